@@ -1,0 +1,200 @@
+"""What a speech engine is: one request value in, one speech value out.
+
+Everything that runs the model (native, fake, later vLLM) implements `Engine`, and everything that wants
+speech talks to `Engine`. This module knows numpy and nothing else: no jobs, no Redis, no store, no torch.
+"""
+
+from __future__ import annotations
+
+import enum
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Pcm = NDArray[np.float32]
+"""Mono samples in [-1, 1], shape (num_samples,)."""
+
+CodecFrames = NDArray[np.int16]
+"""Codec frames, shape (T, Q): T frames of 80 ms, Q codebooks, codebook 0 first."""
+
+
+class TextMode(enum.StrEnum):
+    """How the target text enters the talker."""
+
+    WHOLE = "whole"
+    """All text rows stand in the prompt (upstream: `non_streaming_mode=True`). Steadier pacing; our default."""
+
+    PER_FRAME = "per_frame"
+    """One text row is added to each generated frame (upstream: `non_streaming_mode=False`)."""
+
+
+class ModelTask(enum.StrEnum):
+    """What a checkpoint was trained to condition on; the published `tts_model_type`."""
+
+    CUSTOM_VOICE = "custom_voice"
+    VOICE_DESIGN = "voice_design"
+    BASE = "base"
+
+
+class FinishReason(enum.StrEnum):
+    EOS = "eos"
+    LENGTH = "length"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSampling:
+    """How one categorical draw is made. `temperature == 0` takes the most likely entry."""
+
+    temperature: float = 0.9
+    top_k: int = 50
+    top_p: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """Sampling of codebook 0 (talker) and of the residual codebooks (code predictor).
+
+    The repetition penalty applies to codebook 0 only, once per distinct id of the utterance.
+    """
+
+    talker: TokenSampling = field(default_factory=TokenSampling)
+    predictor: TokenSampling = field(default_factory=TokenSampling)
+    repetition_penalty: float = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInSpeaker:
+    """A speaker row of a CustomVoice checkpoint, with an optional style instruction."""
+
+    name: str
+    instruction: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DesignedVoice:
+    """A voice described in words, for a VoiceDesign checkpoint."""
+
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class XVectorPrompt:
+    """Cloning from the speaker embedding alone: float32 (D,), D the talker's hidden size."""
+
+    speaker_embedding: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class InContextPrompt:
+    """Cloning with the reference in context: embedding (D,), ref_code (T, Q), and what the reference says."""
+
+    speaker_embedding: NDArray[np.float32]
+    ref_code: CodecFrames
+    ref_text: str
+
+
+VoicePrompt = XVectorPrompt | InContextPrompt
+Conditioning = BuiltInSpeaker | DesignedVoice | XVectorPrompt | InContextPrompt
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechRequest:
+    """One segment of text to speak.
+
+    request_id: unique among the requests in flight; the handle for `cancel`.
+    language: a name from `EngineInfo.languages`, or "auto".
+    seed: keys the counter-based noise; the same request with the same seed draws the same codes in any batch.
+    max_frames: upper bound on codec frames; None derives it from the length of the text.
+    """
+
+    request_id: str
+    text: str
+    conditioning: Conditioning
+    language: str = "auto"
+    text_mode: TextMode = TextMode.WHOLE
+    sampling: SamplingParams = field(default_factory=SamplingParams)
+    seed: int = 0
+    max_frames: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What one request became. `pcm` holds `frames.shape[0] * samples_per_frame` samples."""
+
+    pcm: Pcm
+    frames: CodecFrames
+    sample_rate_hz: int
+    finish_reason: FinishReason
+    engine_s: float
+    """Wall seconds from admission into a slot to the last sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceAudio:
+    """A recording to clone. `ref_text` None asks for an `XVectorPrompt`, else an `InContextPrompt`."""
+
+    pcm: Pcm
+    sample_rate_hz: int
+    ref_text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """Facts about the loaded checkpoint that callers validate against."""
+
+    model: str
+    revision: str
+    """Digest of the checkpoint's weights and configuration."""
+    task: ModelTask
+    speakers: tuple[str, ...]
+    languages: tuple[str, ...]
+    sample_rate_hz: int
+    samples_per_frame: int
+    num_codebooks: int
+    codebook_size: int
+    speaker_dim: int
+    slots: int
+    max_text_tokens: int
+    default_sampling: SamplingParams
+    """The checkpoint's own `generation_config.json`; requests override single fields of it."""
+    notice: str = ""
+    """A sentence the user should see about this checkpoint (for instance: a prototype), else empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStats:
+    """Counters since start. `steps` grows while any request is active: the watchdog reads it."""
+
+    steps: int
+    frames: int
+    active: int
+    waiting: int
+    finished: int
+
+
+class Engine(Protocol):
+    """A batch of slots behind futures. Thread-safe: any thread may call any method.
+
+    A future fails with `RequestRejected` (this request can never work), `RequestCancelled`, or
+    `EngineDied` (the process or its loop is gone; the request itself may be innocent).
+    """
+
+    @property
+    def info(self) -> EngineInfo: ...
+
+    def submit(self, request: SpeechRequest) -> Future[Speech]: ...
+
+    def cancel(self, request_id: str) -> None:
+        """Free the request's slot at the next frame. Unknown and finished ids are ignored."""
+        ...
+
+    def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]: ...
+
+    def stats(self) -> EngineStats: ...
+
+    def close(self) -> None:
+        """Stop the loop; requests in flight fail with `EngineDied`. Idempotent."""
+        ...

@@ -1,0 +1,35 @@
+"""Engine settings as a plain value; `worker.settings` fills it from the environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class NativeEngineSettings:
+    """The torch engine on one device.
+
+    checkpoint: directory in the published Qwen3-TTS 12 Hz layout.
+    slots: requests that run at the same time.
+    num_threads: torch intra-op threads on the CPU; 0 leaves torch's choice.
+    """
+
+    checkpoint: Path
+    slots: int = 16
+    device: str = "cpu"
+    num_threads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FakeEngineSettings:
+    """Deterministic tones without torch, for tests of everything around the engine.
+
+    step_s: wall seconds per codec frame step, so that faults can strike in the middle.
+    """
+
+    slots: int = 16
+    step_s: float = 0.005
+
+
+EngineSettings = NativeEngineSettings | FakeEngineSettings
