@@ -1,0 +1,90 @@
+"""Errors of the stores. The class says what the caller should do; HTTP codes are the API's business.
+
+StorageError
+├── JobNotFound            no such job for this tenant
+├── JobGone                the job existed; its retention is over or it was deleted
+├── StateConflict          the job's state does not allow this
+├── IdempotencyMismatch    the key was used with another request
+├── AdmissionRefused       try again after `retry_after_s`
+│   ├── QuotaExceeded      this tenant's own limit
+│   └── BacklogFull        the system's limit
+├── LeaseLost              somebody else holds the item now, or nobody; drop the work
+├── JobAborted             the job was cancelled, failed or expired meanwhile; drop the work
+├── ArtifactError
+│   ├── ArtifactMissing    no object under this key
+│   ├── ArtifactExists     the key is taken; keys are written once
+│   └── ArtifactCorrupt    size or sha256 is not what was recorded
+└── StoreUnavailable       Redis or the object store does not answer; transient
+"""
+
+from __future__ import annotations
+
+
+class StorageError(Exception):
+    """A store could not do what was asked."""
+
+
+class JobNotFound(StorageError):
+    """No such job."""
+
+
+class JobGone(StorageError):
+    """The job's record and artifacts were deleted."""
+
+
+class StateConflict(StorageError):
+    """The job's state does not allow this."""
+
+    def __init__(self, state: str, action: str) -> None:
+        super().__init__(f"a job that is {state} cannot be {action}")
+        self.state = state
+        self.action = action
+
+
+class IdempotencyMismatch(StorageError):
+    """The idempotency key was used with another request."""
+
+
+class AdmissionRefused(StorageError):
+    """A limit is reached."""
+
+    def __init__(self, limit: str, retry_after_s: float) -> None:
+        super().__init__(f"{limit} is reached; try again in {retry_after_s:.0f} s")
+        self.limit = limit
+        self.retry_after_s = retry_after_s
+
+
+class QuotaExceeded(AdmissionRefused):
+    """A limit of this tenant is reached."""
+
+
+class BacklogFull(AdmissionRefused):
+    """A limit of the whole system is reached."""
+
+
+class LeaseLost(StorageError):
+    """The lease is held by nobody or by somebody else."""
+
+
+class JobAborted(StorageError):
+    """The job ended while the work was under way."""
+
+
+class ArtifactError(StorageError):
+    """The object store refused."""
+
+
+class ArtifactMissing(ArtifactError):
+    """There is no object under this key."""
+
+
+class ArtifactExists(ArtifactError):
+    """There is an object under this key already."""
+
+
+class ArtifactCorrupt(ArtifactError):
+    """The object is not the one that was recorded."""
+
+
+class StoreUnavailable(StorageError):
+    """Redis or the object store does not answer."""

@@ -1,0 +1,367 @@
+"""The job record, its states and their moves, and the values that enter and leave the job store. Pure.
+
+Nothing here talks to Redis. `MOVES` is the one table of allowed state changes: the Lua scripts receive it,
+the tests walk it.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import NewType
+
+JobId = NewType("JobId", str)
+TenantId = NewType("TenantId", str)
+
+
+class JobState(enum.StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    PAUSED = "paused"
+    CANCELLING = "cancelling"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+    @property
+    def is_terminal(self) -> bool:
+        return not MOVES[self]
+
+
+MOVES: dict[JobState, frozenset[JobState]] = {
+    JobState.PENDING: frozenset(
+        {JobState.RUNNING, JobState.PAUSED, JobState.CANCELLED, JobState.FAILED, JobState.EXPIRED}
+    ),
+    JobState.RUNNING: frozenset(
+        {JobState.PAUSED, JobState.CANCELLING, JobState.CANCELLED, JobState.SUCCEEDED, JobState.FAILED}
+    ),
+    JobState.PAUSED: frozenset(
+        {JobState.PENDING, JobState.RUNNING, JobState.CANCELLED, JobState.CANCELLING, JobState.FAILED, JobState.EXPIRED}
+    ),
+    JobState.CANCELLING: frozenset({JobState.CANCELLED}),
+    JobState.SUCCEEDED: frozenset(),
+    JobState.FAILED: frozenset(),
+    JobState.CANCELLED: frozenset(),
+    JobState.EXPIRED: frozenset(),
+}
+
+
+class JobPhase(enum.StrEnum):
+    """What a running job is doing."""
+
+    PLANNING = "planning"
+    SYNTHESIZING = "synthesizing"
+    ASSEMBLING = "assembling"
+
+
+class Priority(enum.StrEnum):
+    HIGH = "high"
+    NORMAL = "normal"
+    LOW = "low"
+
+
+class JobClass(enum.StrEnum):
+    """The two service classes of a lane; interactive work is offered four claims of five."""
+
+    INTERACTIVE = "interactive"
+    BULK = "bulk"
+
+
+class Lane(enum.StrEnum):
+    """Where an item runs: `cpu` plans and assembles, `gpu` synthesises."""
+
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+PLAN_ITEM = "plan"
+ASSEMBLE_ITEM = "assemble"
+"""Item names; a segment's item name is its index in decimal."""
+
+INTERACTIVE_AUDIO_MS = 30_000
+"""A job of normal priority with at most this much expected audio is interactive."""
+
+
+def job_class(priority: Priority, estimated_audio_ms: int) -> JobClass:
+    if priority is Priority.HIGH:
+        return JobClass.INTERACTIVE
+    if priority is Priority.LOW or estimated_audio_ms > INTERACTIVE_AUDIO_MS:
+        return JobClass.BULK
+    return JobClass.INTERACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Segmentation:
+    """How text becomes segments, in characters (code points)."""
+
+    target_chars: int = 220
+    max_chars: int = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Pauses:
+    """Silence after a segment, in seconds, by what ends there."""
+
+    sentence_s: float = 0.25
+    paragraph_s: float = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingOverrides:
+    """Fields the caller set; None keeps the checkpoint's own value."""
+
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    repetition_penalty: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NarrationSpec:
+    """What a narration job asks for, apart from its text.
+
+    voice: a built-in speaker of the model; "" when the model designs the voice from `instructions`.
+    language: a language of the model, or "auto".
+    """
+
+    model: str
+    voice: str
+    language: str = "auto"
+    instructions: str = ""
+    seed: int = 0
+    segmentation: Segmentation = field(default_factory=Segmentation)
+    pauses: Pauses = field(default_factory=Pauses)
+    sampling: SamplingOverrides = field(default_factory=SamplingOverrides)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentCounts:
+    total: int = 0
+    done: int = 0
+    running: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactRecord:
+    """One finished output of a job. `name` is what the API calls it, `key` where the store keeps it."""
+
+    name: str
+    type: str
+    key: str
+    bytes: int
+    sha256: str
+    duration_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobError:
+    """Why a job failed; `code` is one of the public contract's."""
+
+    code: str
+    detail: str
+    segment: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job as Redis holds it. Times are Unix milliseconds of the Redis server."""
+
+    id: JobId
+    tenant: TenantId
+    state: JobState
+    phase: JobPhase | None
+    version: int
+    job_class: JobClass
+    priority: Priority
+    spec: NarrationSpec
+    input_key: str
+    input_chars: int
+    created_at_ms: int
+    retention_s: int
+    estimated_audio_ms: int
+    plan_key: str | None = None
+    started_at_ms: int | None = None
+    finished_at_ms: int | None = None
+    expires_at_ms: int | None = None
+    deadline_ms: int | None = None
+    segments: SegmentCounts = field(default_factory=SegmentCounts)
+    retries: int = 0
+    chars_done: int = 0
+    samples_done: int = 0
+    sample_rate_hz: int = 0
+    engine_ms: int = 0
+    artifacts: tuple[ArtifactRecord, ...] = ()
+    error: JobError | None = None
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """`key` as the client sent it; `fingerprint` the sha256 of method, path and body."""
+
+    key: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A validated narration whose text already lies in the store under `input_key`."""
+
+    id: JobId
+    tenant: TenantId
+    spec: NarrationSpec
+    priority: Priority
+    input_key: str
+    input_chars: int
+    estimated_audio_ms: int
+    retention_s: int
+    deadline_ms: int | None = None
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+    idempotency: IdempotencyKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionLimits:
+    """Unfinished work that may be held, in jobs and in expected audio."""
+
+    tenant_jobs: int = 10_000
+    tenant_audio_ms: int = 500 * 3_600_000
+    total_jobs: int = 100_000
+    total_audio_ms: int = 5_000 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tickets:
+    """How many items a script made ready, by lane; as many tickets should be sent."""
+
+    cpu: int = 0
+    gpu: int = 0
+
+    def __add__(self, other: Tickets) -> Tickets:
+        return Tickets(self.cpu + other.cpu, self.gpu + other.gpu)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerIdentity:
+    """A worker process: `name` survives a restart, `incarnation` does not."""
+
+    name: str
+    incarnation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to finish one item. The fence grows with every claim; only the newest may commit."""
+
+    job: JobId
+    tenant: TenantId
+    item: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedItem:
+    """An item under lease, with what its work needs.
+
+    attempt: 1 for the first try. suspicions: engine deaths this item was present at.
+    """
+
+    lease: Lease
+    attempt: int
+    suspicions: int
+    spec: NarrationSpec
+    input_key: str
+    plan_key: str | None
+    deadline_ms: int | None
+
+
+class LeaseStatus(enum.StrEnum):
+    HELD = "held"
+    LOST = "lost"
+    ABORTED = "aborted"
+
+
+class ReleaseReason(enum.StrEnum):
+    """Why an item goes back without a result."""
+
+    SHUTDOWN = "shutdown"
+    """The worker is leaving; the attempt is given back."""
+
+    ENGINE_DIED = "engine_died"
+    """The engine died with this item in its batch; the attempt is given back, one suspicion is added."""
+
+    WORKER_DIED = "worker_died"
+    """The worker process is gone; the attempt is given back, one suspicion is added."""
+
+    LEASE_EXPIRED = "lease_expired"
+    """The lease ran out; the attempt counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    plan_key: str
+    num_segments: int
+    estimated_audio_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentResult:
+    """A finished segment as the job's record keeps it; the artifact key follows from index and fence."""
+
+    index: int
+    fence: int
+    num_samples: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentReport:
+    """What a worker says about a segment it finished."""
+
+    num_samples: int
+    sample_rate_hz: int
+    num_chars: int
+    sha256: str
+    finish_reason: str
+    engine_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """Filters and paging of a job list. `after` is the id of the last job of the previous page."""
+
+    states: frozenset[JobState] = frozenset()
+    created_after_ms: int | None = None
+    created_before_ms: int | None = None
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+    newest_first: bool = True
+    after: JobId | None = None
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    jobs: tuple[JobRecord, ...]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReapReport:
+    """One sweep of the janitor."""
+
+    leases_expired: int
+    retries_due: int
+    jobs_expired: int
+    tickets: Tickets
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """One entry of a job's event log. `id` is the Redis stream id; `data` is flat JSON."""
+
+    id: str
+    type: str
+    at_ms: int
+    data: dict[str, str | int | float | None]

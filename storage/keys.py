@@ -1,0 +1,30 @@
+"""Every key of the object store, as functions; nothing else spells one. Redis keys are in `redis_keys`.
+
+Keys are built only from our own ids and numbers, never from a caller's words, and hold the fence of the
+lease under which they were written: a late writer writes a name that nobody reads.
+"""
+
+from __future__ import annotations
+
+from storage.jobs import JobId, Lease, TenantId
+
+
+def job_prefix(tenant: TenantId, job: JobId) -> str:
+    return f"jobs/{tenant}/{job}/"
+
+
+def input_text(tenant: TenantId, job: JobId) -> str:
+    return f"{job_prefix(tenant, job)}input.txt"
+
+
+def plan(lease: Lease) -> str:
+    return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.jsonl"
+
+
+def segment(tenant: TenantId, job: JobId, index: int, fence: int) -> str:
+    return f"{job_prefix(tenant, job)}segments/{index:06d}-{fence}.safetensors"
+
+
+def artifact(lease: Lease, name: str) -> str:
+    """`name` is one of ours (narration.wav, codes.safetensors, manifest.json)."""
+    return f"{job_prefix(lease.tenant, lease.job)}artifacts/{lease.fence}/{name}"
