@@ -283,20 +283,28 @@ class LeaseStatus(enum.StrEnum):
     ABORTED = "aborted"
 
 
+QUARANTINE_SUSPICIONS = 3
+"""From so many suspicions on an item runs alone in its engine, and only then do its deaths cost attempts."""
+
+
 class ReleaseReason(enum.StrEnum):
-    """Why an item goes back without a result."""
+    """Why an item goes back without a result.
+
+    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran in quarantine: whoever
+    shares a batch with poison is innocent until it fails alone.
+    """
 
     SHUTDOWN = "shutdown"
-    """The worker is leaving; the attempt is given back."""
+    """The worker is leaving; nothing is held against the item."""
 
     ENGINE_DIED = "engine_died"
-    """The engine died with this item in its batch; the attempt is given back, one suspicion is added."""
+    """The engine died with this item in its batch."""
 
     WORKER_DIED = "worker_died"
-    """The worker process is gone; the attempt is given back, one suspicion is added."""
+    """A new incarnation of the worker found its predecessor's lease."""
 
     LEASE_EXPIRED = "lease_expired"
-    """The lease ran out; the attempt counts."""
+    """Nobody extended the lease."""
 
 
 @dataclass(frozen=True, slots=True)
