@@ -1,0 +1,100 @@
+"""Published tensors into modules: every tensor has a place, every place gets its tensor.
+
+Knows names and shapes only; what a tensor means is the business of the module that owns it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from worker.engine.errors import CheckpointError
+
+_NAMES_SHOWN = 8
+
+
+class StackedModule(nn.Module, ABC):
+    """A module that keeps several published tensors in one of its own, so that one product serves them all.
+
+    Its own parameters are invisible to `load_strict`; the published tensors are its views.
+    """
+
+    @abstractmethod
+    def published_views(self) -> Mapping[str, Tensor]:
+        """Published name, relative to the *parent* module -> the view of our storage that holds it."""
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """All tensors of a safetensors file, on the CPU, in the file's dtypes.
+
+    Raises CheckpointError with the path when the file is missing or not safetensors.
+    """
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"cannot read the weights in {path}: {error}") from error
+
+
+@torch.no_grad()
+def load_strict(module: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
+    """Copy `tensors` into the module, cast to the module's dtypes.
+
+    Raises CheckpointError naming the tensors when the key sets or a shape differ; the module is then untouched.
+    """
+    targets = _published_targets(module)
+    _require_same_names(targets, tensors, source)
+    _require_same_shapes(targets, tensors, source)
+    for name, target in targets.items():
+        target.copy_(tensors[name])
+
+
+def tensors_under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names start with `prefix`, named without it."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def _published_targets(module: nn.Module) -> dict[str, Tensor]:
+    targets: dict[str, Tensor] = dict(module.state_dict(keep_vars=True))
+    for path, child in module.named_modules():
+        if not isinstance(child, StackedModule):
+            continue
+        for own in child.state_dict():
+            del targets[f"{path}.{own}"]
+        parent = path.rpartition(".")[0]
+        for name, view in child.published_views().items():
+            targets[f"{parent}.{name}" if parent else name] = view
+    return targets
+
+
+def _require_same_names(targets: Mapping[str, Tensor], tensors: Mapping[str, Tensor], source: str) -> None:
+    complaints = [
+        f"{len(names)} {kind} tensors: {_listed(names)}"
+        for kind, names in (
+            ("missing", sorted(targets.keys() - tensors.keys())),
+            ("unknown", sorted(tensors.keys() - targets.keys())),
+        )
+        if names
+    ]
+    if complaints:
+        raise CheckpointError(f"{source} has {'; '.join(complaints)}")
+
+
+def _require_same_shapes(targets: Mapping[str, Tensor], tensors: Mapping[str, Tensor], source: str) -> None:
+    wrong = [
+        f"{name} is {tuple(tensors[name].shape)}, should be {tuple(target.shape)}"
+        for name, target in targets.items()
+        if tensors[name].shape != target.shape
+    ]
+    if wrong:
+        raise CheckpointError(f"{source} has {len(wrong)} misshapen tensors: {_listed(wrong)}")
+
+
+def _listed(names: list[str]) -> str:
+    rest = len(names) - _NAMES_SHOWN
+    return ", ".join(names[:_NAMES_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
