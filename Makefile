@@ -1,0 +1,62 @@
+# Everything a newcomer and CI need; `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Extra arguments for pip, for instance to choose PyTorch's CPU wheels on Linux: see the README.
+PIP_ARGS ?=
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
+DEMO_TEXT := rhapsode/demo/fables.txt
+DEMO_WAV ?= demo.wav
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fix up faults bench record-parity clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rhapsode needs Python 3.11 or newer; set PYTHON=python3.x")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run-installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Rhapsode into $(VENV) (once; PyTorch is the large part) ..."
+	$(PIP) -e '.[all]'
+	@touch $@
+
+$(VENV)/.dev-installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Rhapsode with its development tools into $(VENV) (once; PyTorch is the large part) ..."
+	$(PIP) -e '.[dev,bench]'
+	@touch $@ $(VENV)/.run-installed
+
+demo: $(VENV)/.run-installed ## narrate a public-domain text through the whole system into demo.wav
+	$(BIN)/rhapsode narrate $(DEMO_TEXT) -o $(DEMO_WAV) --force --data-dir .rhapsode
+
+up: $(VENV)/.run-installed ## start Valkey, API, workers and janitor; stop with Ctrl-C
+	$(BIN)/rhapsode up
+
+test: $(VENV)/.dev-installed ## run every test, the fault tests at 200 jobs
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev-installed ## lint, format check, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+fix: $(VENV)/.dev-installed ## apply the formatter and the safe lint fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+faults: $(VENV)/.dev-installed ## the fault tests at 1,000 jobs, with their figures
+	RHAPSODE_TEST_FAULT_JOBS=1000 $(BIN)/python -m pytest tests/faults -s --timeout=3600
+
+bench: $(VENV)/.dev-installed ## print every figure of the README again
+	$(BIN)/python benchmarks/run_all.py
+
+record-parity: ## record the reference fixtures anew in an environment of its own
+	$(PYTHON) -m venv .venv-reference
+	.venv-reference/bin/python -m pip install --quiet $(PIP_ARGS) -r tests/parity/requirements.txt
+	.venv-reference/bin/python tests/parity/record.py
+
+clean: ## remove the environments and the demo's data
+	rm -rf $(VENV) .venv-reference .rhapsode
