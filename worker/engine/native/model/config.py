@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from worker.engine.errors import CheckpointError
+from worker.engine.interface import ModelTask, SamplingParams, TokenSampling
+
+# The talker's vocabulary is one codebook and this many control and speaker rows above it.
+_CONTROL_ROWS = 1024
 
 
 class ConfigFields:
@@ -97,3 +102,226 @@ def read_config(path: Path) -> ConfigFields:
     if not isinstance(data, dict):
         raise CheckpointError(f"{path} does not hold a JSON object")
     return ConfigFields(cast("dict[str, object]", data), str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderConfig:
+    """Dimensions of one stack of Qwen3 decoder layers."""
+
+    hidden_size: int
+    intermediate_size: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    rms_norm_eps: float
+    rope_theta: float
+
+
+@dataclass(frozen=True, slots=True)
+class CodecControlIds:
+    """Rows of the talker's codec vocabulary that are no sound."""
+
+    pad: int
+    bos: int
+    eos: int
+    think: int
+    nothink: int
+    think_bos: int
+    think_eos: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextControlIds:
+    """Rows of the text vocabulary that frame a prompt; text cannot produce them."""
+
+    im_start: int
+    im_end: int
+    tts_pad: int
+    tts_bos: int
+    tts_eos: int
+
+
+@dataclass(frozen=True, slots=True)
+class TalkerConfig:
+    """languages, speakers: name -> codec id; dialects: speaker -> the language name of the dialect it speaks."""
+
+    decoder: DecoderConfig
+    vocab_size: int
+    text_vocab_size: int
+    text_hidden_size: int
+    num_codebooks: int
+    max_positions: int
+    control: CodecControlIds
+    languages: Mapping[str, int]
+    speakers: Mapping[str, int]
+    dialects: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CodePredictorConfig:
+    """talker_hidden_size: width of the embedding tables, which are the talker's inputs too."""
+
+    decoder: DecoderConfig
+    codebook_size: int
+    num_codebooks: int
+    talker_hidden_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    task: ModelTask
+    model_size: str
+    text_control: TextControlIds
+    talker: TalkerConfig
+    predictor: CodePredictorConfig
+
+
+def read_model_config(path: Path) -> ModelConfig:
+    """The main `config.json`. Raises CheckpointError naming the field that is missing, wrong or contradictory."""
+    fields = read_config(path)
+    talker_fields = fields.section("talker_config")
+    talker = _talker(talker_fields)
+    predictor = _code_predictor(talker_fields.section("code_predictor_config"), talker)
+    return ModelConfig(
+        task=_task(fields),
+        model_size=fields.text("tts_model_size"),
+        text_control=_text_control(fields, talker.text_vocab_size),
+        talker=talker,
+        predictor=predictor,
+    )
+
+
+def read_default_sampling(path: Path) -> SamplingParams:
+    """The checkpoint's `generation_config.json`; `do_sample: false` means temperature 0."""
+    fields = read_config(path)
+    return SamplingParams(
+        talker=TokenSampling(
+            temperature=fields.number("temperature") if fields.boolean("do_sample") else 0.0,
+            top_k=fields.integer("top_k"),
+            top_p=fields.number("top_p"),
+        ),
+        predictor=TokenSampling(
+            temperature=fields.number("subtalker_temperature") if fields.boolean("subtalker_dosample") else 0.0,
+            top_k=fields.integer("subtalker_top_k"),
+            top_p=fields.number("subtalker_top_p"),
+        ),
+        repetition_penalty=fields.number("repetition_penalty"),
+    )
+
+
+def _task(fields: ConfigFields) -> ModelTask:
+    name = fields.text("tts_model_type")
+    if name not in set(ModelTask):
+        raise fields.wrong("tts_model_type", f"should be one of {', '.join(ModelTask)}, is {name!r}")
+    return ModelTask(name)
+
+
+def _decoder(fields: ConfigFields) -> DecoderConfig:
+    if fields.text("hidden_act") != "silu":
+        raise fields.wrong("hidden_act", "should be 'silu'")
+    if fields.boolean("attention_bias"):
+        raise fields.wrong("attention_bias", "should be false: the published layers have no biases")
+    num_heads, num_kv_heads = fields.integer("num_attention_heads"), fields.integer("num_key_value_heads")
+    if num_kv_heads < 1 or num_heads % num_kv_heads:
+        raise fields.wrong("num_attention_heads", f"({num_heads}) should be a multiple of {num_kv_heads} KV heads")
+    head_dim = fields.integer("head_dim")
+    if head_dim % 2:
+        raise fields.wrong("head_dim", f"({head_dim}) should be even")
+    return DecoderConfig(
+        hidden_size=fields.integer("hidden_size"),
+        intermediate_size=fields.integer("intermediate_size"),
+        num_layers=fields.integer("num_hidden_layers"),
+        num_heads=num_heads,
+        num_kv_heads=num_kv_heads,
+        head_dim=head_dim,
+        rms_norm_eps=fields.number("rms_norm_eps"),
+        rope_theta=fields.number("rope_theta"),
+    )
+
+
+def _talker(fields: ConfigFields) -> TalkerConfig:
+    # The three rows of the multi-axis RoPE are always equal here, which makes it ordinary RoPE; any other
+    # scaling would not be.
+    rope_type = fields.section("rope_scaling").text("rope_type")
+    if rope_type != "default":
+        raise fields.wrong("rope_scaling.rope_type", f"should be 'default', is {rope_type!r}")
+    vocab_size = fields.integer("vocab_size")
+    languages = _ids(fields, "codec_language_id", vocab_size)
+    return TalkerConfig(
+        decoder=_decoder(fields),
+        vocab_size=vocab_size,
+        text_vocab_size=fields.integer("text_vocab_size"),
+        text_hidden_size=fields.integer("text_hidden_size"),
+        num_codebooks=fields.integer("num_code_groups"),
+        max_positions=fields.integer("max_position_embeddings"),
+        control=_codec_control(fields, vocab_size),
+        languages=languages,
+        speakers=_ids(fields, "spk_id", vocab_size),
+        dialects=_dialects(fields, languages),
+    )
+
+
+def _code_predictor(fields: ConfigFields, talker: TalkerConfig) -> CodePredictorConfig:
+    codebook_size = fields.integer("vocab_size")
+    if codebook_size + _CONTROL_ROWS != talker.vocab_size:
+        raise fields.wrong(
+            "vocab_size", f"({codebook_size}) should be {_CONTROL_ROWS} less than the talker's ({talker.vocab_size})"
+        )
+    num_codebooks = fields.integer("num_code_groups")
+    if num_codebooks != talker.num_codebooks or num_codebooks < 2:
+        raise fields.wrong(
+            "num_code_groups", f"({num_codebooks}) should be the talker's ({talker.num_codebooks}) and at least 2"
+        )
+    return CodePredictorConfig(
+        decoder=_decoder(fields),
+        codebook_size=codebook_size,
+        num_codebooks=num_codebooks,
+        talker_hidden_size=talker.decoder.hidden_size,
+    )
+
+
+def _codec_control(fields: ConfigFields, vocab_size: int) -> CodecControlIds:
+    return CodecControlIds(
+        pad=_id(fields, "codec_pad_id", vocab_size),
+        bos=_id(fields, "codec_bos_id", vocab_size),
+        eos=_id(fields, "codec_eos_token_id", vocab_size),
+        think=_id(fields, "codec_think_id", vocab_size),
+        nothink=_id(fields, "codec_nothink_id", vocab_size),
+        think_bos=_id(fields, "codec_think_bos_id", vocab_size),
+        think_eos=_id(fields, "codec_think_eos_id", vocab_size),
+    )
+
+
+def _text_control(fields: ConfigFields, text_vocab_size: int) -> TextControlIds:
+    return TextControlIds(
+        im_start=_id(fields, "im_start_token_id", text_vocab_size),
+        im_end=_id(fields, "im_end_token_id", text_vocab_size),
+        tts_pad=_id(fields, "tts_pad_token_id", text_vocab_size),
+        tts_bos=_id(fields, "tts_bos_token_id", text_vocab_size),
+        tts_eos=_id(fields, "tts_eos_token_id", text_vocab_size),
+    )
+
+
+def _id(fields: ConfigFields, name: str, vocab_size: int) -> int:
+    value = fields.integer(name)
+    if not 0 <= value < vocab_size:
+        raise fields.wrong(name, f"({value}) is outside the vocabulary of {vocab_size}")
+    return value
+
+
+def _ids(fields: ConfigFields, name: str, vocab_size: int) -> dict[str, int]:
+    section = fields.section(name)
+    return {key: _id(section, key, vocab_size) for key in section.names()}
+
+
+def _dialects(fields: ConfigFields, languages: Mapping[str, int]) -> dict[str, str]:
+    """The file says `false` for a speaker without a dialect."""
+    section = fields.section("spk_is_dialect")
+    dialects = {
+        name: section.text(name) for name, value in fields.mapping("spk_is_dialect").items() if value is not False
+    }
+    for speaker, dialect in dialects.items():
+        if dialect not in languages:
+            raise section.wrong(speaker, f"names {dialect!r}, which codec_language_id does not have")
+    return dialects
