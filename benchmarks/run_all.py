@@ -1,0 +1,31 @@
+"""Run every benchmark of this folder that needs no GPU, one after the other, and print their tables."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SLOW = {"fresh_clone.py"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--slow", action="store_true", help=f"also {', '.join(sorted(SLOW))}")
+    arguments = parser.parse_args()
+    scripts = [s for s in sorted(HERE.glob("*.py")) if s != Path(__file__).resolve()]
+    failed: list[str] = []
+    for script in scripts:
+        if script.name in SLOW and not arguments.slow:
+            continue
+        print(f"\n=== {script.name}", flush=True)
+        if subprocess.run([sys.executable, str(script)], check=False).returncode:
+            failed.append(script.name)
+    if failed:
+        raise SystemExit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""The shape of the project: what may import what, what the README promises, what the wheel carries."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("api", "worker", "storage", "rhapsode")
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_our_short_package_names_are_provided_by_nobody_else(name: str) -> None:
+    owners = set(importlib.metadata.packages_distributions().get(name, []))
+
+    assert owners <= {"rhapsode"}
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    assert Path(spec.origin).is_relative_to(ROOT)
+
+
+def test_import_contracts_hold() -> None:
+    outcome = subprocess.run(
+        [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert outcome.returncode == 0, outcome.stdout
+
+
+@pytest.mark.parametrize("module", ["api.app", "storage.job_store", "rhapsode.cli.main"])
+def test_the_web_tier_and_the_client_start_where_torch_cannot_be_imported(module: str) -> None:
+    blocked = ("torch", "numpy", "safetensors", "tokenizers", "soundfile")
+    program = f"import sys\nfor name in {blocked!r}: sys.modules[name] = None\nimport {module}"
+
+    outcome = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert outcome.returncode == 0, outcome.stderr
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda p: p.name)
+def test_every_benchmark_explains_itself(script: Path) -> None:
+    outcome = subprocess.run(
+        [sys.executable, str(script), "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+    assert outcome.returncode == 0, outcome.stderr
+    assert "usage" in outcome.stdout.lower()
+
+
+def test_every_make_target_in_the_readme_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+
+    named = set(re.findall(r"`make ([a-z-]+)", (ROOT / "README.md").read_text()))
+
+    assert named <= targets
+
+
+def test_every_command_in_the_readme_exists() -> None:
+    named = set(re.findall(r"`rhapsode ([a-z]+(?: [a-z]+)?)", (ROOT / "README.md").read_text()))
+    assert named
+
+    for command in named:
+        words = [w for w in command.split() if w not in {"file"}]
+        outcome = subprocess.run(
+            [str(Path(sys.executable).parent / "rhapsode"), *words, "--help"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert outcome.returncode == 0, f"rhapsode {command}: {outcome.stderr}"
