@@ -1,0 +1,84 @@
+"""The tiny checkpoints and what the official package makes of them (tests/parity/README.md lists the arrays)."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+from torch import Tensor
+
+PARITY = Path(__file__).parents[3] / "parity"
+VARIANTS = ("base", "custom_voice", "voice_design")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One variant's requests and arrays."""
+
+    facts: Mapping[str, Any]
+    arrays: Mapping[str, Tensor]
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        return self.facts["requests"]
+
+
+@pytest.fixture(scope="session")
+def make_checkpoint() -> Callable[..., str]:
+    """tests/parity/make_checkpoint.py's function of that name: (out, size, variant, seed, eos_gain) -> digest."""
+    return _module_from(PARITY / "make_checkpoint.py").make_checkpoint
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Mapping[str, Recording]:
+    return {
+        variant: Recording(
+            json.loads((PARITY / "fixtures" / f"{variant}.json").read_text(encoding="utf-8")),
+            load_file(PARITY / "fixtures" / f"{variant}.safetensors"),
+        )
+        for variant in VARIANTS
+    }
+
+
+@pytest.fixture(scope="session")
+def codec_recording() -> Mapping[str, Tensor]:
+    return load_file(PARITY / "fixtures" / "codec.safetensors")
+
+
+@pytest.fixture(scope="session")
+def speaker_recording() -> Mapping[str, Tensor]:
+    return load_file(PARITY / "fixtures" / "speaker.safetensors")
+
+
+@pytest.fixture(scope="session")
+def checkpoints(
+    make_checkpoint: Callable[..., str],
+    recordings: Mapping[str, Recording],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Mapping[str, Path]:
+    """The recorded checkpoints, one directory per variant; read-only by agreement."""
+    paths: dict[str, Path] = {}
+    for variant in VARIANTS:
+        recorded = recordings[variant].facts["checkpoint"]
+        paths[variant] = tmp_path_factory.mktemp("checkpoint") / variant
+        digest = make_checkpoint(paths[variant], recorded["size"], variant, recorded["seed"], recorded["eos_gain"])
+        assert digest == recorded["digest"], "make_checkpoint.py changed: record the fixtures again"
+    return paths
+
+
+def _module_from(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look their module up by name
+    spec.loader.exec_module(module)
+    return module
