@@ -6,7 +6,6 @@ Special tokens are not part of the encoder at all, so no text can produce their 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from tokenizers import Regex, Tokenizer
 from tokenizers.models import BPE
@@ -21,13 +20,6 @@ from worker.engine.native.model.config import TextControlIds, read_config
 _WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_CONTROL_TOKENS = {
-    "im_start": "<|im_start|>",
-    "im_end": "<|im_end|>",
-    "tts_pad": "<tts_pad>",
-    "tts_bos": "<tts_text_bos>",
-    "tts_eos": "<tts_text_eod>",
-}
 
 
 class TextTokenizer:
@@ -82,9 +74,15 @@ def _read_merges(path: Path) -> list[tuple[str, str]]:
 
 def _require_control_tokens(path: Path, vocab: dict[str, int], control: TextControlIds) -> None:
     added = read_config(path).section("added_tokens_decoder")
+    expected = {
+        control.im_start: "<|im_start|>",
+        control.im_end: "<|im_end|>",
+        control.tts_pad: "<tts_pad>",
+        control.tts_bos: "<tts_text_bos>",
+        control.tts_eos: "<tts_text_eod>",
+    }
     text_ids = set(vocab.values())
-    for name, content in _CONTROL_TOKENS.items():
-        token_id = cast("int", getattr(control, name))
+    for token_id, content in expected.items():
         found = added.section(str(token_id)).text("content")
         if found != content:
             raise added.wrong(str(token_id), f"is {found!r}, config.json says it is {content!r}")

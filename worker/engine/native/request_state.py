@@ -1,0 +1,35 @@
+"""What the engine knows about one request while it is in the talker. Pure: no tensors, no clock."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from worker.engine.interface import SamplingParams
+from worker.engine.native.prompt import PromptLayout
+
+
+class RowEnd(enum.IntEnum):
+    """What a frame step says about a row. The numbers are those of the device's status tensor."""
+
+    RUNNING = 0
+    EOS = 1
+    LENGTH = 2
+    NON_FINITE = 3
+
+
+@dataclass(slots=True)
+class RequestState:
+    """`frames` counts the finished frames; the scheduler alone changes it."""
+
+    request_id: str
+    prompt: PromptLayout
+    sampling: SamplingParams
+    seed: int
+    max_frames: int
+    frames: int = 0
+
+    @property
+    def attention_length(self) -> int:
+        """Positions that the next frame step of this request reads, its own included."""
+        return self.prompt.num_rows + self.frames
