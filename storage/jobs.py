@@ -351,8 +351,11 @@ class JobQuery:
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
+    """One page of a list. The next one starts after `scanned_to`, which filters may move past the last job."""
+
     jobs: tuple[JobRecord, ...]
     has_more: bool
+    scanned_to: JobId | None = None
 
 
 @dataclass(frozen=True, slots=True)

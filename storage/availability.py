@@ -1,0 +1,28 @@
+"""Which Redis errors mean "not now" rather than "wrong"."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from redis.exceptions import BusyLoadingError, ConnectionError, OutOfMemoryError, ReadOnlyError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from storage.errors import StoreUnavailable
+
+_TRANSIENT = (ConnectionError, RedisTimeoutError, BusyLoadingError, OutOfMemoryError, ReadOnlyError)
+_TRANSIENT_CODES = ("MISCONF", "OOM", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS")
+
+
+@contextmanager
+def redis_errors_named() -> Generator[None]:
+    """Turns an unreachable, loading, full or read-only Redis into `StoreUnavailable`; other errors pass."""
+    try:
+        yield
+    except _TRANSIENT as error:
+        raise StoreUnavailable(f"Redis does not answer: {error}") from error
+    except ResponseError as error:
+        # Inside a script the code stands behind the script's own prefix, so it is looked for anywhere in front.
+        if any(code in str(error)[:200] for code in _TRANSIENT_CODES):
+            raise StoreUnavailable(f"Redis refuses to write: {error}") from error
+        raise

@@ -1,0 +1,70 @@
+"""The event log of a job: what the scripts appended, in order. Read only; entries outlive no job."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+import redis
+import redis.asyncio
+
+from storage.availability import redis_errors_named
+from storage.jobs import JobEvent, JobId
+from storage.redis_keys import RedisKeys
+
+COUNTERS = ("segments_total", "segments_done", "chars_done", "audio_ms_done")
+FOLLOW_LIMIT = 200
+"""Events one `follow` call returns at most; the next call continues after the last one."""
+
+_Entry = tuple[str, dict[str, str]]
+
+
+class EventLog:
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
+        self._redis = redis
+        self._keys = RedisKeys(key_prefix)
+
+    def read(self, job_id: JobId, after: str = "0") -> list[JobEvent]:
+        """Everything kept after the event `after` (an event id; "0" for the beginning)."""
+        with redis_errors_named():
+            entries = cast("list[_Entry]", self._redis.xrange(self._keys.events(job_id), min=f"({after}"))
+        return _decode(entries)
+
+
+class AsyncEventLog:
+    def __init__(self, redis: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> None:
+        self._redis = redis
+        self._keys = RedisKeys(key_prefix)
+
+    async def follow(self, job_id: JobId, after: str, block_s: float) -> list[JobEvent]:
+        """The events after `after`, waiting up to `block_s` for the first; empty when none came.
+
+        `block_s` has to stay below the client's socket timeout. Waiting holds one connection.
+        """
+        key = self._keys.events(job_id)
+        with redis_errors_named():
+            reply = await self._redis.xread({key: after}, count=FOLLOW_LIMIT, block=max(1, round(block_s * 1000)))
+        return _decode(_entries_of(reply, key))
+
+
+def _entries_of(reply: object, key: str) -> list[_Entry]:
+    """XREAD answers a list of (key, entries) under RESP2 and a map of key to entries (in pages) under RESP3."""
+    if not reply:
+        return []
+    if isinstance(reply, Mapping):
+        pages = cast("Mapping[str, list[list[_Entry]]]", reply)[key]
+        return [entry for page in pages for entry in page]
+    return cast("list[tuple[str, list[_Entry]]]", reply)[0][1]
+
+
+def _decode(entries: Iterable[_Entry]) -> list[JobEvent]:
+    return [_decode_entry(event_id, fields) for event_id, fields in entries]
+
+
+def _decode_entry(event_id: str, fields: dict[str, str]) -> JobEvent:
+    data: dict[str, str | int | float | None] = {"state": fields["state"], "phase": fields["phase"] or None}
+    data.update((name, int(fields[name])) for name in COUNTERS)
+    if fields["more"]:
+        data.update(json.loads(fields["more"]))
+    return JobEvent(id=event_id, type=fields["type"], at_ms=int(fields["at_ms"]), data=data)

@@ -1,0 +1,121 @@
+"""The job's record between its two forms: `JobRecord` here, a hash of strings in Redis. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from pydantic import TypeAdapter
+
+from storage.jobs import (
+    ArtifactRecord,
+    JobClass,
+    JobError,
+    JobId,
+    JobPhase,
+    JobRecord,
+    JobState,
+    NarrationSpec,
+    Priority,
+    SegmentCounts,
+    SegmentResult,
+    Submission,
+    TenantId,
+)
+
+_SPEC = TypeAdapter(NarrationSpec)
+_METADATA = TypeAdapter(dict[str, str])
+_ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
+_ERROR = TypeAdapter(JobError)
+
+
+def submitted_fields(submission: Submission) -> list[str]:
+    """Field, value, ... of what the submission alone decides; the script adds the rest."""
+    fields = {
+        "priority": submission.priority.value,
+        "spec": _SPEC.dump_json(submission.spec).decode(),
+        "input_key": submission.input_key,
+        "input_chars": str(submission.input_chars),
+        "retention_s": str(submission.retention_s),
+        "metadata": _METADATA.dump_json(submission.metadata).decode(),
+    }
+    return [part for pair in fields.items() for part in pair]
+
+
+def decode_record(fields: Mapping[str, str]) -> JobRecord:
+    phase = JobPhase(fields["phase"]) if "phase" in fields else None
+    leased = _integer(fields, "leased")
+    return JobRecord(
+        id=JobId(fields["id"]),
+        tenant=TenantId(fields["tenant"]),
+        state=JobState(fields["state"]),
+        phase=phase,
+        version=int(fields["version"]),
+        job_class=JobClass(fields["class"]),
+        priority=Priority(fields["priority"]),
+        spec=decode_spec(fields["spec"]),
+        input_key=fields["input_key"],
+        input_chars=int(fields["input_chars"]),
+        created_at_ms=int(fields["created_at_ms"]),
+        retention_s=int(fields["retention_s"]),
+        estimated_audio_ms=int(fields["estimated_audio_ms"]),
+        plan_key=fields.get("plan_key"),
+        started_at_ms=_optional_integer(fields, "started_at_ms"),
+        finished_at_ms=_optional_integer(fields, "finished_at_ms"),
+        expires_at_ms=_optional_integer(fields, "expires_at_ms"),
+        deadline_ms=_optional_integer(fields, "deadline_ms"),
+        segments=SegmentCounts(
+            total=_integer(fields, "total"),
+            done=_integer(fields, "done"),
+            # Every lease is a segment's while the job synthesises, and none is otherwise.
+            running=leased if phase is JobPhase.SYNTHESIZING else 0,
+            failed=_integer(fields, "failed"),
+        ),
+        retries=_integer(fields, "retries"),
+        chars_done=_integer(fields, "chars_done"),
+        samples_done=_integer(fields, "samples_done"),
+        sample_rate_hz=_integer(fields, "sample_rate_hz"),
+        engine_ms=_integer(fields, "engine_ms"),
+        artifacts=_ARTIFACTS.validate_json(fields["artifacts"]) if "artifacts" in fields else (),
+        error=_ERROR.validate_json(fields["error"]) if "error" in fields else None,
+        metadata=decode_metadata(fields["metadata"]),
+    )
+
+
+def decode_spec(text: str) -> NarrationSpec:
+    return _SPEC.validate_json(text)
+
+
+def decode_metadata(text: str) -> dict[str, str]:
+    return _METADATA.validate_json(text)
+
+
+def encode_artifacts(artifacts: tuple[ArtifactRecord, ...]) -> str:
+    return _ARTIFACTS.dump_json(artifacts).decode()
+
+
+def pack_sha256(sha256: str) -> str:
+    """43 characters for 64: with thousands of segments the digests are most of a job's memory."""
+    try:
+        digest = bytes.fromhex(sha256)
+    except ValueError as error:
+        raise ValueError(f"not a hex digest: {sha256!r}") from error
+    if len(digest) != 32:
+        raise ValueError(f"not a sha256: {sha256!r}")
+    return base64.b64encode(digest).decode().rstrip("=")
+
+
+def decode_segment_result(index: str, value: str) -> SegmentResult:
+    """`value` is `D<fence>:<samples>:<packed sha256>`."""
+    fence, samples, packed = value.removeprefix("D").split(":")
+    digest = binascii.a2b_base64(f"{packed}=")
+    return SegmentResult(index=int(index), fence=int(fence), num_samples=int(samples), sha256=digest.hex())
+
+
+def _integer(fields: Mapping[str, str], name: str) -> int:
+    return int(fields.get(name, "0"))
+
+
+def _optional_integer(fields: Mapping[str, str], name: str) -> int | None:
+    return int(fields[name]) if name in fields else None

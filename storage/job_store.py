@@ -1,0 +1,465 @@
+"""Every job and work item, in Redis: one method is one script, and the only way a job's state changes.
+
+A call that ends in `StoreUnavailable` may have taken effect. Each is idempotent for its own arguments, so the
+caller repeats it and is answered as if the first answer had arrived.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, cast
+
+import redis
+
+from storage.availability import redis_errors_named
+from storage.errors import (
+    BacklogFull,
+    IdempotencyMismatch,
+    JobAborted,
+    JobGone,
+    JobNotFound,
+    LeaseLost,
+    QuotaExceeded,
+    StateConflict,
+)
+from storage.job_records import (
+    decode_metadata,
+    decode_record,
+    decode_segment_result,
+    decode_spec,
+    encode_artifacts,
+    pack_sha256,
+    submitted_fields,
+)
+from storage.jobs import (
+    ASSEMBLE_ITEM,
+    PLAN_ITEM,
+    AdmissionLimits,
+    ArtifactRecord,
+    ClaimedItem,
+    IdempotencyKey,
+    JobError,
+    JobId,
+    JobPage,
+    JobQuery,
+    JobRecord,
+    JobState,
+    Lane,
+    Lease,
+    LeaseStatus,
+    PlanResult,
+    ReapReport,
+    ReleaseReason,
+    SegmentReport,
+    SegmentResult,
+    Submission,
+    TenantId,
+    Tickets,
+    WorkerIdentity,
+    job_class,
+)
+from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
+from storage.redis_keys import RedisKeys
+
+IDEMPOTENCY_TTL_S = 24 * 3600
+TOMBSTONE_TTL_S = 30 * 24 * 3600
+LIST_CHUNK = 100
+LIST_SCAN_LIMIT = 2_000
+"""Records one `list` call looks at before it hands the cursor back."""
+
+_SCRIPTS = (
+    *("submit", "cancel", "pause", "resume", "delete"),
+    *("claim", "extend", "commit_plan", "commit_segment", "finish", "fail", "release"),
+    *("release_worker", "reap", "retentions", "recount"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """`replayed`: the idempotency key had been used, and `job` is the job of that first request."""
+
+    job: JobRecord
+    replayed: bool
+    tickets: Tickets
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    item: ClaimedItem | None
+    tickets: Tickets
+
+
+@dataclass(frozen=True, slots=True)
+class Transitioned:
+    job: JobRecord
+    tickets: Tickets
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    name: str
+    expected: int
+    actual: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Counters that do not equal a recount. Empty unless there is a bug or somebody edited Redis."""
+
+    differences: tuple[Difference, ...]
+
+
+class JobStore:
+    """Safe to share between threads, as the client is.
+
+    clock: Lua source that defines `clock()`; tests put a settable one here.
+    """
+
+    def __init__(
+        self,
+        redis: redis.Redis,
+        key_prefix: str = "rhapsode",
+        limits: AdmissionLimits = AdmissionLimits(),  # noqa: B008 - frozen
+        max_attempts: int = 4,
+        window: int = 32,
+        clock: str = SERVER_CLOCK,
+    ) -> None:
+        self._redis = redis
+        self._keys = RedisKeys(key_prefix)
+        self._limits = limits
+        self._max_attempts = max_attempts
+        self._window = window
+        self._scripts: dict[str, Script] = {name: load_script(redis, self._keys, name, clock) for name in _SCRIPTS}
+
+    def submit(self, submission: Submission) -> Submitted:
+        """Accept the job, whole or not at all.
+
+        Raises `IdempotencyMismatch`, `QuotaExceeded` (the tenant's limit) or `BacklogFull` (the system's), checked
+        in this order after a replay; `JobGone` if the replayed job was deleted.
+        """
+        key = submission.idempotency
+        estimate = submission.estimated_audio_ms
+        reply = self._run(
+            "submit",
+            submission.id,
+            submission.tenant,
+            _key_sha256(key) if key else "",
+            key.fingerprint if key else "",
+            estimate,
+            job_class(submission.priority, estimate),
+            submission.deadline_ms or "",
+            self._limits.tenant_jobs,
+            self._limits.tenant_audio_ms,
+            self._limits.total_jobs,
+            self._limits.total_audio_ms,
+            IDEMPOTENCY_TTL_S,
+            *submitted_fields(submission),
+        )
+        match reply[0]:
+            case "mismatch":
+                raise IdempotencyMismatch
+            case "refused":
+                limit, retry_after_s = str(reply[3]), float(reply[4])
+                refusal = QuotaExceeded if limit.startswith("tenant_") else BacklogFull
+                raise refusal(limit, retry_after_s)
+            case _:
+                if not reply[4]:
+                    raise JobGone(f"{reply[3]} answered this idempotency key and was deleted since")
+                return Submitted(_record(reply[4]), replayed=reply[0] == "replayed", tickets=_tickets(reply))
+
+    def find_replay(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
+        """The job this key was used for, if any; `submit` decides, this only saves storing the text in vain."""
+        with redis_errors_named():
+            known = cast("str | None", self._redis.get(self._keys.idempotency(tenant, _key_sha256(idempotency))))
+        if known is None:
+            return None
+        job, _, fingerprint = known.partition("|")
+        if fingerprint != idempotency.fingerprint:
+            raise IdempotencyMismatch
+        return JobId(job)
+
+    def get(self, tenant: TenantId, job_id: JobId) -> JobRecord:
+        """Raises `JobNotFound` (also for another tenant's job) or `JobGone`."""
+        with redis_errors_named():
+            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.job(job_id)))
+        if fields.get("tenant") != tenant:
+            self._raise_missing(tenant, job_id)
+        return decode_record(fields)
+
+    def claim(self, lane: Lane, worker: WorkerIdentity, lease_s: float) -> Claim:
+        """The next item of the lane by class, tenant and job, under a lease; None when nothing is ready."""
+        reply = self._run("claim", lane, worker.name, worker.incarnation, _milliseconds(lease_s))
+        if reply[0] == "empty":
+            return Claim(None, _tickets(reply))
+        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms = reply[3:]
+        claimed = ClaimedItem(
+            lease=Lease(JobId(str(job)), TenantId(str(tenant)), str(item), int(fence)),
+            attempt=int(attempt),
+            suspicions=int(suspicions),
+            spec=decode_spec(str(spec)),
+            input_key=str(input_key),
+            plan_key=str(plan_key) or None,
+            deadline_ms=int(deadline_ms) if deadline_ms else None,
+        )
+        return Claim(claimed, _tickets(reply))
+
+    def extend(self, leases: Sequence[Lease], lease_s: float) -> builtins.list[LeaseStatus]:
+        """One status per lease. Work that is not `HELD` is dropped: nobody will take its result."""
+        if not leases:
+            return []
+        names = [part for lease in leases for part in (lease.job, lease.item, lease.fence)]
+        reply = self._run("extend", _milliseconds(lease_s), *names)
+        return [LeaseStatus(str(status)) for status in reply[3:]]
+
+    def commit_plan(self, lease: Lease, result: PlanResult) -> Tickets:
+        """The plan lies in the store: open the window. Raises `LeaseLost` or `JobAborted`."""
+        if lease.item != PLAN_ITEM:
+            raise ValueError(f"{lease.item!r} is not the plan")
+        if result.num_segments < 1:
+            raise ValueError("a plan has at least one segment")
+        reply = self._run(
+            "commit_plan",
+            lease.job,
+            lease.fence,
+            result.plan_key,
+            result.num_segments,
+            result.estimated_audio_ms,
+            self._window,
+        )
+        return _held(lease, reply)
+
+    def commit_segment(self, lease: Lease, report: SegmentReport) -> Tickets:
+        """The segment lies in the store under its fence: count it. Raises `LeaseLost` or `JobAborted`."""
+        if not lease.item.isdecimal():
+            raise ValueError(f"{lease.item!r} is not a segment")
+        if report.sample_rate_hz <= 0:
+            raise ValueError(f"sample rate {report.sample_rate_hz} Hz")
+        reply = self._run(
+            "commit_segment",
+            lease.job,
+            lease.item,
+            lease.fence,
+            report.num_samples,
+            report.sample_rate_hz,
+            report.num_chars,
+            pack_sha256(report.sha256),
+            report.finish_reason,
+            report.engine_ms,
+        )
+        return _held(lease, reply)
+
+    def release(self, lease: Lease, reason: ReleaseReason) -> Tickets:
+        """Put the item back in front, without a result. A lease that is not held any more is left alone."""
+        return _tickets(self._run("release", lease.job, lease.item, lease.fence, reason, self._max_attempts))
+
+    def retry_later(self, lease: Lease, error: JobError, delay_s: float) -> Tickets:
+        """The attempt failed for a reason that may pass; after the last one the job fails with `error`.
+
+        Raises `LeaseLost` or `JobAborted`.
+        """
+        return self._fail(lease, error, _milliseconds(delay_s))
+
+    def fail(self, lease: Lease, error: JobError) -> Tickets:
+        """No further attempt can help: the job fails now. Raises `LeaseLost` or `JobAborted`."""
+        return self._fail(lease, error, "")
+
+    def finish(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> JobRecord:
+        """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`."""
+        if lease.item != ASSEMBLE_ITEM:
+            raise ValueError(f"{lease.item!r} is not the assembly")
+        if not artifacts:
+            raise ValueError("a finished job has artifacts")
+        reply = self._run("finish", lease.job, lease.fence, encode_artifacts(tuple(artifacts)))
+        _held(lease, reply)
+        return _record(reply[3])
+
+    def cancel(self, tenant: TenantId, job_id: JobId) -> Transitioned:
+        """`cancelled` at once, or `cancelling` until the last lease is gone. Raises `StateConflict` once ended."""
+        return self._transition("cancel", tenant, job_id, "cancelled")
+
+    def pause(self, tenant: TenantId, job_id: JobId) -> Transitioned:
+        """No item of the job is given out any more; what runs is finished and kept."""
+        return self._transition("pause", tenant, job_id, "paused")
+
+    def resume(self, tenant: TenantId, job_id: JobId) -> Transitioned:
+        return self._transition("resume", tenant, job_id, "resumed")
+
+    def delete(self, tenant: TenantId, job_id: JobId) -> None:
+        """Forget a job that has ended; its id answers `JobGone` from then on. Repeating it is no error."""
+        reply = self._run("delete", job_id, tenant, TOMBSTONE_TTL_S)
+        self._check_transition(reply, tenant, job_id, "deleted")
+
+    def segment_results(self, tenant: TenantId, job_id: JobId) -> builtins.list[SegmentResult]:
+        """The finished segments in index order. Raises `JobNotFound` or `JobGone`."""
+        with redis_errors_named():
+            owner = cast("str | None", self._redis.hget(self._keys.job(job_id), "tenant"))
+            if owner != tenant:
+                self._raise_missing(tenant, job_id)
+            values = cast("dict[str, str]", self._redis.hgetall(self._keys.results(job_id)))
+        done = (
+            decode_segment_result(item, value)
+            for item, value in values.items()
+            if item.isdecimal() and value.startswith("D")
+        )
+        return sorted(done, key=lambda result: result.index)
+
+    def release_worker(self, worker: WorkerIdentity) -> Tickets:
+        """Every lease that another incarnation of this worker holds goes back at once."""
+        return _tickets(self._run("release_worker", worker.name, worker.incarnation, self._max_attempts))
+
+    def reap(self, limit: int = 200) -> ReapReport:
+        """Expired leases go back, due retries become ready, overdue jobs end: at most `limit` of each."""
+        reply = self._run("reap", limit, self._max_attempts)
+        leases, retries, jobs = (int(count) for count in reply[3:6])
+        return ReapReport(leases, retries, jobs, _tickets(reply))
+
+    def expired_retentions(self, limit: int = 100) -> builtins.list[tuple[TenantId, JobId]]:
+        """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""
+        reply = self._run("retentions", limit)
+        pairs = (str(entry).rpartition("|") for entry in reply[3:])
+        return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]
+
+    def ready_counts(self) -> dict[Lane, int]:
+        """Items that may be claimed now, by lane; as many tickets should be on their way."""
+        with redis_errors_named():
+            counts = cast("list[str | None]", self._redis.hmget(self._keys.single("counters"), list(Lane)))
+        return {lane: int(count or 0) for lane, count in zip(Lane, counts, strict=True)}
+
+    def recount(self) -> Drift:
+        """Compare every counter with a count from the jobs themselves, in one step; repairs nothing."""
+        rows = self._run("recount")[3:]
+        return Drift(
+            tuple(
+                Difference(str(name), int(expected), int(actual))
+                for name, expected, actual in zip(rows[::3], rows[1::3], rows[2::3], strict=True)
+            )
+        )
+
+    def ahead_audio_ms(self, job: JobRecord) -> int:
+        """Expected audio that came before this waiting job in its class and has not gone out; 0 once it runs.
+
+        An estimate: rings serve tenants in turn, so work that came later may go first.
+        """
+        if job.state not in (JobState.PENDING, JobState.PAUSED):
+            return 0
+        with redis_errors_named():
+            mark = cast("str | None", self._redis.hget(self._keys.job(job.id), "queue_mark_ms"))
+            flow = cast("list[str | None]", self._redis.hmget(self._keys.flow(job.job_class), ["in", "out"]))
+        came, went = (int(value or 0) for value in flow)
+        return max(0, min(int(mark or 0) - went, came - went - job.estimated_audio_ms))
+
+    def list(self, tenant: TenantId, query: JobQuery) -> JobPage:
+        """One page of the tenant's jobs by id, which is by age.
+
+        Looks at `LIST_SCAN_LIMIT` records at most: a page that the filters left short may still have successors,
+        and goes on after `scanned_to`.
+        """
+        found: list[JobId] = []
+        cursor = query.after
+        for _ in range(LIST_SCAN_LIMIT // LIST_CHUNK):
+            ids = self._ids_after(tenant, cursor, query)
+            for job_id, is_match in zip(ids, self._match(ids, query), strict=True):
+                if is_match and len(found) == query.limit:
+                    return JobPage(self._records(found), has_more=True, scanned_to=cursor)
+                if is_match:
+                    found.append(job_id)
+                cursor = job_id
+            if len(ids) < LIST_CHUNK:
+                return JobPage(self._records(found), has_more=False, scanned_to=cursor)
+        return JobPage(self._records(found), has_more=True, scanned_to=cursor)
+
+    def _ids_after(self, tenant: TenantId, cursor: JobId | None, query: JobQuery) -> builtins.list[JobId]:
+        key = self._keys.jobs(tenant)
+        with redis_errors_named():
+            if query.newest_first:
+                bound = f"({cursor}" if cursor else "+"
+                ids = self._redis.zrevrangebylex(key, bound, "-", start=0, num=LIST_CHUNK)
+            else:
+                bound = f"({cursor}" if cursor else "-"
+                ids = self._redis.zrangebylex(key, bound, "+", start=0, num=LIST_CHUNK)
+        return cast("list[JobId]", ids)
+
+    def _match(self, ids: Sequence[JobId], query: JobQuery) -> builtins.list[bool]:
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=False)
+            for job_id in ids:
+                pipeline.hmget(self._keys.job(job_id), ["state", "created_at_ms", "metadata"])
+            rows = cast("list[list[str | None]]", pipeline.execute())
+        return [_matches(query, *row) for row in rows]
+
+    def _records(self, ids: Sequence[JobId]) -> tuple[JobRecord, ...]:
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=False)
+            for job_id in ids:
+                pipeline.hgetall(self._keys.job(job_id))
+            rows = cast("list[dict[str, str]]", pipeline.execute())
+        return tuple(decode_record(row) for row in rows if row)  # a job may have been deleted meanwhile
+
+    def _transition(self, script: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:
+        reply = self._run(script, job_id, tenant)
+        self._check_transition(reply, tenant, job_id, action)
+        return Transitioned(_record(reply[3]), _tickets(reply))
+
+    def _check_transition(self, reply: Reply, tenant: TenantId, job_id: JobId, action: str) -> None:
+        if reply[0] == "missing":
+            self._raise_missing(tenant, job_id)
+        if reply[0] == "conflict":
+            raise StateConflict(str(reply[3]), action)
+
+    def _raise_missing(self, tenant: TenantId, job_id: JobId) -> NoReturn:
+        with redis_errors_named():
+            buried = cast("str | None", self._redis.get(self._keys.tombstone(job_id)))
+        if buried == tenant:
+            raise JobGone(f"{job_id} was deleted")
+        raise JobNotFound(f"there is no job {job_id}")
+
+    def _fail(self, lease: Lease, error: JobError, delay_ms: int | str) -> Tickets:
+        reply = self._run(
+            "fail", lease.job, lease.item, lease.fence, error.code, error.detail, delay_ms, self._max_attempts
+        )
+        return _held(lease, reply)
+
+    def _run(self, script: str, *arguments: Argument) -> Reply:
+        with redis_errors_named():
+            return self._scripts[script].run(*arguments)
+
+
+def _matches(query: JobQuery, state: str | None, created_at_ms: str | None, metadata: str | None) -> bool:
+    if state is None or created_at_ms is None or metadata is None:
+        return False
+    if query.states and JobState(state) not in query.states:
+        return False
+    if query.created_after_ms is not None and int(created_at_ms) <= query.created_after_ms:
+        return False
+    if query.created_before_ms is not None and int(created_at_ms) >= query.created_before_ms:
+        return False
+    return query.metadata.items() <= decode_metadata(metadata).items()
+
+
+def _held(lease: Lease, reply: Reply) -> Tickets:
+    if reply[0] == "lost":
+        raise LeaseLost(f"fence {lease.fence} of {lease.item} in {lease.job} is not current")
+    if reply[0] == "aborted":
+        raise JobAborted(f"{lease.job} ended before fence {lease.fence} of {lease.item} did")
+    return _tickets(reply)
+
+
+def _tickets(reply: Reply) -> Tickets:
+    return Tickets(cpu=int(reply[1]), gpu=int(reply[2]))
+
+
+def _record(part: object) -> JobRecord:
+    """`part` is what HGETALL gives inside a script: field, value, field, value, ..."""
+    flat = cast("list[str]", part)
+    return decode_record(dict(zip(flat[::2], flat[1::2], strict=True)))
+
+
+def _key_sha256(idempotency: IdempotencyKey) -> str:
+    return hashlib.sha256(idempotency.key.encode()).hexdigest()
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)

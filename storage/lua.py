@@ -1,0 +1,69 @@
+"""Loads the Lua scripts and runs them by their hash.
+
+A script is the generated tables (keys, moves, constants), a clock, `prelude.lua` and its own body, in one
+chunk. Scripts build their keys from the table; the one declared key is the hash tag, which routes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+from typing import cast
+
+import redis
+from redis.exceptions import NoScriptError
+
+from storage.jobs import MOVES, QUARANTINE_SUSPICIONS
+from storage.redis_keys import RedisKeys
+
+SERVER_CLOCK = """
+local function clock()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+"""
+"""Unix milliseconds of the Redis server: no client's clock decides anything."""
+
+Reply = list[str | int]
+Argument = str | int | float
+
+
+class Script:
+    """One script; `run` is one EVALSHA, with the text sent only to a server that does not know it yet."""
+
+    def __init__(self, client: redis.Redis, root: str, source: str) -> None:
+        self._client = client
+        self._root = root
+        self._source = source
+        self._sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
+
+    def run(self, *arguments: Argument) -> Reply:
+        try:
+            reply = self._client.evalsha(self._sha, 1, self._root, *arguments)
+        except NoScriptError:
+            reply = self._client.eval(self._source, 1, self._root, *arguments)
+        return cast(Reply, reply)
+
+
+def load_script(client: redis.Redis, keys: RedisKeys, name: str, clock: str) -> Script:
+    """The script `name` for the keys of `keys`; `clock` is Lua that defines `clock()` -> Unix ms."""
+    parts = [keys.lua_table(), _moves_table(), _constants(), clock, _read("prelude"), _read(name)]
+    return Script(client, keys.root, "\n".join(parts))
+
+
+def _read(name: str) -> str:
+    return resources.files("storage").joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
+
+
+def _moves_table() -> str:
+    rows = (f"  {state} = {_set(sorted(targets))}," for state, targets in MOVES.items())
+    return "local MOVES = {\n" + "\n".join(rows) + "\n}\n"
+
+
+def _set(names: Sequence[str]) -> str:
+    return "{" + ", ".join(f"{name} = true" for name in names) + "}"
+
+
+def _constants() -> str:
+    return f"local QUARANTINE = {QUARANTINE_SUSPICIONS}\n"

@@ -1,0 +1,86 @@
+-- ARGV: lane, worker name, incarnation, lease ms
+-- -> item + what its work needs; empty
+local lane, worker, incarnation, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local INTERACTIVE_SHARE = 5 -- of so many claims, bulk gets one, when both classes have work
+local MOST_DROPS = 64 -- overdue jobs ended by one claim
+
+local function next_class()
+  local interactive = redis.call('EXISTS', K.tenants .. lane .. ':interactive') == 1
+  local bulk = redis.call('EXISTS', K.tenants .. lane .. ':bulk') == 1
+  if interactive and bulk then
+    local turn = redis.call('HINCRBY', K.turns, lane, 1)
+    return turn % INTERACTIVE_SHARE == 0 and 'bulk' or 'interactive'
+  end
+  return interactive and 'interactive' or bulk and 'bulk' or nil
+end
+
+local function item_cost(job)
+  if lane == 'cpu' then return CPU_COST_MS end
+  return math.min(math.max(job.cost_ms, 1), MAX_COST_MS)
+end
+
+-- Deficit round robin: the tenant in front is served while its credit lasts, then goes to the back with a
+-- new quantum.
+local function next_job(class)
+  local ring, deficits = K.tenants .. lane .. ':' .. class, K.deficit .. lane .. ':' .. class
+  while true do
+    local tenant = redis.call('LINDEX', ring, 0)
+    local id = redis.call('LINDEX', K.line .. lane .. ':' .. class .. ':' .. tenant, 0)
+    local job = load_job(id)
+    if not job or is_terminal(job) then return {id = id, tenant = tenant, class = class, state = 'gone'} end
+    local credit = tonumber(redis.call('HGET', deficits, tenant))
+    if credit >= item_cost(job) or is_overdue(job) then return job end
+    redis.call('HINCRBY', deficits, tenant, QUANTUM_MS)
+    redis.call('LMOVE', ring, ring, 'LEFT', 'RIGHT')
+  end
+end
+
+local function take_item(job)
+  local ready = K.ready .. lane .. ':' .. job.id
+  local item = redis.call('LPOP', ready)
+  redis.call('HINCRBY', K.counters, lane, -1)
+  redis.call('HINCRBY', deficit_key(job, lane), job.tenant, text(-item_cost(job)))
+  if redis.call('EXISTS', ready) == 0 then
+    leave_ring(job, lane)
+  else
+    redis.call('LMOVE', line_key(job, lane), line_key(job, lane), 'LEFT', 'RIGHT')
+  end
+  return item
+end
+
+local function lease(job, item)
+  local fence = text(redis.call('INCR', K.fence))
+  local name = lease_name(job.id, item, fence)
+  redis.call('ZADD', K.leases, text(now + lease_ms), name)
+  redis.call('HSET', K.worker .. worker, name, incarnation)
+  redis.call('HSET', K.live .. job.id, item, 'L' .. fence .. '|' .. worker)
+  save(job, {leased = job.leased + 1})
+  if job.state == 'pending' then
+    move(job, 'running')
+    save(job, {phase = 'planning', started_at_ms = now})
+    event(job, 'job.started')
+  end
+  return fence
+end
+
+for _ = 1, MOST_DROPS do
+  local class = next_class()
+  if not class then return answer('empty') end
+  local job = next_job(class)
+  if job.state == 'gone' then
+    -- A job that ends takes its items along; should the two ever disagree, the lane must not stop at it.
+    close_lane(job, lane)
+    redis.call('DEL', K.ready .. lane .. ':' .. job.id)
+  elseif is_overdue(job) then
+    expire_job(job)
+  else
+    local item = take_item(job)
+    local fence = lease(job, item)
+    local attempts, suspicions = read_tries(job.id, item)
+    local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms')
+    return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
+      work[1], work[2], work[3] or '', work[4] or '')
+  end
+end
+tickets[lane] = tickets[lane] + 1
+return answer('empty')

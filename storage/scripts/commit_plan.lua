@@ -1,0 +1,23 @@
+-- ARGV: job, fence, plan key, segments, estimated audio ms, window
+-- -> ok | lost | aborted
+local id, fence, plan_key = ARGV[1], ARGV[2], ARGV[3]
+local total, estimate, window = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local result = 'D' .. fence .. ':' .. ARGV[4] .. ':' .. ARGV[5] .. ':' .. plan_key
+
+if redis.call('HGET', K.results .. id, 'plan') == result then return answer_again(id) end
+local job, verdict, worker = resolve(id, 'plan', fence)
+if verdict ~= 'held' then return answer(verdict) end
+
+forget_lease(job, 'plan', fence, worker)
+redis.call('HSET', K.results .. id, 'plan', result)
+local change = text(estimate - job.estimated_audio_ms)
+redis.call('HINCRBY', K.admission .. job.tenant, 'audio_ms', change)
+redis.call('HINCRBY', K.total, 'audio_ms', change)
+redis.call('HINCRBY', K.flow .. job.class, 'in', change)
+local opened = math.min(window, total)
+save(job, {
+  plan_key = plan_key, total = total, next = opened, phase = 'synthesizing',
+  estimated_audio_ms = estimate, cost_ms = math.floor(estimate / total),
+})
+for index = 0, opened - 1 do make_ready(job, text(index), 'RPUSH') end
+return answer('ok')

@@ -1,0 +1,14 @@
+-- ARGV: job, tenant, tombstone ttl s
+-- -> ok; conflict + state; missing
+local id, tenant = ARGV[1], ARGV[2]
+local job = load_job(id)
+if not job then
+  return answer(redis.call('GET', K.tombstone .. id) == tenant and 'ok' or 'missing')
+end
+if job.tenant ~= tenant then return answer('missing') end
+if not is_terminal(job) then return answer('conflict', job.state) end
+redis.call('SET', K.tombstone .. id, tenant, 'EX', ARGV[3])
+redis.call('DEL', K.job .. id, K.results .. id, K.tries .. id, K.events .. id, K.live .. id)
+redis.call('ZREM', K.retention, tenant .. '|' .. id)
+redis.call('ZREM', K.jobs .. tenant, id)
+return answer('ok')

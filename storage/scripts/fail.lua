@@ -1,0 +1,21 @@
+-- ARGV: job, item, fence, code, detail, delay ms ('' when another try cannot help), max attempts
+-- -> ok | lost | aborted
+local id, item, fence, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[6]
+local failure = {code = ARGV[4], detail = ARGV[5]}
+
+local attempts, suspicions, last = read_tries(id, item)
+local was_retried = delay ~= '' and last == fence
+if was_retried or redis.call('HGET', K.results .. id, item) == 'X' .. fence then return answer_again(id) end
+local job, verdict, worker = resolve(id, item, fence)
+if verdict ~= 'held' then return answer(verdict) end
+
+forget_lease(job, item, fence, worker)
+write_tries(id, item, attempts + 1, suspicions, fence)
+if delay == '' or attempts + 1 >= tonumber(ARGV[7]) then
+  fail_item(job, item, fence, failure)
+  return answer('ok')
+end
+redis.call('HSET', K.live .. id, item, 'W')
+redis.call('ZADD', K.retries, text(now + tonumber(delay)), id .. '|' .. item)
+save(job, {retries = job.retries + 1})
+return answer('ok')

@@ -1,0 +1,73 @@
+-- ARGV: id, tenant, idempotency key sha256 or '', fingerprint, estimated audio ms, class, deadline ms or '',
+--       tenant jobs, tenant audio ms, total jobs, total audio ms (limits), idempotency ttl s,
+--       then field, value, ... of the record.
+-- -> created | replayed + the record; mismatch; refused + limit + retry after s
+local id, tenant, key, fingerprint = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local estimate, class, deadline = tonumber(ARGV[5]), ARGV[6], ARGV[7]
+local FIRST_FIELD = 13
+
+local function record_of(job_id)
+  return redis.call('HGETALL', K.job .. job_id)
+end
+
+local function replay(job_id)
+  local status = job_id == id and 'created' or 'replayed'
+  tickets.cpu = redis.call('LLEN', K.ready .. 'cpu:' .. job_id)
+  return answer(status, job_id, record_of(job_id))
+end
+
+local function drain_ms_per_s()
+  local sum, at = unpack(redis.call('HMGET', K.drain, 'sum_ms', 'at_ms'))
+  if not sum then return 0 end
+  return sum * math.exp((at - now) / DRAIN_TAU_MS) / (DRAIN_TAU_MS / 1000)
+end
+
+local function refuse(limit, excess_ms)
+  local rate = drain_ms_per_s()
+  local wait = 300
+  if rate > 0 then wait = math.min(300, math.max(1, excess_ms / rate)) end
+  return answer('refused', limit, string.format('%.3f', wait))
+end
+
+local function check(scope, held_key, max_jobs, max_audio)
+  local held = redis.call('HMGET', held_key, 'jobs', 'audio_ms')
+  local jobs, audio = tonumber(held[1]) or 0, tonumber(held[2]) or 0
+  if jobs + 1 > max_jobs then return refuse(scope .. '_jobs', audio / math.max(jobs, 1)) end
+  if audio + estimate > max_audio then return refuse(scope .. '_audio_ms', audio + estimate - max_audio) end
+  return nil
+end
+
+local known_key = K.idempotency .. tenant .. ':' .. key
+if key ~= '' then
+  local known = redis.call('GET', known_key)
+  if known then
+    local job_id, seen = string.match(known, '^([^|]*)|(.*)$')
+    if seen ~= fingerprint then return answer('mismatch') end
+    return replay(job_id)
+  end
+end
+if redis.call('EXISTS', K.job .. id) == 1 then return replay(id) end
+
+local refusal = check('tenant', K.admission .. tenant, tonumber(ARGV[8]), tonumber(ARGV[9]))
+  or check('total', K.total, tonumber(ARGV[10]), tonumber(ARGV[11]))
+if refusal then return refusal end
+
+redis.call('HSET', K.job .. id, 'id', id, 'tenant', tenant, 'state', 'pending', 'version', 1, 'class', class,
+  'estimated_audio_ms', text(estimate), 'created_at_ms', text(now), unpack(ARGV, FIRST_FIELD))
+for _, admission in ipairs({K.admission .. tenant, K.total}) do
+  redis.call('HINCRBY', admission, 'jobs', 1)
+  redis.call('HINCRBY', admission, 'audio_ms', text(estimate))
+end
+local mark = redis.call('HINCRBY', K.flow .. class, 'in', text(estimate)) - estimate
+redis.call('HSET', K.job .. id, 'queue_mark_ms', text(mark))
+if deadline ~= '' then
+  redis.call('HSET', K.job .. id, 'deadline_ms', deadline)
+  redis.call('ZADD', K.deadlines, deadline, id)
+end
+if key ~= '' then redis.call('SET', known_key, id .. '|' .. fingerprint, 'EX', ARGV[12]) end
+redis.call('SADD', K.active, id)
+redis.call('ZADD', K.jobs .. tenant, 0, id)
+local job = load_job(id)
+make_ready(job, 'plan', 'RPUSH')
+event(job, 'job.created')
+return answer('created', id, record_of(id))
