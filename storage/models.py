@@ -1,0 +1,67 @@
+"""What can be asked for: the models that workers announce, in Redis, for the API to list and validate against."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+
+import redis
+
+from storage.availability import redis_errors_named
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """A model as a worker serves it.
+
+    task: what it speaks from ("custom_voice", "voice_design", "base").
+    speakers: built-in voices; empty if the model has none. languages: without "auto".
+    samples_per_frame: PCM samples of one codec frame. notice: what a listener must be told, or "".
+    updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
+    """
+
+    name: str
+    revision: str
+    task: str
+    speakers: tuple[str, ...]
+    languages: tuple[str, ...]
+    default_language: str | None
+    sample_rate_hz: int
+    samples_per_frame: int
+    num_codebooks: int
+    max_text_tokens: int
+    notice: str = ""
+    updated_at_ms: int = 0
+
+
+class ModelRegistry:
+    """One hash, a field a model. A card stays when its workers leave: what waits in the queue is still valid."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
+        self._redis = redis
+        self._key = f"{key_prefix}:models"
+
+    def publish(self, card: ModelCard) -> None:
+        """Announce or refresh a card; workers repeat this while they live. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            seconds, microseconds = self._redis.time()  # pyright: ignore[reportGeneralTypeIssues]
+            now_ms = int(seconds) * 1000 + int(microseconds) // 1000
+            announced = dataclasses.replace(card, updated_at_ms=now_ms)
+            self._redis.hset(self._key, card.name, json.dumps(dataclasses.asdict(announced)))
+
+    def list(self) -> tuple[ModelCard, ...]:
+        """Every model ever announced, by name. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            cards = self._redis.hgetall(self._key)
+        return tuple(_card(str(cards[name])) for name in sorted(cards))
+
+    def get(self, name: str) -> ModelCard | None:
+        with redis_errors_named():
+            card = self._redis.hget(self._key, name)
+        return None if card is None else _card(str(card))
+
+
+def _card(text: str) -> ModelCard:
+    fields = json.loads(text)
+    return ModelCard(**fields | {"speakers": tuple(fields["speakers"]), "languages": tuple(fields["languages"])})

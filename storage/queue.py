@@ -1,0 +1,152 @@
+"""Tickets: Celery messages without arguments that say "there is an item in this lane".
+
+Nothing rests on a ticket. Which item is next is the job store's knowledge; a lost ticket is replaced by the
+janitor from the counts, a surplus one finds nothing and ends. That is why sending may fail quietly (counted
+and logged) and why no setting below tries to make Celery's delivery safe.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+from celery import Celery
+from kombu.connection import Connection
+from kombu.entity import Queue
+from kombu.exceptions import KombuError, LimitExceeded
+from kombu.messaging import Producer
+from redis.exceptions import RedisError
+
+from storage.errors import StoreUnavailable
+from storage.jobs import Lane, Tickets
+from storage.settings import StorageSettings
+
+logger = logging.getLogger(__name__)
+
+TICKET_TASKS: dict[Lane, str] = {Lane.CPU: "rhapsode.ticket.cpu", Lane.GPU: "rhapsode.ticket.gpu"}
+
+QUEUES: dict[Lane, str] = {Lane.CPU: "cpu", Lane.GPU: "gpu"}
+
+BATCH_SIZE = 200
+MAX_CONNECTIONS = 8
+
+SEND_TIMEOUT_S = 3.0
+"""How long a caller may wait for a broker that accepts and says nothing."""
+
+REST_AFTER_FAILURE_S = 1.0
+"""After a failure nobody tries for so long: forty threads must not queue up behind a dead broker's time-out. The
+janitor's sweep, which replaces what was not sent, has the same period."""
+
+_BROKER_TROUBLE = (KombuError, RedisError, OSError)
+
+
+def create_celery(settings: StorageSettings, app_name: str) -> Celery:
+    """The Celery application of a producer or a worker; both sides must agree on every line of it."""
+    app = Celery(app_name, broker=settings.broker_url.get_secret_value(), backend=None, set_as_current=False)
+    app.conf.update(
+        task_serializer="json",
+        accept_content=["json"],
+        # No named exchange: its binding would be lost with a flushed broker, and every later ticket with it.
+        task_queues=[Queue(name, no_declare=True) for name in QUEUES.values()],
+        task_create_missing_queues=False,
+        task_ignore_result=True,
+        task_store_errors_even_if_ignored=False,
+        # Late, so that a busy worker does not park tickets that an idle one could run.
+        task_acks_late=True,
+        task_acks_on_failure_or_timeout=True,
+        worker_prefetch_multiplier=1,
+        task_publish_retry=False,
+        worker_enable_remote_control=False,
+        worker_send_task_events=False,
+        task_send_sent_event=False,
+        worker_hijack_root_logger=False,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        broker_pool_limit=MAX_CONNECTIONS,
+        # The lease decides whether work is still wanted, not the broker's connection.
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_soft_shutdown_timeout=20.0,
+        broker_transport_options=_transport_options(settings),
+    )
+    return app
+
+
+class TicketQueue:
+    """The sending side. Safe to share between threads."""
+
+    def __init__(self, celery: Celery) -> None:
+        self._celery = celery
+        options = dict(celery.conf.broker_transport_options) | {
+            "socket_timeout": SEND_TIMEOUT_S,
+            "max_retries": 1,
+            "interval_start": 0.05,
+            "interval_step": 0.05,
+            "interval_max": 0.1,
+        }
+        self._connections = celery.connection_for_write(transport_options=options).Pool(MAX_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._unsent = 0
+        self._rest_until = 0.0
+
+    @property
+    def unsent(self) -> int:
+        """How many tickets the broker did not take; the janitor sends them again from its counts."""
+        return self._unsent
+
+    def send(self, tickets: Tickets) -> None:
+        """Send as many tickets as items became ready. Never raises for broker trouble, and returns in seconds."""
+        wanted = {Lane.CPU: tickets.cpu, Lane.GPU: tickets.gpu}
+        total = sum(wanted.values())
+        if total == 0:
+            return
+        if time.monotonic() < self._rest_until:
+            self._count_unsent(total)
+            return
+        try:
+            with self._connections.acquire(block=True, timeout=SEND_TIMEOUT_S) as connection:
+                self._publish(connection, wanted)
+        except (*_BROKER_TROUBLE, LimitExceeded) as error:
+            self._rest_until = time.monotonic() + REST_AFTER_FAILURE_S
+            self._count_unsent(total)
+            logger.warning("tickets not sent", extra={"unsent": total, "error": str(error)})
+
+    def waiting(self, lane: Lane) -> int:
+        """Tickets in the broker that no worker has taken. Raises `StoreUnavailable`."""
+        try:
+            with self._connections.acquire(block=True, timeout=SEND_TIMEOUT_S) as connection:
+                return int(connection.default_channel.client.llen(QUEUES[lane]))
+        except (*_BROKER_TROUBLE, LimitExceeded) as error:
+            raise StoreUnavailable(f"the broker does not answer: {error}") from error
+
+    def close(self) -> None:
+        self._connections.force_close_all()
+
+    def _publish(self, connection: Connection, wanted: dict[Lane, int]) -> None:
+        with Producer(connection) as producer, producer.batch(BATCH_SIZE):
+            for lane, count in wanted.items():
+                for _ in range(count):
+                    self._celery.send_task(
+                        TICKET_TASKS[lane], queue=QUEUES[lane], producer=producer, retry=False, add_to_parent=False
+                    )
+
+    def _count_unsent(self, number: int) -> None:
+        with self._lock:
+            self._unsent += number
+
+
+def _transport_options(settings: StorageSettings) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "global_keyprefix": f"{settings.key_prefix}:b:",
+        "visibility_timeout": 900,
+        "unacked_restore_interval": 10,
+        "unacked_restore_throttle": 1,
+        "socket_timeout": 10,
+        "socket_connect_timeout": 3,
+        "health_check_interval": 10,
+    }
+    if urlsplit(settings.broker_url.get_secret_value()).scheme != "redis+socket":
+        options["socket_keepalive"] = True
+    return options

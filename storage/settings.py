@@ -1,0 +1,205 @@
+"""Where the stores are and how to reach them: the settings that every process shares.
+
+`load_settings` is the only reader of the environment. A variable that begins with RHAPSODE_ and is nobody's
+setting stops the process: a misspelt limit must not be silently ignored.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, Self, TypeVar
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ENV_PREFIX = "RHAPSODE_"
+
+TEST_PREFIX = "RHAPSODE_TEST_"
+"""Variables of the test suite; never a setting of a process."""
+
+STORAGE_SETTING_NAMES = frozenset(
+    {
+        "RHAPSODE_BROKER_URL",
+        "RHAPSODE_FAILPOINT",
+        "RHAPSODE_KEY_PREFIX",
+        "RHAPSODE_LOG_FORMAT",
+        "RHAPSODE_REDIS_URL",
+        "RHAPSODE_S3_ENDPOINT_URL",
+        "RHAPSODE_S3_REGION",
+        "RHAPSODE_STORE",
+        "RHAPSODE_STORE_MIN_FREE_MB",
+        "RHAPSODE_URL_SECRET",
+    }
+)
+
+SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
+    {
+        # api
+        "RHAPSODE_API_KEYS",
+        "RHAPSODE_MAX_BODY_BYTES",
+        "RHAPSODE_MAX_TEXT_CHARS",
+        "RHAPSODE_PUBLIC_URL",
+        # worker
+        "RHAPSODE_CHECKPOINT",
+        "RHAPSODE_DEVICE",
+        "RHAPSODE_ENGINE",
+        "RHAPSODE_ENGINE_THREADS",
+        "RHAPSODE_LANE",
+        "RHAPSODE_LEASE_S",
+        "RHAPSODE_MAX_ATTEMPTS",
+        "RHAPSODE_MODEL",
+        "RHAPSODE_RUN_DIR",
+        "RHAPSODE_SLOTS",
+        "RHAPSODE_WORKER_NAME",
+        # client and command line
+        "RHAPSODE_API_KEY",
+        "RHAPSODE_API_URL",
+    }
+)
+"""Every variable of every process: they share one environment, so each must know the others' names."""
+
+STATE_DB = 0
+BROKER_DB = 1
+
+
+class SettingsError(Exception):
+    """The environment does not describe a system that can be started; the message names the variable."""
+
+
+class StorageSettings(BaseSettings):
+    """Redis, broker and object store.
+
+    redis_url: redis://, rediss:// or unix://[:password@]/path?db=0.
+    broker_url: in kombu's spelling (a Unix socket is redis+socket://[:password@]/path?virtual_host=1); empty
+        means the server of `redis_url`, database 1.
+    store: file:///absolute/path (one host) or s3://bucket[/prefix]. S3 credentials come from where boto3
+        looks for them.
+    store_min_free_mb: a folder store refuses to write below so much free space.
+    url_secret: signs the download links of a folder store; at least 16 characters.
+    key_prefix: first part of every Redis key, so that several systems can share a server.
+    failpoint: name:action[:probability], for fault tests.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
+    broker_url: SecretStr = SecretStr("")
+    store: str
+    store_min_free_mb: int = Field(default=256, ge=0)
+    s3_endpoint_url: str | None = None
+    s3_region: str | None = None
+    url_secret: SecretStr = SecretStr("")
+    key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
+    log_format: Literal["console", "json"] = "console"
+    failpoint: str = ""
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis_scheme(cls, value: SecretStr) -> SecretStr:
+        if urlsplit(value.get_secret_value()).scheme not in {"redis", "rediss", "unix"}:
+            raise ValueError("must begin with redis://, rediss:// or unix://")
+        return value
+
+    @field_validator("broker_url")
+    @classmethod
+    def _broker_scheme(cls, value: SecretStr) -> SecretStr:
+        scheme = urlsplit(value.get_secret_value()).scheme
+        if scheme not in {"", "redis", "rediss", "redis+socket"}:
+            raise ValueError("must begin with redis://, rediss:// or redis+socket://")
+        return value
+
+    @field_validator("store")
+    @classmethod
+    def _store_scheme(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme == "file" and not parts.netloc and parts.path.startswith("/"):
+            return value
+        if parts.scheme == "s3" and parts.netloc and not parts.query:
+            return value
+        raise ValueError("must be file:///absolute/path or s3://bucket or s3://bucket/prefix")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if not self.broker_url.get_secret_value():
+            object.__setattr__(self, "broker_url", SecretStr(broker_url_of(self.redis_url.get_secret_value())))
+        if self.store.startswith("file:") and len(self.url_secret.get_secret_value()) < 16:
+            raise ValueError("RHAPSODE_URL_SECRET must have at least 16 characters when the store is a folder")
+        return self
+
+    @property
+    def store_path(self) -> Path:
+        """The folder of a file:// store."""
+        return Path(unquote(urlsplit(self.store).path))
+
+
+S = TypeVar("S", bound=StorageSettings)
+
+
+def load_settings(settings_class: type[S]) -> S:
+    """The process's settings from its environment. Raises `SettingsError` naming what is wrong, without values."""
+    refuse_unknown_settings(os.environ, SETTING_NAMES)
+    try:
+        return settings_class()  # pyright: ignore[reportCallIssue]  # its arguments are the environment
+    except ValidationError as error:
+        raise SettingsError("; ".join(_complaints(error))) from None
+
+
+def refuse_unknown_settings(environ: Mapping[str, str], known: Collection[str]) -> None:
+    """Raise `SettingsError` for a RHAPSODE_ variable outside `known`, naming the closest one that exists."""
+    for name in sorted(environ):
+        upper = name.upper()
+        if not upper.startswith(ENV_PREFIX) or upper.startswith(TEST_PREFIX) or upper in known:
+            continue
+        close = difflib.get_close_matches(upper, known, n=1, cutoff=0.0)
+        raise SettingsError(f"{name} is not a setting; did you mean {close[0]}?")
+
+
+def describe(settings: BaseSettings) -> tuple[str, ...]:
+    """One line a setting, in declaration order, without secrets; for the log at start."""
+    fields = type(settings).model_fields
+    return tuple(
+        f"{ENV_PREFIX}{name.upper()}={_shown(getattr(settings, name)) if field.repr else '(hidden)'}"
+        for name, field in fields.items()
+    )
+
+
+def broker_url_of(redis_url: str) -> str:
+    """The same server's broker database, in kombu's spelling. Raises `ValueError` if the state is kept there."""
+    parts = urlsplit(redis_url)
+    query = dict(parse_qsl(parts.query))
+    database = query.pop("db", "") or (parts.path.strip("/") if parts.scheme != "unix" else "")
+    if database == str(BROKER_DB):
+        raise ValueError(f"RHAPSODE_REDIS_URL names database {BROKER_DB}, the broker's; set RHAPSODE_BROKER_URL too")
+    if parts.scheme == "unix":
+        query = {"virtual_host": str(BROKER_DB)} | query
+        return urlunsplit(("redis+socket", parts.netloc, parts.path, urlencode(query), ""))
+    if parts.scheme == "rediss":
+        # kombu takes rediss:// without this for "do not verify"; redis-py's own default is to verify.
+        query.setdefault("ssl_cert_reqs", "required")
+    return urlunsplit((parts.scheme, parts.netloc, f"/{BROKER_DB}", urlencode(query), ""))
+
+
+def unix_redis_url(socket: Path, password: str, database: int) -> str:
+    """A Redis URL for a server behind a Unix socket."""
+    return f"unix://:{quote(password, safe='')}@{quote(str(socket))}?db={database}"
+
+
+def _complaints(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_input=False, include_url=False, include_context=False):
+        name = "_".join(str(part) for part in fault["loc"]).upper()
+        yield f"{ENV_PREFIX}{name}: {fault['msg']}" if name else fault["msg"]
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, SecretStr):
+        return str(value)
+    secret = value.get_secret_value()
+    parts = urlsplit(secret)
+    if parts.scheme and parts.scheme.startswith(("redis", "unix")):
+        _, at, host = parts.netloc.rpartition("@")
+        return f"{parts.scheme}://{'***@' if at else ''}{host}{parts.path}{'?' + parts.query if parts.query else ''}"
+    return "(set)" if secret else "(not set)"
