@@ -18,9 +18,12 @@ class RowEnd(enum.IntEnum):
     NON_FINITE = 3
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RequestState:
-    """`frames` counts the finished frames; the scheduler alone changes it."""
+    """One submission: an id may be used again once its request is over, so identity is the object's.
+
+    `frames` counts the finished frames; the scheduler alone changes it.
+    """
 
     request_id: str
     prompt: PromptLayout

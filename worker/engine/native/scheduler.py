@@ -78,10 +78,10 @@ class Scheduler:
     def add(self, request: RequestState) -> None:
         self._waiting.append(request)
 
-    def cancel(self, request_id: str) -> None:
-        """The request is in no later plan. Unknown ids are ignored."""
-        self._waiting = deque(request for request in self._waiting if request.request_id != request_id)
-        self._rows = [None if row is not None and row.request_id == request_id else row for row in self._rows]
+    def cancel(self, request: RequestState) -> None:
+        """The request is in no later plan. Requests that have ended are ignored."""
+        self._waiting = deque(waiting for waiting in self._waiting if waiting is not request)
+        self._rows = [None if row is request else row for row in self._rows]
 
     def plan(self) -> StepPlan | None:
         """The next step, or None when nobody runs or waits."""

@@ -1,0 +1,19 @@
+"""The one place that chooses an engine. Each import is inside its branch: the fake never loads torch."""
+
+from __future__ import annotations
+
+from worker.engine.interface import Engine
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+
+
+def build_engine(settings: EngineSettings) -> Engine:
+    """A running engine. Raises CheckpointError when the checkpoint cannot be used."""
+    match settings:
+        case NativeEngineSettings():
+            from worker.engine.native.engine import NativeEngine
+
+            return NativeEngine(settings)
+        case FakeEngineSettings():
+            from worker.engine.fake import FakeEngine
+
+            return FakeEngine(settings)

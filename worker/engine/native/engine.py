@@ -1,0 +1,336 @@
+"""The native engine: requests behind futures, batched frame by frame.
+
+Three threads of its own. The loop runs the talker: take in, plan, run, commit, once per frame. The decoder turns
+finished frames into samples, one utterance at a time, so that the loop never waits for audio. The encoder (a pool of
+one) turns recordings into voice prompts.
+
+Each future has a ticket, and who takes the ticket resolves the future; so each is resolved exactly once.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+import numpy as np
+import torch
+
+from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
+from worker.engine.interface import (
+    CodecFrames,
+    EngineInfo,
+    EngineStats,
+    FinishReason,
+    InContextPrompt,
+    Pcm,
+    ReferenceAudio,
+    SamplingParams,
+    Speech,
+    SpeechRequest,
+    TokenSampling,
+    VoicePrompt,
+    XVectorPrompt,
+)
+from worker.engine.native.budget import frame_budget
+from worker.engine.native.loading import load_parts
+from worker.engine.native.request_state import RequestState, RowEnd
+from worker.engine.native.scheduler import Ended, Scheduler, StepPlan
+from worker.engine.settings import NativeEngineSettings
+
+logger = logging.getLogger(__name__)
+
+# Prompts are 40 to 300 rows; this is a handful of them between two frames.
+_MAX_PREFILL_ROWS = 512
+_LEAST_TEMPERATURE = 1e-3
+_SEED_RANGE = range(-(1 << 63), 1 << 63)
+
+
+@dataclass(slots=True)
+class _Ticket:
+    """Guarded by the engine's lock. `admitted_s` is on the monotonic clock."""
+
+    future: Future[Speech]
+    request: SpeechRequest
+    state: RequestState
+    admitted_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Utterance:
+    """Frames on their way to the decoder thread."""
+
+    state: RequestState
+    frames: CodecFrames
+    finish_reason: FinishReason
+
+
+class NativeEngine:
+    """`Engine` in torch on one device. Raises CheckpointError when the checkpoint cannot be used."""
+
+    def __init__(self, settings: NativeEngineSettings) -> None:
+        if settings.num_threads:
+            torch.set_num_threads(settings.num_threads)
+        self._parts = load_parts(settings)
+        self._scheduler = Scheduler(settings.slots, _MAX_PREFILL_ROWS)
+        self._wake = threading.Condition()
+        self._tickets: dict[str, _Ticket] = {}
+        self._arrivals: list[RequestState] = []
+        self._cancelled: list[RequestState] = []
+        self._voices: set[Future[VoicePrompt]] = set()
+        self._stopped: EngineDied | None = None
+        self._steps = self._frames = self._finished = 0
+        self._utterances: SimpleQueue[_Utterance | None] = SimpleQueue()
+        self._encoder = ThreadPoolExecutor(1, thread_name_prefix="voice-encoder")
+        self._loop = threading.Thread(target=self._guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
+        self._decoder = threading.Thread(target=self._guarded, args=(self._decode,), name="codec-decoder", daemon=True)
+        self._loop.start()
+        self._decoder.start()
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._parts.info
+
+    def submit(self, request: SpeechRequest) -> Future[Speech]:
+        future: Future[Speech] = Future()
+        future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
+        try:
+            state = self._accept(request)
+            with self._wake:
+                self._require_running()
+                if request.request_id in self._tickets:
+                    raise RequestRejected(f"request {request.request_id!r} is already in flight")
+                self._tickets[request.request_id] = _Ticket(future, request, state)
+                self._arrivals.append(state)
+                self._wake.notify_all()
+        except (RequestRejected, EngineDied) as error:
+            future.set_exception(error)
+        return future
+
+    def cancel(self, request_id: str) -> None:
+        with self._wake:
+            ticket = self._tickets.pop(request_id, None)
+            if ticket is None:
+                return
+            self._cancelled.append(ticket.state)
+            self._wake.notify_all()
+        ticket.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
+
+    def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
+        future: Future[VoicePrompt] = Future()
+        future.set_running_or_notify_cancel()
+        try:
+            with self._wake:
+                self._require_running()
+                self._voices.add(future)
+                self._encoder.submit(self._guarded, lambda: self._encode(reference, future))
+        except EngineDied as error:
+            future.set_exception(error)
+        return future
+
+    def stats(self) -> EngineStats:
+        with self._wake:
+            active = sum(ticket.admitted_s is not None for ticket in self._tickets.values())
+            return EngineStats(
+                steps=self._steps,
+                frames=self._frames,
+                active=active,
+                waiting=len(self._tickets) - active,
+                finished=self._finished,
+            )
+
+    def close(self) -> None:
+        self._stop(EngineDied("the engine was closed"))
+        self._loop.join()
+        self._decoder.join()
+        self._encoder.shutdown(cancel_futures=True)
+
+    # ------------------------------------------------------------------------------------------ any thread
+
+    def _accept(self, request: SpeechRequest) -> RequestState:
+        """Raises RequestRejected when the request cannot work here."""
+        _require_sampling(request.sampling)
+        if request.seed not in _SEED_RANGE:
+            raise RequestRejected(f"the seed {request.seed} does not fit into 64 bits")
+        prompt = self._parts.prompts.build(request)
+        max_frames = frame_budget(
+            num_text_tokens=prompt.num_text_tokens,
+            prompt_rows=prompt.num_rows,
+            capacity=self._parts.capacity,
+            requested=request.max_frames,
+        )
+        return RequestState(request.request_id, prompt, request.sampling, request.seed, max_frames)
+
+    def _require_running(self) -> None:
+        if self._stopped is not None:
+            raise EngineDied(str(self._stopped))
+
+    def _ticket(self, state: RequestState) -> _Ticket | None:
+        """The submission's ticket, unless somebody has taken it. The lock is held."""
+        ticket = self._tickets.get(state.request_id)
+        return ticket if ticket is not None and ticket.state is state else None
+
+    def _stop(self, reason: EngineDied) -> None:
+        """Fail everything in flight and let the threads run out. The first reason stays."""
+        with self._wake:
+            if self._stopped is None:
+                self._stopped = reason
+            futures: list[Future[Speech] | Future[VoicePrompt]] = [t.future for t in self._tickets.values()]
+            futures += self._voices
+            self._tickets.clear()
+            self._voices.clear()
+            self._wake.notify_all()
+        self._utterances.put(None)
+        for future in futures:
+            future.set_exception(reason)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """The outermost frame of each thread: what nobody foresaw ends the engine, not only the thread."""
+        try:
+            with torch.inference_mode():
+                work()
+        except Exception as error:
+            logger.exception("engine thread failed")
+            died = EngineDied(f"the engine failed: {type(error).__name__}: {error}")
+            died.__cause__ = error
+            self._stop(died)
+
+    # ------------------------------------------------------------------------------------------ loop thread
+
+    def _run_loop(self) -> None:
+        while self._take_in():
+            plan = self._scheduler.plan()
+            if plan is None:
+                continue
+            self._note_admissions(plan)
+            ends = self._parts.runner.run(plan)
+            self._commit(plan, self._scheduler.commit(plan, ends))
+
+    def _take_in(self) -> bool:
+        """Hand arrivals and cancellations to the scheduler, asleep while there is nothing to do. False: stop."""
+        with self._wake:
+            while not (self._stopped or self._arrivals or self._cancelled or self._has_work()):
+                self._wake.wait()
+            # Arrivals first: a request cancelled since it arrived must be known to be forgotten.
+            for state in self._arrivals:
+                self._scheduler.add(state)
+            for state in self._cancelled:
+                self._scheduler.cancel(state)
+            self._arrivals.clear()
+            self._cancelled.clear()
+            return self._stopped is None
+
+    def _has_work(self) -> bool:
+        return self._scheduler.num_running > 0 or self._scheduler.num_waiting > 0
+
+    def _note_admissions(self, plan: StepPlan) -> None:
+        now_s = time.monotonic()
+        with self._wake:
+            for admission in plan.admissions:
+                ticket = self._ticket(admission.request)
+                if ticket is not None:
+                    ticket.admitted_s = now_s
+
+    def _commit(self, plan: StepPlan, ended: tuple[Ended, ...]) -> None:
+        with self._wake:
+            self._steps += 1
+            self._frames += len(plan.rows) - len(ended)
+        for one in ended:
+            if one.end is RowEnd.NON_FINITE:
+                self._reject(one.request, f"the numbers stopped being finite after {one.request.frames} frames")
+                continue
+            reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
+            frames = self._parts.runner.frames(one.row, one.request.frames)
+            self._utterances.put(_Utterance(one.request, frames, reason))
+
+    def _reject(self, state: RequestState, complaint: str) -> None:
+        with self._wake:
+            ticket = self._ticket(state)
+            if ticket is None:
+                return
+            del self._tickets[state.request_id]
+        ticket.future.set_exception(RequestRejected(complaint))
+
+    # ------------------------------------------------------------------------------------------ decoder thread
+
+    def _decode(self) -> None:
+        while (utterance := self._utterances.get()) is not None:
+            with self._wake:
+                ticket = self._ticket(utterance.state)
+            if ticket is not None:
+                self._deliver(utterance, ticket)
+
+    def _deliver(self, utterance: _Utterance, ticket: _Ticket) -> None:
+        pcm = self._samples(utterance.frames, ticket.request)
+        assert ticket.admitted_s is not None  # noqa: S101  (it has frames)
+        speech = Speech(
+            pcm=pcm,
+            frames=utterance.frames,
+            sample_rate_hz=self.info.sample_rate_hz,
+            finish_reason=utterance.finish_reason,
+            engine_s=time.monotonic() - ticket.admitted_s,
+        )
+        with self._wake:
+            self._steps += 1  # the watchdog sees progress while only the decoder works
+            if self._ticket(utterance.state) is not ticket:
+                return  # cancelled, or stopped, while it was decoded
+            del self._tickets[utterance.state.request_id]
+            self._finished += 1
+        ticket.future.set_result(speech)
+
+    def _samples(self, frames: CodecFrames, request: SpeechRequest) -> Pcm:
+        if not isinstance(request.conditioning, InContextPrompt):
+            return self._parts.codec.decode(frames)
+        # The utterance goes on from the reference, so the decoder hears that first; its samples are dropped.
+        reference = request.conditioning.ref_code.astype(frames.dtype)
+        pcm = self._parts.codec.decode(np.concatenate((reference, frames)))
+        return pcm[reference.shape[0] * self.info.samples_per_frame :]
+
+    # ------------------------------------------------------------------------------------------ encoder thread
+
+    def _encode(self, reference: ReferenceAudio, future: Future[VoicePrompt]) -> None:
+        try:
+            outcome: VoicePrompt | EngineError = self._voice_prompt(reference)
+        except RequestRejected as error:
+            outcome = error
+        with self._wake:
+            if future not in self._voices:
+                return  # the engine has stopped, and the future has been told
+            self._voices.remove(future)
+        if isinstance(outcome, EngineError):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+    def _voice_prompt(self, reference: ReferenceAudio) -> VoicePrompt:
+        speaker = self._parts.speaker
+        if speaker is None:
+            raise RequestRejected(f"this {self.info.task} checkpoint cannot clone voices; a base checkpoint can")
+        if reference.ref_text is not None and not reference.ref_text.strip():
+            raise RequestRejected("the reference text is empty; leave it out to clone from the sound alone")
+        embedding = speaker.embed(reference.pcm, reference.sample_rate_hz)
+        if reference.ref_text is None:
+            return XVectorPrompt(embedding)
+        ref_code = self._parts.codec.encode(reference.pcm, reference.sample_rate_hz)
+        return InContextPrompt(embedding, ref_code, reference.ref_text)
+
+
+def _require_sampling(sampling: SamplingParams) -> None:
+    for name, draw in (("talker", sampling.talker), ("predictor", sampling.predictor)):
+        _require_draw(name, draw)
+    if not (math.isfinite(sampling.repetition_penalty) and sampling.repetition_penalty > 0):
+        raise RequestRejected(f"repetition_penalty should be positive, is {sampling.repetition_penalty}")
+
+
+def _require_draw(name: str, draw: TokenSampling) -> None:
+    if not (draw.temperature == 0 or (math.isfinite(draw.temperature) and draw.temperature >= _LEAST_TEMPERATURE)):
+        raise RequestRejected(f"{name} temperature should be 0 or at least {_LEAST_TEMPERATURE}: {draw.temperature}")
+    if draw.top_k < 0:
+        raise RequestRejected(f"{name} top_k should be 0 (off) or more, is {draw.top_k}")
+    if not 0 < draw.top_p <= 1:
+        raise RequestRejected(f"{name} top_p should be above 0 and at most 1, is {draw.top_p}")

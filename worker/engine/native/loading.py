@@ -1,0 +1,140 @@
+"""A checkpoint directory to the parts of an engine: everything that can be wrong with it is found here, at start."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from worker.engine.errors import CheckpointError
+from worker.engine.interface import EngineInfo, ModelTask
+from worker.engine.native.budget import max_text_tokens
+from worker.engine.native.model.code_predictor import CodePredictor
+from worker.engine.native.model.config import ModelConfig, read_default_sampling, read_model_config
+from worker.engine.native.model.talker import Talker
+from worker.engine.native.model.weights import read_tensors, tensors_under
+from worker.engine.native.prompt import PromptBuilder
+from worker.engine.native.runner import StepRunner
+from worker.engine.native.stages.code_predictor import CodePredictorStage
+from worker.engine.native.stages.codec import CodecStage
+from worker.engine.native.stages.speaker import SpeakerStage
+from worker.engine.native.stages.talker import TalkerStage
+from worker.engine.native.text_tokenizer import TextTokenizer
+from worker.engine.settings import NativeEngineSettings
+
+# Positions of one slot: 164 s of speech and prompt together. Segments are 5 to 15 s long; what this bounds is the
+# memory that one slot can take.
+_SLOT_POSITIONS = 2048
+
+_TALKER, _PREDICTOR, _SPEAKER_ENCODER = "talker.", "talker.code_predictor.", "speaker_encoder."
+_DIGESTED_FILES = (
+    "config.json",
+    "model.safetensors",
+    "speech_tokenizer/config.json",
+    "speech_tokenizer/model.safetensors",
+)
+_DIGEST_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class EngineParts:
+    """`speaker` is None in checkpoints that do not clone. `capacity`: positions of one slot."""
+
+    info: EngineInfo
+    prompts: PromptBuilder
+    runner: StepRunner
+    codec: CodecStage
+    speaker: SpeakerStage | None
+    capacity: int
+
+
+@torch.inference_mode()
+def load_parts(settings: NativeEngineSettings) -> EngineParts:
+    """Raises CheckpointError naming the file, field or tensor that is not as published."""
+    checkpoint, device = settings.checkpoint, torch.device(settings.device)
+    if settings.slots < 1:
+        raise ValueError(f"an engine needs at least one slot, not {settings.slots}")
+    if not checkpoint.is_dir():
+        raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
+    config = read_model_config(checkpoint / "config.json")
+    capacity = min(_SLOT_POSITIONS, config.talker.max_positions)
+    prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
+    codec = CodecStage.load(checkpoint, settings.device)
+    _require_same_codebooks(config, codec, checkpoint)
+    return EngineParts(
+        info=_describe(settings, config, prompts, codec, capacity),
+        prompts=prompts,
+        runner=_load_runner(checkpoint, config, settings.slots, capacity, device),
+        codec=codec,
+        speaker=SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None,
+        capacity=capacity,
+    )
+
+
+def _load_runner(checkpoint: Path, config: ModelConfig, slots: int, capacity: int, device: torch.device) -> StepRunner:
+    path = checkpoint / "model.safetensors"
+    tensors = read_tensors(path)
+    predictor_tensors = tensors_under(tensors, _PREDICTOR)
+    talker_tensors = {
+        name: tensor
+        for name, tensor in tensors_under(tensors, _TALKER).items()
+        if not (_TALKER + name).startswith(_PREDICTOR)
+    }
+    known = (_TALKER, _SPEAKER_ENCODER) if config.task is ModelTask.BASE else (_TALKER,)
+    strangers = sorted(name for name in tensors if not name.startswith(known))
+    if strangers:
+        raise CheckpointError(f"{path} has {len(strangers)} unknown tensors: {', '.join(strangers[:8])}")
+    talker = Talker.load(config.talker, talker_tensors, f"{path} ({_TALKER}*)", device)
+    predictor = CodePredictor.load(config.predictor, predictor_tensors, f"{path} ({_PREDICTOR}*)", device)
+    first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
+    return StepRunner(
+        config,
+        TalkerStage(config, talker, predictor.residual_embeddings, slots, capacity),
+        CodePredictorStage(config.predictor, predictor, first_table, slots),
+        slots,
+    )
+
+
+def _require_same_codebooks(config: ModelConfig, codec: CodecStage, checkpoint: Path) -> None:
+    talker = (config.talker.num_codebooks, config.predictor.codebook_size)
+    if (codec.config.num_quantizers, codec.config.codebook_size) != talker:
+        raise CheckpointError(
+            f"{checkpoint}: the talker makes {talker[0]} codebooks of {talker[1]} entries, the speech tokenizer takes "
+            f"{codec.config.num_quantizers} of {codec.config.codebook_size}"
+        )
+
+
+def _describe(
+    settings: NativeEngineSettings, config: ModelConfig, prompts: PromptBuilder, codec: CodecStage, capacity: int
+) -> EngineInfo:
+    checkpoint = settings.checkpoint
+    notice = checkpoint / "NOTICE.txt"
+    return EngineInfo(
+        model=checkpoint.resolve().name,
+        revision=_digest(checkpoint),
+        task=config.task,
+        speakers=prompts.speakers,
+        languages=prompts.languages,
+        sample_rate_hz=codec.config.sample_rate_hz,
+        samples_per_frame=codec.config.samples_per_frame,
+        num_codebooks=config.talker.num_codebooks,
+        codebook_size=config.predictor.codebook_size,
+        speaker_dim=config.talker.decoder.hidden_size,
+        slots=settings.slots,
+        max_text_tokens=max_text_tokens(capacity),
+        default_sampling=read_default_sampling(checkpoint / "generation_config.json"),
+        notice=notice.read_text(encoding="utf-8").strip() if notice.is_file() else "",
+    )
+
+
+def _digest(checkpoint: Path) -> str:
+    digest = hashlib.sha256()
+    for name in _DIGESTED_FILES:
+        try:
+            with (checkpoint / name).open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:
+            raise CheckpointError(f"cannot read {checkpoint / name}: {error}") from error
+    return digest.hexdigest()[:_DIGEST_DIGITS]
