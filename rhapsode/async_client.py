@@ -1,0 +1,167 @@
+"""The asyncio client: the same calls as `rhapsode.client`, awaited. What they mean is written there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar, Unpack
+
+import httpx
+from httpx_sse import EventSource
+
+from rhapsode import calls
+from rhapsode.calls import Call, JobFilter
+from rhapsode.connection import DEFAULT_SERVER, Connection
+from rhapsode.following import EventCursor, Patience, event_timeout
+from rhapsode.part_file import PartFile
+from rhapsode.resources import Job, JobEvent, Model
+from rhapsode.retries import Attempts, RetryPolicy
+from rhapsode.submission import JobOptions
+
+T = TypeVar("T")
+
+
+class AsyncRhapsode:
+    """A connection pool to one server, for one event loop."""
+
+    def __init__(
+        self,
+        server_url: str = DEFAULT_SERVER,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 30.0,
+        retries: RetryPolicy | None = None,
+    ) -> None:
+        self._connection = Connection(server_url, api_key, timeout_s, retries or RetryPolicy())
+        self._http = httpx.AsyncClient(base_url=server_url, headers=self._connection.headers(), follow_redirects=True)
+
+    async def __aenter__(self) -> AsyncRhapsode:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def submit_job(self, text: str, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]) -> Job:
+        return await self._send(calls.submit_job(text, options, idempotency_key))
+
+    async def job(self, job_id: str) -> Job:
+        return await self._send(calls.get_job(job_id))
+
+    async def jobs(self, filters: JobFilter | None = None, *, page_size: int = 50) -> AsyncIterator[Job]:
+        cursor: str | None = None
+        while True:
+            page = await self._send(calls.list_jobs(filters or JobFilter(), page_size, cursor))
+            for job in page.data:
+                yield job
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    async def cancel(self, job: Job | str) -> Job:
+        return await self._send(calls.cancel_job(_id(job)))
+
+    async def delete(self, job: Job | str) -> None:
+        await self._send(calls.delete_job(_id(job)))
+
+    async def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
+        patience = Patience(timeout_s)
+        while True:
+            seen = await self._send(calls.wait_for_job(_id(job), patience.next_hold_s()))
+            if seen.state.is_terminal:
+                return seen
+            await asyncio.sleep(patience.pause_before_next(seen))
+
+    async def events(self, job: Job | str, *, after: str | None = None) -> AsyncIterator[JobEvent]:
+        cursor, attempts = EventCursor(after), self._attempts()
+        while not cursor.ended:
+            pause_s = 0.0
+            try:
+                async for event in self._events_of_one_connection(_id(job), cursor, attempts):
+                    yield event
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            if not cursor.ended and cursor.brought_nothing and (await self.job(_id(job))).state.is_terminal:
+                return
+            await asyncio.sleep(pause_s or 0.2)
+
+    async def download(self, job: Job, name: str, path: str | Path) -> Path:
+        expected, attempts = job.artifact(name), self._attempts()
+        with PartFile(Path(path)) as part:
+            while True:
+                try:
+                    pause_s = await self._download_once(calls.artifact_path(job.id, name), part, attempts)
+                except httpx.RequestError as error:
+                    pause_s = attempts.pause_after_break(error)
+                if pause_s is None:
+                    break
+                await asyncio.sleep(pause_s)
+            await asyncio.to_thread(part.commit, expected)
+        return part.path
+
+    async def models(self) -> tuple[Model, ...]:
+        return await self._send(calls.list_models())
+
+    async def _send(self, call: Call[T]) -> T:
+        attempts = self._attempts()
+        while True:
+            try:
+                response = await self._http.request(
+                    call.method,
+                    call.path,
+                    params=call.params,
+                    headers=call.headers,
+                    json=call.body,
+                    timeout=self._connection.timeout(call.hold_s),
+                )
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            else:
+                pause_s = attempts.pause_after_answer(response)
+                if pause_s is None:
+                    return call.parse(response)
+            await asyncio.sleep(pause_s)
+
+    async def _events_of_one_connection(
+        self, job_id: str, cursor: EventCursor, attempts: Attempts
+    ) -> AsyncIterator[JobEvent]:
+        async with self._http.stream(
+            "GET",
+            calls.events_path(job_id),
+            headers=cursor.connecting(),
+            timeout=event_timeout(self._connection.timeout_s),
+        ) as response:
+            if not response.is_success:
+                await response.aread()
+                await asyncio.sleep(attempts.pause_after_answer(response) or 0.0)
+                return
+            async for message in EventSource(response).aiter_sse():
+                event = cursor.take(message)
+                if event is not None:
+                    attempts.reset()
+                    yield event
+                    if event.is_last:
+                        return
+
+    async def _download_once(self, path: str, part: PartFile, attempts: Attempts) -> float | None:
+        part.restart()
+        async with self._http.stream("GET", path, timeout=self._connection.timeout(0.0)) as response:
+            if not response.is_success:
+                await response.aread()
+                return attempts.pause_after_answer(response)
+            async for data in response.aiter_bytes(1 << 18):
+                await asyncio.to_thread(part.write, data)
+        return None
+
+    def _attempts(self) -> Attempts:
+        return Attempts(self._connection.retries, self._connection.server_url)
+
+
+def _id(job: Job | str) -> str:
+    return job if isinstance(job, str) else job.id

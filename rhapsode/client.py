@@ -1,0 +1,187 @@
+"""The synchronous client.
+
+from rhapsode import Rhapsode
+
+with Rhapsode("http://127.0.0.1:8765") as client:
+    job = client.wait(client.submit_job("The wind and the sun were disputing.", voice="anna"))
+    client.download(job, "narration.wav", "fable.wav")
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar, Unpack
+
+import httpx
+from httpx_sse import EventSource
+
+from rhapsode import calls
+from rhapsode.calls import Call, JobFilter
+from rhapsode.connection import DEFAULT_SERVER, Connection
+from rhapsode.following import EventCursor, Patience, event_timeout
+from rhapsode.part_file import PartFile
+from rhapsode.resources import Job, JobEvent, Model
+from rhapsode.retries import Attempts, RetryPolicy
+from rhapsode.submission import JobOptions
+
+T = TypeVar("T")
+
+
+class Rhapsode:
+    """A connection pool to one server; threads may share it. Errors: see `rhapsode.errors`."""
+
+    def __init__(
+        self,
+        server_url: str = DEFAULT_SERVER,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 30.0,
+        retries: RetryPolicy | None = None,
+    ) -> None:
+        self._connection = Connection(server_url, api_key, timeout_s, retries or RetryPolicy())
+        self._http = httpx.Client(base_url=server_url, headers=self._connection.headers(), follow_redirects=True)
+
+    def __enter__(self) -> Rhapsode:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def submit_job(self, text: str, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]) -> Job:
+        """Hand in a text. Returns when the server holds it durably; the speech comes later.
+
+        Repeats of this call after a broken connection are made under one idempotency key, so they are one job.
+        Give your own key to make repeats of your program one job too.
+        """
+        return self._send(calls.submit_job(text, options, idempotency_key))
+
+    def job(self, job_id: str) -> Job:
+        return self._send(calls.get_job(job_id))
+
+    def jobs(self, filters: JobFilter | None = None, *, page_size: int = 50) -> Iterator[Job]:
+        """Every matching job, newest first unless the filter says otherwise, fetched page by page."""
+        cursor: str | None = None
+        while True:
+            page = self._send(calls.list_jobs(filters or JobFilter(), page_size, cursor))
+            yield from page.data
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    def cancel(self, job: Job | str) -> Job:
+        return self._send(calls.cancel_job(_id(job)))
+
+    def delete(self, job: Job | str) -> None:
+        """Delete an ended job with everything it stored."""
+        self._send(calls.delete_job(_id(job)))
+
+    def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
+        """The job once it has ended, in whichever state. Raises `WaitTimedOut`."""
+        patience = Patience(timeout_s)
+        while True:
+            seen = self._send(calls.wait_for_job(_id(job), patience.next_hold_s()))
+            if seen.state.is_terminal:
+                return seen
+            time.sleep(patience.pause_before_next(seen))
+
+    def events(self, job: Job | str, *, after: str | None = None) -> Iterator[JobEvent]:
+        """The job's events from the first one, or behind the id `after`, until the one that ends it.
+
+        A broken connection is made again behind the last event seen: none is lost or repeated.
+        """
+        cursor, attempts = EventCursor(after), self._attempts()
+        while not cursor.ended:
+            pause_s = 0.0
+            try:
+                yield from self._events_of_one_connection(_id(job), cursor, attempts)
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            if not cursor.ended and cursor.brought_nothing and self.job(_id(job)).state.is_terminal:
+                return
+            time.sleep(pause_s or 0.2)
+
+    def download(self, job: Job, name: str, path: str | Path) -> Path:
+        """Fetch an artifact to `path`, which appears only when every byte is there and checked.
+
+        An existing file is replaced. Raises `KeyError` for an unknown name, `DownloadCorrupt`, `OSError`.
+        """
+        expected, attempts = job.artifact(name), self._attempts()
+        with PartFile(Path(path)) as part:
+            while True:
+                try:
+                    pause_s = self._download_once(calls.artifact_path(job.id, name), part, attempts)
+                except httpx.RequestError as error:
+                    pause_s = attempts.pause_after_break(error)
+                if pause_s is None:
+                    break
+                time.sleep(pause_s)
+            part.commit(expected)
+        return part.path
+
+    def models(self) -> tuple[Model, ...]:
+        """The checkpoints that workers have loaded."""
+        return self._send(calls.list_models())
+
+    def _send(self, call: Call[T]) -> T:
+        attempts = self._attempts()
+        while True:
+            try:
+                response = self._http.request(
+                    call.method,
+                    call.path,
+                    params=call.params,
+                    headers=call.headers,
+                    json=call.body,
+                    timeout=self._connection.timeout(call.hold_s),
+                )
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            else:
+                pause_s = attempts.pause_after_answer(response)
+                if pause_s is None:
+                    return call.parse(response)
+            time.sleep(pause_s)
+
+    def _events_of_one_connection(self, job_id: str, cursor: EventCursor, attempts: Attempts) -> Iterator[JobEvent]:
+        with self._http.stream(
+            "GET",
+            calls.events_path(job_id),
+            headers=cursor.connecting(),
+            timeout=event_timeout(self._connection.timeout_s),
+        ) as response:
+            if not response.is_success:
+                response.read()
+                time.sleep(attempts.pause_after_answer(response) or 0.0)
+                return
+            for message in EventSource(response).iter_sse():
+                event = cursor.take(message)
+                if event is not None:
+                    attempts.reset()
+                    yield event
+                    if event.is_last:
+                        return
+
+    def _download_once(self, path: str, part: PartFile, attempts: Attempts) -> float | None:
+        part.restart()
+        with self._http.stream("GET", path, timeout=self._connection.timeout(0.0)) as response:
+            if not response.is_success:
+                response.read()
+                return attempts.pause_after_answer(response)
+            for data in response.iter_bytes(1 << 18):
+                part.write(data)
+        return None
+
+    def _attempts(self) -> Attempts:
+        return Attempts(self._connection.retries, self._connection.server_url)
+
+
+def _id(job: Job | str) -> str:
+    return job if isinstance(job, str) else job.id

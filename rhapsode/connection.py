@@ -1,0 +1,34 @@
+"""How both clients are connected: the server's address, the key, timeouts and retries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import httpx
+
+from rhapsode.retries import RetryPolicy
+
+DEFAULT_SERVER = "http://127.0.0.1:8765"
+USER_AGENT = "rhapsode-python/0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """`timeout_s` bounds connecting and each read; what the server holds on purpose comes on top."""
+
+    server_url: str
+    api_key: str | None = None
+    timeout_s: float = 30.0
+    retries: RetryPolicy = field(default_factory=RetryPolicy)
+
+    def __post_init__(self) -> None:
+        url = httpx.URL(self.server_url)
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ValueError(f"the server's URL is http(s)://host[:port], not {self.server_url!r}")
+
+    def headers(self) -> dict[str, str]:
+        headers = {"User-Agent": USER_AGENT, "Accept": "application/json, application/problem+json"}
+        return headers | ({"Authorization": f"Bearer {self.api_key}"} if self.api_key else {})
+
+    def timeout(self, hold_s: float) -> httpx.Timeout:
+        return httpx.Timeout(self.timeout_s, connect=min(self.timeout_s, 10.0), read=self.timeout_s + hold_s)

@@ -1,0 +1,27 @@
+"""What the client and the command line read from the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class ClientSettings(BaseSettings):
+    """RHAPSODE_SERVER_URL, RHAPSODE_API_KEY, RHAPSODE_DATA_DIR, RHAPSODE_PORT and RHAPSODE_DEBUG."""
+
+    model_config = SettingsConfigDict(env_prefix="RHAPSODE_", extra="ignore", frozen=True)
+
+    server_url: str | None = None
+    """Where the API is; without it, the stack that `rhapsode up` runs on this machine."""
+
+    api_key: SecretStr | None = None
+    data_dir: Path | None = None
+    """Where the stack keeps everything; default: rhapsode/ in the XDG data folder."""
+
+    port: int = Field(default=8765, ge=0, le=65535)
+    """Where `rhapsode up` listens; 0 picks a free port."""
+
+    debug: bool = False
+    """Show tracebacks of unexpected errors."""

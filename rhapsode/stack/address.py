@@ -1,0 +1,67 @@
+"""Where the API listens: the socket is opened here and handed to the API process.
+
+So a taken port is known before anything starts, a free port cannot be lost between choosing and using it, and
+while the API restarts its callers wait in the queue of the socket instead of being refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import socket
+
+from rhapsode.stack.errors import AddressRefused
+
+BACKLOG = 512
+
+
+def listen(host: str, port: int, api_keys: str) -> socket.socket:
+    """A listening TCP socket. `api_keys` is the value of RHAPSODE_API_KEYS. Raises `AddressRefused`."""
+    if not is_loopback(host) and api_keys.strip() in ("", "{}"):
+        raise AddressRefused(
+            f"refusing to listen on {host} without API keys: everybody who reaches it could use it. "
+            "Set RHAPSODE_API_KEYS (see the README) or listen on 127.0.0.1"
+        )
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except socket.gaierror as error:
+        raise AddressRefused(f"{host!r} is not an address of this machine: {error.strerror}") from error
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Accepted connections inherit it; asyncio cannot set it on a socket it was handed by number.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise AddressRefused(_why(error, host, port)) from error
+    return listener
+
+
+def url_of(listener: socket.socket) -> str:
+    """The URL for a client on this machine."""
+    host, port = listener.getsockname()[:2]
+    address = ipaddress.ip_address(host)
+    if address.is_unspecified:
+        host = "127.0.0.1" if address.version == 4 else "::1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _why(error: OSError, host: str, port: int) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} on {host} is taken by another program; choose another with --port, or --port 0 for any"
+    if error.errno == errno.EACCES:
+        return f"port {port} needs root; choose one above 1023 with --port"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"{host} is not an address of this machine"
+    return f"cannot listen on {host} port {port}: {error.strerror}"

@@ -1,0 +1,97 @@
+"""Where a stack keeps its state: a Valkey server of its own, or the server that RHAPSODE_REDIS_URL names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from rhapsode.stack.child import ProcessSpec
+from rhapsode.stack.errors import PartMissing, SettingsRefused
+from rhapsode.stack.layout import DataDir
+from rhapsode.stack.processes import CLIENT_ONLY, VALKEY
+from storage.availability import redis_errors
+from storage.connections import connect_redis
+from storage.embedded_redis import EmbeddedRedis, ServerBinaryMissing
+from storage.errors import StoreUnavailable
+from storage.models import ModelCard, ModelRegistry
+from storage.settings import (
+    ENV_PREFIX,
+    SETTING_NAMES,
+    STORAGE_SETTING_NAMES,
+    SettingsError,
+    StorageSettings,
+    refuse_unknown_settings,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Backing:
+    """Settings that point every process at the state, and the server to run for it, if it is ours."""
+
+    environment: Mapping[str, str]
+    server: ProcessSpec | None
+
+
+def choose_backing(environ: Mapping[str, str], data_dir: DataDir) -> Backing:
+    """Raises `PartMissing` if a server of our own is needed and there is none to run."""
+    if environ.get("RHAPSODE_REDIS_URL"):
+        return Backing({}, server=None)
+    valkey = EmbeddedRedis(data_dir.valkey)
+    try:
+        command = tuple(valkey.command())
+    except ServerBinaryMissing as error:
+        raise PartMissing(str(error)) from error
+    own = {name: value for name, value in environ.items() if name not in CLIENT_ONLY}
+    server = ProcessSpec(VALKEY, command, own, data_dir.run, grace_s=10.0)
+    return Backing({"RHAPSODE_REDIS_URL": valkey.url, "RHAPSODE_BROKER_URL": valkey.broker_url}, server)
+
+
+def refuse_unknown(environ: Mapping[str, str]) -> None:
+    """Raises `SettingsRefused` for a RHAPSODE_ variable that is nobody's setting."""
+    try:
+        refuse_unknown_settings(environ, SETTING_NAMES | CLIENT_ONLY)
+    except SettingsError as error:
+        raise SettingsRefused(str(error)) from error
+
+
+def storage_settings(shared: Mapping[str, str]) -> StorageSettings:
+    """The storage settings that the processes will read. Raises `SettingsRefused` before any of them is started."""
+    fields = {name.removeprefix(ENV_PREFIX).lower(): shared[name] for name in STORAGE_SETTING_NAMES if shared.get(name)}
+    try:
+        return StorageSettings.model_validate(fields)
+    except ValidationError as error:
+        faults = error.errors(include_input=False, include_url=False, include_context=False)
+        named = (f"{ENV_PREFIX}{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}" for fault in faults)
+        raise SettingsRefused("; ".join(named)) from error
+
+
+class StateWatch:
+    """Looks into the state from outside: does it answer, and has a worker of this start announced a model?"""
+
+    def __init__(self, settings: StorageSettings) -> None:
+        self._redis = connect_redis(settings)
+        self._models = ModelRegistry(self._redis, settings.key_prefix)
+        self._started_ms: int | None = None
+
+    def is_answering(self) -> bool:
+        """From the first True on, `model` counts what is announced later."""
+        try:
+            with redis_errors():
+                seconds, microseconds = self._redis.time()  # pyright: ignore[reportGeneralTypeIssues]
+        except StoreUnavailable:
+            return False
+        self._started_ms = self._started_ms or int(seconds) * 1000 + int(microseconds) // 1000
+        return True
+
+    def model(self) -> ModelCard | None:
+        """A card announced since the state first answered: older ones may be of workers long gone."""
+        try:
+            cards = self._models.list()
+        except StoreUnavailable:
+            return None
+        return next((card for card in cards if card.updated_at_ms >= (self._started_ms or 0)), None)
+
+    def close(self) -> None:
+        self._redis.close()

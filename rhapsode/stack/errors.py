@@ -1,0 +1,51 @@
+"""Why a stack does not run. Every message is one that a user can act upon.
+
+StackError
+├── DataFolderTaken     another stack runs on this data folder
+├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
+├── PartMissing         a package or program that this start needs is not installed
+├── SettingsRefused     the environment does not describe a system that can be started
+└── StartFailed         a process of the stack ended again and again before everything was ready
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class StackError(Exception):
+    """The stack cannot run."""
+
+
+class DataFolderTaken(StackError):
+    """Another stack runs on this data folder."""
+
+    def __init__(self, data_dir: Path, pid: int | None, url: str | None) -> None:
+        who = f"process {pid}" if pid else "another process"
+        where = f", serving {url}" if url else ""
+        super().__init__(
+            f"{data_dir} is in use by {who}{where}; stop it (Ctrl-C where it runs) or choose another --data-dir"
+        )
+        self.pid = pid
+        self.url = url
+
+
+class AddressRefused(StackError):
+    """The address cannot be used."""
+
+
+class PartMissing(StackError):
+    """Something this start needs is not installed."""
+
+
+class SettingsRefused(StackError):
+    """The environment does not describe a system that can be started."""
+
+
+class StartFailed(StackError):
+    """A process ended before everything was ready."""
+
+    def __init__(self, name: str, status: str, last_words: str, log: Path) -> None:
+        said = f": {last_words}" if last_words else ""
+        super().__init__(f"{name} {status} while starting{said} (log: {log})")
+        self.log = log

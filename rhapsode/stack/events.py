@@ -1,0 +1,65 @@
+"""What a stack tells whoever started it; said from the stack's own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class OrphansEnded:
+    """A killed stack had left these processes on the data folder."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingFor:
+    """What stands between now and ready."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class StackReady:
+    """`model` is the checkpoint's name, `notice` a sentence its users should see, or empty."""
+
+    url: str
+    model: str
+    notice: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEnded:
+    """A process that nobody asked to end; it starts again after `restart_s`."""
+
+    name: str
+    status: str
+    restart_s: float
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRestarted:
+    name: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """What is being stopped now."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessKilled:
+    """It did not end within its grace."""
+
+    name: str
+    grace_s: float
+
+
+StackEvent = OrphansEnded | WaitingFor | StackReady | ProcessEnded | ProcessRestarted | Stopping | ProcessKilled
+Observer = Callable[[StackEvent], None]

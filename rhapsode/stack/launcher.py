@@ -1,0 +1,34 @@
+"""Becomes the given program after asking the kernel for a SIGTERM when the parent dies.
+
+    python launcher.py PARENT_PID PROGRAM [ARGUMENT ...]
+
+Run as a file by the supervisor for each of its processes, so that a supervisor killed with SIGKILL leaves
+nothing running. The request (PR_SET_PDEATHSIG) survives exec and is about the *thread* that started the child,
+which is why the supervisor starts all of them from the one thread that also waits for their end. Where the
+kernel has no such request (macOS), the next start ends what is left.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    parent, program = int(sys.argv[1]), sys.argv[2:]
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+    # The parent may have died before the request was in place.
+    if os.getppid() != parent:
+        sys.exit("the supervisor is gone")
+    os.execv(program[0], program)  # noqa: S606  # this process is to become the program
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""The whole system on one machine as one object: Valkey, API, workers and janitor in a data folder.
+
+`start` takes the folder and the port and starts a thread that owns all processes; the rest of the methods talk
+to that thread. Errors of the start come out of `wait_ready`, in the caller's thread.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from types import TracebackType
+
+import httpx
+
+from rhapsode.stack import processes
+from rhapsode.stack.address import listen, url_of
+from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, storage_settings
+from rhapsode.stack.child import Child, ProcessSpec
+from rhapsode.stack.errors import StackError
+from rhapsode.stack.events import Observer, OrphansEnded, StackReady, WaitingFor
+from rhapsode.stack.layout import DataDir
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.orphans import end_orphans
+from rhapsode.stack.process_identity import start_mark
+from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, take_lock, write_state
+from rhapsode.stack.supervisor import Supervisor
+
+LOOK_S = 0.1
+
+
+class Stack:
+    """Use as a context manager, or call `start`, `wait_ready` and `stop`. One start only."""
+
+    def __init__(self, options: StackOptions, environ: Mapping[str, str], observer: Observer) -> None:
+        self._options = options
+        self._environ = environ
+        self._observer = observer
+        self._data_dir = DataDir(options.data_dir)
+        self._supervisor = Supervisor(observer, self._write_state)
+        self._stop_asked = threading.Event()
+        self._kill_asked = threading.Event()
+        self._ready = threading.Event()
+        self._ended = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="rhapsode-stack")
+        self._url = ""
+
+    @property
+    def url(self) -> str:
+        """Where the API listens; known after `start`."""
+        return self._url
+
+    def start(self) -> None:
+        """Take folder and port and begin to start the processes. Raises `StackError`; then nothing was started."""
+        self._data_dir.create()
+        lock = take_lock(self._data_dir)
+        try:
+            orphans = end_orphans(_left_behind(self._data_dir))
+            self._listener = listen(self._options.host, self._options.port, self._environ.get("RHAPSODE_API_KEYS", ""))
+        except BaseException:
+            os.close(lock)
+            raise
+        self._lock = lock
+        self._url = url_of(self._listener)
+        self._write_state(())
+        if orphans:
+            self._observer(OrphansEnded(tuple(record.name for record in orphans)))
+        self._thread.start()
+
+    def wait_ready(self) -> None:
+        """Return when a narration can be submitted. Raises what stopped the start, a `StackError` as a rule."""
+        while not self._ready.wait(LOOK_S):
+            if self._ended.is_set():
+                raise self._failure or StackError("the stack was stopped while it started")
+
+    def has_ended(self, wait_s: float) -> bool:
+        """True once every process is gone; waits up to `wait_s` for it."""
+        return self._ended.wait(wait_s)
+
+    def raise_failure(self) -> None:
+        """Raise what made the stack end on its own, if something did."""
+        if self._failure is not None:
+            raise self._failure
+
+    def ask_to_stop(self) -> None:
+        """Begin the orderly end. Returns at once; may be called from a signal handler."""
+        self._stop_asked.set()
+
+    def ask_to_hurry(self) -> None:
+        """Kill what still runs. Jobs lose at most what is in flight, as with any crash."""
+        self._kill_asked.set()
+        self._stop_asked.set()
+
+    def stop(self) -> None:
+        """The orderly end, to its end. A KeyboardInterrupt meanwhile hurries it."""
+        self.ask_to_stop()
+        while not self.has_ended(LOOK_S):
+            pass
+        self._thread.join()
+
+    def __enter__(self) -> Stack:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.stop()
+        except KeyboardInterrupt:
+            self.ask_to_hurry()
+            self.stop()
+            raise
+
+    def _run(self) -> None:
+        try:
+            self._start_processes()
+            while not self._stop_asked.wait(LOOK_S):
+                self._supervisor.watch()
+        except BaseException as error:  # noqa: BLE001  # the thread's end: whoever waits raises it
+            self._failure = error
+        finally:
+            self._stop_processes()
+
+    def _start_processes(self) -> None:
+        refuse_unknown(self._environ)
+        backing = choose_backing(self._environ, self._data_dir)
+        shared = processes.shared_environment(self._environ, self._data_dir, self._options, backing.environment)
+        with closing(StateWatch(storage_settings(shared))) as state:
+            self._observer(WaitingFor("Valkey" if backing.server else "Redis"))
+            if backing.server:
+                self._supervisor.start([Child(backing.server, self._data_dir.logs)])
+            if not self._await(state.is_answering):
+                return
+            self._supervisor.start([Child(spec, self._data_dir.logs) for spec in self._specs(shared)])
+            self._await_service(state)
+
+    def _await_service(self, state: StateWatch) -> None:
+        with httpx.Client(base_url=self._url, timeout=1.0, trust_env=False) as client:
+            self._observer(WaitingFor("the API"))
+            if not self._await(lambda: _answers(client, "/livez")):
+                return
+            self._observer(WaitingFor("the GPU worker to load its model"))
+            if not self._await(lambda: state.model() is not None):
+                return
+            self._observer(WaitingFor("the API to see everything it needs"))
+            if not self._await(lambda: _answers(client, "/readyz")):
+                return
+        card = state.model()
+        self._observer(StackReady(self._url, card.name if card else "", card.notice if card else ""))
+        self._ready.set()
+
+    def _await(self, is_so: Callable[[], bool]) -> bool:
+        """Look after the processes until `is_so`; False if a stop was asked for before."""
+        while not is_so():
+            if self._stop_asked.wait(LOOK_S):
+                return False
+            self._supervisor.watch_start()
+        return True
+
+    def _specs(self, shared: Mapping[str, str]) -> tuple[ProcessSpec, ...]:
+        return (
+            processes.gpu_worker(shared, self._data_dir),
+            processes.cpu_worker(shared, self._data_dir),
+            processes.api(shared, self._data_dir, self._listener.fileno()),
+            processes.janitor(shared, self._data_dir),
+        )
+
+    def _stop_processes(self) -> None:
+        try:
+            self._listener.close()
+            self._supervisor.stop(processes.STOP_ORDER, self._kill_asked.is_set)
+            self._data_dir.state_file.unlink(missing_ok=True)
+        finally:
+            os.close(self._lock)
+            self._ended.set()
+
+    def _write_state(self, children: tuple[ProcessRecord, ...]) -> None:
+        pid = os.getpid()
+        mark = start_mark(pid) or ""
+        write_state(
+            self._data_dir,
+            StackState(url=self._url, pid=pid, mark=mark, lifetime=self._options.lifetime, children=children),
+        )
+
+
+def _left_behind(data_dir: DataDir) -> tuple[ProcessRecord, ...]:
+    state = read_state(data_dir)
+    return state.children if state else ()
+
+
+def _answers(client: httpx.Client, path: str) -> bool:
+    try:
+        return client.get(path).is_success
+    except httpx.TransportError:
+        return False

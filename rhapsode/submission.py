@@ -1,0 +1,69 @@
+"""What a caller can ask for, and the body it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, TypedDict
+
+from pydantic import JsonValue
+
+
+class Segmentation(TypedDict, total=False):
+    """How text becomes segments, in characters."""
+
+    target_chars: int
+    max_chars: int
+
+
+class Pauses(TypedDict, total=False):
+    """Silence after a segment, in seconds, by what ends there."""
+
+    sentence_s: float
+    paragraph_s: float
+
+
+class Sampling(TypedDict, total=False):
+    """Fields that replace the checkpoint's own defaults."""
+
+    temperature: float
+    top_k: int
+    top_p: float
+    repetition_penalty: float
+
+
+class JobOptions(TypedDict, total=False):
+    """Everything of a job but its text; what is left out is the server's default.
+
+    voice: a built-in speaker of the model. language: one of the model's, or "auto".
+    deadline: with a time zone; a job that has not started by then expires.
+    retention_s: how long the result is kept after the job has ended.
+    """
+
+    model: str | None
+    voice: str | None
+    language: str | None
+    instructions: str | None
+    seed: int | None
+    priority: Literal["high", "normal", "low"] | None
+    segmentation: Segmentation | None
+    pauses: Pauses | None
+    sampling: Sampling | None
+    deadline: datetime | None
+    retention_s: int | None
+    metadata: Mapping[str, str] | None
+
+
+def submission_body(text: str, options: JobOptions) -> dict[str, JsonValue]:
+    """The JSON of `POST /v1/jobs`. Raises `ValueError` for a deadline without a time zone."""
+    body: dict[str, JsonValue] = {"input": {"text": text}}
+    for name, value in options.items():
+        if isinstance(value, datetime):
+            if value.tzinfo is None:
+                raise ValueError(f"{name} needs a time zone")
+            body[name] = value.isoformat()
+        elif isinstance(value, Mapping):
+            body[name] = {str(key): entry for key, entry in value.items()}
+        elif value is not None:
+            body[name] = value  # pyright: ignore[reportArgumentType]  # a TypedDict's items are typed as object
+    return body
