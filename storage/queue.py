@@ -33,8 +33,8 @@ QUEUES: dict[Lane, str] = {Lane.CPU: "cpu", Lane.GPU: "gpu"}
 BATCH_SIZE = 200
 MAX_CONNECTIONS = 8
 
-SEND_TIMEOUT_S = 3.0
-"""How long a caller may wait for a broker that accepts and says nothing."""
+SEND_TIMEOUT_S = 2.0
+"""How long one try waits for a broker that accepts and says nothing; there are two tries."""
 
 REST_AFTER_FAILURE_S = 1.0
 """After a failure nobody tries for so long: forty threads must not queue up behind a dead broker's time-out. The
@@ -81,6 +81,7 @@ class TicketQueue:
         self._celery = celery
         options = dict(celery.conf.broker_transport_options) | {
             "socket_timeout": SEND_TIMEOUT_S,
+            "socket_connect_timeout": SEND_TIMEOUT_S,
             "max_retries": 1,
             "interval_start": 0.05,
             "interval_step": 0.05,

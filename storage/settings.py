@@ -176,7 +176,7 @@ def broker_url_of(redis_url: str) -> str:
         raise ValueError(f"RHAPSODE_REDIS_URL names database {BROKER_DB}, the broker's; set RHAPSODE_BROKER_URL too")
     if parts.scheme == "unix":
         query = {"virtual_host": str(BROKER_DB)} | query
-        return urlunsplit(("redis+socket", parts.netloc, parts.path, urlencode(query), ""))
+        return f"redis+socket://{parts.netloc}{parts.path}?{urlencode(query)}"
     if parts.scheme == "rediss":
         # kombu takes rediss:// without this for "do not verify"; redis-py's own default is to verify.
         query.setdefault("ssl_cert_reqs", "required")

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from storage.connections import connect_redis, connect_redis_async
+from storage.embedded_redis import EmbeddedRedis
+from storage.settings import StorageSettings
+
+
+def settings_for(redis_url: str) -> StorageSettings:
+    return StorageSettings(redis_url=redis_url, store="s3://bucket")
+
+
+def test_text_goes_in_and_out_both_ways(storage_settings: StorageSettings) -> None:
+    async def read() -> str | None:
+        async with connect_redis_async(storage_settings) as client:
+            return await client.get("name")
+
+    with connect_redis(storage_settings) as client:
+        client.set("name", "Ὅμηρος")
+
+        assert client.get("name") == "Ὅμηρος"
+    assert asyncio.run(read()) == "Ὅμηρος"
+
+
+def test_a_client_survives_a_server_that_was_killed_and_came_back(short_dir: Path) -> None:
+    server = EmbeddedRedis(short_dir / "reborn")
+    server.start()
+    with connect_redis(settings_for(server.url)) as client:
+        client.set("k", "v")
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        server.stop()
+        server.start()
+
+        assert client.get("k") == "v"
+    server.stop()
+
+
+@pytest.mark.parametrize("url", ["unix:///nowhere/v.sock?db=0", "redis://127.0.0.1:1/0"])
+def test_a_dead_server_is_reported_within_a_second(url: str) -> None:
+    begun = time.monotonic()
+
+    with connect_redis(settings_for(url)) as client, pytest.raises(redis.ConnectionError):
+        client.get("k")
+
+    assert time.monotonic() - begun < 1
+
+
+def test_a_server_that_says_nothing_is_given_up_after_one_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.connections.SOCKET_TIMEOUT_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        url = f"redis://127.0.0.1:{mute.getsockname()[1]}/0"
+        begun = time.monotonic()
+
+        with connect_redis(settings_for(url)) as client, pytest.raises(redis.TimeoutError):
+            client.get("k")
+
+        assert time.monotonic() - begun < 1.2

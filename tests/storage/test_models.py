@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import pytest
+import redis
+
+from storage.errors import StoreUnavailable
+from storage.models import ModelCard, ModelRegistry
+
+CARD = ModelCard(
+    name="small-voice",
+    revision="abc123",
+    task="custom_voice",
+    speakers=("vivian", "ryan"),
+    languages=("english", "中文"),
+    default_language="english",
+    sample_rate_hz=24_000,
+    samples_per_frame=1_920,
+    num_codebooks=16,
+    max_text_tokens=4_096,
+    notice="An artificial voice.",
+)
+
+
+def test_an_announced_model_is_listed_with_the_servers_time(redis_client: redis.Redis) -> None:
+    registry = ModelRegistry(redis_client)
+
+    registry.publish(CARD)
+
+    card = registry.get("small-voice")
+    assert card is not None
+    assert dataclasses.replace(card, updated_at_ms=0) == CARD
+    assert abs(card.updated_at_ms / 1000 - time.time()) < 5
+    assert registry.list() == (card,)
+
+
+def test_a_later_announcement_replaces_the_earlier(redis_client: redis.Redis) -> None:
+    registry = ModelRegistry(redis_client)
+    registry.publish(CARD)
+
+    registry.publish(dataclasses.replace(CARD, revision="def456"))
+
+    assert [card.revision for card in registry.list()] == ["def456"]
+
+
+def test_models_are_listed_by_name(redis_client: redis.Redis) -> None:
+    registry = ModelRegistry(redis_client, "other-prefix")
+    for name in ("b", "c", "a"):
+        registry.publish(dataclasses.replace(CARD, name=name))
+
+    assert [card.name for card in registry.list()] == ["a", "b", "c"]
+    assert ModelRegistry(redis_client).list() == ()
+
+
+def test_an_unknown_model_is_none(redis_client: redis.Redis) -> None:
+    assert ModelRegistry(redis_client).get("nobody") is None
+
+
+def test_a_dead_server_is_an_unavailable_store() -> None:
+    with redis.Redis(unix_socket_path="/nowhere/v.sock", retry=None) as client, pytest.raises(StoreUnavailable):
+        ModelRegistry(client).list()
