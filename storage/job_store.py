@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, cast
+from uuid import uuid4
 
 import redis
 
@@ -191,7 +192,7 @@ class JobStore:
 
     def claim(self, lane: Lane, worker: WorkerIdentity, lease_s: float) -> Claim:
         """The next item of the lane by class, tenant and job, under a lease; None when nothing is ready."""
-        reply = self._run("claim", lane, worker.name, worker.incarnation, _milliseconds(lease_s))
+        reply = self._run("claim", lane, worker.name, worker.incarnation, _milliseconds(lease_s), uuid4().hex)
         if reply[0] == "empty":
             return Claim(None, _tickets(reply))
         job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms = reply[3:]

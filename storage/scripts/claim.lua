@@ -1,6 +1,8 @@
--- ARGV: lane, worker name, incarnation, lease ms
+-- ARGV: lane, worker name, incarnation, lease ms, an id of this call
 -- -> item + what its work needs; empty
 local lane, worker, incarnation, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local call = K.claims .. ARGV[5]
+local CALL_KEPT_S = 60 -- longer than any client repeats a command
 local INTERACTIVE_SHARE = 5 -- of so many claims, bulk gets one, when both classes have work
 local MOST_DROPS = 64 -- overdue jobs ended by one claim
 
@@ -63,6 +65,20 @@ local function lease(job, item)
   return fence
 end
 
+local function work_of(job, item, fence)
+  local attempts, suspicions = read_tries(job.id, item)
+  local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms')
+  return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
+    work[1], work[2], work[3] or '', work[4] or '')
+end
+
+local known = redis.call('GET', call)
+if known then
+  local id, item, fence = string.match(known, '^([^|]*)|([^|]*)|(%d+)$')
+  local job, verdict = resolve(id, item, fence)
+  if verdict == 'held' then return work_of(job, item, fence) end
+end
+
 for _ = 1, MOST_DROPS do
   local class = next_class()
   if not class then return answer('empty') end
@@ -76,10 +92,8 @@ for _ = 1, MOST_DROPS do
   else
     local item = take_item(job)
     local fence = lease(job, item)
-    local attempts, suspicions = read_tries(job.id, item)
-    local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms')
-    return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
-      work[1], work[2], work[3] or '', work[4] or '')
+    redis.call('SET', call, lease_name(job.id, item, fence), 'EX', CALL_KEPT_S)
+    return work_of(job, item, fence)
   end
 end
 tickets[lane] = tickets[lane] + 1
