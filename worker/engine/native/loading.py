@@ -11,16 +11,11 @@ import torch
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import EngineInfo, ModelTask
 from worker.engine.native.budget import max_text_tokens
-from worker.engine.native.model.code_predictor import CodePredictor
 from worker.engine.native.model.config import ModelConfig, read_default_sampling, read_model_config
-from worker.engine.native.model.talker import Talker
-from worker.engine.native.model.weights import read_tensors, tensors_under
 from worker.engine.native.prompt import PromptBuilder
 from worker.engine.native.runner import StepRunner
-from worker.engine.native.stages.code_predictor import CodePredictorStage
 from worker.engine.native.stages.codec import CodecStage
 from worker.engine.native.stages.speaker import SpeakerStage
-from worker.engine.native.stages.talker import TalkerStage
 from worker.engine.native.text_tokenizer import TextTokenizer
 from worker.engine.settings import NativeEngineSettings
 
@@ -28,7 +23,6 @@ from worker.engine.settings import NativeEngineSettings
 # memory that one slot can take.
 _SLOT_POSITIONS = 2048
 
-_TALKER, _PREDICTOR, _SPEAKER_ENCODER = "talker.", "talker.code_predictor.", "speaker_encoder."
 _DIGESTED_FILES = (
     "config.json",
     "model.safetensors",
@@ -66,34 +60,10 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
     return EngineParts(
         info=_describe(settings, config, prompts, codec, capacity),
         prompts=prompts,
-        runner=_load_runner(checkpoint, config, settings.slots, capacity, device),
+        runner=StepRunner.load(checkpoint / "model.safetensors", config, settings.slots, capacity, device),
         codec=codec,
         speaker=SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None,
         capacity=capacity,
-    )
-
-
-def _load_runner(checkpoint: Path, config: ModelConfig, slots: int, capacity: int, device: torch.device) -> StepRunner:
-    path = checkpoint / "model.safetensors"
-    tensors = read_tensors(path)
-    predictor_tensors = tensors_under(tensors, _PREDICTOR)
-    talker_tensors = {
-        name: tensor
-        for name, tensor in tensors_under(tensors, _TALKER).items()
-        if not (_TALKER + name).startswith(_PREDICTOR)
-    }
-    known = (_TALKER, _SPEAKER_ENCODER) if config.task is ModelTask.BASE else (_TALKER,)
-    strangers = sorted(name for name in tensors if not name.startswith(known))
-    if strangers:
-        raise CheckpointError(f"{path} has {len(strangers)} unknown tensors: {', '.join(strangers[:8])}")
-    talker = Talker.load(config.talker, talker_tensors, f"{path} ({_TALKER}*)", device)
-    predictor = CodePredictor.load(config.predictor, predictor_tensors, f"{path} ({_PREDICTOR}*)", device)
-    first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
-    return StepRunner(
-        config,
-        TalkerStage(config, talker, predictor.residual_embeddings, slots, capacity),
-        CodePredictorStage(config.predictor, predictor, first_table, slots),
-        slots,
     )
 
 

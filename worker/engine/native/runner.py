@@ -6,13 +6,18 @@ with a fixed shape for a given number of rows; the only thing it reads back is o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from worker.engine.interface import CodecFrames
+from worker.engine.errors import CheckpointError
+from worker.engine.interface import CodecFrames, ModelTask
+from worker.engine.native.model.code_predictor import CodePredictor
 from worker.engine.native.model.config import ModelConfig
+from worker.engine.native.model.talker import Talker
+from worker.engine.native.model.weights import read_tensors, tensors_under
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.sampling import (
     Argmax,
@@ -31,17 +36,44 @@ from worker.engine.native.stages.talker import TalkerStage
 _MIN_FRAMES = 2
 
 
+_TALKER, _PREDICTOR_IN_TALKER, _SPEAKER_ENCODER = "talker.", "code_predictor.", "speaker_encoder."
+
+
 class StepRunner:
     """Single-threaded: belongs to the engine's loop. Mutates device rows, never a request."""
 
     def __init__(self, config: ModelConfig, talker: TalkerStage, predictor: CodePredictorStage, num_rows: int) -> None:
-        self._talker = talker
+        self.talker = talker
         self._predictor = predictor
         self._codebook_size = config.predictor.codebook_size
         self._noise = NoiseTable(
             (self._codebook_size + 1, *[self._codebook_size] * (config.talker.num_codebooks - 1)), talker.device
         )
         self._rows = _Rows(config, num_rows, talker.cache.capacity, talker.device)
+
+    @classmethod
+    @torch.inference_mode()
+    def load(cls, path: Path, config: ModelConfig, num_rows: int, capacity: int, device: torch.device) -> StepRunner:
+        """From the main `model.safetensors`. Raises CheckpointError naming tensors that are not as published."""
+        tensors = read_tensors(path)
+        _require_known(tensors, config, path)
+        talker_tensors = {
+            name: tensor
+            for name, tensor in tensors_under(tensors, _TALKER).items()
+            if not name.startswith(_PREDICTOR_IN_TALKER)
+        }
+        predictor_tensors = tensors_under(tensors, _TALKER + _PREDICTOR_IN_TALKER)
+        talker = Talker.load(config.talker, talker_tensors, f"{path} ({_TALKER}*)", device)
+        predictor = CodePredictor.load(
+            config.predictor, predictor_tensors, f"{path} ({_TALKER}{_PREDICTOR_IN_TALKER}*)", device
+        )
+        first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
+        return cls(
+            config,
+            TalkerStage(config, talker, predictor.residual_embeddings, num_rows, capacity),
+            CodePredictorStage(config.predictor, predictor, first_table, num_rows),
+            num_rows,
+        )
 
     @torch.inference_mode()
     def run(self, plan: StepPlan) -> tuple[RowEnd, ...]:
@@ -62,18 +94,18 @@ class StepRunner:
 
     def _admit(self, admission: Admission) -> None:
         """Prefill all but the last prompt row: that one is the first input of the frame step."""
-        prompt = self._talker.prompt_rows(admission.request.prompt)
+        prompt = self.talker.prompt_rows(admission.request.prompt)
         if prompt.shape[0] > 1:
-            self._talker.prefill(admission.row, prompt[:-1])
-        trailing = self._talker.trailing_rows(admission.request.prompt)
+            self.talker.prefill(admission.row, prompt[:-1])
+        trailing = self.talker.trailing_rows(admission.request.prompt)
         self._rows.set(admission.row, admission.request, prompt, trailing)
 
     def _move(self, move: Move) -> None:
-        self._talker.cache.move(move.source, move.target, move.length)
+        self.talker.cache.move(move.source, move.target, move.length)
         self._rows.move(move.source, move.target)
 
     def _scrub(self, row: int) -> None:
-        self._talker.cache.scrub(row)
+        self.talker.cache.scrub(row)
         self._rows.next_input[row] = 0
 
     def _frame_step(self, plan: StepPlan) -> Tensor:
@@ -84,14 +116,14 @@ class StepRunner:
         predictor_draw = draw_for((request.sampling.predictor for request in plan.rows), self._codebook_size)
         noise = self._frame_noise(num_rows, talker_draw, predictor_draw)
 
-        hidden = self._talker.decode(rows.next_input[:num_rows], position, plan.attention_length)
-        lane, first_score = self._draw_first(self._talker.logits(hidden), noise, talker_draw)
+        hidden = self.talker.decode(rows.next_input[:num_rows], position, plan.attention_length)
+        lane, first_score = self._draw_first(self.talker.logits(hidden), noise, talker_draw)
         # A row whose speech has ended goes on with some code to the end of the step, and is not looked at.
         first = lane.clamp_max(self._codebook_size - 1)
         codes, scores = self._predictor.complete(
             hidden, first, noise[1:], rows.predictor_sampling.first(num_rows), predictor_draw
         )
-        following = self._talker.frame_rows(codes) + rows.text_row(num_rows)
+        following = self.talker.frame_rows(codes) + rows.text_row(num_rows)
 
         healthy = first_score.isfinite() & scores.isfinite().all(dim=1)
         status = torch.where(frame >= rows.max_frames[:num_rows], int(RowEnd.LENGTH), int(RowEnd.RUNNING))
@@ -119,6 +151,14 @@ class StepRunner:
     def _no_noise(self, num_rows: int) -> Sequence[Tensor]:
         nothing = self._rows.next_input.new_empty(num_rows, 0)
         return [nothing] * len(self._noise.vocab_sizes)
+
+
+def _require_known(tensors: Mapping[str, Tensor], config: ModelConfig, path: Path) -> None:
+    """The speaker encoder's tensors are another stage's; whatever else is not the talker's is nobody's."""
+    known = (_TALKER, _SPEAKER_ENCODER) if config.task is ModelTask.BASE else (_TALKER,)
+    strangers = sorted(name for name in tensors if not name.startswith(known))
+    if strangers:
+        raise CheckpointError(f"{path} has {len(strangers)} unknown tensors: {', '.join(strangers[:8])}")
 
 
 class _Rows:
