@@ -1,0 +1,257 @@
+"""An engine without a model, for tests and load benchmarks of everything around the engine.
+
+What it says is a pure function of text and seed (`fake_speech`), so a test knows every byte that a whole system
+must deliver. It has slots, takes time per frame, can be cancelled, and two marked texts make it die or hang the
+way real engines do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
+from worker.engine.interface import (
+    BuiltInSpeaker,
+    CodecFrames,
+    EngineInfo,
+    EngineStats,
+    FinishReason,
+    InContextPrompt,
+    ModelTask,
+    Pcm,
+    ReferenceAudio,
+    SamplingParams,
+    Speech,
+    SpeechRequest,
+    VoicePrompt,
+    XVectorPrompt,
+)
+from worker.engine.settings import FakeEngineSettings
+
+POISON_MARKER = "poison kills the fake engine"
+"""A text that contains it ends the process, without a word, once its first frame is due."""
+
+HANG_MARKER = "poison hangs the fake engine"
+"""A text that contains it stops the loop for ever: the process lives, no step is made."""
+
+POISON_EXIT_STATUS = 86
+
+SAMPLE_RATE_HZ = 24_000
+SAMPLES_PER_FRAME = 1_920
+NUM_CODEBOOKS = 16
+CODEBOOK_SIZE = 2_048
+SPEAKER_DIM = 8
+SPEAKERS = ("ada", "tom")
+LANGUAGES = ("english", "german")
+MAX_TEXT_TOKENS = 4_096
+"""The fake counts one token per character."""
+
+_LEAST_FRAMES = 4
+_CHARS_PER_FRAME = 2
+_PHASES = 1 << 16
+
+
+def fake_speech(text: str, seed: int) -> tuple[Pcm, CodecFrames]:
+    """What the fake engine says for `text`: samples (T * 1920,) in [-0.25, 0.25] and frames (T, 16).
+
+    A pure function, exact on every machine: the samples are a triangle wave in integer arithmetic whose pitch follows
+    codebook 0, and the first and the last frame are silent, as the edges of real speech are.
+    """
+    num_frames = _LEAST_FRAMES + len(text) // _CHARS_PER_FRAME
+    frames = _draw_frames(hashlib.sha256(f"{seed}:{text}".encode()).digest(), num_frames)
+    pitch = np.repeat(frames[:, 0].astype(np.int64) + 200, SAMPLES_PER_FRAME)
+    phase = np.cumsum(pitch) % _PHASES
+    triangle = np.abs(phase - _PHASES // 2) - _PHASES // 4
+    pcm = triangle.astype(np.float32) / np.float32(_PHASES)
+    pcm[:SAMPLES_PER_FRAME] = 0
+    pcm[-SAMPLES_PER_FRAME:] = 0
+    return pcm, frames
+
+
+def _draw_frames(key: bytes, num_frames: int) -> CodecFrames:
+    # SHAKE rather than numpy's generators: their streams may change between releases, recorded bytes must not.
+    drawn: NDArray[np.uint16] = np.frombuffer(hashlib.shake_128(key).digest(num_frames * NUM_CODEBOOKS * 2), "<u2")
+    return (drawn % CODEBOOK_SIZE).astype(np.int16).reshape(num_frames, NUM_CODEBOOKS)
+
+
+@dataclass(slots=True)
+class _Running:
+    """A request with its future. `admitted_s` is on the monotonic clock; 0 while it waits for a slot."""
+
+    request: SpeechRequest
+    future: Future[Speech]
+    num_frames: int
+    frames_done: int = 0
+    admitted_s: float = 0.0
+
+
+class FakeEngine:
+    """`Engine` that sounds like a telephone exchange. One thread of its own is the loop."""
+
+    def __init__(self, settings: FakeEngineSettings) -> None:
+        self._settings = settings
+        self._wake = threading.Condition()
+        self._waiting: deque[_Running] = deque()
+        self._active: dict[str, _Running] = {}
+        self._steps = self._frames = self._finished = 0
+        self._closed = False
+        self._loop = threading.Thread(target=self._run, name="fake-engine-loop", daemon=True)
+        self._loop.start()
+
+    @property
+    def info(self) -> EngineInfo:
+        return EngineInfo(
+            model="fake",
+            revision="fake-1",
+            task=ModelTask.CUSTOM_VOICE,
+            speakers=SPEAKERS,
+            languages=LANGUAGES,
+            sample_rate_hz=SAMPLE_RATE_HZ,
+            samples_per_frame=SAMPLES_PER_FRAME,
+            num_codebooks=NUM_CODEBOOKS,
+            codebook_size=CODEBOOK_SIZE,
+            speaker_dim=SPEAKER_DIM,
+            slots=self._settings.slots,
+            max_text_tokens=MAX_TEXT_TOKENS,
+            default_sampling=SamplingParams(),
+            notice="This is the fake engine: tones instead of speech, for tests only.",
+        )
+
+    def submit(self, request: SpeechRequest) -> Future[Speech]:
+        """Any kind of conditioning is taken, and none changes the sound; an unknown name is rejected."""
+        future: Future[Speech] = Future()
+        future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
+        try:
+            self._check(request)
+            with self._wake:
+                self._enqueue(_Running(request, future, self._num_frames(request)))
+        except EngineError as error:
+            future.set_exception(error)
+        return future
+
+    def cancel(self, request_id: str) -> None:
+        with self._wake:
+            running = self._active.pop(request_id, None)
+            if running is None:
+                running = next((r for r in self._waiting if r.request.request_id == request_id), None)
+                if running is None:
+                    return
+                self._waiting.remove(running)
+        running.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
+
+    def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
+        """The embedding is drawn from the recording's digest; the codes are those of what it says."""
+        future: Future[VoicePrompt] = Future()
+        digest = hashlib.sha256(reference.pcm.tobytes()).digest()
+        embedding = np.frombuffer(digest[:SPEAKER_DIM], np.uint8).astype(np.float32) / np.float32(255)
+        if reference.pcm.size == 0:
+            future.set_exception(RequestRejected("the reference audio is empty"))
+        elif reference.ref_text is None:
+            future.set_result(XVectorPrompt(embedding))
+        else:
+            future.set_result(InContextPrompt(embedding, _draw_frames(digest, 12), reference.ref_text))
+        return future
+
+    def stats(self) -> EngineStats:
+        with self._wake:
+            return EngineStats(self._steps, self._frames, len(self._active), len(self._waiting), self._finished)
+
+    def close(self) -> None:
+        with self._wake:
+            self._closed = True
+            orphans = [*self._active.values(), *self._waiting]
+            self._active.clear()
+            self._waiting.clear()
+            self._wake.notify_all()
+        for running in orphans:
+            running.future.set_exception(EngineDied("the engine was closed"))
+        self._loop.join()
+
+    @staticmethod
+    def _check(request: SpeechRequest) -> None:
+        if not request.text.strip():
+            raise RequestRejected("there is no text to speak")
+        if len(request.text) > MAX_TEXT_TOKENS:
+            raise RequestRejected(f"the text has {len(request.text)} tokens; the engine takes {MAX_TEXT_TOKENS}")
+        if request.max_frames is not None and request.max_frames < 1:
+            raise RequestRejected(f"max_frames should be at least 1, is {request.max_frames}")
+        if request.language != "auto" and request.language not in LANGUAGES:
+            raise RequestRejected(f"unknown language {request.language!r}")
+        if isinstance(request.conditioning, BuiltInSpeaker) and request.conditioning.name not in SPEAKERS:
+            raise RequestRejected(f"unknown speaker {request.conditioning.name!r}")
+
+    @staticmethod
+    def _num_frames(request: SpeechRequest) -> int:
+        natural = _LEAST_FRAMES + len(request.text) // _CHARS_PER_FRAME
+        return natural if request.max_frames is None else min(natural, request.max_frames)
+
+    def _enqueue(self, running: _Running) -> None:
+        request_id = running.request.request_id
+        if self._closed:
+            raise EngineDied("the engine is closed")
+        if request_id in self._active or any(r.request.request_id == request_id for r in self._waiting):
+            raise RequestRejected(f"request {request_id!r} is already in flight")
+        self._waiting.append(running)
+        self._wake.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._closed or self._active or self._waiting)
+                if self._closed:
+                    return
+                self._admit()
+            time.sleep(self._settings.step_s)
+            for running in self._step():
+                running.future.set_result(_say(running))
+
+    def _admit(self) -> None:
+        while self._waiting and len(self._active) < self._settings.slots:
+            running = self._waiting.popleft()
+            running.admitted_s = time.monotonic()
+            self._active[running.request.request_id] = running
+
+    def _step(self) -> list[_Running]:
+        """One frame for every active request; returns those that are complete and no longer active."""
+        with self._wake:
+            texts = [running.request.text for running in self._active.values()]
+        for text in texts:
+            _obey_marker(text)  # without the lock: a hung loop still answers `stats`
+        with self._wake:
+            for running in self._active.values():
+                running.frames_done += 1
+            complete = [r for r in self._active.values() if r.frames_done >= r.num_frames]
+            self._steps += 1
+            self._frames += len(self._active)
+            self._finished += len(complete)
+            for running in complete:
+                del self._active[running.request.request_id]
+        return complete
+
+
+def _obey_marker(text: str) -> None:
+    if POISON_MARKER in text:
+        os._exit(POISON_EXIT_STATUS)
+    if HANG_MARKER in text:
+        threading.Event().wait()
+
+
+def _say(running: _Running) -> Speech:
+    pcm, frames = fake_speech(running.request.text, running.request.seed)
+    whole = running.num_frames == len(frames)
+    return Speech(
+        pcm=pcm[: running.num_frames * SAMPLES_PER_FRAME],
+        frames=frames[: running.num_frames],
+        sample_rate_hz=SAMPLE_RATE_HZ,
+        finish_reason=FinishReason.EOS if whole else FinishReason.LENGTH,
+        engine_s=time.monotonic() - running.admitted_s,
+    )
