@@ -6,6 +6,8 @@ import threading
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from storage.errors import (
     BacklogFull,
@@ -662,7 +664,7 @@ def test_a_redis_that_is_full_is_unavailable(redis_client: redis.Redis, store: J
 
 
 def test_a_redis_that_is_gone_is_unavailable() -> None:
-    with redis.Redis(host="127.0.0.1", port=1, decode_responses=True) as nobody:
+    with redis.Redis(host="127.0.0.1", port=1, decode_responses=True, retry=Retry(NoBackoff(), 0)) as nobody:
         store = JobStore(nobody)
 
         with pytest.raises(StoreUnavailable):
