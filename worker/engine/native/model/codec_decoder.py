@@ -7,6 +7,7 @@ rounding. Parameters carry the published names.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -81,7 +82,8 @@ class CodecDecoder(nn.Module):
         """The samples of the stream's next frames. frames: (T, Q) int64, T ≥ 1; `state` moves on by T."""
         x = self.pre_conv(self.quantizer(frames), state)
         x = self.pre_transformer(x, state)
-        for widen, mix in self.upsample:  # pyright: ignore[reportGeneralTypeIssues]
+        for stage in self.upsample:
+            widen, mix = cast("nn.ModuleList", stage)
             x = mix(widen(x, state), state)
         first, *blocks, activation, last = self.decoder
         x = first(x, state)
@@ -116,14 +118,12 @@ class _ResidualQuantizer(FoldedModule):
         vector_dim = config.codebook_dim // 2
         self.input_proj = nn.Conv1d(config.codebook_dim, vector_dim, 1, bias=False)  # published; the encoder's side
         self.output_proj = nn.Conv1d(vector_dim, config.codebook_dim, 1, bias=False)
-        self.vq = nn.Module()
-        self.vq.layers = nn.ModuleList(_VectorQuantizer(config.codebook_size, vector_dim) for _ in range(num_layers))
+        self.vq = _VectorQuantizers(config.codebook_size, vector_dim, num_layers)
         self._codebook_size = config.codebook_size
         self._num_layers = num_layers
 
     def fold(self) -> None:
-        codebooks = [layer._codebook.entries() for layer in self.vq.layers]  # pyright: ignore[reportGeneralTypeIssues]
-        self._constant("entries", torch.cat(codebooks))
+        self._constant("entries", self.vq.entries())
         self._constant("first_rows", torch.arange(self._num_layers) * self._codebook_size)
         self._constant("projection", self.output_proj.weight[:, :, 0])
         del self.input_proj, self.output_proj, self.vq
@@ -133,12 +133,17 @@ class _ResidualQuantizer(FoldedModule):
         return F.linear(summed, self.projection)
 
 
-class _VectorQuantizer(nn.Module):
-    """Published nesting of a codebook."""
+class _VectorQuantizers(nn.Module):
+    """Published nesting of the codebooks of one residual quantizer."""
 
-    def __init__(self, size: int, dim: int) -> None:
+    def __init__(self, size: int, dim: int, num_layers: int) -> None:
         super().__init__()
-        self._codebook = _Codebook(size, dim)
+        self.layers = nn.ModuleList(nn.ModuleDict({"_codebook": _Codebook(size, dim)}) for _ in range(num_layers))
+
+    def entries(self) -> Tensor:
+        """(layers · size, dim), layer after layer."""
+        codebooks = [cast("_Codebook", cast("nn.ModuleDict", layer)["_codebook"]) for layer in self.layers]
+        return torch.cat([codebook.entries() for codebook in codebooks])
 
 
 class _Codebook(nn.Module):

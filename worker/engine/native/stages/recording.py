@@ -1,0 +1,34 @@
+"""Reference recordings as the encoders want them: checked, and at the model's rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import soxr
+
+from worker.engine.errors import RequestRejected
+from worker.engine.interface import Pcm
+
+_MAX_RATE_HZ = 768_000
+
+
+def recording_at(pcm: Pcm, sample_rate_hz: int, wanted_rate_hz: int, min_samples: int) -> Pcm:
+    """The samples (S,) at `wanted_rate_hz`, float32; nothing else about them is changed.
+
+    Raises RequestRejected for what is no recording: not a vector, not finite, an impossible rate, or too short.
+    """
+    if pcm.ndim != 1:
+        raise RequestRejected(f"a reference recording is a vector of mono samples, not of shape {pcm.shape}")
+    if not 1 <= sample_rate_hz <= _MAX_RATE_HZ:
+        raise RequestRejected(f"a reference recording cannot have {sample_rate_hz} samples a second")
+    if not np.isfinite(pcm).all():
+        raise RequestRejected("the reference recording has samples that are not finite numbers")
+    if pcm.size * wanted_rate_hz < min_samples * sample_rate_hz:
+        raise RequestRejected(
+            f"the reference recording is too short: {pcm.size / sample_rate_hz:.3f} s, "
+            f"at least {min_samples / wanted_rate_hz:.3f} s are needed"
+        )
+    samples = np.ascontiguousarray(pcm, dtype=np.float32)
+    if sample_rate_hz == wanted_rate_hz:
+        return samples
+    resampled: Pcm = soxr.resample(samples, sample_rate_hz, wanted_rate_hz, quality="HQ")
+    return resampled

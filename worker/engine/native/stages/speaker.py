@@ -1,0 +1,45 @@
+"""The speaker encoder as it is run: a recording to the embedding that conditions the talker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from worker.engine.interface import Pcm
+from worker.engine.native.model.config import read_config
+from worker.engine.native.model.mel import HOP, SAMPLE_RATE_HZ, LogMel
+from worker.engine.native.model.speaker_encoder import SpeakerEncoder, speaker_encoder_config_from
+from worker.engine.native.model.weights import read_tensors, tensors_under
+from worker.engine.native.stages.recording import recording_at
+
+
+class SpeakerStage:
+    """Any thread may call any method: the weights are read-only."""
+
+    def __init__(self, encoder: SpeakerEncoder, min_rows: int, device: torch.device) -> None:
+        self._encoder = encoder.to(device)
+        self._log_mel = LogMel(device)
+        self._min_samples = min_rows * HOP
+        self._device = device
+
+    @classmethod
+    def load(cls, checkpoint: Path, device: str) -> SpeakerStage:
+        """From a `base` checkpoint. Raises CheckpointError when the speaker encoder is missing or not as published."""
+        config = speaker_encoder_config_from(read_config(checkpoint / "config.json").section("speaker_encoder_config"))
+        weights_path = checkpoint / "model.safetensors"
+        tensors = tensors_under(read_tensors(weights_path), "speaker_encoder.")
+        encoder = SpeakerEncoder.load(config, tensors, f"{weights_path} (speaker_encoder.*)")
+        return cls(encoder, config.min_rows, torch.device(device))
+
+    @torch.inference_mode()
+    def embed(self, pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float32]:
+        """The embedding (D,) of a mono recording.
+
+        Raises RequestRejected when the recording is empty, broken or shorter than the encoder's window.
+        """
+        samples = recording_at(pcm, sample_rate_hz, SAMPLE_RATE_HZ, self._min_samples)
+        log_mel = self._log_mel(torch.from_numpy(samples).to(self._device))
+        return self._encoder(log_mel).cpu().numpy()
