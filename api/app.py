@@ -1,0 +1,65 @@
+"""The application: `uvicorn api.app:app_from_environment --factory`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from api import artifacts, events, health, jobs, models, objects
+from api.body_limit import BodyLimit
+from api.boundary import RequestBoundary
+from api.errors import add_error_handlers
+from api.openapi import complete_openapi
+from api.services import open_services
+from api.settings import ApiSettings
+from storage.settings import describe, load_settings
+from storage.telemetry import configure_logging
+
+logger = logging.getLogger(__name__)
+
+CONTRACT_VERSION = "1"
+"""Of the paths below /v1, not of the package."""
+
+
+def app_from_environment() -> FastAPI:
+    """For uvicorn. Raises `SettingsError` when the environment is not one to start in."""
+    settings = load_settings(ApiSettings)
+    configure_logging(settings.log_format)
+    # Its lines hold the query, and with it the signatures of download links. The boundary logs without.
+    logging.getLogger("uvicorn.access").disabled = True
+    logger.info("settings", extra={"settings": list(describe(settings))})
+    return create_app(settings)
+
+
+def create_app(settings: ApiSettings) -> FastAPI:
+    """The API over the stores that `settings` name. Connects when it is started, not before."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+        async with open_services(settings) as services:
+            app.state.services = services
+            yield
+
+    # The interactive pages load their scripts from another host, which this API never asks a browser to do; the
+    # description they would show is at /openapi.json.
+    app = FastAPI(
+        title="Rhapsode",
+        version=CONTRACT_VERSION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    for router in (jobs.router, events.router, artifacts.router, models.router, health.router):
+        app.include_router(router)
+    if settings.store.startswith("file:"):
+        app.include_router(objects.router)
+    add_error_handlers(app)
+    complete_openapi(app)
+    # The last one added is the outermost.
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(RequestBoundary)
+    return app

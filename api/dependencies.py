@@ -1,0 +1,72 @@
+"""What routes ask for by annotation. All of it is async and instant: a plain function would cost a thread each."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from api.links import LinkBuilder
+from api.problems import not_found, unauthorized, unsupported_media
+from api.services import LOCAL_TENANT, ApiServices
+from storage.jobs import JobId, TenantId
+
+_JOB_ID = re.compile(r"job_[0-9a-hjkmnp-tv-z]{26}")
+
+
+async def _services(request: Request) -> ApiServices:
+    return request.app.state.services
+
+
+Services = Annotated[ApiServices, Depends(_services)]
+
+
+async def _tenant(request: Request, services: Services) -> TenantId:
+    """Whose key this is. The key's digest is looked up, so that no comparison's time tells anything of a key."""
+    keys = services.settings.api_keys
+    if not keys:
+        return LOCAL_TENANT
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not key:
+        raise unauthorized("send your API key as `Authorization: Bearer KEY`")
+    tenant = keys.get(hashlib.sha256(key.strip().encode("latin-1")).hexdigest())
+    if tenant is None:
+        raise unauthorized("this API key is not known")
+    return TenantId(tenant)
+
+
+Tenant = Annotated[TenantId, Depends(_tenant)]
+
+
+async def _job_id(job_id: str) -> JobId:
+    """What cannot be an id is not looked up, only not found."""
+    if not _JOB_ID.fullmatch(job_id):
+        raise not_found(f"there is no job {job_id[:64]!r}")
+    return JobId(job_id)
+
+
+KnownJobId = Annotated[JobId, Depends(_job_id)]
+
+
+async def _links(request: Request, services: Services) -> LinkBuilder:
+    return LinkBuilder(services.settings.public_url or str(request.base_url).rstrip("/"))
+
+
+Links = Annotated[LinkBuilder, Depends(_links)]
+
+
+async def _json_bytes(request: Request, tenant: Tenant) -> bytes:
+    """The body as sent, for a caller who may send one; its size is bounded by `BodyLimit`."""
+    media_type, *parameters = (part.strip().lower() for part in request.headers.get("content-type", "").split(";"))
+    if media_type != "application/json":
+        raise unsupported_media("the body must be application/json")
+    if any(p.startswith("charset=") and p.strip("charset=\"'") not in {"utf-8", "utf8"} for p in parameters):
+        raise unsupported_media("JSON is UTF-8")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise unsupported_media("the body must not be compressed")
+    return await request.body()
+
+
+JsonBytes = Annotated[bytes, Depends(_json_bytes)]

@@ -1,0 +1,95 @@
+"""Every error of the stores and of the framework, as a problem."""
+
+from __future__ import annotations
+
+import logging
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from api import problems
+from api.boundary import request_id_of
+from api.problems import Problem, problem_response
+from api.request_parsing import parameter_problem
+from storage.errors import (
+    BacklogFull,
+    IdempotencyMismatch,
+    JobGone,
+    JobNotFound,
+    QuotaExceeded,
+    StateConflict,
+    StorageError,
+    StoreUnavailable,
+)
+
+logger = logging.getLogger(__name__)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(Problem, _answer)
+    app.add_exception_handler(StorageError, _answer)
+    app.add_exception_handler(RequestValidationError, _answer)
+    app.add_exception_handler(HTTPException, _answer)
+    app.add_exception_handler(ClientDisconnect, _answer)
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    request_id = request_id_of(request.scope)
+    problem = _problem(request, error)
+    if problem is None:
+        # The boundary around the application answers what nobody knows, and logs it.
+        raise error
+    if isinstance(error, StoreUnavailable):
+        logger.warning(
+            "a store is unavailable", extra={"request_id": request_id_of(request.scope), "error": str(error)}
+        )
+    return problem_response(problem, request.url.path, request_id)
+
+
+def _problem(request: Request, error: Exception) -> Problem | None:
+    match error:
+        case Problem():
+            return error
+        case RequestValidationError():
+            return parameter_problem(error)
+        case ClientDisconnect():
+            return problems.malformed("the body is shorter than it claims")
+        case HTTPException():
+            return _framework_problem(request, error)
+        case StorageError():
+            return _storage_problem(error)
+        case _:
+            return None
+
+
+def _storage_problem(error: StorageError) -> Problem | None:
+    match error:
+        case JobNotFound():
+            return problems.not_found(str(error))
+        case JobGone():
+            return problems.gone(str(error))
+        case StateConflict():
+            return problems.state_conflict(str(error))
+        case IdempotencyMismatch():
+            return problems.idempotency_mismatch()
+        case QuotaExceeded():
+            return problems.quota_exceeded(str(error), error.retry_after_s)
+        case BacklogFull():
+            return problems.backlog_full(str(error), error.retry_after_s)
+        case StoreUnavailable():
+            return problems.storage_unavailable()
+        case _:
+            return None
+
+
+def _framework_problem(request: Request, error: HTTPException) -> Problem | None:
+    match error.status_code:
+        case 404:
+            return problems.not_found("there is nothing at this address")
+        case 405:
+            return problems.method_not_allowed(request.method, (error.headers or {}).get("Allow", ""))
+        case _:
+            return None

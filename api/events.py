@@ -1,0 +1,155 @@
+"""A job's events as a stream (SSE): everything since `Last-Event-ID`, then what happens, until the job has ended."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Annotated
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Depends, Header
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from api import schemas
+from api.dependencies import KnownJobId, Links, Services, Tenant
+from api.job_view import fraction_done, moment
+from api.links import LinkBuilder
+from api.problems import invalid_header
+from api.services import ApiServices
+from api.waiting import BLOCK_S, LAST_EVENTS
+from storage.errors import JobGone, JobNotFound, StoreUnavailable
+from storage.events import COUNTERS
+from storage.jobs import JobEvent, JobId, JobPhase, JobRecord, JobState, TenantId
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+PROGRESS_INTERVAL_S = 0.5
+
+PROGRESS = "job.progress"
+
+_EVENT_ID = re.compile(r"\d{1,20}-\d{1,20}")
+_COMMON = frozenset({"state", "phase", *COUNTERS})
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A stream that may begin: the job is this tenant's."""
+
+    record: JobRecord
+    after: str
+
+
+async def _following(
+    tenant: Tenant,
+    services: Services,
+    job_id: KnownJobId,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+) -> Following:
+    """Whatever can be refused is refused here, while there is still a status to refuse it with."""
+    if last_event_id and not _EVENT_ID.fullmatch(last_event_id):
+        raise invalid_header("Last-Event-ID", "invalid_event_id", "is not an id of this stream")
+    record = await run_sync(services.jobs.get, tenant, job_id)
+    return Following(record, last_event_id or "0")
+
+
+@router.get("/{job_id}/events", response_class=EventSourceResponse)
+async def follow_job(
+    services: Services, links: Links, following: Annotated[Following, Depends(_following)]
+) -> AsyncIterator[ServerSentEvent]:
+    """`data` is an Event; FastAPI adds a comment every 15 s of silence."""
+    view = EventView(following.record.id, links)
+    progress = ProgressPace()
+    after = following.after
+    has_ended = following.record.state.is_terminal
+    while True:
+        try:
+            events = await services.events.follow(following.record.id, after, 0.001 if has_ended else BLOCK_S)
+        except StoreUnavailable as error:
+            # The status is long sent. The client connects again with the last id, and misses nothing.
+            logger.warning("event stream broken off", extra={"job_id": following.record.id, "error": str(error)})
+            return
+        for event in events:
+            yield view.message(event)
+            if event.type in LAST_EVENTS:
+                return
+        if events:
+            after = events[-1].id
+            if progress.is_due(events[-1]):
+                yield view.progress_message(events[-1])
+        elif has_ended:
+            # The client has already had the last event.
+            return
+        else:
+            has_ended = await run_sync(_has_ended, services, following.record.tenant, following.record.id)
+
+
+def _has_ended(services: ApiServices, tenant: TenantId, job_id: JobId) -> bool:
+    """Asked in silence only: a deleted job's stream is gone and would stay silent for ever."""
+    try:
+        return services.jobs.get(tenant, job_id).state.is_terminal
+    except (JobGone, JobNotFound):
+        return True
+
+
+class ProgressPace:
+    """Lets a progress event through when its counters moved, at most two a second."""
+
+    def __init__(self) -> None:
+        self._counters: tuple[object, ...] = ()
+        self._sent_s = -PROGRESS_INTERVAL_S
+
+    def is_due(self, event: JobEvent) -> bool:
+        counters = tuple(event.data[name] for name in COUNTERS)
+        if counters == self._counters or time.monotonic() - self._sent_s < PROGRESS_INTERVAL_S:
+            return False
+        self._counters, self._sent_s = counters, time.monotonic()
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    job_id: JobId
+    links: LinkBuilder
+
+    def message(self, event: JobEvent) -> ServerSentEvent:
+        detail = {name: value for name, value in event.data.items() if name not in _COMMON}
+        return self._message(event, event.type, detail)
+
+    def progress_message(self, event: JobEvent) -> ServerSentEvent:
+        """Under the id of the event whose counters it repeats: to continue after one is to continue after both."""
+        return self._message(event, PROGRESS, {})
+
+    def _message(self, event: JobEvent, kind: str, detail: dict[str, str | int | float | None]) -> ServerSentEvent:
+        shown = schemas.Event(
+            type=kind,
+            timestamp=moment(event.at_ms),
+            data=schemas.EventData(
+                job=_event_job(self.job_id, event),
+                detail=detail,
+                links=schemas.EventLinks(self_=self.links.job(self.job_id)),
+            ),
+        )
+        return ServerSentEvent(raw_data=shown.model_dump_json(by_alias=True), event=kind, id=event.id)
+
+
+def _event_job(job_id: JobId, event: JobEvent) -> schemas.EventJob:
+    state = JobState(str(event.data["state"]))
+    phase = event.data["phase"]
+    total, done, chars_done, audio_ms_done = (int(event.data[name] or 0) for name in COUNTERS)
+    return schemas.EventJob(
+        id=job_id,
+        state=state,
+        phase=JobPhase(str(phase)) if phase else None,
+        progress=schemas.EventProgress(
+            fraction=fraction_done(state, done, total),
+            segments_total=total,
+            segments_done=done,
+            chars_done=chars_done,
+            audio_s_done=audio_ms_done / 1000,
+        ),
+    )

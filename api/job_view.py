@@ -1,0 +1,181 @@
+"""A job's record as the API shows it. Pure but for the signing of links."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from mimetypes import types_map
+
+from api import schemas
+from api.links import LinkBuilder
+from storage.artifacts import ArtifactStore, Download
+from storage.jobs import ArtifactRecord, JobRecord, JobState, NarrationSpec
+
+URL_TTL_S = 900
+DEFAULT_RETRY_AFTER_S = 2
+MAX_RETRY_AFTER_S = 60
+
+_CONTENT_TYPES = types_map | {".wav": "audio/wav", ".json": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class JobViewer:
+    """now_s: Unix seconds, for the age of links and the rate so far."""
+
+    artifacts: ArtifactStore
+    links: LinkBuilder
+    now_s: float
+
+    def job(self, record: JobRecord, ahead_audio_ms: int | None) -> schemas.Job:
+        """ahead_audio_ms: None leaves the place in the queue unsaid."""
+        return schemas.Job(
+            id=record.id,
+            state=record.state,
+            phase=record.phase,
+            created_at=moment(record.created_at_ms),
+            started_at=optional_moment(record.started_at_ms),
+            finished_at=optional_moment(record.finished_at_ms),
+            expires_at=optional_moment(record.expires_at_ms),
+            queue=_queue(record, ahead_audio_ms),
+            progress=_progress(record, self.now_s),
+            request=_resolved(record),
+            artifacts=self.artifact_list(record),
+            usage=schemas.Usage(
+                input_chars=record.input_chars,
+                audio_s=audio_s_done(record),
+                engine_s=record.engine_ms / 1000,
+                retries=record.retries,
+            ),
+            error=_failure(record),
+            metadata=record.metadata,
+            links=schemas.Links(
+                self_=self.links.job(record.id),
+                events=self.links.events(record.id),
+                cancel=self.links.cancel(record.id),
+                artifacts=self.links.artifacts(record.id),
+            ),
+        )
+
+    def artifact_list(self, record: JobRecord) -> list[schemas.Artifact]:
+        expires_s = _links_expire_at(self.now_s)
+        return [self._artifact(record, artifact, expires_s) for artifact in record.artifacts]
+
+    def download_url(self, record: JobRecord, artifact: ArtifactRecord, ttl_s: int) -> str:
+        download = Download(f"{record.id}-{artifact.name}", content_type(artifact.name))
+        return self.links.absolute(self.artifacts.url(artifact.key, ttl_s, download))
+
+    def etag(self, record: JobRecord) -> str:
+        """Changes with the record and, once it shows links, with these. Weak: the ETA may move in between."""
+        epoch = _links_expire_at(self.now_s) if record.artifacts else 0
+        return f'W/"{hashlib.sha256(f"{epoch}{record!r}".encode()).hexdigest()[:32]}"'
+
+    def _artifact(self, record: JobRecord, artifact: ArtifactRecord, expires_s: int) -> schemas.Artifact:
+        return schemas.Artifact(
+            name=artifact.name,
+            type=artifact.type,
+            bytes=artifact.bytes,
+            sha256=artifact.sha256,
+            duration_s=artifact.duration_s,
+            url=self.download_url(record, artifact, expires_s - int(self.now_s)),
+            url_expires_at=moment(expires_s * 1000),
+        )
+
+
+def retry_after_s(job: schemas.Job) -> int:
+    """When it is worth asking again."""
+    eta_s = job.progress.eta_s
+    return DEFAULT_RETRY_AFTER_S if eta_s is None else math.ceil(min(MAX_RETRY_AFTER_S, max(1, eta_s)))
+
+
+def content_type(name: str) -> str:
+    _, dot, suffix = name.rpartition(".")
+    return _CONTENT_TYPES.get(f"{dot}{suffix}", "application/octet-stream")
+
+
+def moment(unix_ms: int) -> datetime:
+    return datetime.fromtimestamp(unix_ms / 1000, UTC)
+
+
+def optional_moment(unix_ms: int | None) -> datetime | None:
+    return None if unix_ms is None else moment(unix_ms)
+
+
+def audio_s_done(record: JobRecord) -> float:
+    return round(record.samples_done / record.sample_rate_hz, 3) if record.sample_rate_hz else 0.0
+
+
+def fraction_done(state: JobState, done: int, total: int) -> float:
+    if state is JobState.SUCCEEDED:
+        return 1.0
+    return round(done / total, 4) if total else 0.0
+
+
+def find_artifact(artifacts: Sequence[ArtifactRecord], name: str) -> ArtifactRecord | None:
+    return next((artifact for artifact in artifacts if artifact.name == name), None)
+
+
+def _links_expire_at(now_s: float) -> int:
+    """The same for all answers of a quarter of an hour, so that caches and validators can work; 15 to 30 min ahead."""
+    return (int(now_s) // URL_TTL_S + 2) * URL_TTL_S
+
+
+def _queue(record: JobRecord, ahead_audio_ms: int | None) -> schemas.Queue | None:
+    if ahead_audio_ms is None or record.state.is_terminal:
+        return None
+    return schemas.Queue(job_class=record.job_class, ahead_audio_s=ahead_audio_ms / 1000)
+
+
+def _progress(record: JobRecord, now_s: float) -> schemas.Progress:
+    counts = record.segments
+    eta_s = _eta_s(record, now_s)
+    return schemas.Progress(
+        fraction=fraction_done(record.state, counts.done, counts.total),
+        eta_s=eta_s,
+        eta_basis=None if eta_s is None else "job_rate",
+        segments=schemas.SegmentProgress(
+            total=counts.total, done=counts.done, running=counts.running, failed=counts.failed
+        ),
+        chars_done=record.chars_done,
+        audio_s_done=audio_s_done(record),
+    )
+
+
+def _eta_s(record: JobRecord, now_s: float) -> float | None:
+    """What is left at the pace since the job started. None before the first segment: nothing is known yet."""
+    counts = record.segments
+    if record.state is not JobState.RUNNING or record.started_at_ms is None or counts.done == 0:
+        return None
+    elapsed_s = max(0.0, now_s - record.started_at_ms / 1000)
+    return round(elapsed_s * (counts.total - counts.done) / counts.done, 1)
+
+
+def _resolved(record: JobRecord) -> schemas.ResolvedRequest:
+    spec: NarrationSpec = record.spec
+    return schemas.ResolvedRequest(
+        model=spec.model,
+        voice=spec.voice,
+        language=spec.language,
+        instructions=spec.instructions,
+        seed=spec.seed,
+        segmentation=schemas.ResolvedSegmentation(
+            target_chars=spec.segmentation.target_chars, max_chars=spec.segmentation.max_chars
+        ),
+        pauses=schemas.ResolvedPauses(sentence_s=spec.pauses.sentence_s, paragraph_s=spec.pauses.paragraph_s),
+        sampling=schemas.ResolvedSampling(
+            temperature=spec.sampling.temperature,
+            top_p=spec.sampling.top_p,
+            top_k=spec.sampling.top_k,
+            repetition_penalty=spec.sampling.repetition_penalty,
+        ),
+        priority=record.priority,
+        deadline=optional_moment(record.deadline_ms),
+        retention_s=record.retention_s,
+    )
+
+
+def _failure(record: JobRecord) -> schemas.Failure | None:
+    error = record.error
+    return None if error is None else schemas.Failure(code=error.code, detail=error.detail, segment=error.segment)

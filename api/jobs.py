@@ -1,0 +1,124 @@
+"""Jobs: submit, read, list, cancel, delete."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Header, Query, Request, Response
+
+from api import schemas
+from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
+from api.job_query import JobListQuery, encode_cursor, job_query
+from api.job_view import JobViewer, retry_after_s
+from api.links import LinkBuilder
+from api.services import ApiServices
+from api.submission import SubmissionCall, idempotency_key, submit_narration
+from api.waiting import requested_wait_s, wait_until_ended
+from storage.jobs import JobRecord, JobState
+from storage.keys import job_prefix
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobRequest"}}},
+    }
+}
+
+
+@router.post("", status_code=202, response_model=schemas.Job, openapi_extra=_BODY)
+def submit_job(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    body: JsonBytes,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> Response:
+    """Accept a narration. Once this has answered, the job will end in a terminal state."""
+    call = SubmissionCall(tenant, body, idempotency_key(idempotency_header, body))
+    accepted = submit_narration(services, call)
+    job = _shown(services, links, accepted.job)
+    headers = {"Location": job.links.self_}
+    if not accepted.job.state.is_terminal:
+        headers["Retry-After"] = str(retry_after_s(job))
+    if accepted.replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return _answer(job, 202, headers)
+
+
+@router.get("", response_model=schemas.JobList)
+def list_jobs(
+    tenant: Tenant, services: Services, links: Links, parameters: Annotated[JobListQuery, Query()]
+) -> schemas.JobList:
+    """The tenant's jobs, newest first unless asked otherwise."""
+    page = services.jobs.list(tenant, job_query(parameters))
+    viewer = JobViewer(services.artifacts, links, time.time())
+    cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
+    data = [viewer.job(record, ahead_audio_ms=None) for record in page.jobs]
+    return schemas.JobList(data=data, next_cursor=cursor, has_more=page.has_more)
+
+
+@router.head("/{job_id}", include_in_schema=False)
+@router.get("/{job_id}", response_model=schemas.Job)
+async def get_job(
+    request: Request,
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    prefer: Annotated[str | None, Header(description="wait=N holds the answer up to N seconds (60)")] = None,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """One job as it is now, or as it has ended if `Prefer: wait` leaves it the time."""
+    record = await run_sync(services.jobs.get, tenant, job_id)
+    headers: dict[str, str] = {}
+    wait_s = requested_wait_s(prefer)
+    if wait_s is not None:
+        headers["Preference-Applied"] = f"wait={wait_s}"
+        if not record.state.is_terminal:
+            record = await wait_until_ended(services, record, wait_s, request.is_disconnected)
+    return await run_sync(_read_answer, services, links, record, headers, if_none_match)
+
+
+@router.post("/{job_id}/cancel", response_model=schemas.Job)
+def cancel_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, response: Response) -> schemas.Job:
+    """Stop a job; segments that are being spoken are dropped. Repeating it is no error."""
+    outcome = services.jobs.cancel(tenant, job_id)
+    services.tickets.send(outcome.tickets)
+    # 202 while workers are still being told.
+    response.status_code = 202 if outcome.job.state is JobState.CANCELLING else 200
+    return _shown(services, links, outcome.job)
+
+
+@router.delete("/{job_id}", status_code=204)
+def delete_job(tenant: Tenant, services: Services, job_id: KnownJobId) -> None:
+    """Forget a job that has ended, with everything it made. Repeating it is no error."""
+    # The record first, so that nothing points at objects that are gone. If the store fails here, the caller's
+    # repeat passes this line and comes to the objects again.
+    services.jobs.delete(tenant, job_id)
+    services.artifacts.delete_prefix(job_prefix(tenant, job_id))
+
+
+def _shown(services: ApiServices, links: LinkBuilder, record: JobRecord) -> schemas.Job:
+    ahead_audio_ms = None if record.state.is_terminal else services.jobs.ahead_audio_ms(record)
+    return JobViewer(services.artifacts, links, time.time()).job(record, ahead_audio_ms)
+
+
+def _read_answer(
+    services: ApiServices, links: LinkBuilder, record: JobRecord, headers: dict[str, str], if_none_match: str | None
+) -> Response:
+    etag = JobViewer(services.artifacts, links, time.time()).etag(record)
+    headers |= {"ETag": etag, "Cache-Control": "private, no-cache"}
+    if if_none_match is not None and etag in (tag.strip() for tag in if_none_match.split(",")):
+        return Response(status_code=304, headers=headers)
+    job = _shown(services, links, record)
+    if not record.state.is_terminal:
+        headers["Retry-After"] = str(retry_after_s(job))
+    return _answer(job, 200, headers)
+
+
+def _answer(job: schemas.Job, status: int, headers: dict[str, str]) -> Response:
+    return Response(job.model_dump_json(by_alias=True), status, headers, "application/json")

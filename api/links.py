@@ -1,0 +1,34 @@
+"""Absolute addresses of what the API serves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from storage.jobs import JobId
+
+
+@dataclass(frozen=True, slots=True)
+class LinkBuilder:
+    """`base` is how this client reaches the API, without a slash at its end."""
+
+    base: str
+
+    def job(self, job: JobId) -> str:
+        return f"{self.base}/v1/jobs/{job}"
+
+    def events(self, job: JobId) -> str:
+        return f"{self.job(job)}/events"
+
+    def cancel(self, job: JobId) -> str:
+        return f"{self.job(job)}/cancel"
+
+    def artifacts(self, job: JobId) -> str:
+        return f"{self.job(job)}/artifacts"
+
+    def artifact(self, job: JobId, name: str) -> str:
+        return f"{self.artifacts(job)}/{quote(name, safe='')}"
+
+    def absolute(self, url: str) -> str:
+        """A store's link: S3's are whole, the local store's are paths on this API."""
+        return f"{self.base}{url}" if url.startswith("/") else url

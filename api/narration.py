@@ -1,0 +1,84 @@
+"""What a request means for a model: every default filled in, every name checked against the model's card. Pure."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from api.problems import invalid_field, model_not_found, no_model, unsupported_language, voice_not_found
+from api.schemas import MAX_SEED, JobRequest
+from storage.jobs import NarrationSpec, Pauses, SamplingOverrides, Segmentation
+from storage.models import ModelCard
+
+AUTO_LANGUAGE = "auto"
+
+
+def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
+    """The model of this name; without one, the model that a worker announced last. Raises a `Problem`."""
+    if not cards:
+        raise no_model()
+    if name is None:
+        return max(cards, key=lambda card: card.updated_at_ms)
+    for card in cards:
+        if card.name == name:
+            return card
+    raise model_not_found(name, [card.name for card in cards])
+
+
+def resolve_narration(request: JobRequest, card: ModelCard) -> NarrationSpec:
+    """Raises a `Problem` for what this model cannot do."""
+    return NarrationSpec(
+        model=card.name,
+        voice=_voice(request, card),
+        language=_language(request.language, card),
+        instructions=_instructions(request, card),
+        seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
+        segmentation=Segmentation(request.segmentation.target_chars, request.segmentation.max_chars),
+        pauses=Pauses(request.pauses.sentence_s, request.pauses.paragraph_s),
+        sampling=SamplingOverrides(
+            temperature=request.sampling.temperature,
+            top_k=request.sampling.top_k,
+            top_p=request.sampling.top_p,
+            repetition_penalty=request.sampling.repetition_penalty,
+        ),
+    )
+
+
+def _voice(request: JobRequest, card: ModelCard) -> str:
+    if card.task == "voice_design":
+        if request.voice is not None:
+            detail = f"{card.name} makes its voice from `instructions` and has none by name"
+            raise invalid_field("/voice", "not_supported", detail)
+        return ""
+    if request.voice is None and card.speakers:
+        return card.speakers[0]
+    if request.voice is None:
+        detail = f"{card.name} has no voice of its own; choose another model"
+        raise invalid_field("/model", "no_voice", detail)
+    return _listed(request.voice, card.speakers) or _no_voice(request.voice, card)
+
+
+def _no_voice(voice: str, card: ModelCard) -> str:
+    raise voice_not_found(voice, card.name, card.speakers)
+
+
+def _language(language: str, card: ModelCard) -> str:
+    found = _listed(language, (AUTO_LANGUAGE, *card.languages))
+    if found is None:
+        raise unsupported_language(language, card.name, card.languages)
+    return found
+
+
+def _instructions(request: JobRequest, card: ModelCard) -> str:
+    instructions = (request.instructions or "").strip()
+    if card.task == "voice_design" and not instructions:
+        raise invalid_field("/instructions", "missing", f"{card.name} needs `instructions` that describe the voice")
+    if card.task == "base" and instructions:
+        raise invalid_field("/instructions", "not_supported", f"{card.name} does not take instructions")
+    return instructions
+
+
+def _listed(name: str, known: Sequence[str]) -> str | None:
+    """The name as the model spells it; case makes no difference."""
+    wanted = name.casefold()
+    return next((candidate for candidate in known if candidate.casefold() == wanted), None)

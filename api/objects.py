@@ -1,0 +1,58 @@
+"""The local store's objects behind its signed links, with ranges. Absent where the store is S3, which has its own."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from fastapi import APIRouter, Request
+from starlette.responses import FileResponse
+
+from api.dependencies import Services
+from api.problems import forbidden, invalid_header, not_found, range_not_satisfiable
+from storage.errors import ArtifactMissing
+from storage.local_artifacts import LocalArtifactStore, SignedObject, UrlRefused
+
+router = APIRouter(prefix="/v1/objects", tags=["artifacts"])
+
+_RANGES = re.compile(r"bytes=\s*(\d+-\d*|-\d+)(\s*,\s*(\d+-\d*|-\d+))*\s*")
+_FIRST = re.compile(r"(\d+)-|-(\d+)")
+
+
+@router.head("/{key:path}", include_in_schema=False)
+@router.get("/{key:path}", response_class=FileResponse)
+def get_object(request: Request, services: Services, key: str) -> FileResponse:
+    """The link itself is the permission; its signature covers the key, the file name, the type and the end."""
+    found = _signed_object(services.artifacts, key, dict(request.query_params))
+    status = found.path.stat()
+    _check_range(request.headers.get("range"), status.st_size)
+    return FileResponse(
+        found.path,
+        headers={"Cache-Control": "private, max-age=900, immutable", "X-Content-Type-Options": "nosniff"},
+        media_type=found.content_type,
+        filename=found.filename,
+        stat_result=status,
+    )
+
+
+def _signed_object(store: object, key: str, query: dict[str, str]) -> SignedObject:
+    if not isinstance(store, LocalArtifactStore):
+        raise not_found("objects are served by the object store")
+    try:
+        return store.verify(key, query, time.time())
+    except UrlRefused as error:
+        raise forbidden(str(error)) from error
+    except ArtifactMissing as error:
+        raise not_found("the object is gone") from error
+
+
+def _check_range(header: str | None, size: int) -> None:
+    """FileResponse answers a bad range in plain text; ours are problems, so it must not see one."""
+    if header is None:
+        return
+    if not _RANGES.fullmatch(header):
+        raise invalid_header("Range", "invalid_range", "is not a list of byte ranges")
+    for start, suffix in _FIRST.findall(header):
+        if (int(start) < size) if start else (int(suffix) > 0 and size > 0):
+            return
+    raise range_not_satisfiable(size)

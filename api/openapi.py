@@ -1,0 +1,44 @@
+"""The machine-readable contract: what FastAPI cannot see because bodies and problems are made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from api.problems import MEDIA_TYPE
+from api.schemas import Event, JobRequest, ProblemDocument
+
+_REF = "#/components/schemas/{model}"
+
+
+def complete_openapi(app: FastAPI) -> None:
+    """Makes `/openapi.json` name the job request, the events and the problems."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _described(app)
+        return app.openapi_schema
+
+    app.openapi = openapi
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    schemas: dict[str, Any] = document["components"]["schemas"]
+    _, bodies = models_json_schema([(JobRequest, "validation")], ref_template=_REF)
+    _, answers = models_json_schema([(Event, "serialization"), (ProblemDocument, "serialization")], ref_template=_REF)
+    schemas |= bodies["$defs"] | answers["$defs"]
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    problem = {
+        "description": "A problem document (RFC 9457)",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="ProblemDocument")}}},
+    }
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation["responses"].pop("422", None)
+            operation["responses"]["default"] = problem
+    return document

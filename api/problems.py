@@ -1,0 +1,205 @@
+"""What a refusal looks like (RFC 9457) and every refusal this API knows. Nothing else names a status code of 4xx."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+MEDIA_TYPE = "application/problem+json"
+
+MAX_VIOLATIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing wrong with a request: a JSON pointer into its body, or the name of a query parameter or header."""
+
+    code: str
+    detail: str
+    pointer: str | None = None
+    parameter: str | None = None
+    header: str | None = None
+
+
+class Problem(Exception):
+    """Raised anywhere in a route; answered as a problem document."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        title: str,
+        detail: str,
+        violations: Sequence[Violation] = (),
+        headers: Mapping[str, str] | None = None,
+        *,
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.title = title
+        self.detail = detail
+        self.violations = violations
+        self.headers = headers or {}
+        self.retryable = retryable
+
+
+def problem_response(problem: Problem, path: str, request_id: str) -> Response:
+    document = {
+        "type": f"urn:problem:{problem.code.replace('_', '-')}",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": problem.detail,
+        "instance": path,
+        "code": problem.code,
+        "request_id": request_id,
+        "retryable": problem.retryable,
+        "errors": [_violation(violation) for violation in problem.violations[:MAX_VIOLATIONS]],
+    }
+    # Escaped to ASCII: a refused text may hold lone surrogates, and its field names are quoted here.
+    return Response(json.dumps(document), problem.status, problem.headers, MEDIA_TYPE)
+
+
+def _violation(violation: Violation) -> dict[str, str]:
+    places = {"pointer": violation.pointer, "parameter": violation.parameter, "header": violation.header}
+    named = {name: place for name, place in places.items() if place is not None}
+    return {**named, "code": violation.code, "detail": violation.detail}
+
+
+def malformed(detail: str) -> Problem:
+    """The bytes are not what they claim to be."""
+    return Problem(400, "invalid_request", "Malformed request", detail)
+
+
+def invalid(violations: Sequence[Violation]) -> Problem:
+    """The bytes can be read and say something that cannot be asked for."""
+    first = violations[0]
+    place = first.pointer or first.parameter or first.header
+    detail = f"{place}: {first.detail}" if place else first.detail
+    return Problem(422, "invalid_request", "Invalid request", detail, tuple(violations))
+
+
+def invalid_field(pointer: str, code: str, detail: str) -> Problem:
+    return invalid([Violation(code, detail, pointer=pointer)])
+
+
+def invalid_header(header: str, code: str, detail: str) -> Problem:
+    return Problem(
+        400, "invalid_request", "Invalid request header", f"{header}: {detail}", _at_header(header, code, detail)
+    )
+
+
+def text_too_long(num_chars: int, limit: int) -> Problem:
+    detail = f"the text has {num_chars:,} characters; one job takes at most {limit:,}"
+    return Problem(422, "text_too_long", "Text is too long", detail, _at("/input/text", "too_long", detail))
+
+
+def voice_not_found(voice: str, model: str, known: Sequence[str]) -> Problem:
+    detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}"
+    return Problem(404, "voice_not_found", "No such voice", detail, _at("/voice", "not_found", detail))
+
+
+def unsupported_language(language: str, model: str, known: Sequence[str]) -> Problem:
+    detail = f"{model} does not speak {language!r}; use one of: {', '.join(('auto', *known))}"
+    return Problem(
+        422, "unsupported_language", "Language is not supported", detail, _at("/language", "not_found", detail)
+    )
+
+
+def model_not_found(model: str, known: Sequence[str]) -> Problem:
+    detail = f"there is no model {model!r}; there is: {', '.join(known) or 'none'}"
+    return Problem(404, "model_not_available", "No such model", detail, _at("/model", "not_found", detail))
+
+
+def no_model() -> Problem:
+    detail = "no worker has announced a model yet"
+    return Problem(
+        503, "model_not_available", "No model is available", detail, headers={"Retry-After": "5"}, retryable=True
+    )
+
+
+def payload_too_large(limit: int) -> Problem:
+    detail = f"a request body has at most {limit:,} bytes"
+    return Problem(413, "payload_too_large", "Request body is too large", detail)
+
+
+def unsupported_media(detail: str) -> Problem:
+    return Problem(415, "unsupported_media", "Unsupported media", detail)
+
+
+def unauthorized(detail: str) -> Problem:
+    return Problem(401, "unauthorized", "Unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def forbidden(detail: str) -> Problem:
+    return Problem(403, "forbidden", "Forbidden", detail)
+
+
+def not_found(detail: str) -> Problem:
+    return Problem(404, "not_found", "Not found", detail)
+
+
+def gone(detail: str) -> Problem:
+    return Problem(410, "gone", "Gone", detail)
+
+
+def method_not_allowed(method: str, allowed: str) -> Problem:
+    detail = f"{method} is not possible here; allowed: {allowed}"
+    return Problem(405, "method_not_allowed", "Method not allowed", detail, headers={"Allow": allowed})
+
+
+def state_conflict(detail: str) -> Problem:
+    return Problem(409, "state_conflict", "The job's state does not allow this", detail)
+
+
+def idempotency_mismatch() -> Problem:
+    detail = "this Idempotency-Key was used with another request body"
+    violations = _at_header("Idempotency-Key", "mismatch", detail)
+    return Problem(422, "idempotency_mismatch", "Idempotency key was used differently", detail, violations)
+
+
+def quota_exceeded(detail: str, retry_after_s: float) -> Problem:
+    headers = {"Retry-After": whole_seconds(retry_after_s)}
+    return Problem(429, "quota_exceeded", "Your limit is reached", detail, headers=headers, retryable=True)
+
+
+def backlog_full(detail: str, retry_after_s: float) -> Problem:
+    headers = {"Retry-After": whole_seconds(retry_after_s)}
+    return Problem(503, "backlog_full", "The system's backlog is full", detail, headers=headers, retryable=True)
+
+
+def storage_unavailable() -> Problem:
+    detail = "a store does not answer; nothing is lost, try again"
+    return Problem(
+        503, "storage_unavailable", "Storage is unavailable", detail, headers={"Retry-After": "2"}, retryable=True
+    )
+
+
+def range_not_satisfiable(size: int) -> Problem:
+    headers = {"Content-Range": f"bytes */{size}"}
+    return Problem(
+        416, "range_not_satisfiable", "Range not satisfiable", f"the object has {size} bytes", headers=headers
+    )
+
+
+def internal() -> Problem:
+    """Says nothing about the cause; the log has it under the request's id."""
+    return Problem(500, "internal", "Internal error", "the request failed; quote its request_id when you report this")
+
+
+def whole_seconds(seconds: float) -> str:
+    """Retry-After wants whole seconds; at least one, at most five minutes."""
+    return str(math.ceil(min(300.0, max(1.0, seconds))))
+
+
+def _at(pointer: str, code: str, detail: str) -> tuple[Violation, ...]:
+    return (Violation(code, detail, pointer=pointer),)
+
+
+def _at_header(header: str, code: str, detail: str) -> tuple[Violation, ...]:
+    return (Violation(code, detail, header=header),)

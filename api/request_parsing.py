@@ -1,0 +1,83 @@
+"""A submission's bytes to a `JobRequest`, or to one problem that names every field at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from api.json_body import parse_json
+from api.problems import Problem, Violation, invalid, text_too_long
+from api.schemas import JobRequest
+
+_CODES = {
+    "extra_forbidden": "unknown_field",
+    "missing": "missing",
+    "literal_error": "not_allowed",
+    "enum": "not_allowed",
+    "greater_than": "out_of_range",
+    "greater_than_equal": "out_of_range",
+    "less_than": "out_of_range",
+    "less_than_equal": "out_of_range",
+    "finite_number": "out_of_range",
+    "string_too_short": "too_short",
+    "string_too_long": "too_long",
+    "too_short": "too_short",
+    "too_long": "too_long",
+    "string_unicode": "invalid_unicode",
+    "timezone_aware": "not_a_date_time",
+}
+"""pydantic's types of errors in our words; its many `*_type` and `*_parsing` are all `wrong_type`."""
+
+
+def parse_job_request(body: bytes, max_text_chars: int) -> JobRequest:
+    """Raises a `Problem`: 400 for what is not JSON, 422 for what is not a job."""
+    document = parse_json(body)
+    match document:
+        # Before anything looks at every character of it.
+        case {"input": {"text": str(text)}} if len(text) > max_text_chars:
+            raise text_too_long(len(text), max_text_chars)
+        case _:
+            pass
+    try:
+        return JobRequest.model_validate(document)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+        raise invalid([_body_violation(detail) for detail in details]) from None
+
+
+def parameter_problem(error: RequestValidationError) -> Problem:
+    """What FastAPI refused: query parameters, for bodies are parsed here."""
+    return invalid([_parameter_violation(detail) for detail in error.errors()])
+
+
+def _body_violation(detail: ErrorDetails) -> Violation:
+    # A key of a map that is itself refused is reported as (map, key, "[key]").
+    place = [part for part in detail["loc"] if part != "[key]"]
+    return Violation(_code(detail["type"]), _sentence(detail), pointer=_pointer(place))
+
+
+def _parameter_violation(detail: ErrorDetails) -> Violation:
+    _, *place = detail["loc"]
+    return Violation(_code(detail["type"]), _sentence(detail), parameter=".".join(map(str, place)))
+
+
+def _code(kind: str) -> str:
+    if kind in _CODES:
+        return _CODES[kind]
+    return "wrong_type" if kind.endswith(("_type", "_parsing")) else kind
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    if detail["type"] == "extra_forbidden":
+        return "there is no such field"
+    if detail["type"] == "string_unicode":
+        return "the text holds half of a surrogate pair, which is no character"
+    return detail["msg"]
+
+
+def _pointer(place: Iterable[str | int]) -> str:
+    """RFC 6901."""
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)

@@ -1,0 +1,325 @@
+"""The bodies of requests and answers: the public contract."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from api.speakable_text import check_label, check_prose, check_spoken_text
+from storage.jobs import JobClass, JobPhase, JobState, Priority
+
+MAX_SEED = 2**53 - 1
+"""The largest integer that every JSON reader keeps exact."""
+
+MAX_METADATA_PAIRS = 16
+DAY_S = 24 * 3600
+
+
+class RequestBody(BaseModel):
+    """Strict: no unknown field, no number as text, no boolean as number, no infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def _date_time(value: object) -> object:
+    if not isinstance(value, str):
+        raise PydanticCustomError("wrong_type", "must be a date and time as text (RFC 3339)")
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError as error:
+        raise PydanticCustomError("not_a_date_time", "must be a date and time with time zone (RFC 3339)") from error
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
+DateTime = Annotated[AwareDatetime, BeforeValidator(_date_time)]
+MetadataKey = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
+MetadataValue = Annotated[str, Field(max_length=512), AfterValidator(check_label)]
+
+
+class TextInput(RequestBody):
+    text: Annotated[str, AfterValidator(check_spoken_text)]
+
+
+class SegmentationRequest(RequestBody):
+    """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at."""
+
+    mode: Literal["sentence"] = "sentence"
+    target_chars: int = Field(default=220, ge=20, le=1000)
+    max_chars: int = Field(default=400, ge=20, le=1000)
+
+    @model_validator(mode="after")
+    def _target_fits(self) -> Self:
+        if self.target_chars > self.max_chars:
+            raise PydanticCustomError("out_of_range", "target_chars must not be larger than max_chars")
+        return self
+
+
+class PausesRequest(RequestBody):
+    """Silence after a segment, in seconds."""
+
+    sentence_s: float = Field(default=0.25, ge=0, le=10)
+    paragraph_s: float = Field(default=0.6, ge=0, le=10)
+
+
+class SamplingRequest(RequestBody):
+    """What is absent stays as the checkpoint has it. Temperature 0 always takes the likeliest code."""
+
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    top_k: int | None = Field(default=None, ge=1, le=1000)
+    repetition_penalty: float | None = Field(default=None, ge=1, le=2)
+
+
+class OutputFormat(RequestBody):
+    type: Literal["wav"]
+
+
+class OutputRequest(RequestBody):
+    formats: list[OutputFormat] = Field(default=[OutputFormat(type="wav")], min_length=1, max_length=1)
+
+
+class JobRequest(RequestBody):
+    """A narration to make. Only `input` is required; see `/v1/models` for models, voices and languages."""
+
+    input: TextInput
+    model: Name | None = None
+    voice: Name | None = None
+    language: Name = "auto"
+    instructions: Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)] | None = None
+    segmentation: SegmentationRequest = SegmentationRequest()
+    pauses: PausesRequest = PausesRequest()
+    sampling: SamplingRequest = SamplingRequest()
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="absent: drawn at random and told in the job")
+    output: OutputRequest = OutputRequest()
+    priority: Literal["high", "normal", "low"] = "normal"
+    deadline: DateTime | None = None
+    retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
+    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Queue(Answer):
+    """`ahead_audio_s`: expected audio of the work before this job in its class."""
+
+    job_class: JobClass = Field(serialization_alias="class")
+    ahead_audio_s: float
+
+
+class SegmentProgress(Answer):
+    """`total` is 0 until the text is planned."""
+
+    total: int
+    done: int
+    running: int
+    failed: int
+
+
+class Progress(Answer):
+    """`fraction`: segments done of all. `eta_s`: at the job's own rate so far, null while there is none."""
+
+    fraction: float
+    eta_s: float | None
+    eta_basis: Literal["job_rate"] | None
+    segments: SegmentProgress
+    chars_done: int
+    audio_s_done: float
+
+
+class Artifact(Answer):
+    """A finished output. `url` needs no credentials until `url_expires_at`."""
+
+    name: str
+    type: str
+    bytes: int
+    sha256: str
+    duration_s: float | None
+    url: str
+    url_expires_at: datetime
+
+
+class ResolvedSegmentation(Answer):
+    mode: Literal["sentence"] = "sentence"
+    target_chars: int
+    max_chars: int
+
+
+class ResolvedPauses(Answer):
+    sentence_s: float
+    paragraph_s: float
+
+
+class ResolvedSampling(Answer):
+    """null: as the checkpoint has it."""
+
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    repetition_penalty: float | None
+
+
+class ResolvedRequest(Answer):
+    """What was asked for with every default filled in."""
+
+    model: str
+    voice: str
+    language: str
+    instructions: str
+    seed: int
+    segmentation: ResolvedSegmentation
+    pauses: ResolvedPauses
+    sampling: ResolvedSampling
+    priority: Priority
+    deadline: datetime | None
+    retention_s: int
+
+
+class Usage(Answer):
+    """`engine_s`: seconds that the segments spent in the engine; they overlap."""
+
+    input_chars: int
+    audio_s: float
+    engine_s: float
+    retries: int
+
+
+class Failure(Answer):
+    """Why the job did not succeed; `segment` is the index of the one at fault."""
+
+    code: str
+    detail: str
+    segment: int | None
+
+
+class Links(Answer):
+    self_: str = Field(serialization_alias="self")
+    events: str
+    cancel: str
+    artifacts: str
+
+
+class Job(Answer):
+    id: str
+    object: Literal["job"] = "job"
+    kind: Literal["synthesis"] = "synthesis"
+    state: JobState
+    phase: JobPhase | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    expires_at: datetime | None
+    queue: Queue | None
+    progress: Progress
+    request: ResolvedRequest
+    artifacts: list[Artifact]
+    usage: Usage
+    error: Failure | None
+    metadata: dict[str, str]
+    links: Links
+
+
+class JobList(Answer):
+    data: list[Job]
+    next_cursor: str | None
+    has_more: bool
+
+
+class ArtifactList(Answer):
+    data: list[Artifact]
+
+
+class Model(Answer):
+    """A model that a worker serves or served; `seen_at` is when one last said so."""
+
+    name: str
+    object: Literal["model"] = "model"
+    revision: str
+    task: str
+    speakers: list[str]
+    languages: list[str]
+    default_language: str | None
+    sample_rate_hz: int
+    samples_per_frame: int
+    num_codebooks: int
+    max_text_tokens: int
+    notice: str
+    seen_at: datetime
+
+
+class ModelList(Answer):
+    data: list[Model]
+
+
+class EventProgress(Answer):
+    fraction: float
+    segments_total: int
+    segments_done: int
+    chars_done: int
+    audio_s_done: float
+
+
+class EventJob(Answer):
+    """A job as far as an event tells of it."""
+
+    id: str
+    state: JobState
+    phase: JobPhase | None
+    progress: EventProgress
+
+
+class EventLinks(Answer):
+    self_: str = Field(serialization_alias="self")
+
+
+class EventData(Answer):
+    """`detail` holds what only this type of event says."""
+
+    job: EventJob
+    detail: dict[str, str | int | float | None]
+    links: EventLinks
+
+
+class Event(Answer):
+    type: str
+    timestamp: datetime
+    data: EventData
+
+
+class Health(Answer):
+    status: Literal["alive"] = "alive"
+
+
+class Readiness(Answer):
+    """`models`: names of the announced models; an empty list says that no worker ever came."""
+
+    status: Literal["ready", "unavailable"]
+    redis: Literal["ok", "unavailable"]
+    store: Literal["ok", "unavailable"]
+    models: list[str] | None
+
+
+class ProblemDetail(Answer):
+    code: str
+    detail: str
+    pointer: str | None = None
+    parameter: str | None = None
+    header: str | None = None
+
+
+class ProblemDocument(Answer):
+    """RFC 9457, for every answer of 400 and above."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    request_id: str
+    retryable: bool
+    errors: list[ProblemDetail]

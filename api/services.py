@@ -1,0 +1,54 @@
+"""Everything a route may use, built once from the settings."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import redis
+
+from api.settings import ApiSettings
+from storage.artifacts import ArtifactStore
+from storage.connections import connect_redis, connect_redis_async, open_artifacts
+from storage.events import AsyncEventLog
+from storage.job_store import JobStore
+from storage.jobs import TenantId
+from storage.models import ModelRegistry
+from storage.queue import TicketQueue, create_celery
+
+LOCAL_TENANT = TenantId("local")
+"""Whose jobs they are where no keys are configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServices:
+    settings: ApiSettings
+    redis: redis.Redis
+    jobs: JobStore
+    events: AsyncEventLog
+    artifacts: ArtifactStore
+    tickets: TicketQueue
+    models: ModelRegistry
+
+
+@asynccontextmanager
+async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
+    """Connects nothing yet: an API that starts before its stores answers 503 until they are there."""
+    client = connect_redis(settings)
+    event_client = connect_redis_async(settings)
+    tickets = TicketQueue(create_celery(settings, "rhapsode-api"))
+    try:
+        yield ApiServices(
+            settings=settings,
+            redis=client,
+            jobs=JobStore(client, settings.key_prefix),
+            events=AsyncEventLog(event_client, settings.key_prefix),
+            artifacts=open_artifacts(settings),
+            tickets=tickets,
+            models=ModelRegistry(client, settings.key_prefix),
+        )
+    finally:
+        tickets.close()
+        await event_client.aclose()
+        client.close()

@@ -1,0 +1,50 @@
+"""What the web tier adds to the shared settings."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from storage.settings import StorageSettings
+
+MEBIBYTE = 1024 * 1024
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+
+
+class ApiSettings(StorageSettings):
+    """The API's settings.
+
+    api_keys: sha256 of a key (hex) -> tenant, as a JSON object. Empty: no key is asked for, all is tenant `local`.
+    max_body_bytes: a request body is cut off there. max_text_chars: code points of one job's text.
+    public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
+    """
+
+    api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
+    max_body_bytes: int = Field(default=16 * MEBIBYTE, ge=1024)
+    max_text_chars: int = Field(default=2_000_000, ge=1)
+    public_url: str | None = None
+
+    @field_validator("api_keys")
+    @classmethod
+    def _digests_and_tenants(cls, value: dict[str, str]) -> dict[str, str]:
+        for digest, tenant in value.items():
+            if not _DIGEST.fullmatch(digest):
+                raise ValueError("every key must be a sha256 in lower-case hex")
+            if not _TENANT.fullmatch(tenant):
+                # A tenant's name is part of object keys and Redis keys.
+                raise ValueError(f"{tenant!r} is not a tenant name: up to 63 of a-z 0-9 _ -")
+        return value
+
+    @field_validator("public_url")
+    @classmethod
+    def _absolute(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        parts = urlsplit(value)
+        if parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+            raise ValueError("must be http://host or https://host, with a path if there is one")
+        return value.rstrip("/")

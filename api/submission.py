@@ -1,0 +1,115 @@
+"""The story of a submission: replay, parse, resolve, store the text, make the job, send the tickets.
+
+A refusal at any step leaves nothing behind, in Redis or in the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+from api.narration import choose_model, resolve_narration
+from api.problems import invalid_field, invalid_header
+from api.request_parsing import parse_job_request
+from api.schemas import JobRequest
+from api.services import ApiServices
+from storage.errors import AdmissionRefused, IdempotencyMismatch
+from storage.estimates import expected_audio_ms
+from storage.ids import new_job_id
+from storage.job_store import Submitted
+from storage.jobs import IdempotencyKey, JobRecord, Priority, Submission, TenantId
+from storage.keys import input_text, job_prefix
+
+MAX_KEY_CHARS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionCall:
+    """One POST: who sent which bytes under which Idempotency-Key."""
+
+    tenant: TenantId
+    body: bytes
+    idempotency: IdempotencyKey | None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """`replayed`: the key had been used for this very body, and `job` is what it made then."""
+
+    job: JobRecord
+    replayed: bool
+
+
+def submit_narration(services: ApiServices, call: SubmissionCall) -> Accepted:
+    """Raises a `Problem` or a `StorageError`."""
+    if replayed := _find_replay(services, call):
+        return Accepted(replayed, replayed=True)
+    request = parse_job_request(call.body, services.settings.max_text_chars)
+    submission = _submission(services, call, request)
+    services.artifacts.put(submission.input_key, request.input.text.encode())
+    submitted = _submit(services, submission)
+    if submitted.replayed:
+        # Another request with this key came between the look-up above and the script.
+        _delete_text(services, submission)
+    services.tickets.send(submitted.tickets)
+    return Accepted(submitted.job, submitted.replayed)
+
+
+def idempotency_key(header: str | None, body: bytes) -> IdempotencyKey | None:
+    """Raises a `Problem` for a key that is empty, too long or not printable ASCII."""
+    if header is None:
+        return None
+    if not 0 < len(header) <= MAX_KEY_CHARS or not (header.isascii() and header.isprintable()):
+        detail = f"must be 1 to {MAX_KEY_CHARS} printable ASCII characters"
+        raise invalid_header("Idempotency-Key", "invalid_key", detail)
+    fingerprint = hashlib.sha256(b"POST /v1/jobs\n" + body).hexdigest()
+    return IdempotencyKey(header, fingerprint)
+
+
+def _find_replay(services: ApiServices, call: SubmissionCall) -> JobRecord | None:
+    """First of all, because the answer to a repeat does not depend on the time or on today's models."""
+    if call.idempotency is None:
+        return None
+    job = services.jobs.find_replay(call.tenant, call.idempotency)
+    return services.jobs.get(call.tenant, job) if job else None
+
+
+def _submission(services: ApiServices, call: SubmissionCall, request: JobRequest) -> Submission:
+    spec = resolve_narration(request, choose_model(request.model, services.models.list()))
+    job = new_job_id()
+    return Submission(
+        id=job,
+        tenant=call.tenant,
+        spec=spec,
+        priority=Priority(request.priority),
+        input_key=input_text(call.tenant, job),
+        input_chars=len(request.input.text),
+        estimated_audio_ms=expected_audio_ms(request.input.text),
+        retention_s=request.retention_s,
+        deadline_ms=_future_ms(request.deadline),
+        metadata=request.metadata,
+        idempotency=call.idempotency,
+    )
+
+
+def _future_ms(deadline: datetime | None) -> int | None:
+    if deadline is None:
+        return None
+    if deadline.timestamp() <= time.time():
+        raise invalid_field("/deadline", "in_the_past", "the deadline has passed")
+    return int(deadline.timestamp() * 1000)
+
+
+def _submit(services: ApiServices, submission: Submission) -> Submitted:
+    try:
+        return services.jobs.submit(submission)
+    except (AdmissionRefused, IdempotencyMismatch):
+        # Only after an answer: when Redis was not heard, the job may exist and needs its text.
+        _delete_text(services, submission)
+        raise
+
+
+def _delete_text(services: ApiServices, submission: Submission) -> None:
+    services.artifacts.delete_prefix(job_prefix(submission.tenant, submission.id))

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from api.settings import ApiSettings
+from storage.embedded_redis import EmbeddedRedis
+from storage.settings import StorageSettings
+from tests.api.harness import SMALL, ServedApi, serve
+
+URL_SECRET = "a-secret-for-tests-only"
+
+
+@pytest.fixture
+def api_settings(storage_settings: StorageSettings) -> ApiSettings:
+    """For an API of the test's own."""
+    return ApiSettings(**storage_settings.model_dump())
+
+
+@pytest.fixture(scope="session")
+def session_api(valkey_server: EmbeddedRedis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
+    """Starting and stopping a server takes as long as ten tests."""
+    store: Path = tmp_path_factory.mktemp("store")
+    settings = ApiSettings(
+        redis_url=valkey_server.url,
+        broker_url=valkey_server.broker_url,
+        store=f"file://{store}",
+        url_secret=URL_SECRET,
+        max_body_bytes=400_000,
+        max_text_chars=100_000,
+    )
+    with serve(settings) as served:
+        yield served
+
+
+@pytest.fixture
+def api(session_api: ServedApi) -> ServedApi:
+    """An API without keys over empty stores, with one announced model."""
+    session_api.redis.flushall()
+    session_api.objects.delete_prefix("jobs/")
+    session_api.models.publish(SMALL)
+    return session_api

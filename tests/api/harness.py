@@ -1,0 +1,123 @@
+"""A real API on a real port over a real Valkey, and a worker's part played by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+import redis
+import uvicorn
+
+from api.app import create_app
+from api.settings import ApiSettings
+from storage.connections import connect_redis
+from storage.job_store import JobStore
+from storage.jobs import ArtifactRecord, ClaimedItem, JobId, JobRecord, Lane, PlanResult, SegmentReport, WorkerIdentity
+from storage.keys import artifact, plan
+from storage.local_artifacts import LocalArtifactStore
+from storage.models import ModelCard, ModelRegistry
+
+WORKER = WorkerIdentity("worker", "first")
+LEASE_S = 30.0
+
+SMALL = ModelCard(
+    name="small",
+    revision="r1",
+    task="custom_voice",
+    speakers=("Alice", "Bob"),
+    languages=("English", "German"),
+    default_language="English",
+    sample_rate_hz=24_000,
+    samples_per_frame=1920,
+    num_codebooks=16,
+    max_text_tokens=1024,
+    notice="a prototype",
+)
+
+
+@dataclass(frozen=True)
+class ServedApi:
+    """`http` speaks to the API; the rest looks behind it."""
+
+    url: str
+    http: httpx.Client
+    redis: redis.Redis
+    jobs: JobStore
+    objects: LocalArtifactStore
+    models: ModelRegistry
+
+    def submit(self, text: str = "Good morning, everybody.", **fields: object) -> dict:
+        answer = self.http.post("/v1/jobs", json={"input": {"text": text}, **fields})
+        assert answer.status_code == 202, answer.text
+        return answer.json()
+
+    def traces(self) -> tuple[list[str], list[str]]:
+        """Every key of the state database but the models, and every object."""
+        keys = [key for key in self.redis.scan_iter() if not key.endswith("models")]
+        return sorted(keys), [entry.key for entry in self.objects.list("")]
+
+
+@contextmanager
+def serve(settings: ApiSettings) -> Iterator[ServedApi]:
+    config = uvicorn.Config(create_app(settings), log_level="warning", access_log=False, timeout_graceful_shutdown=1)
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            time.sleep(0.005)
+        with httpx.Client(base_url=url, timeout=30) as http, connect_redis(settings) as client:
+            yield ServedApi(
+                url=url,
+                http=http,
+                redis=client,
+                jobs=JobStore(client, settings.key_prefix),
+                objects=LocalArtifactStore(settings.store_path, settings.url_secret.get_secret_value().encode()),
+                models=ModelRegistry(client, settings.key_prefix),
+            )
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+def claim(api: ServedApi, lane: Lane) -> ClaimedItem:
+    """The next item, which has to be there."""
+    item = api.jobs.claim(lane, WORKER, LEASE_S).item
+    assert item is not None
+    return item
+
+
+def start_job(api: ServedApi, num_segments: int = 2) -> ClaimedItem:
+    """Plan the only waiting job and claim its first segment."""
+    item = claim(api, Lane.CPU)
+    api.jobs.commit_plan(item.lease, PlanResult(plan(item.lease), num_segments, 3_000))
+    return claim(api, Lane.GPU)
+
+
+def commit(api: ServedApi, item: ClaimedItem) -> None:
+    """One second of speech for a segment."""
+    api.jobs.commit_segment(item.lease, SegmentReport(24_000, 24_000, 10, hashlib.sha256().hexdigest(), "eos", 50))
+
+
+def finish_job(api: ServedApi, audio: bytes = b"RIFF" + bytes(range(256)) * 8) -> JobRecord:
+    """Do the work of the only waiting job: two segments and an artifact of these bytes."""
+    commit(api, start_job(api))
+    commit(api, claim(api, Lane.GPU))
+    item = claim(api, Lane.CPU)
+    stored = api.objects.put(artifact(item.lease, "narration.wav"), audio)
+    record = ArtifactRecord("narration.wav", "wav", stored.key, stored.bytes, stored.sha256, 2.0)
+    return api.jobs.finish(item.lease, [record])
+
+
+def job_id(job: dict) -> JobId:
+    return JobId(job["id"])
