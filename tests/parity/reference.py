@@ -43,6 +43,7 @@ class Reference:
         provide_unused_modules()
         from qwen_tts import Qwen3TTSModel
 
+        mask_encoder_as_on_gpu()
         self._wrapper = Qwen3TTSModel.from_pretrained(str(checkpoint), dtype=torch.float32)
         self.model: Any = self._wrapper.model
 
@@ -113,6 +114,18 @@ class Reference:
             fmax=12_000,
         )
         return mel[0].T
+
+
+def mask_encoder_as_on_gpu() -> None:
+    """Let the codec encoder's attention keep to its configured window.
+
+    With FlashAttention, as the package is meant to be run, it does. The two other attention paths of this transformers
+    version build a mask without the window; the codes then differ for recordings longer than it (10 s as published).
+    """
+    from transformers.masking_utils import create_sliding_window_causal_mask
+    from transformers.models.mimi import modeling_mimi
+
+    modeling_mimi.create_causal_mask = create_sliding_window_causal_mask
 
 
 def provide_unused_modules() -> None:
