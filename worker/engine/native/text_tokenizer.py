@@ -46,9 +46,10 @@ class TextTokenizer:
     def encode(self, text: str) -> tuple[int, ...]:
         """Ids of exactly this text. Raises RequestRejected when it is not Unicode text (lone surrogates)."""
         try:
-            return tuple(self._encoder.encode(text, add_special_tokens=False).ids)
+            text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise RequestRejected("the text holds a lone surrogate: it is not valid Unicode") from error
+        return tuple(self._encoder.encode(text, add_special_tokens=False).ids)
 
 
 def _read_vocab(path: Path) -> dict[str, int]:

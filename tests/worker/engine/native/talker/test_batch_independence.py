@@ -1,0 +1,97 @@
+"""A request's codes depend on the request alone, not on who else is in the batch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from worker.engine.interface import BuiltInSpeaker, SamplingParams, SpeechRequest, TextMode, TokenSampling
+from worker.engine.native.request_state import RowEnd
+
+TEXTS = ("Hi.", "the rain in the north", "No, thanks: not today, and not on Sunday either.", "2 x 3 = 6")
+DRAWS = (
+    TokenSampling(),
+    TokenSampling(temperature=0.0),
+    TokenSampling(temperature=1.3, top_k=0),
+    TokenSampling(temperature=0.7, top_k=8),
+    TokenSampling(temperature=1.0, top_k=20, top_p=0.8),
+)
+
+sampling = st.builds(
+    SamplingParams,
+    talker=st.sampled_from(DRAWS),
+    predictor=st.sampled_from(DRAWS),
+    repetition_penalty=st.sampled_from((1.0, 1.05, 1.5)),
+)
+requests = st.builds(
+    SpeechRequest,
+    request_id=st.just(""),
+    text=st.sampled_from(TEXTS),
+    conditioning=st.builds(BuiltInSpeaker, name=st.sampled_from(("ryan", "eric", "serena"))),
+    language=st.sampled_from(("auto", "english", "chinese")),
+    text_mode=st.sampled_from(TextMode),
+    sampling=sampling,
+    seed=st.integers(-(1 << 63), (1 << 63) - 1),
+    max_frames=st.integers(1, 14),
+)
+# (request, step of arrival, steps until it is cancelled or None)
+schedules = st.lists(
+    st.tuples(requests, st.integers(0, 10), st.one_of(st.none(), st.none(), st.integers(0, 8))), min_size=2, max_size=8
+)
+
+
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(schedule=schedules)
+def test_codes_are_the_same_alone_and_in_any_batch(schedule: list[Any], rigs: Any, arrive: Any) -> None:
+    rig = rigs["custom_voice"]
+    named = [(replace(request, request_id=str(n)), *when) for n, (request, *when) in enumerate(schedule)]
+
+    together = rig.run(
+        [arrive(request, step, None if patience is None else step + patience) for request, step, patience in named]
+    )
+
+    alone = rig.run_alone(request for request, _, _ in named if request.request_id in together)
+    kept = {request.request_id for request, _, patience in named if patience is None}
+    assert kept <= together.keys()
+    for request_id, outcome in together.items():
+        np.testing.assert_array_equal(outcome.frames, alone[request_id].frames)
+        assert outcome.end is alone[request_id].end
+
+
+def test_another_seed_draws_other_codes(rigs: Any) -> None:
+    one = SpeechRequest("one", "the rain in the north", BuiltInSpeaker("ryan"), max_frames=12)
+    requests = [one, replace(one, request_id="same"), replace(one, request_id="other", seed=1)]
+
+    outcomes = rigs["custom_voice"].run_alone(requests)
+
+    np.testing.assert_array_equal(outcomes["one"].frames, outcomes["same"].frames)
+    assert not np.array_equal(outcomes["one"].frames, outcomes["other"].frames)
+
+
+def test_at_least_two_frames_come_out_however_likely_the_end_is(
+    open_rig: Any, make_checkpoint: Any, tmp_path: Any
+) -> None:
+    make_checkpoint(tmp_path, "tiny", "custom_voice", 3, 1000.0)
+    requests = [SpeechRequest(str(seed), "Hi.", BuiltInSpeaker("ryan"), seed=seed, max_frames=30) for seed in range(12)]
+
+    outcomes = open_rig(tmp_path).run_alone(requests)
+
+    lengths = [len(outcome.frames) for outcome in outcomes.values()]
+    assert min(lengths) == 2
+    assert all(outcome.end is RowEnd.EOS for outcome in outcomes.values())
+
+
+def test_a_request_stops_after_its_last_frame_when_no_end_is_drawn(
+    open_rig: Any, make_checkpoint: Any, tmp_path: Any
+) -> None:
+    make_checkpoint(tmp_path, "tiny", "custom_voice", 3, 0.0)
+    request = SpeechRequest("one", "Hi.", BuiltInSpeaker("ryan"), max_frames=9)
+
+    outcome = open_rig(tmp_path).run_alone([request])["one"]
+
+    assert outcome.frames.shape == (9, 16)
+    assert outcome.end is RowEnd.LENGTH
