@@ -122,9 +122,14 @@ def retry_after_s(response: httpx.Response) -> float | None:
 
 
 class _ViolationDocument(BaseModel):
-    pointer: str = ""
+    pointer: str | None = None
+    parameter: str | None = None
+    header: str | None = None
     code: str = ""
     detail: str = ""
+
+    def violation(self) -> Violation:
+        return Violation(self.pointer or self.parameter or self.header or "", self.code, self.detail)
 
 
 class _ProblemDocument(BaseModel):
@@ -143,7 +148,7 @@ class _ProblemDocument(BaseModel):
             detail=self.detail,
             request_id=self.request_id or "",
             retryable=self.retryable,
-            violations=tuple(Violation(v.pointer, v.code, v.detail) for v in self.errors),
+            violations=tuple(entry.violation() for entry in self.errors),
         )
 
 

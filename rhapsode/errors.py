@@ -60,9 +60,12 @@ class DownloadCorrupt(RhapsodeError):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that is wrong with a request; `pointer` is a JSON pointer into its body, or empty."""
+    """One thing that is wrong with a request.
 
-    pointer: str
+    where: a JSON pointer into its body, or the name of a parameter or header; empty for the request as a whole.
+    """
+
+    where: str
     code: str
     detail: str
 
@@ -81,7 +84,7 @@ class Problem:
 
     def sentence(self) -> str:
         """The problem on one line, with what each violation points at."""
-        where = "; ".join(f"{v.pointer}: {v.detail}" if v.pointer else v.detail for v in self.violations)
+        where = "; ".join(f"{v.where}: {v.detail}" if v.where else v.detail for v in self.violations)
         text = self.detail or self.title
         if where and where != text:
             text = f"{text} ({where})" if text else where

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from rhapsode.calls import MAX_HOLD_S
 from rhapsode.errors import BadAnswer, WaitTimedOut
-from rhapsode.resources import Job, JobEvent
+from rhapsode.resources import EventJob, Job, JobEvent
 
 EVENT_SILENCE_S = 45.0
 """Three missed keep-alives: the connection is dead even if nobody said so."""
@@ -40,7 +40,9 @@ class EventCursor:
             payload = _Payload.model_validate_json(message.data)
         except ValidationError as error:
             raise BadAnswer(f"not an event of a job: {message.data[:200]!r}") from error
-        event = JobEvent(id=message.id, type=payload.type or message.event, at=payload.timestamp, data=payload.data)
+        event = JobEvent(
+            id=message.id, type=payload.type, at=payload.timestamp, job=payload.data.job, detail=payload.data.detail
+        )
         self._last_id = message.id
         self._seen_on_connection += 1
         self.ended = event.is_last
@@ -52,10 +54,15 @@ class EventCursor:
         return self._seen_on_connection == 0
 
 
+class _Data(BaseModel):
+    job: EventJob
+    detail: dict[str, str | int | float | None] = {}
+
+
 class _Payload(BaseModel):
-    type: str = ""
-    timestamp: datetime | None = None
-    data: dict[str, object] = {}
+    type: str
+    timestamp: datetime
+    data: _Data
 
 
 class Patience:

@@ -52,7 +52,7 @@ class Progress(Resource):
 
 
 class QueuePlace(Resource):
-    """Audio seconds of work that will be done before this job's next segment."""
+    """Audio seconds of expected work that stands before this job."""
 
     ahead_audio_s: float | None = None
 
@@ -77,14 +77,22 @@ class JobFailure(Resource):
     segment: int | None = None
 
 
-class EngineFacts(Resource):
-    model: str | None = None
-    model_revision: str | None = None
-
-
 class Usage(Resource):
-    input_chars: int | None = None
-    audio_s: float | None = None
+    """`engine_s`: seconds that the segments spent in the engine, side by side. `retries`: of segments."""
+
+    input_chars: int = 0
+    audio_s: float = 0.0
+    engine_s: float = 0.0
+    retries: int = 0
+
+
+class ResolvedRequest(Resource):
+    """What was asked for, with the server's defaults filled in."""
+
+    model: str
+    voice: str
+    language: str
+    seed: int
 
 
 class Job(Resource):
@@ -99,9 +107,9 @@ class Job(Resource):
     expires_at: datetime | None = None
     queue: QueuePlace | None = None
     progress: Progress = Progress()
+    request: ResolvedRequest | None = None
     artifacts: tuple[Artifact, ...] = ()
     usage: Usage | None = None
-    engine: EngineFacts | None = None
     error: JobFailure | None = None
     metadata: dict[str, str] = {}
 
@@ -142,13 +150,34 @@ class ModelList(Resource):
     data: tuple[Model, ...]
 
 
+class EventProgress(Resource):
+    """The job's counters at the moment of the event."""
+
+    fraction: float = 0.0
+    segments_total: int = 0
+    segments_done: int = 0
+    chars_done: int = 0
+    audio_s_done: float = 0.0
+
+
+class EventJob(Resource):
+    id: str
+    state: JobState
+    phase: str | None = None
+    progress: EventProgress = EventProgress()
+
+
 class JobEvent(Resource):
-    """One entry of a job's event log; `id` is what `events(after=...)` continues from."""
+    """One entry of a job's event log.
+
+    id: what `events(after=...)` continues behind. detail: what only this type of event says.
+    """
 
     id: str
     type: str
-    at: datetime | None = None
-    data: dict[str, object] = {}
+    at: datetime
+    job: EventJob
+    detail: dict[str, str | int | float | None] = {}
 
     @property
     def is_last(self) -> bool:

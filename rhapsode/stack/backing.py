@@ -11,7 +11,6 @@ from rhapsode.stack.child import ProcessSpec
 from rhapsode.stack.errors import PartMissing, SettingsRefused
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.processes import CLIENT_ONLY, VALKEY
-from storage.availability import redis_errors
 from storage.connections import connect_redis
 from storage.embedded_redis import EmbeddedRedis, ServerBinaryMissing
 from storage.errors import StoreUnavailable
@@ -68,30 +67,30 @@ def storage_settings(shared: Mapping[str, str]) -> StorageSettings:
 
 
 class StateWatch:
-    """Looks into the state from outside: does it answer, and has a worker of this start announced a model?"""
+    """Looks into the state from outside: does it answer, and has a worker announced a model since it first did?"""
 
     def __init__(self, settings: StorageSettings) -> None:
         self._redis = connect_redis(settings)
-        self._models = ModelRegistry(self._redis, settings.key_prefix)
-        self._started_ms: int | None = None
+        self._registry = ModelRegistry(self._redis, settings.key_prefix)
+        self._old: tuple[ModelCard, ...] | None = None
 
     def is_answering(self) -> bool:
         """From the first True on, `model` counts what is announced later."""
-        try:
-            with redis_errors():
-                seconds, microseconds = self._redis.time()  # pyright: ignore[reportGeneralTypeIssues]
-        except StoreUnavailable:
-            return False
-        self._started_ms = self._started_ms or int(seconds) * 1000 + int(microseconds) // 1000
-        return True
+        cards = self._cards()
+        if self._old is None:
+            self._old = cards
+        return cards is not None
 
     def model(self) -> ModelCard | None:
-        """A card announced since the state first answered: older ones may be of workers long gone."""
-        try:
-            cards = self._models.list()
-        except StoreUnavailable:
-            return None
-        return next((card for card in cards if card.updated_at_ms >= (self._started_ms or 0)), None)
+        """A card announced since then: older ones may be of workers long gone."""
+        old = self._old or ()
+        return next((card for card in self._cards() or () if card not in old), None)
 
     def close(self) -> None:
         self._redis.close()
+
+    def _cards(self) -> tuple[ModelCard, ...] | None:
+        try:
+            return self._registry.list()
+        except StoreUnavailable:
+            return None

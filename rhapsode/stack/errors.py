@@ -5,6 +5,7 @@ StackError
 ├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
 ├── PartMissing         a package or program that this start needs is not installed
 ├── SettingsRefused     the environment does not describe a system that can be started
+├── StopAsked           it was told to stop while it started
 └── StartFailed         a process of the stack ended again and again before everything was ready
 """
 
@@ -40,6 +41,10 @@ class PartMissing(StackError):
 
 class SettingsRefused(StackError):
     """The environment does not describe a system that can be started."""
+
+
+class StopAsked(StackError):
+    """The stack was told to stop while it started."""
 
 
 class StartFailed(StackError):

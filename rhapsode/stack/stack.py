@@ -18,7 +18,7 @@ from rhapsode.stack import processes
 from rhapsode.stack.address import listen, url_of
 from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, storage_settings
 from rhapsode.stack.child import Child, ProcessSpec
-from rhapsode.stack.errors import StackError
+from rhapsode.stack.errors import StopAsked
 from rhapsode.stack.events import Observer, OrphansEnded, StackReady, WaitingFor
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
@@ -73,7 +73,7 @@ class Stack:
         """Return when a narration can be submitted. Raises what stopped the start, a `StackError` as a rule."""
         while not self._ready.wait(LOOK_S):
             if self._ended.is_set():
-                raise self._failure or StackError("the stack was stopped while it started")
+                raise self._failure or StopAsked("the stack was told to stop while it started")
 
     def has_ended(self, wait_s: float) -> bool:
         """True once every process is gone; waits up to `wait_s` for it."""

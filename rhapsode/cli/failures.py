@@ -1,0 +1,92 @@
+"""From what went wrong to one line on stderr and an exit status. Nobody sees a traceback who did not ask for it.
+
+0 done, 1 it did not work, 2 the command was used wrongly, 130 Ctrl-C, 143 SIGTERM.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from rhapsode.errors import RhapsodeError
+from rhapsode.stack.errors import StackError
+from rhapsode.stack.layout import DataDir, default_data_dir
+
+FAILED = 1
+MISUSED = 2
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Misuse(Exception):
+    """What was typed cannot be meant; the message says why."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP, taken like Ctrl-C where there is something to clean up."""
+
+
+@contextmanager
+def failures_in_one_line() -> Generator[None]:
+    """Ends the process with the status that fits whatever comes out of the block."""
+    try:
+        yield
+    except Misuse as error:
+        _exit(str(error), MISUSED)
+    except (RhapsodeError, StackError) as error:
+        _exit(str(error), FAILED)
+    except Exception as error:  # the outermost loop of the command line
+        if _is_debugging():
+            raise
+        _exit(f"unexpected {type(error).__name__}: {error} ({_note_crash()})", FAILED)
+
+
+@contextmanager
+def terminated_like_interrupted() -> Generator[None]:
+    """SIGTERM and SIGHUP raise `Terminated` in the main thread while this is open."""
+
+    def raise_terminated(signum: int, frame: FrameType | None) -> NoReturn:
+        raise Terminated
+
+    before = {signum: signal.signal(signum, raise_terminated) for signum in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def status_of(interrupt: KeyboardInterrupt) -> int:
+    return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
+
+
+def _exit(sentence: str, status: int) -> NoReturn:
+    sys.stderr.write(f"rhapsode: {' '.join(sentence.split())}\n")
+    sys.exit(status)
+
+
+def _note_crash() -> str:
+    """Put the traceback into the log; returns where it is, and how to see it."""
+    # Read by hand, not through the settings: they may be what is wrong.
+    given = os.environ.get("RHAPSODE_DATA_DIR")
+    data_dir = DataDir(Path(given).absolute() if given else default_data_dir(os.environ))
+    log = data_dir.logs / "cli.log"
+    try:
+        data_dir.create()
+        with log.open("a") as file:
+            file.write(f"{datetime.now(UTC).isoformat()} {sys.argv}\n{traceback.format_exc()}\n")
+    except OSError as error:
+        return f"no log could be written: {error}; RHAPSODE_DEBUG=1 shows the traceback"
+    return f"traceback in {log}, or with RHAPSODE_DEBUG=1"
+
+
+def _is_debugging() -> bool:
+    return os.environ.get("RHAPSODE_DEBUG", "") not in ("", "0", "false")

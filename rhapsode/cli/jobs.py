@@ -1,0 +1,178 @@
+"""`rhapsode jobs`: what the server has been asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.failures import FAILED, INTERRUPTED
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, choose_data_dir, read_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rhapsode.client import Rhapsode
+    from rhapsode.resources import Job, JobState
+
+app = typer.Typer(help="List, show, watch, cancel and delete jobs.", no_args_is_help=True, rich_markup_mode=None)
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
+JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]
+StateOption = Annotated[
+    list[str] | None, typer.Option("--state", help="Only jobs in this state; may be given several times.")
+]
+
+
+@app.command("list")
+def list_jobs(
+    state: StateOption = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List jobs, newest first; with --json one JSON object a line."""
+    from itertools import islice
+
+    from rhapsode.calls import JobFilter
+
+    filters = JobFilter(states=frozenset(_states(state or [])))
+    with _client(server, data_dir) as client:
+        found = list(islice(client.jobs(filters, page_size=min(limit, 100)), limit))
+    if as_json:
+        for job in found:
+            typer.echo(job.model_dump_json())
+    elif found:
+        _print_table(found)
+    else:
+        typer.echo("no jobs")
+
+
+@app.command()
+def show(
+    job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
+    """Show one job."""
+    with _client(server, data_dir) as client:
+        found = client.job(job)
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+        return
+    for name, value in _facts(found):
+        typer.echo(f"{name:<10} {value}")
+
+
+@app.command()
+def watch(job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Follow a job until it ends; status 0 if it succeeds. Ctrl-C stops watching, not the job."""
+    from rich.console import Console
+
+    from rhapsode.cli.progress import follow
+
+    console = Console(stderr=True)
+    with _client(server, data_dir) as client:
+        try:
+            ended = follow(client, client.job(job), console)
+        except KeyboardInterrupt as interrupt:
+            console.print(f"job {job} goes on", highlight=False)
+            raise typer.Exit(INTERRUPTED) from interrupt
+    reason = f": {ended.error.detail} ({ended.error.code})" if ended.error else ""
+    typer.echo(f"{ended.id} {ended.state}{reason}")
+    if ended.state != "succeeded":
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def cancel(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Cancel jobs; what is being spoken stops at the next codec frame."""
+    with _client(server, data_dir) as client:
+        for job in jobs:
+            typer.echo(f"{job} {client.cancel(job).state}")
+
+
+@app.command()
+def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Delete ended jobs with everything they stored."""
+    with _client(server, data_dir) as client:
+        for job in jobs:
+            client.delete(job)
+            typer.echo(f"{job} deleted")
+
+
+@contextmanager
+def _client(server: str | None, data_dir: Path | None) -> Generator[Rhapsode]:
+    from rich.console import Console
+
+    from rhapsode.cli.servers import choose_target, running_server
+
+    settings = read_settings()
+    folder = choose_data_dir(data_dir, settings)
+    target = choose_target(server, data_dir=folder, is_data_dir_given=data_dir is not None, settings=settings)
+    with running_server(target, settings, Console(stderr=True)) as client:
+        yield client
+
+
+def _states(names: list[str]) -> Generator[JobState]:
+    from rhapsode.cli.failures import Misuse
+    from rhapsode.resources import JobState
+
+    for name in names:
+        try:
+            yield JobState(name)
+        except ValueError as error:
+            raise Misuse(f"--state: {name!r} is none of {', '.join(JobState)}") from error
+
+
+def _print_table(jobs: list[Job]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from rhapsode.cli.wording import clock
+
+    console = Console()
+    if not console.is_terminal:
+        for job in jobs:
+            typer.echo("\t".join((job.id, job.state, _share(job), clock(job.progress.audio_s_done), _when(job))))
+        return
+    table = Table("job", "state", "segments", "speech", "created", box=box.SIMPLE)
+    for job in jobs:
+        table.add_row(job.id, job.state, _share(job), clock(job.progress.audio_s_done), _when(job))
+    console.print(table)
+
+
+def _facts(job: Job) -> Generator[tuple[str, str]]:
+    from rhapsode.cli.wording import span, stage
+
+    yield "job", job.id
+    yield "state", job.state if stage(job) == job.state else f"{job.state}, {stage(job)}"
+    yield "created", _when(job)
+    if job.started_at and job.finished_at:
+        yield "took", span((job.finished_at - job.started_at).total_seconds())
+    yield "segments", _share(job)
+    yield "speech", span(job.progress.audio_s_done)
+    if job.request:
+        yield "model", job.request.model
+        yield "voice", job.request.voice
+        yield "language", job.request.language
+        yield "seed", str(job.request.seed)
+    for name, value in sorted(job.metadata.items()):
+        yield "metadata", f"{name}={value}"
+    if job.error:
+        yield "error", f"{job.error.detail} ({job.error.code})"
+    for artifact in job.artifacts:
+        yield "artifact", f"{artifact.name}, {artifact.bytes} bytes, {artifact.url or 'no link'}"
+    if job.expires_at:
+        yield "kept until", f"{job.expires_at.astimezone():%Y-%m-%d %H:%M}"
+
+
+def _share(job: Job) -> str:
+    segments = job.progress.segments
+    return f"{segments.done}/{segments.total}" if segments.total else "-"
+
+
+def _when(job: Job) -> str:
+    return f"{job.created_at.astimezone():%Y-%m-%d %H:%M:%S}"

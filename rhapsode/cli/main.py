@@ -1,0 +1,48 @@
+"""The command line. Commands import what they need when they run, so that `rhapsode --help` is immediate."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from rhapsode.cli import doctor, jobs, narrate, up
+from rhapsode.cli.failures import failures_in_one_line
+
+app = typer.Typer(
+    name="rhapsode",
+    help="Turn texts into speech through a job queue.",
+    epilog="Start with: rhapsode narrate FILE. If that fails: rhapsode doctor.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(f"rhapsode {version('rhapsode')}")
+        raise typer.Exit
+
+
+@app.callback()
+def rhapsode(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Turn texts into speech through a job queue."""
+
+
+app.command(name="narrate")(narrate.narrate)
+app.command(name="up")(up.up)
+app.add_typer(jobs.app, name="jobs")
+app.command(name="doctor")(doctor.doctor)
+
+
+def main() -> None:
+    with failures_in_one_line():
+        app()

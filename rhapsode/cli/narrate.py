@@ -1,0 +1,183 @@
+"""`rhapsode narrate`: a text file in, a WAV out."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.options import (
+    CheckpointOption,
+    DataDirOption,
+    DeviceOption,
+    JsonOption,
+    ServerOption,
+    SlotsOption,
+    choose_checkpoint,
+    choose_data_dir,
+    read_settings,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rhapsode.client import Rhapsode
+    from rhapsode.resources import Artifact, Job
+    from rhapsode.submission import JobOptions
+
+CANCEL_PATIENCE_S = 10.0
+
+
+def narrate(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Text to speak, UTF-8; - reads standard input.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="WAV", help="Where to put the speech; else FILE's name, here."),
+    ] = None,
+    voice: Annotated[str | None, typer.Option(help="A speaker of the model; else its first.")] = None,
+    language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None,
+    model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    slots: SlotsOption = None,
+    checkpoint: CheckpointOption = None,
+    device: DeviceOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Narrate a text file into a WAV.
+
+    Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
+    for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
+    """
+    text = read_text(file)
+    target_file = choose_output(file, output)
+    if target_file.exists() and not force:
+        raise Misuse(f"{target_file} exists; --force replaces it, -o chooses another name")
+
+    from rich.console import Console
+
+    from rhapsode.cli.servers import any_server, choose_target
+    from rhapsode.stack.options import StackOptions
+
+    settings = read_settings()
+    folder = choose_data_dir(data_dir, settings)
+    target = choose_target(server, data_dir=folder, is_data_dir_given=data_dir is not None, settings=settings)
+    options = StackOptions(data_dir=folder.root, slots=slots, checkpoint=choose_checkpoint(checkpoint), device=device)
+    console = Console(stderr=True)
+    with terminated_like_interrupted():
+        try:
+            with any_server(target, options, settings, console) as client:
+                wishes: JobOptions = {"voice": voice, "language": language, "seed": seed, "model": model}
+                job, wall_s = _run(client, text, wishes, console)
+                job.raise_unless_succeeded()
+                artifact = _speech(job)
+                client.download(job, artifact.name, target_file)
+                _summarise(client, job, artifact, target_file, wall_s, as_json=as_json)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
+
+
+def read_text(file: str) -> str:
+    """The text of a file or of standard input ("-"). Raises `Misuse` for everything that is not readable prose."""
+    name = "standard input" if file == "-" else file
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except FileNotFoundError as error:
+        raise Misuse(f"{name}: there is no such file") from error
+    except IsADirectoryError as error:
+        raise Misuse(f"{name} is a folder, not a text file") from error
+    except OSError as error:
+        raise Misuse(f"{name} cannot be read: {error.strerror}") from error
+    if b"\0" in data:
+        raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Misuse(f"{name} is not a text file in UTF-8: invalid byte at offset {error.start}") from error
+    if not text.strip():
+        raise Misuse(f"{name} holds no text")
+    return text
+
+
+def choose_output(file: str, output: Path | None) -> Path:
+    """Raises `Misuse` for a place where nothing can be written: better now than after the work."""
+    path = output or Path("narration.wav" if file == "-" else f"{Path(file).stem}.wav")
+    if path.is_dir():
+        raise Misuse(f"{path} is a folder; -o takes the name of a file")
+    if not path.parent.is_dir():
+        raise Misuse(f"{path.parent} is not a folder")
+    if not os.access(path.parent, os.W_OK):
+        raise Misuse(f"{path.parent} cannot be written to")
+    return path
+
+
+def _run(client: Rhapsode, text: str, wishes: JobOptions, console: Console) -> tuple[Job, float]:
+    """The ended job and the wall seconds from its submission. A KeyboardInterrupt cancels it on its way out."""
+    from rhapsode.cli.progress import follow
+
+    began_s = time.monotonic()
+    job = client.submit_job(text, **wishes)
+    try:
+        job = follow(client, job, console)
+    except KeyboardInterrupt:
+        _cancel(client, job, console)
+        raise
+    return job, time.monotonic() - began_s
+
+
+def _cancel(client: Rhapsode, job: Job, console: Console) -> None:
+    from rhapsode.errors import RhapsodeError, WaitTimedOut
+
+    try:
+        client.cancel(job)
+        ended = client.wait(job, timeout_s=CANCEL_PATIENCE_S)
+    except WaitTimedOut as error:
+        console.print(f"job {job.id} is {error.job.state}", markup=False, highlight=False)
+    except RhapsodeError as error:
+        console.print(f"job {job.id} could not be cancelled: {error}", markup=False, highlight=False)
+    else:
+        console.print(f"job {job.id} {ended.state}", markup=False, highlight=False)
+
+
+def _speech(job: Job) -> Artifact:
+    return next(artifact for artifact in job.artifacts if artifact.type == "wav")
+
+
+def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
+    """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
+    from rhapsode.cli.wording import span
+
+    audio_s = artifact.duration_s or 0.0
+    factor = wall_s / audio_s if audio_s else 0.0
+    request = job.request
+    notice = next((m.notice for m in client.models() if request and m.name == request.model), "")
+    if as_json:
+        facts = {
+            "file": str(file),
+            "job": job.id,
+            "audio_s": round(audio_s, 3),
+            "wall_s": round(wall_s, 3),
+            "real_time_factor": round(factor, 4),
+            "segments": job.progress.segments.total,
+            "model": request.model if request else None,
+            "voice": request.voice if request else None,
+            "seed": request.seed if request else None,
+            "notice": notice,
+        }
+        typer.echo(json.dumps(facts))
+        return
+    speed = f", {1 / factor:.1f}x real time (real-time factor {factor:.3f})" if factor else ""
+    typer.echo(f"{file}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
+    if request:
+        segments = job.progress.segments.total
+        typer.echo(f"  {segments} segments, model {request.model}, voice {request.voice}, seed {request.seed}")
+    if notice:
+        typer.echo(f"  {notice}")

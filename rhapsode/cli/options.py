@@ -1,0 +1,61 @@
+"""Options that several commands share, and the settings behind them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.failures import Misuse
+
+if TYPE_CHECKING:
+    from rhapsode.settings import ClientSettings
+    from rhapsode.stack.layout import DataDir
+
+ServerOption = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", help="API to use; else RHAPSODE_SERVER_URL, else the one on this machine."),
+]
+DataDirOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir", metavar="DIR", help="Data folder of the stack; else RHAPSODE_DATA_DIR, else the user's."
+    ),
+]
+SlotsOption = Annotated[int | None, typer.Option(min=1, max=1024, help="Segments that are spoken at the same time.")]
+CheckpointOption = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint; else the small voice that comes along.")
+]
+DeviceOption = Annotated[str | None, typer.Option(help="Where the model runs, for instance cpu or cuda:0.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def read_settings() -> ClientSettings:
+    """Raises `Misuse` naming the variable that makes no sense."""
+    from pydantic import ValidationError
+
+    from rhapsode.settings import ClientSettings
+
+    try:
+        return ClientSettings()
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False)[0]
+        raise Misuse(f"RHAPSODE_{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}") from error
+
+
+def choose_data_dir(option: Path | None, settings: ClientSettings) -> DataDir:
+    from rhapsode.stack.layout import DataDir, default_data_dir
+
+    chosen = option or settings.data_dir
+    return DataDir(chosen.expanduser().resolve() if chosen else default_data_dir(os.environ))
+
+
+def choose_checkpoint(option: Path | None) -> Path | None:
+    """The folder as an absolute path. Raises `Misuse` if it is none."""
+    if option is None:
+        return None
+    if not option.is_dir():
+        raise Misuse(f"--checkpoint: {option} is not a folder")
+    return option.resolve()

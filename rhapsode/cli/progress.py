@@ -1,0 +1,113 @@
+"""Progress of a job on the terminal: a bar where there is one, a line now and then where there is none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+
+from rhapsode.cli.wording import clock, stage
+from rhapsode.client import Rhapsode
+from rhapsode.resources import Job
+
+POLL_S = 0.3
+LINE_EVERY_S = 5.0
+
+
+class Display(Protocol):
+    def show(self, job: Job) -> None: ...
+
+
+class Speed:
+    """Audio seconds made per wall second, counted from the moment the job was first seen running."""
+
+    def __init__(self) -> None:
+        self._started_s: float | None = None
+        self._audio_before_s = 0.0
+
+    def of(self, job: Job) -> float | None:
+        """None until something has been spoken."""
+        now = time.monotonic()
+        if self._started_s is None and job.started_at is not None:
+            self._started_s, self._audio_before_s = now, job.progress.audio_s_done
+        made_s = job.progress.audio_s_done - self._audio_before_s
+        if self._started_s is None or made_s <= 0 or now <= self._started_s:
+            return None
+        return made_s / (now - self._started_s)
+
+
+class Bar:
+    """A line that is drawn again: segments, audio seconds, speed and what is left."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+        self._speed = Speed()
+
+    def show(self, job: Job) -> None:
+        segments = job.progress.segments
+        self._progress.update(
+            self._task,
+            description=stage(job),
+            total=segments.total or None,
+            completed=segments.done,
+            facts=" · ".join(_facts(job, self._speed.of(job))),
+        )
+
+
+class Lines:
+    """For logs and pipes: a line when something changed, at most one in five seconds, and one for each stage."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._speed = Speed()
+        self._said_s = 0.0
+        self._said = ("", -1)
+
+    def show(self, job: Job) -> None:
+        speed = self._speed.of(job)
+        now, news = time.monotonic(), (stage(job), job.progress.segments.done)
+        is_due = news[0] != self._said[0] or now - self._said_s >= LINE_EVERY_S
+        if news != self._said and is_due:
+            self._said_s, self._said = now, news
+            self._console.print(": ".join(filter(None, (news[0], ", ".join(_facts(job, speed))))), markup=False)
+
+
+@contextmanager
+def job_display(console: Console) -> Generator[Display]:
+    if not console.is_terminal:
+        yield Lines(console)
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(28), TextColumn("{task.fields[facts]}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield Bar(progress, progress.add_task("submitting", total=None, facts=""))
+
+
+def follow(client: Rhapsode, job: Job, console: Console) -> Job:
+    """Show the job's progress until it has ended; returns it as it ended."""
+    with job_display(console) as display:
+        display.show(job)
+        while not job.state.is_terminal:
+            time.sleep(POLL_S)
+            job = client.job(job.id)
+            display.show(job)
+    return job
+
+
+def _facts(job: Job, speed: float | None) -> list[str]:
+    """What is worth telling now, most important first."""
+    segments = job.progress.segments
+    facts: list[str] = []
+    if segments.total:
+        facts += [f"{segments.done}/{segments.total} segments", f"{clock(job.progress.audio_s_done)} of speech"]
+    if job.state == "pending" and job.queue and job.queue.ahead_audio_s:
+        facts.append(f"{clock(job.queue.ahead_audio_s)} of speech ahead")
+    if speed:
+        facts.append(f"{speed:.1f}x real time")
+    if job.progress.eta_s is not None and job.phase == "synthesizing":
+        facts.append(f"{clock(job.progress.eta_s)} left")
+    return facts

@@ -1,0 +1,110 @@
+"""Which server a command talks to: the one it was told, the one that runs here, or one of its own."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+from rich.console import Console
+
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.stack_display import own_stack
+from rhapsode.client import Rhapsode
+from rhapsode.errors import ServerUnreachable
+from rhapsode.retries import RetryPolicy
+from rhapsode.settings import ClientSettings
+from rhapsode.stack.layout import DataDir
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.state_file import StackState, is_used_by_others, read_state, using_stack
+
+PATIENT = RetryPolicy(attempts=10)
+"""A server that restarts is back within half a minute; a narration should survive that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """`server_url` None: whatever runs on the data folder."""
+
+    server_url: str | None
+    data_dir: DataDir
+
+
+def choose_target(
+    server: str | None, *, data_dir: DataDir, is_data_dir_given: bool, settings: ClientSettings
+) -> Target:
+    """What was typed goes before what is in the environment."""
+    return Target(server or (None if is_data_dir_given else settings.server_url), data_dir)
+
+
+@contextmanager
+def running_server(target: Target, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
+    """A client of a server that runs already. Raises `ServerUnreachable` saying how to get one."""
+    if target.server_url is not None:
+        with _client(target.server_url, settings) as client:
+            yield client
+        return
+    state = _live_state(target.data_dir)
+    if state is None:
+        raise ServerUnreachable(
+            f"no server runs on {target.data_dir.root}; start one with `rhapsode up`, or name one with --server"
+        )
+    with using_stack(target.data_dir), _client(state.url, settings) as client:
+        _await_start(state, target.data_dir, console)
+        yield client
+
+
+@contextmanager
+def any_server(
+    target: Target, options: StackOptions, settings: ClientSettings, console: Console
+) -> Generator[Rhapsode]:
+    """As `running_server`, or a stack of this command's own, which ends with it."""
+    if target.server_url is not None or _live_state(target.data_dir) is not None:
+        with running_server(target, settings, console) as client:
+            yield client
+        return
+    with own_stack(options, os.environ, console) as stack, _client(stack.url, settings) as client:
+        yield client
+        _await_other_users(target.data_dir, console)
+
+
+def _client(url: str, settings: ClientSettings) -> Rhapsode:
+    key = settings.api_key.get_secret_value() if settings.api_key else None
+    try:
+        return Rhapsode(url, api_key=key, retries=PATIENT)
+    except ValueError as error:
+        raise Misuse(str(error)) from error
+
+
+def _live_state(data_dir: DataDir) -> StackState | None:
+    state = read_state(data_dir)
+    return state if state is not None and state.is_alive() else None
+
+
+def _await_start(state: StackState, data_dir: DataDir, console: Console) -> None:
+    """A stack that is still starting is worth waiting for, as long as its supervisor lives."""
+    if _is_ready(state.url):
+        return
+    with console.status(f"waiting for the server at {state.url} to be ready"):
+        while not _is_ready(state.url):
+            if not state.is_alive():
+                raise ServerUnreachable(f"the server at {state.url} ended while it started; see {data_dir.logs}")
+            time.sleep(0.3)
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz", timeout=2.0, trust_env=False).is_success
+    except httpx.TransportError:
+        return False
+
+
+def _await_other_users(data_dir: DataDir, console: Console) -> None:
+    if not is_used_by_others(data_dir):
+        return
+    console.print("another command uses this server; it stays until that one is done (Ctrl-C stops it now)")
+    while is_used_by_others(data_dir):
+        time.sleep(0.2)

@@ -1,0 +1,84 @@
+"""A stack's events as a person wants to read them, and its start with a spinner."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, assert_never
+
+from rich.console import Console
+
+from rhapsode.cli.requirements import require_stack_packages
+from rhapsode.stack.events import (
+    OrphansEnded,
+    ProcessEnded,
+    ProcessKilled,
+    ProcessRestarted,
+    StackEvent,
+    StackReady,
+    Stopping,
+    WaitingFor,
+)
+from rhapsode.stack.options import StackOptions
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from rhapsode.stack.stack import Stack
+
+
+class Narrator:
+    """The observer of a stack. While it starts, what it waits for stands beside a spinner."""
+
+    def __init__(self, console: Console, spinner: Status) -> None:
+        self._console = console
+        self._spinner = spinner
+        self.ready: StackReady | None = None
+
+    def __call__(self, event: StackEvent) -> None:
+        match event:
+            case WaitingFor(what):
+                self._wait(what)
+            case StackReady():
+                self.ready = event
+            case ProcessEnded(name, status, restart_s, log):
+                self._say(f"{name} {status}; starting it again in {restart_s:g} s (log: {log})")
+            case ProcessRestarted(name, pid):
+                self._say(f"{name} runs again (process {pid})")
+            case OrphansEnded(names):
+                self._say(f"ended what a killed stack had left: {', '.join(names)}")
+            case Stopping(names):
+                self._say(f"stopping {' and '.join(names)}")
+            case ProcessKilled(name, grace_s):
+                self._say(f"{name} did not end within {grace_s:g} s and was killed")
+            case _:
+                assert_never(event)
+
+    def _wait(self, what: str) -> None:
+        self._spinner.update(f"starting: waiting for {what}")
+        if not self._console.is_terminal:
+            self._say(f"waiting for {what}")
+
+    def _say(self, sentence: str) -> None:
+        self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+class QuietNarrator(Narrator):
+    """For a stack that a command runs for itself: its orderly end is nobody's news."""
+
+    def __call__(self, event: StackEvent) -> None:
+        if not isinstance(event, Stopping):
+            super().__call__(event)
+
+
+@contextmanager
+def own_stack(options: StackOptions, environ: Mapping[str, str], console: Console) -> Generator[Stack]:
+    """A ready stack for the duration of a command."""
+    require_stack_packages()
+    from rhapsode.stack.stack import Stack
+
+    spinner = console.status("starting")
+    with Stack(options, environ, QuietNarrator(console, spinner)) as stack:
+        with spinner:
+            stack.wait_ready()
+        yield stack

@@ -1,0 +1,34 @@
+"""How the command line says durations, speeds and the state of a job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rhapsode.resources import Job
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, with hours when there are any: 0:07, 12:34, 1:02:03."""
+    whole = max(0, round(seconds))
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def span(seconds: float) -> str:
+    """A duration to read: 8.4 s, 2 min 31 s, 1 h 2 min."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole // 60 % 60} min"
+
+
+def stage(job: Job) -> str:
+    """What the job is doing, in a word or two."""
+    if job.state == "running" and job.phase:
+        return {"planning": "splitting the text", "synthesizing": "speaking", "assembling": "joining"}.get(
+            job.phase, job.phase
+        )
+    return {"pending": "waiting its turn", "cancelling": "cancelling"}.get(job.state, str(job.state))
