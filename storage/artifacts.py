@@ -76,3 +76,7 @@ class ArtifactStore(Protocol):
     def check(self) -> None:
         """Raise `StoreUnavailable` if the store cannot be written now."""
         ...
+
+    def sweep_temporary(self, older_than_s: float) -> int:
+        """Remove what writers that were killed left behind (never an object); returns how many."""
+        ...
