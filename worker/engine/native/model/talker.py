@@ -56,7 +56,7 @@ class Talker(nn.Module):
         return self.text_projection(self.model.text_embedding(text_ids))
 
     def codec_rows(self, codec_ids: Tensor) -> Tensor:
-        """int64 (N,) of the whole codec vocabulary, control ids included -> (N, hidden)."""
+        """int64 (…) of the whole codec vocabulary, control ids included -> (…, hidden)."""
         return self.model.codec_embedding(codec_ids)
 
     def forward(self, x: Tensor, rotation: Rotation, attend: Attend) -> Tensor:

@@ -66,8 +66,9 @@ class TalkerStage:
 
     def frame_rows(self, codes: Tensor) -> Tensor:
         """Sum of the embeddings of all codebooks: int64 (N, Q) -> (N, hidden)."""
-        residual = F.embedding_bag(codes[:, 1:] + self._residual_offsets, self._residual_tables, mode="sum")
-        return self._talker.codec_rows(codes[:, 0]) + residual
+        residual = F.embedding(codes[:, 1:] + self._residual_offsets, self._residual_tables)
+        # One sum over all codebooks, as upstream rounds it.
+        return torch.cat((self._talker.codec_rows(codes[:, :1]), residual), dim=1).sum(dim=1)
 
     def prefill(self, row: int, rows: Tensor) -> None:
         """Fill positions 0 to N - 1 of a cache row with the prompt rows (N, hidden)."""
