@@ -44,11 +44,12 @@ def up(
     slots: SlotsOption = None,
     checkpoint: CheckpointOption = None,
     device: DeviceOption = None,
+    s3: Annotated[bool, typer.Option("--s3", help="Keep artifacts in an S3 server that is started too.")] = False,
 ) -> None:
     """Start Valkey, API, workers and janitor, and keep them running until Ctrl-C."""
     from rich.console import Console
 
-    from rhapsode.stack.options import StackOptions
+    from rhapsode.stack.options import ObjectStore, StackOptions
     from rhapsode.stack.state_file import Lifetime
 
     settings = read_settings()
@@ -60,6 +61,7 @@ def up(
         slots=slots,
         checkpoint=choose_checkpoint(checkpoint),
         device=device,
+        object_store=ObjectStore.EMBEDDED_S3 if s3 else ObjectStore.CONFIGURED,
         lifetime=Lifetime.SERVER,
     )
     _serve(options, folder, Console(stderr=True))
@@ -117,7 +119,7 @@ def _greet(ready: StackReady, folder: DataDir, seconds: float, console: Console)
     lines = [
         f"Rhapsode is ready after {span(seconds)} at {ready.url}",
         f"  model      {ready.model}",
-        f"  interface  {ready.url}/docs",
+        f"  interface  {ready.url}/openapi.json",
         f"  data       {folder.root}",
         f"  logs       {folder.logs}",
         "  try        rhapsode narrate FILE",

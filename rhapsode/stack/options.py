@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from pathlib import Path
 
 from rhapsode.stack.state_file import Lifetime
+
+
+class ObjectStore(enum.StrEnum):
+    """Where artifacts lie: where RHAPSODE_STORE says, else a folder; or an S3 server that the stack runs."""
+
+    CONFIGURED = "configured"
+    EMBEDDED_S3 = "embedded_s3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,4 +29,5 @@ class StackOptions:
     slots: int | None = None
     checkpoint: Path | None = None
     device: str | None = None
+    object_store: ObjectStore = ObjectStore.CONFIGURED
     lifetime: Lifetime = Lifetime.COMMAND

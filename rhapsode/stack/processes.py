@@ -22,8 +22,9 @@ API = "api"
 GPU_WORKER = "gpu-worker"
 CPU_WORKER = "cpu-worker"
 JANITOR = "janitor"
+OBJECT_SERVER = "object-server"
 
-STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER), (JANITOR,), (VALKEY,))
+STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER), (JANITOR,), (VALKEY, OBJECT_SERVER))
 """No new work, then the work in flight goes back, then those who tidy up, then the state they all write to."""
 
 
@@ -35,7 +36,6 @@ def shared_environment(
     shared.setdefault("RHAPSODE_STORE", data_dir.objects.as_uri())
     shared.setdefault("RHAPSODE_URL_SECRET", data_dir.secret("url"))
     shared.setdefault("RHAPSODE_SLOTS", str(DEFAULT_SLOTS))
-    shared.setdefault("RHAPSODE_RUN_DIR", str(data_dir.run))
     chosen = {
         "RHAPSODE_SLOTS": options.slots,
         "RHAPSODE_CHECKPOINT": options.checkpoint,

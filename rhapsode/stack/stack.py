@@ -21,6 +21,7 @@ from rhapsode.stack.child import Child, ProcessSpec
 from rhapsode.stack.errors import StopAsked
 from rhapsode.stack.events import Observer, OrphansEnded, StackReady, WaitingFor
 from rhapsode.stack.layout import DataDir
+from rhapsode.stack.object_server import choose_object_server
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.orphans import end_orphans
 from rhapsode.stack.process_identity import start_mark
@@ -127,13 +128,20 @@ class Stack:
     def _start_processes(self) -> None:
         refuse_unknown(self._environ)
         backing = choose_backing(self._environ, self._data_dir)
-        shared = processes.shared_environment(self._environ, self._data_dir, self._options, backing.environment)
+        objects = choose_object_server(self._options.object_store, self._environ, self._data_dir)
+        placed = {**backing.environment, **objects.environment}
+        shared = processes.shared_environment(self._environ, self._data_dir, self._options, placed)
         with closing(StateWatch(storage_settings(shared))) as state:
             self._observer(WaitingFor("Valkey" if backing.server else "Redis"))
             if backing.server:
                 self._supervisor.start([Child(backing.server, self._data_dir.logs)])
             if not self._await(state.is_answering):
                 return
+            if objects.spec:
+                self._observer(WaitingFor("the S3 server"))
+                self._supervisor.start([Child(objects.spec, self._data_dir.logs)])
+                if not self._await(objects.is_ready):
+                    return
             self._supervisor.start([Child(spec, self._data_dir.logs) for spec in self._specs(shared)])
             self._await_service(state)
 
