@@ -57,7 +57,10 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_WORKER_NAME",
         # client and command line
         "RHAPSODE_API_KEY",
-        "RHAPSODE_API_URL",
+        "RHAPSODE_DATA_DIR",
+        "RHAPSODE_DEBUG",
+        "RHAPSODE_PORT",
+        "RHAPSODE_SERVER_URL",
     }
 )
 """Every variable of every process: they share one environment, so each must know the others' names."""
