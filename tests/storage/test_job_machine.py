@@ -1,0 +1,469 @@
+"""Any order of calls, stale and repeated ones included, keeps the job store equal to its model.
+
+Runs on the real server. The invariants read Redis itself, so that what no call shows is checked too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import redis
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from storage.errors import (
+    AdmissionRefused,
+    IdempotencyMismatch,
+    JobAborted,
+    JobGone,
+    LeaseLost,
+    QuotaExceeded,
+    StateConflict,
+)
+from storage.events import EventLog
+from storage.jobs import (
+    PLAN_ITEM,
+    AdmissionLimits,
+    IdempotencyKey,
+    JobError,
+    JobId,
+    JobRecord,
+    JobState,
+    Lane,
+    Lease,
+    LeaseStatus,
+    PlanResult,
+    Priority,
+    ReleaseReason,
+    Submission,
+    TenantId,
+    WorkerIdentity,
+)
+from storage.redis_keys import RedisKeys
+from tests.storage.job_driver import ALICE, BOB, Clock, artifact, open_store, report, submission
+from tests.storage.job_model import ModelJob, ModelStore, Outcome
+
+MAX_ATTEMPTS = 2
+WINDOW = 3
+LEASE_S = 10
+LIMITS = AdmissionLimits(tenant_jobs=3, tenant_audio_ms=400_000, total_jobs=5, total_audio_ms=10_000_000)
+TERMINAL_EVENTS = {f"job.{state}": state for state in JobState if state.is_terminal}
+ERROR = JobError("storage_unavailable", "the store did not answer")
+TENANTS = st.sampled_from([ALICE, BOB])
+RARELY = st.sampled_from([False, False, False, True])
+"""For calls after which a job has no more story to tell."""
+PICK = st.integers(min_value=0, max_value=999)
+STATES_THAT_PAUSE = (JobState.PENDING, JobState.RUNNING, JobState.PAUSED)
+
+
+class JobMachine(RuleBasedStateMachine):
+    def __init__(self, client: redis.Redis) -> None:
+        super().__init__()
+        client.flushdb()
+        self.client = client
+        self.clock = Clock(client)
+        self.store = open_store(client, LIMITS, MAX_ATTEMPTS, WINDOW)
+        self.model = ModelStore(MAX_ATTEMPTS, WINDOW)
+        self.keys = RedisKeys("rhapsode")
+        self.submissions: list[Submission] = []
+        self.leases: list[Lease] = []
+        self.commits: list[tuple[Lease, Outcome]] = []
+        self.incarnations = {"w1": 0, "w2": 0}
+        self.versions: dict[JobId, int] = {}
+
+    # Submitting
+
+    @rule(
+        tenant=TENANTS,
+        audio_ms=st.sampled_from([5_000, 60_000, 300_000]),
+        priority=st.sampled_from(Priority),
+        deadline_s=st.sampled_from([None] * 6 + [5, 40]),
+        key=st.sampled_from([None, None, "k1", "k2"]),
+        fingerprint=st.sampled_from(["f1", "f1", "f2"]),
+    )
+    def submit(
+        self,
+        tenant: TenantId,
+        audio_ms: int,
+        priority: Priority,
+        deadline_s: int | None,
+        key: str | None,
+        fingerprint: str,
+    ) -> None:
+        deadline_ms = self.clock.now_ms + deadline_s * 1000 if deadline_s else None
+        idempotency = IdempotencyKey(key, fingerprint) if key else None
+        self._submit(submission(tenant, audio_ms, priority, deadline_ms, idempotency))
+
+    @precondition(lambda self: self.submissions)
+    @rule(pick=PICK)
+    def submit_again(self, pick: int) -> None:
+        wanted = self.submissions[pick % len(self.submissions)]
+        if wanted.id in self.model.jobs or wanted.idempotency:
+            self._submit(wanted)
+
+    def _submit(self, wanted: Submission) -> None:
+        known = self._known_job(wanted)
+        if known == "mismatch":
+            self._expect(IdempotencyMismatch, lambda: self.store.submit(wanted))
+        elif known in self.model.deleted:
+            self._expect(JobGone, lambda: self.store.submit(wanted))
+        elif known:
+            answer = self.store.submit(wanted)
+            assert (answer.job.id, answer.replayed) == (known, known != wanted.id)
+        elif refusal := self._refusal(wanted):
+            self._expect(refusal, lambda: self.store.submit(wanted))
+        else:
+            answer = self.store.submit(wanted)
+            assert (answer.job.id, answer.replayed, answer.tickets.cpu) == (wanted.id, False, 1)
+            self.model.submit(wanted)
+            self.submissions.append(wanted)
+
+    def _known_job(self, wanted: Submission) -> str | None:
+        if wanted.idempotency:
+            fingerprint, job_id = self.model.keys.get((wanted.tenant, wanted.idempotency.key), ("", None))
+            if job_id:
+                return job_id if fingerprint == wanted.idempotency.fingerprint else "mismatch"
+        return wanted.id if wanted.id in self.model.jobs else None
+
+    def _refusal(self, wanted: Submission) -> type[AdmissionRefused] | None:
+        mine, all_jobs = self.model.unfinished(wanted.tenant), self.model.unfinished()
+        if len(mine) >= LIMITS.tenant_jobs:
+            return QuotaExceeded
+        if sum(job.audio_ms for job in mine) + wanted.estimated_audio_ms > LIMITS.tenant_audio_ms:
+            return QuotaExceeded
+        return AdmissionRefused if len(all_jobs) >= LIMITS.total_jobs else None
+
+    # Working
+
+    @rule(lane=st.sampled_from([Lane.GPU, Lane.GPU, Lane.CPU]), name=st.sampled_from(["w1", "w2"]))
+    def claim(self, lane: Lane, name: str) -> None:
+        worker = WorkerIdentity(name, str(self.incarnations[name]))
+        claimable = self.model.claimable(lane, self.clock.now_ms)
+
+        item = self.store.claim(lane, worker, LEASE_S).item
+
+        self._expire_what_the_claim_met()
+        if item is None:
+            assert not claimable
+            return
+        assert (item.lease.job, item.lease.item) in claimable
+        job = self.model.jobs[item.lease.job]
+        assert item.attempt == job.attempts.get(item.lease.item, 0) + 1
+        assert item.suspicions == job.suspicions.get(item.lease.item, 0)
+        self.model.claim(item.lease, worker, self.clock.now_ms + LEASE_S * 1000)
+        self.leases.append(item.lease)
+
+    @rule(
+        lanes=st.lists(st.sampled_from([Lane.GPU, Lane.GPU, Lane.CPU]), min_size=2, max_size=8),
+        num_segments=st.integers(1, 6),
+    )
+    def work(self, lanes: list[Lane], num_segments: int) -> None:
+        """An undisturbed worker, without which no job would get far."""
+        for lane in lanes:
+            known = len(self.leases)
+            self.claim(lane, "w1")
+            for lease in self.leases[known:]:
+                self._commit(lease, (num_segments, 30_000) if lease.item == PLAN_ITEM else ("work",))
+
+    def _expire_what_the_claim_met(self) -> None:
+        for job in self.model.jobs.values():
+            if self.model.is_overdue(job, self.clock.now_ms) and self._record(job).state.is_terminal:
+                self.model.expire(job)
+
+    @precondition(lambda self: self.leases)
+    @rule(pick=PICK, num_segments=st.integers(1, 6), audio_ms=st.sampled_from([5_000, 70_000]))
+    def commit(self, pick: int, num_segments: int, audio_ms: int) -> None:
+        lease = self._pick(pick)
+        if lease.item == PLAN_ITEM:
+            self._commit(lease, (num_segments, audio_ms))
+        else:
+            self._commit(lease, (str(pick),))
+
+    @precondition(lambda self: self.commits)
+    @rule(pick=PICK)
+    def commit_again(self, pick: int) -> None:
+        self._commit(*self.commits[pick % len(self.commits)])
+
+    def _commit(self, lease: Lease, outcome: Outcome) -> None:
+        if self.model.is_repeated_commit(lease, outcome):
+            before = self._snapshot()
+            self._call_commit(lease, outcome)
+            assert self._snapshot() == before
+        elif self._refused(lease, lambda: self._call_commit(lease, outcome)):
+            return
+        else:
+            self._call_commit(lease, outcome)
+            self._model_commit(lease, outcome)
+            self.commits.append((lease, outcome))
+
+    def _call_commit(self, lease: Lease, outcome: Outcome) -> None:
+        match lease.item, outcome:
+            case "plan", (int(num_segments), int(audio_ms)):
+                self.store.commit_plan(lease, PlanResult(f"plan-{lease.fence}", num_segments, audio_ms))
+            case "assemble", (str(text),):
+                self.store.finish(lease, [artifact(text)])
+            case _, (str(text),):
+                self.store.commit_segment(lease, report(text))
+            case _:
+                raise AssertionError(outcome)
+
+    def _model_commit(self, lease: Lease, outcome: Outcome) -> None:
+        match lease.item, outcome:
+            case "plan", (int(num_segments), int(audio_ms)):
+                self.model.commit_plan(lease, outcome, num_segments, audio_ms)
+            case "assemble", _:
+                self.model.finish(lease, outcome)
+            case _:
+                self.model.commit_segment(lease, outcome)
+
+    @precondition(lambda self: self.leases)
+    @rule(pick=PICK, reason=st.sampled_from([ReleaseReason.SHUTDOWN, ReleaseReason.ENGINE_DIED]))
+    def release(self, pick: int, reason: ReleaseReason) -> None:
+        lease = self._pick(pick)
+        is_held = self.model.verdict(lease) == "held"
+
+        tickets = self.store.release(lease, reason)
+
+        if is_held:
+            self.model.release(lease, reason)
+        else:
+            self.model.drop_if_cancelling(lease)
+            assert tickets.cpu + tickets.gpu == 0
+
+    @precondition(lambda self: self.leases)
+    @rule(pick=PICK, delay_s=st.sampled_from([0, 3, 30]))
+    def retry_later(self, pick: int, delay_s: int) -> None:
+        lease = self._pick(pick)
+        if self.model.is_repeated_retry(lease):
+            before = self._snapshot()
+            self.store.retry_later(lease, ERROR, delay_s)
+            assert self._snapshot() == before
+        elif not self._refused(lease, lambda: self.store.retry_later(lease, ERROR, delay_s)):
+            self.store.retry_later(lease, ERROR, delay_s)
+            self.model.retry_later(lease, self.clock.now_ms + delay_s * 1000)
+
+    @precondition(lambda self: self.leases)
+    @rule(pick=PICK, is_meant=RARELY)
+    def fail(self, pick: int, is_meant: bool) -> None:
+        if not is_meant:
+            return
+        lease = self._pick(pick)
+        if self.model.is_repeated_failure(lease):
+            before = self._snapshot()
+            self.store.fail(lease, ERROR)
+            assert self._snapshot() == before
+        elif not self._refused(lease, lambda: self.store.fail(lease, ERROR)):
+            self.store.fail(lease, ERROR)
+            self.model.fail(lease)
+
+    @precondition(lambda self: self.leases)
+    @rule(picks=st.lists(PICK, min_size=1, max_size=3, unique=True))
+    def extend(self, picks: list[int]) -> None:
+        leases = list(dict.fromkeys(self._pick(pick) for pick in picks))
+        expected = []
+        for lease in leases:
+            verdict = self.model.verdict(lease)
+            expected.append(LeaseStatus(verdict))
+            if verdict == "held":
+                self.model.jobs[lease.job].held[lease.item].expires_ms = self.clock.now_ms + LEASE_S * 1000
+            else:
+                self.model.drop_if_cancelling(lease)
+
+        assert self.store.extend(leases, LEASE_S) == expected
+
+    @rule(name=st.sampled_from(["w1", "w2"]))
+    def restart_worker(self, name: str) -> None:
+        self.incarnations[name] += 1
+        worker = WorkerIdentity(name, str(self.incarnations[name]))
+
+        self.store.release_worker(worker)
+
+        self.model.release_worker(worker)
+
+    # Time and the janitor
+
+    @rule(seconds=st.sampled_from([0.5, 1, 1, 4, 4, 11, 45]))
+    def time_passes(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule()
+    def reap(self) -> None:
+        swept = self.store.reap(1_000)
+
+        expected = self.model.reap(self.clock.now_ms)
+        assert (swept.leases_expired, swept.retries_due, swept.jobs_expired) == expected
+
+    # The tenant's calls
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK, is_meant=RARELY)
+    def cancel(self, pick: int, is_meant: bool) -> None:
+        if not is_meant:
+            return
+        job = self._pick_job(pick)
+        if job.state.is_terminal and job.state is not JobState.CANCELLED:
+            self._expect(StateConflict, lambda: self.store.cancel(job.tenant, job.id))
+            return
+        answer = self.store.cancel(job.tenant, job.id)
+        self.model.cancel(job)
+        assert answer.job.state is job.state
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK, is_meant=RARELY)
+    def pause(self, pick: int, is_meant: bool) -> None:
+        if not is_meant:
+            return
+        job = self._pick_job(pick)
+        if job.state not in STATES_THAT_PAUSE:
+            self._expect(StateConflict, lambda: self.store.pause(job.tenant, job.id))
+            return
+        self.store.pause(job.tenant, job.id)
+        self.model.pause(job)
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK)
+    def resume(self, pick: int) -> None:
+        job = self._pick_job(pick)
+        if job.state not in STATES_THAT_PAUSE:
+            self._expect(StateConflict, lambda: self.store.resume(job.tenant, job.id))
+            return
+        was_paused = job.state is JobState.PAUSED
+        tickets = self.store.resume(job.tenant, job.id).tickets
+        self.model.resume(job)
+        assert tickets.cpu + tickets.gpu == (len(job.ready) if was_paused else 0)
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK)
+    def delete(self, pick: int) -> None:
+        job = self._pick_job(pick)
+        if not job.state.is_terminal:
+            self._expect(StateConflict, lambda: self.store.delete(job.tenant, job.id))
+            return
+        self.store.delete(job.tenant, job.id)
+        self.model.delete(job)
+        self._expect(JobGone, lambda: self.store.get(job.tenant, job.id))
+
+    # What must hold after every call
+
+    @invariant()
+    def states_are_the_models(self) -> None:
+        for job in self.model.jobs.values():
+            record = self._record(job)
+            assert record.state is job.state, job.states
+            assert record.segments.total == job.total
+            assert record.segments.done == sum(item.isdecimal() for item in job.done)
+            assert record.segments.running == sum(item.isdecimal() for item in job.held)
+            assert record.version >= self.versions.get(job.id, 0)
+            self.versions[job.id] = record.version
+
+    @invariant()
+    def every_item_is_in_exactly_one_place(self) -> None:
+        for job in self.model.jobs.values():
+            shown = "ready" if job.state is not JobState.PAUSED else "parked"
+            hidden = "parked" if shown == "ready" else "ready"
+            listed = [item for lane in Lane for item in self._items(shown, lane, job.id)]
+            live: dict[str, str] = self.client.hgetall(self.keys.live(job.id))
+            held = {item: value.split("|")[0] for item, value in live.items() if value != "W"}
+            waiting = {item for item, value in live.items() if value == "W"}
+
+            assert sorted(listed) == sorted(job.ready)
+            assert not any(self._items(hidden, lane, job.id) for lane in Lane)
+            assert held == {item: f"L{holding.fence}" for item, holding in job.held.items()}
+            assert waiting == set(job.waiting)
+            assert len({*listed, *held, *waiting}) == len(listed) + len(held) + len(waiting)
+            if not job.state.is_terminal and job.state is not JobState.CANCELLING:
+                not_done = {str(index) for index in range(job.opened)} - set(job.done)
+                segments = {item for item in {*listed, *held, *waiting} if item.isdecimal()}
+                assert segments == not_done
+                assert len(segments) <= WINDOW
+
+    @invariant()
+    def results_are_kept_under_the_committing_fence(self) -> None:
+        for job in self.model.jobs.values():
+            found = {(r.index, r.fence) for r in self.store.segment_results(job.tenant, job.id)}
+            assert found == {(int(item), fence) for item, (fence, _) in job.done.items() if item.isdecimal()}
+
+    @invariant()
+    def counters_equal_a_recount(self) -> None:
+        assert self.store.recount().differences == ()
+        unfinished = self.model.unfinished()
+        total: dict[str, str] = self.client.hgetall(self.keys.single("total"))
+        assert int(total.get("jobs", 0)) == len(unfinished)
+        assert int(total.get("audio_ms", 0)) == sum(job.audio_ms for job in unfinished)
+        ready = self.store.ready_counts()
+        assert sum(ready.values()) == sum(len(job.ready) for job in self.model.jobs.values() if job.is_claimable)
+
+    @invariant()
+    def a_job_ends_with_one_event(self) -> None:
+        log = EventLog(self.client)
+        for job in self.model.jobs.values():
+            endings = [event for event in log.read(job.id) if event.type in TERMINAL_EVENTS]
+            expected = [job.state] if job.state.is_terminal else []
+            assert [TERMINAL_EVENTS[event.type] for event in endings] == expected
+
+    def teardown(self) -> None:
+        """Whatever state this is, time and an honest worker bring every job to its end."""
+        for job in list(self.model.unfinished()):
+            if job.state is JobState.PAUSED:
+                self.resume(list(self.model.jobs).index(job.id))
+        for _ in range(20):
+            if not self.model.unfinished():
+                break
+            self.time_passes(LEASE_S + 1)
+            self.reap()
+            self.work([Lane.GPU, Lane.CPU] * 10, 2)
+        assert [job.states for job in self.model.unfinished()] == []
+        self.counters_equal_a_recount()
+
+    # Helpers
+
+    def _pick(self, pick: int) -> Lease:
+        """Mostly one of the newest leases, so that current ones are met often; any other now and then."""
+        return self.leases[-1 - pick % min(len(self.leases), 6 if pick % 4 else len(self.leases))]
+
+    def _pick_job(self, pick: int) -> ModelJob:
+        return list(self.model.jobs.values())[pick % len(self.model.jobs)]
+
+    def _record(self, job: ModelJob) -> JobRecord:
+        return self.store.get(job.tenant, job.id)
+
+    def _items(self, family: str, lane: Lane, job: JobId) -> list[str]:
+        key = self.keys.ready(lane, job) if family == "ready" else self.keys.parked(lane, job)
+        items: list[str] = self.client.lrange(key, 0, -1)
+        return items
+
+    def _refused(self, lease: Lease, call: Callable[[], object]) -> bool:
+        """Whether the model says that the store must refuse; then the store is asked and has to."""
+        verdict = self.model.verdict(lease)
+        if verdict == "held":
+            return False
+        self._expect(LeaseLost if verdict == "lost" else JobAborted, call)
+        self.model.drop_if_cancelling(lease)
+        return True
+
+    @staticmethod
+    def _expect(error: type[Exception], call: Callable[[], object]) -> None:
+        try:
+            answer = call()
+        except error:
+            return
+        raise AssertionError(f"{answer!r} instead of {error.__name__}")
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Everything in the database, for calls that must change nothing."""
+        return {key: self.client.dump(key) for key in self.client.scan_iter()}
+
+
+def test_no_order_of_calls_parts_the_store_from_its_model(redis_client: redis.Redis) -> None:
+    run_state_machine_as_test(
+        lambda: JobMachine(redis_client),
+        settings=settings(
+            max_examples=100,
+            stateful_step_count=60,
+            deadline=None,
+            derandomize=True,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
