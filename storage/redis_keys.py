@@ -18,7 +18,7 @@ FAMILIES = {
     "tenants": "list per lane and class: the tenants with claimable work, next first",
     "line": "list per lane, class and tenant: the jobs with claimable work, next first",
     "deficit": "hash per lane and class: tenant -> audio ms it may still take in this turn",
-    "claims": "string per claim call: job|item|fence it was given, for a minute, to answer a repeated call",
+    "claims": "string per claim call: job|item|fence it was given, for 20 s, to answer a repeated call",
     "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
     "flow": "hash per class: expected audio ms that came in and went out since the beginning",
     "worker": "hash per worker name: lease -> incarnation",

@@ -2,7 +2,7 @@
 -- -> item + what its work needs; empty
 local lane, worker, incarnation, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = K.claims .. ARGV[5]
-local CALL_KEPT_S = 60 -- longer than any client repeats a command
+local CALL_KEPT_S = 20 -- longer than any client repeats a command
 local INTERACTIVE_SHARE = 5 -- of so many claims, bulk gets one, when both classes have work
 local MOST_DROPS = 64 -- overdue jobs ended by one claim
 
