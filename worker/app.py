@@ -1,0 +1,28 @@
+"""The worker as Celery starts it: `celery -A worker.app worker --pool threads -Q gpu` with RHAPSODE_LANE=gpu."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from celery.platforms import SecurityWarning
+
+from storage.queue import TicketQueue, create_celery
+from storage.settings import SettingsError, load_settings
+from worker.lifecycle import WorkerProcess, connect_signals
+from worker.settings import WorkerSettings
+from worker.tasks import register_ticket
+
+# Celery warns root about pickled messages. Ours are JSON without arguments, and the advice (--uid, C_FORCE_ROOT)
+# would only puzzle who runs this in a container.
+warnings.filterwarnings("ignore", category=SecurityWarning)
+
+try:
+    settings = load_settings(WorkerSettings)
+except SettingsError as error:
+    sys.exit(str(error))
+
+app = create_celery(settings, "rhapsode-worker")
+process = WorkerProcess(settings, TicketQueue(app))
+connect_signals(process, settings)
+register_ticket(app, settings.lane, process)

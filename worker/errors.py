@@ -1,0 +1,26 @@
+"""Errors of the work itself. The class says what becomes of the item.
+
+    PermanentItemError   no further attempt can help: the job fails with this error
+    (StoreUnavailable    a store does not answer: the item is tried again later)
+    (EngineDied          the engine went away: the item goes back, innocent)
+    (WorkDropped         nobody wants the result: nothing is said about the item)
+
+Those in brackets belong to `storage.errors`, `worker.engine.errors` and `worker.leases`.
+"""
+
+from __future__ import annotations
+
+from storage.jobs import JobError
+
+
+class PermanentItemError(Exception):
+    """The item can never be finished; `error` is what the job's record will say."""
+
+    def __init__(self, error: JobError) -> None:
+        super().__init__(f"{error.code}: {error.detail}")
+        self.error = error
+
+
+def unusable(code: str, detail: str, segment: int | None = None) -> PermanentItemError:
+    """`code` is one of the public contract's."""
+    return PermanentItemError(JobError(code, detail, segment))

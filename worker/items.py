@@ -1,0 +1,127 @@
+"""One ticket: claim an item, run it, and say what became of it. Every outcome has one line here."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
+from storage.job_store import JobStore
+from storage.jobs import (
+    ASSEMBLE_ITEM,
+    PLAN_ITEM,
+    ClaimedItem,
+    JobError,
+    Lane,
+    Lease,
+    ReleaseReason,
+    Tickets,
+)
+from worker.assembly import run_assembly
+from worker.engine.errors import EngineDied
+from worker.errors import PermanentItemError
+from worker.leases import DropReason, HeldLease, WorkDropped
+from worker.persistence import PATIENCE_S, settle
+from worker.planning import run_plan
+from worker.services import SpeechServices, WorkerServices
+from worker.synthesis import run_segment
+
+logger = logging.getLogger(__name__)
+
+S = TypeVar("S", bound=WorkerServices)
+
+RETRY_DELAYS_S = (1.0, 4.0, 15.0, 60.0)
+"""Upper bounds by attempt; the delay is drawn from the whole range below, so that retries spread."""
+
+SHUTDOWN_PATIENCE_S = 2.0
+
+Run = Callable[[ClaimedItem, HeldLease], Tickets]
+
+
+def run_cpu_ticket(services: WorkerServices) -> None:
+    """Plan or assemble whatever is next in the cpu lane."""
+    _run_ticket(Lane.CPU, services, lambda item, held: _run_cpu_item(item, held, services))
+
+
+def run_gpu_ticket(services: SpeechServices) -> None:
+    """Speak whatever is next in the gpu lane."""
+    _run_ticket(Lane.GPU, services, lambda item, held: run_segment(item, held, services))
+
+
+def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
+    runs: Mapping[str, Callable[[ClaimedItem, HeldLease, WorkerServices], Tickets]] = {
+        PLAN_ITEM: run_plan,
+        ASSEMBLE_ITEM: run_assembly,
+    }
+    return runs[item.lease.item](item, held, services)
+
+
+def _run_ticket(lane: Lane, services: WorkerServices, run: Run) -> None:
+    if services.closing.is_set():
+        return
+    try:
+        claim = services.jobs.claim(lane, services.identity, services.lease_s)
+    except StoreUnavailable as error:
+        # The janitor sends another ticket once Redis answers again.
+        logger.warning("nothing claimed", extra={"lane": lane, "error": str(error)})
+        return
+    services.tickets.send(claim.tickets)
+    if claim.item is not None:
+        services.tickets.send(_run_item(claim.item, services, run))
+
+
+def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
+    """Run under the lease and settle; returns the tickets to send. Never raises for the item's own failure."""
+    fields = {"job_id": item.lease.job, "item": item.lease.item, "fence": item.lease.fence, "attempt": item.attempt}
+    with services.leases.hold(item.lease) as held:
+        try:
+            return run(item, held)
+        except WorkDropped as dropped:
+            if dropped.reason is not DropReason.SHUTDOWN:
+                logger.info("work dropped", extra=fields | {"reason": dropped.reason.value})
+                return Tickets()
+            verdict = _released(services.jobs, item.lease, ReleaseReason.SHUTDOWN)
+        except (LeaseLost, JobAborted, JobGone, JobNotFound) as error:
+            logger.info("result refused", extra=fields | {"reason": type(error).__name__})
+            return Tickets()
+        except EngineDied as error:
+            logger.warning("engine died", extra=fields | {"error": str(error)})
+            verdict = _released(services.jobs, item.lease, ReleaseReason.ENGINE_DIED)
+        except PermanentItemError as error:
+            logger.error("item failed for good", extra=fields | {"code": error.error.code, "error": error.error.detail})
+            verdict = _failed(services.jobs, item.lease, error.error)
+        except StoreUnavailable as error:
+            logger.warning("store unavailable", extra=fields | {"error": str(error)})
+            verdict = _retried(services.jobs, item, JobError("storage_unavailable", str(error)))
+        except Exception as error:
+            logger.exception("item failed unexpectedly", extra=fields)
+            verdict = _retried(services.jobs, item, JobError("internal", f"{type(error).__name__}: {error}"))
+        return _settled(verdict, services, fields)
+
+
+def _settled(verdict: Callable[[], Tickets], services: WorkerServices, fields: dict[str, str | int]) -> Tickets:
+    """Say the verdict; if it cannot be said, the lease runs out and the item is given to somebody else."""
+    patience_s = SHUTDOWN_PATIENCE_S if services.closing.is_set() else PATIENCE_S
+    try:
+        return settle(verdict, patience_s)
+    except (LeaseLost, JobAborted) as error:
+        logger.info("verdict refused", extra=fields | {"reason": type(error).__name__})
+    except StoreUnavailable as error:
+        logger.error("verdict not delivered", extra=fields | {"error": str(error)})
+    return Tickets()
+
+
+def _released(jobs: JobStore, lease: Lease, reason: ReleaseReason) -> Callable[[], Tickets]:
+    return lambda: jobs.release(lease, reason)
+
+
+def _failed(jobs: JobStore, lease: Lease, error: JobError) -> Callable[[], Tickets]:
+    return lambda: jobs.fail(lease, error)
+
+
+def _retried(jobs: JobStore, item: ClaimedItem, error: JobError) -> Callable[[], Tickets]:
+    longest_s = RETRY_DELAYS_S[min(item.attempt, len(RETRY_DELAYS_S)) - 1]
+    delay_s = random.uniform(0, longest_s)
+    return lambda: jobs.retry_later(item.lease, error, delay_s)

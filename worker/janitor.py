@@ -1,0 +1,215 @@
+"""The janitor: expired leases, due retries, lost tickets, ended retentions, leftovers. `python -m worker.janitor`
+
+Any number may run; one at a time works, under a lock in Redis. The lock only saves work: every step is safe to
+do twice, and everything a janitor does is visible in its log.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from types import FrameType
+
+from storage import keys
+from storage.artifacts import ArtifactStore, ObjectEntry
+from storage.availability import redis_errors_named
+from storage.connections import connect_redis, open_artifacts
+from storage.errors import JobGone, JobNotFound, StateConflict, StoreUnavailable
+from storage.job_store import JobStore
+from storage.jobs import JobId, Lane, TenantId, Tickets
+from storage.local_artifacts import LocalArtifactStore
+from storage.queue import TicketQueue, create_celery
+from storage.settings import SettingsError, describe, load_settings
+from worker.settings import JanitorSettings
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+LOCK_S = 10.0
+AUDIT_INTERVAL_S = 60.0
+RETENTION_INTERVAL_S = 5.0
+LEFTOVERS_INTERVAL_S = 3600.0
+
+BATCH = 200
+TEMPORARY_AGE_S = 3600.0
+ORPHAN_AGE_S = 24 * 3600.0
+
+
+class Janitor:
+    """The chores, each callable on its own."""
+
+    def __init__(self, jobs: JobStore, artifacts: ArtifactStore, tickets: TicketQueue, ticket_cap: int) -> None:
+        self._jobs = jobs
+        self._artifacts = artifacts
+        self._tickets = tickets
+        self._ticket_cap = ticket_cap
+
+    def sweep(self) -> None:
+        """What the clock decides: leases, retries, deadlines. What becomes ready gets its ticket from `top_up`."""
+        report = self._jobs.reap(BATCH)
+        if report.leases_expired or report.retries_due or report.jobs_expired:
+            logger.info(
+                "swept",
+                extra={
+                    "leases_expired": report.leases_expired,
+                    "retries_due": report.retries_due,
+                    "jobs_expired": report.jobs_expired,
+                },
+            )
+
+    def top_up(self) -> Tickets:
+        """Replace lost tickets: as many as there are ready items (up to the cap) should wait in the broker."""
+        ready = self._jobs.ready_counts()
+        missing = {lane: min(ready[lane], self._ticket_cap) - self._waiting(lane, ready[lane]) for lane in Lane}
+        tickets = Tickets(cpu=max(0, missing[Lane.CPU]), gpu=max(0, missing[Lane.GPU]))
+        if tickets != Tickets():
+            logger.debug("tickets topped up", extra={"cpu": tickets.cpu, "gpu": tickets.gpu})
+            self._tickets.send(tickets)
+        return tickets
+
+    def audit(self) -> None:
+        """Compare the counters with a recount; a difference is a bug and is reported, never repaired in silence."""
+        for difference in self._jobs.recount().differences:
+            logger.error(
+                "counter drift",
+                extra={"counter": difference.name, "expected": difference.expected, "actual": difference.actual},
+            )
+
+    def end_retentions(self) -> None:
+        """Delete the jobs whose time is over: objects first, so that no object outlives its record unseen."""
+        for tenant, job in self._jobs.expired_retentions(BATCH):
+            removed = self._artifacts.delete_prefix(keys.job_prefix(tenant, job))
+            try:
+                self._jobs.delete(tenant, job)
+            except (JobNotFound, JobGone, StateConflict) as error:
+                logger.warning("retention not ended", extra={"job_id": job, "error": str(error)})
+                continue
+            logger.info("retention over", extra={"job_id": job, "objects": removed})
+
+    def sweep_temporary(self) -> None:
+        """Unfinished files of writers that died. S3 has its own rule for unfinished uploads."""
+        if isinstance(self._artifacts, LocalArtifactStore):
+            removed = self._artifacts.sweep_temporary(TEMPORARY_AGE_S)
+            if removed:
+                logger.info("temporary files removed", extra={"files": removed})
+
+    def sweep_orphans(self) -> None:
+        """Objects of jobs that are not there any more, a day after the last was written.
+
+        Removed if Redis knows that the job was deleted, or if there is nothing but an input text, which is what an
+        API leaves that died before the job was accepted. Finished work of a job that Redis never heard of is only
+        reported: it may be Redis that lost its memory.
+        """
+        for prefix, entries in groupby(self._artifacts.list("jobs/"), key=_job_prefix):
+            objects = list(entries)
+            if time.time() - max(entry.modified_at_s for entry in objects) < ORPHAN_AGE_S:
+                continue
+            _, tenant, job, _ = prefix.split("/")
+            if self._is_orphan(TenantId(tenant), JobId(job), objects):
+                removed = self._artifacts.delete_prefix(prefix)
+                logger.info("orphaned objects removed", extra={"prefix": prefix, "objects": removed})
+
+    def _is_orphan(self, tenant: TenantId, job: JobId, objects: list[ObjectEntry]) -> bool:
+        try:
+            self._jobs.get(tenant, job)
+        except JobGone:
+            return True
+        except JobNotFound:
+            if [entry.key for entry in objects] == [keys.input_text(tenant, job)]:
+                return True
+            logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})
+        return False
+
+    def _waiting(self, lane: Lane, ready: int) -> int:
+        """Only asked when it matters: an idle system costs the broker nothing."""
+        return self._tickets.waiting(lane) if ready else 0
+
+
+@dataclass(slots=True)
+class _Chore:
+    interval_s: float
+    run: Callable[[], object]
+    due_at: float = 0.0
+
+
+def run_chores(janitor: Janitor, renew_lock: Callable[[], bool], stop: threading.Event) -> None:
+    """Until `stop`: once a second, if the lock is ours, whatever is due. A failing chore is logged and tried again."""
+    chores = [
+        _Chore(TICK_S, janitor.sweep),
+        _Chore(TICK_S, janitor.top_up),
+        _Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
+        _Chore(AUDIT_INTERVAL_S, janitor.audit),
+        _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
+        _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
+    ]
+    while not stop.is_set():
+        started = time.monotonic()
+        for chore in chores:
+            if chore.due_at <= started and not stop.is_set() and _succeeds(chore, renew_lock):
+                # A little early counts as due, or a tick of 1.001 s would skip every other one.
+                chore.due_at = started + chore.interval_s - TICK_S / 2
+        stop.wait(max(0.0, started + TICK_S - time.monotonic()))
+
+
+def _succeeds(chore: _Chore, renew_lock: Callable[[], bool]) -> bool:
+    try:
+        if renew_lock():
+            chore.run()
+    except StoreUnavailable as error:
+        logger.warning("chore put off", extra={"chore": _name(chore), "error": str(error)})
+        return False
+    except Exception:
+        # The other chores must go on, and so must this one when its cause is gone.
+        logger.exception("chore failed", extra={"chore": _name(chore)})
+    return True
+
+
+def _name(chore: _Chore) -> str:
+    return getattr(chore.run, "__name__", "chore")
+
+
+def _job_prefix(entry: ObjectEntry) -> str:
+    """jobs/<tenant>/<job>/ of an object's key."""
+    return "/".join(entry.key.split("/")[:3]) + "/"
+
+
+def main() -> None:
+    try:
+        settings = load_settings(JanitorSettings)
+    except SettingsError as error:
+        sys.exit(str(error))
+    for line in describe(settings):
+        logger.info(line)
+    stop = threading.Event()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, on_signal)
+    signal.signal(signal.SIGINT, on_signal)
+    tickets = TicketQueue(create_celery(settings, "rhapsode-janitor"))
+    with connect_redis(settings) as redis:
+        jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
+        lock = redis.lock(f"{settings.key_prefix}:janitor", timeout=LOCK_S, blocking=False)
+
+        def renew_lock() -> bool:
+            """Whether the lock is ours for another ten seconds."""
+            with redis_errors_named():
+                return lock.reacquire() if lock.owned() else lock.acquire()
+
+        logger.info("janitor ready")
+        run_chores(Janitor(jobs, open_artifacts(settings), tickets, settings.ticket_cap), renew_lock, stop)
+        with redis_errors_named():
+            if lock.owned():
+                lock.release()
+    tickets.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""From the start of a worker process to its end: build the services, take back what a predecessor held, leave clean.
+
+Celery's threads pool announces itself by `worker_init` (there are no child processes to initialise). On SIGTERM or
+SIGINT, Celery stops consuming and waits for the running tasks; `worker_shutting_down` tells us, and from then on
+tickets end at once, running items get some seconds to finish, and what is left is cancelled and handed back, so
+that the next worker starts on it immediately and nothing counts as an attempt.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import uuid
+from typing import NoReturn, assert_never
+
+from celery import signals
+
+from storage.connections import connect_redis, open_artifacts
+from storage.errors import StorageError
+from storage.job_store import JobStore
+from storage.jobs import Lane, WorkerIdentity
+from storage.models import ModelRegistry
+from storage.queue import TicketQueue
+from storage.settings import describe
+from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
+from worker.engine.errors import EngineError
+from worker.engine.process.engine_process import EngineProcess
+from worker.items import run_cpu_ticket, run_gpu_ticket
+from worker.leases import DropReason, LeaseKeeper
+from worker.model_card import model_card
+from worker.periodic import Periodic
+from worker.plan_cache import PlanCache
+from worker.quarantine import QuarantineGate
+from worker.services import SpeechServices, WorkerServices
+from worker.settings import WorkerSettings
+
+logger = logging.getLogger(__name__)
+
+SHUTDOWN_GRACE_S = 20.0
+"""How long running items may go on after SIGTERM. A segment takes seconds; supervisors wait at least 25 s."""
+
+ANNOUNCE_INTERVAL_S = 30.0
+
+STALLED_EXIT_STATUS = 75
+"""The process asks for a restart (EX_TEMPFAIL)."""
+
+
+class WorkerProcess:
+    """The services of this process between `worker_init` and `worker_shutdown`; the composition root."""
+
+    def __init__(self, settings: WorkerSettings, tickets: TicketQueue) -> None:
+        self._settings = settings
+        self._closing = threading.Event()
+        self._redis = connect_redis(settings)
+        self._tickets = tickets
+        self._jobs = JobStore(self._redis, settings.key_prefix, max_attempts=settings.max_attempts)
+        self._leases = LeaseKeeper(self._jobs, settings.lease_s)
+        self._watch = ConsumptionWatch(settings.lane, tickets, self._is_busy, _ask_for_restart)
+        self._periodic = [Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)]
+        self._services: WorkerServices | SpeechServices | None = None
+
+    def start(self) -> None:
+        """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
+        for line in describe(self._settings):
+            logger.info(line)
+        try:
+            self._services = self._build()
+            self._tickets.send(self._jobs.release_worker(self._services.identity))
+        except (StorageError, EngineError) as error:
+            self.stop()
+            raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
+        self._leases.start()
+        for each in self._periodic:
+            each.start()
+        logger.info("worker ready", extra={"lane": self._settings.lane, "worker": self._services.identity.name})
+
+    def run_ticket(self) -> None:
+        """One ticket of this process's lane."""
+        self._watch.seen()
+        match self._services:
+            case SpeechServices() as services:
+                run_gpu_ticket(services)
+            case WorkerServices() as services:
+                run_cpu_ticket(services)
+            case None:
+                raise RuntimeError("a ticket arrived before the worker had started")
+
+    def begin_shutdown(self) -> None:
+        """Claim nothing more; see that nothing runs beyond the grace period. Returns at once."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        threading.Thread(target=self._drain, name="drain", daemon=True).start()
+
+    def stop(self) -> None:
+        """After the last task."""
+        self._closing.set()
+        self._leases.close()
+        for each in self._periodic:
+            each.close()
+        if isinstance(self._services, SpeechServices):
+            self._services.engine.close()
+        self._tickets.close()
+        self._redis.close()
+
+    def _build(self) -> WorkerServices | SpeechServices:
+        incarnation = uuid.uuid4().hex
+        artifacts = open_artifacts(self._settings)
+        artifacts.check()
+        common = WorkerServices(
+            identity=WorkerIdentity(self._settings.name_for(incarnation), incarnation),
+            jobs=self._jobs,
+            artifacts=artifacts,
+            tickets=self._tickets,
+            leases=self._leases,
+            plans=PlanCache(artifacts),
+            lease_s=self._settings.lease_s,
+            closing=self._closing,
+        )
+        match self._settings.lane:
+            case Lane.CPU:
+                return common
+            case Lane.GPU:
+                return self._with_engine(common)
+            case _:
+                assert_never(self._settings.lane)
+
+    def _with_engine(self, common: WorkerServices) -> SpeechServices:
+        engine = EngineProcess(self._settings.engine_settings())
+        engine.start()
+        model = self._settings.model_name
+        registry = ModelRegistry(self._redis, self._settings.key_prefix)
+        card = model_card(model, engine.info)
+        if card.notice:
+            logger.warning(card.notice)
+        registry.publish(card)
+        self._periodic.append(Periodic("model-card", ANNOUNCE_INTERVAL_S, lambda: registry.publish(card)))
+        return SpeechServices(
+            common.identity,
+            common.jobs,
+            common.artifacts,
+            common.tickets,
+            common.leases,
+            common.plans,
+            common.lease_s,
+            common.closing,
+            engine=engine,
+            gate=QuarantineGate(),
+            model=model,
+        )
+
+    def _is_busy(self) -> bool:
+        return self._leases.num_held > 0 or self._closing.is_set()
+
+    def _drain(self) -> None:
+        if self._leases.wait_idle(SHUTDOWN_GRACE_S):
+            return
+        logger.warning("handing back what still runs", extra={"held": self._leases.num_held})
+        self._leases.drop_all(DropReason.SHUTDOWN)
+
+
+def connect_signals(process: WorkerProcess, settings: WorkerSettings) -> None:
+    """Tie the process to Celery's life."""
+
+    def on_init(**_: object) -> None:
+        process.start()
+
+    def on_shutting_down(**_: object) -> None:
+        process.begin_shutdown()
+
+    def on_shutdown(**_: object) -> None:
+        process.stop()
+
+    # Strong references: these closures live as long as the process.
+    signals.worker_init.connect(on_init, weak=False)
+    signals.worker_shutting_down.connect(on_shutting_down, weak=False)
+    signals.worker_shutdown.connect(on_shutdown, weak=False)
+
+
+def _ask_for_restart() -> NoReturn:
+    """End at once: the consumer that does not consume would not shut down either. Leases are taken back by name."""
+    logging.shutdown()
+    os._exit(STALLED_EXIT_STATUS)

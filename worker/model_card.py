@@ -1,0 +1,23 @@
+"""The model of this worker as other processes see it."""
+
+from __future__ import annotations
+
+from storage.models import ModelCard
+from worker.engine.interface import EngineInfo
+
+
+def model_card(name: str, info: EngineInfo) -> ModelCard:
+    """`name` is what jobs ask for; everything else the checkpoint says."""
+    return ModelCard(
+        name=name,
+        revision=info.revision,
+        task=info.task.value,
+        speakers=info.speakers,
+        languages=info.languages,
+        default_language=None,
+        sample_rate_hz=info.sample_rate_hz,
+        samples_per_frame=info.samples_per_frame,
+        num_codebooks=info.num_codebooks,
+        max_text_tokens=info.max_text_tokens,
+        notice=info.notice,
+    )

@@ -1,0 +1,41 @@
+"""Something done every few seconds by a thread of its own, until it is closed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from storage.errors import StoreUnavailable
+
+logger = logging.getLogger(__name__)
+
+
+class Periodic:
+    """Calls `call` every `interval_s`, first after one interval. A failure is logged and the next call comes."""
+
+    def __init__(self, name: str, interval_s: float, call: Callable[[], None]) -> None:
+        self._name = name
+        self._interval_s = interval_s
+        self._call = call
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Returns when no call is under way and none will come. Idempotent."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._interval_s):
+            try:
+                self._call()
+            except StoreUnavailable as error:
+                logger.warning("store unavailable", extra={"periodic": self._name, "error": str(error)})
+            except Exception:
+                # A dead thread would be noticed only by what goes missing.
+                logger.exception("periodic work failed", extra={"periodic": self._name})

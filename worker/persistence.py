@@ -1,0 +1,64 @@
+"""Not giving up at once: a finished piece of work outlives a short silence of a store."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from storage.artifacts import ArtifactStore
+from storage.errors import ArtifactExists, StoreUnavailable
+from worker.leases import HeldLease
+
+T = TypeVar("T")
+
+PATIENCE_S = 30.0
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 3.0
+
+
+def until_available(call: Callable[[], T], held: HeldLease, patience_s: float = PATIENCE_S) -> T:
+    """The result of an idempotent call, repeated while the store does not answer.
+
+    Raises the last `StoreUnavailable` after `patience_s`, or `WorkDropped` if the work is not wanted any more.
+    """
+    return _repeated(call, patience_s, held.check)
+
+
+def settle(call: Callable[[], T], patience_s: float) -> T:
+    """As `until_available`, for the last word about an item, which must be said even if its lease was dropped."""
+    return _repeated(call, patience_s, lambda: None)
+
+
+def put_fenced(artifacts: ArtifactStore, key: str, data: bytes, held: HeldLease) -> str:
+    """Store `data` under a key that carries the fence of our own lease; returns its sha256.
+
+    Nobody else writes this name, so finding it taken means that an earlier try arrived and its answer did not.
+    """
+
+    def put() -> None:
+        try:
+            artifacts.put(key, data)
+        except ArtifactExists:
+            stored = artifacts.stat(key)
+            if stored is None or stored.bytes != len(data):
+                raise
+
+    until_available(put, held)
+    return hashlib.sha256(data).hexdigest()
+
+
+def _repeated(call: Callable[[], T], patience_s: float, check: Callable[[], None]) -> T:
+    give_up_at = time.monotonic() + patience_s
+    pause_s = FIRST_PAUSE_S
+    while True:
+        try:
+            return call()
+        except StoreUnavailable:
+            if time.monotonic() + pause_s > give_up_at:
+                raise
+        check()
+        time.sleep(random.uniform(pause_s / 2, pause_s))
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)

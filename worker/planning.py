@@ -1,0 +1,40 @@
+"""The plan item: from the stored text to the list of segments."""
+
+from __future__ import annotations
+
+from storage import keys
+from storage.artifacts import ArtifactStore
+from storage.errors import ArtifactMissing
+from storage.estimates import expected_audio_ms
+from storage.jobs import ClaimedItem, PlanResult, Tickets
+from storage.plan import encode_plan
+from worker.errors import unusable
+from worker.leases import HeldLease
+from worker.persistence import put_fenced, until_available
+from worker.segmentation import NothingToSpeak, plan_segments
+from worker.services import WorkerServices
+
+
+def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
+    """Segment the job's text, store the plan, open the job's window; returns the tickets to send.
+
+    The text is read once in a job's life, so unlike the plan it is not cached.
+    """
+    text = _input_text(item.input_key, services.artifacts)
+    try:
+        segments = plan_segments(text, item.spec.segmentation, item.spec.pauses)
+    except NothingToSpeak as error:
+        raise unusable("invalid_request", str(error)) from error
+    key = keys.plan(item.lease)
+    put_fenced(services.artifacts, key, encode_plan(segments), held)
+    result = PlanResult(key, len(segments), expected_audio_ms(text))
+    return until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
+
+
+def _input_text(key: str, artifacts: ArtifactStore) -> str:
+    try:
+        return artifacts.get(key).decode()
+    except ArtifactMissing as error:
+        raise unusable("internal", "the job's text is not in the store any more") from error
+    except UnicodeDecodeError as error:
+        raise unusable("internal", f"the job's text in the store is not UTF-8: {error}") from error

@@ -1,0 +1,80 @@
+"""Settings of the workers and of the janitor, as environment variables with the prefix RHAPSODE_."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Literal, assert_never
+
+from pydantic import Field
+
+from storage.jobs import Lane
+from storage.settings import StorageSettings
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+
+SMALL_VOICE = Path(__file__).parent / "small_voice"
+"""The checkpoint that comes with the project."""
+
+
+class ItemSettings(StorageSettings):
+    """What everybody who hands items back must agree on.
+
+    max_attempts: tries of one item before its job fails.
+    """
+
+    max_attempts: int = Field(default=4, ge=1)
+
+
+class WorkerSettings(ItemSettings):
+    """One worker process.
+
+    lane: `gpu` speaks and starts an engine, `cpu` plans and assembles.
+    engine: `native` is the model; `fake` makes tones for tests of everything around it.
+    checkpoint: directory of the model in its published layout.
+    model: the name jobs ask for; empty means the name of the checkpoint's directory.
+    slots: segments the engine speaks at the same time.
+    device: a torch device, such as cpu or cuda:0.
+    engine_threads: torch's CPU threads; 0 leaves the choice to torch.
+    fake_step_s: seconds the fake engine takes for a frame.
+    worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what
+        the old one held. Empty draws a name, and a crash then costs a lease.
+    lease_s: how long an item stays with a worker that fell silent.
+    """
+
+    lane: Lane
+    engine: Literal["native", "fake"] = "native"
+    checkpoint: Path = SMALL_VOICE
+    model: str = ""
+    slots: int = Field(default=16, ge=1, le=1024)
+    device: str = "cpu"
+    engine_threads: int = Field(default=0, ge=0)
+    fake_step_s: float = Field(default=0.005, ge=0)
+    worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
+    lease_s: float = Field(default=30.0, gt=0)
+
+    @property
+    def model_name(self) -> str:
+        """The name under which jobs ask for this worker's model."""
+        return self.model or ("fake" if self.engine == "fake" else self.checkpoint.absolute().name)
+
+    def engine_settings(self) -> EngineSettings:
+        match self.engine:
+            case "native":
+                return NativeEngineSettings(self.checkpoint, self.slots, self.device, self.engine_threads)
+            case "fake":
+                return FakeEngineSettings(self.slots, self.fake_step_s)
+            case _:
+                assert_never(self.engine)
+
+    def name_for(self, incarnation: str) -> str:
+        """The worker's name: the configured one, else one that no other process has."""
+        return self.worker_name or f"{socket.gethostname()}-{self.lane}-{incarnation[:8]}"
+
+
+class JanitorSettings(ItemSettings):
+    """The janitor.
+
+    ticket_cap: tickets that may wait in a lane; four times the slots of all workers is plenty.
+    """
+
+    ticket_cap: int = Field(default=256, ge=1)
