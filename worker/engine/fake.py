@@ -95,9 +95,11 @@ class _Running:
 
 
 class FakeEngine:
-    """`Engine` that sounds like a telephone exchange. One thread of its own is the loop."""
+    """`Engine` that sounds like a telephone exchange. One thread of its own is the loop. Raises ValueError."""
 
     def __init__(self, settings: FakeEngineSettings) -> None:
+        if settings.slots < 1:
+            raise ValueError(f"an engine should have at least one slot, not {settings.slots}")
         self._settings = settings
         self._wake = threading.Condition()
         self._waiting: deque[_Running] = deque()

@@ -1,0 +1,344 @@
+"""The engine in its real process, and everything that may befall it there."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from worker.engine.errors import CheckpointError, EngineDied, RequestCancelled, RequestRejected
+from worker.engine.fake import HANG_MARKER, POISON_MARKER, fake_speech
+from worker.engine.interface import (
+    BuiltInSpeaker,
+    InContextPrompt,
+    ReferenceAudio,
+    Speech,
+    SpeechRequest,
+)
+from worker.engine.process.engine_process import EngineProcess, ProcessTimes
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+
+TIMEOUT_S = 20
+LONG_TEXT = "x" * 4000
+"""2,004 frames: two seconds and more at a millisecond each."""
+
+
+@contextmanager
+def _running(settings: EngineSettings, times: ProcessTimes | None = None) -> Iterator[EngineProcess]:
+    engine = EngineProcess(settings, times)
+    engine.start()
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+@pytest.fixture(scope="module")
+def steady() -> Iterator[EngineProcess]:
+    """One process for the tests that do not kill it."""
+    with _running(FakeEngineSettings(slots=64, step_s=0.001)) as engine:
+        yield engine
+
+
+@pytest.fixture
+def engine() -> Iterator[EngineProcess]:
+    """A process to be killed."""
+    with _running(FakeEngineSettings(slots=16, step_s=0.001), ProcessTimes(watchdog_s=1.5)) as engine:
+        yield engine
+
+
+def _request(request_id: str, text: str = "A sentence.", seed: int = 0) -> SpeechRequest:
+    return SpeechRequest(request_id, text, BuiltInSpeaker("ada"), seed=seed)
+
+
+def _pid(engine: EngineProcess) -> int:
+    assert engine.pid is not None
+    return engine.pid
+
+
+def _eventually(is_so: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
+    until_s = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < until_s, "it did not come true"
+        time.sleep(0.01)
+
+
+def _is_gone(pid: int) -> bool:
+    """Ended, even if nobody has asked for its status yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+def _serves(engine: EngineProcess) -> bool:
+    speech = engine.submit(_request("again", "Still here.")).result(TIMEOUT_S)
+    return np.array_equal(speech.pcm, fake_speech("Still here.", 0)[0])
+
+
+def test_it_says_what_the_engine_inside_says(steady: EngineProcess) -> None:
+    speech = steady.submit(_request("one", "Good morning.", seed=9)).result(TIMEOUT_S)
+
+    pcm, frames = fake_speech("Good morning.", 9)
+    assert np.array_equal(speech.pcm, pcm)
+    assert np.array_equal(speech.frames, frames)
+    assert speech.sample_rate_hz == 24_000
+    assert 0 < speech.engine_s < TIMEOUT_S
+    assert steady.info.model == "fake"
+    assert steady.info.slots == 64
+    assert steady.pid != os.getpid()
+
+
+def test_two_hundred_requests_from_many_threads_each_get_their_own_speech(steady: EngineProcess) -> None:
+    def say(number: int) -> bool:
+        speech = steady.submit(_request(f"c{number}", f"Sentence number {number}.", number)).result(TIMEOUT_S)
+        return np.array_equal(speech.pcm, fake_speech(f"Sentence number {number}.", number)[0])
+
+    with ThreadPoolExecutor(50) as threads:
+        outcomes = list(threads.map(say, range(200)))
+
+    assert outcomes == [True] * 200
+
+
+def test_two_minutes_of_samples_arrive_intact(steady: EngineProcess) -> None:
+    text = "A long story. " * 214
+
+    speech = steady.submit(_request("long", text)).result(TIMEOUT_S)
+
+    pcm, frames = fake_speech(text, 0)
+    assert speech.pcm.size > 120 * 24_000
+    assert np.array_equal(speech.pcm, pcm)
+    assert np.array_equal(speech.frames, frames)
+
+
+def test_a_recording_becomes_a_voice_prompt(steady: EngineProcess) -> None:
+    pcm = np.linspace(-1, 1, 48_000, dtype=np.float32)
+
+    prompt = steady.encode_voice(ReferenceAudio(pcm, 24_000, "What it says.")).result(TIMEOUT_S)
+
+    assert isinstance(prompt, InContextPrompt)
+    speech = steady.submit(SpeechRequest("cloned", "In that voice.", prompt)).result(TIMEOUT_S)
+    assert np.array_equal(speech.pcm, fake_speech("In that voice.", 0)[0])
+
+
+def test_a_rejected_request_is_rejected_here(steady: EngineProcess) -> None:
+    with pytest.raises(RequestRejected, match="nobody"):
+        steady.submit(SpeechRequest("a", "Hello.", BuiltInSpeaker("nobody"))).result(TIMEOUT_S)
+
+
+def test_a_request_too_large_for_the_socket_is_rejected_and_nothing_else_suffers(steady: EngineProcess) -> None:
+    with pytest.raises(RequestRejected, match="too large"):
+        steady.submit(_request("huge", "x" * 5_000_000)).result(TIMEOUT_S)
+
+    assert _serves(steady)
+
+
+def test_cancel_frees_the_slot(steady: EngineProcess) -> None:
+    future = steady.submit(_request("unwanted", LONG_TEXT))
+    _eventually(lambda: steady.stats().active > 0)
+
+    steady.cancel("unwanted")
+    steady.cancel("never heard of")
+
+    with pytest.raises(RequestCancelled):
+        future.result(TIMEOUT_S)
+    _eventually(lambda: steady.stats().active == 0)
+
+
+def test_statistics_follow_the_engine(steady: EngineProcess) -> None:
+    finished = steady.stats().finished
+    steady.submit(_request("counted")).result(TIMEOUT_S)
+
+    _eventually(lambda: steady.stats().finished > finished)
+
+
+def test_a_killed_engine_fails_all_in_flight_and_serves_the_next(engine: EngineProcess) -> None:
+    first = _pid(engine)
+    in_flight = [engine.submit(_request(f"r{i}", LONG_TEXT)) for i in range(20)]
+    _eventually(lambda: engine.stats().active > 0)
+
+    os.kill(first, signal.SIGKILL)
+
+    for future in in_flight:
+        with pytest.raises(EngineDied, match="SIGKILL"):
+            future.result(TIMEOUT_S)
+    assert _serves(engine)
+    assert engine.pid != first
+    assert (engine.deaths, engine.incarnation) == (1, 2)
+    assert engine.last_death_reason == "killed by SIGKILL"
+    assert len(engine.restarts_s) == 1
+    assert 0.5 <= engine.restarts_s[0] < TIMEOUT_S
+
+
+def test_every_call_ends_while_the_engine_is_killed_again_and_again(engine: EngineProcess) -> None:
+    def say(number: int) -> str:
+        try:
+            speech = engine.submit(_request(f"k{number}", f"Number {number}.")).result(TIMEOUT_S)
+        except EngineDied:
+            return "died"
+        return "said" if np.array_equal(speech.pcm, fake_speech(f"Number {number}.", 0)[0]) else "wrong"
+
+    with ThreadPoolExecutor(32) as threads:
+        futures = [threads.submit(say, number) for number in range(2000)]
+        for _ in range(3):
+            _eventually(lambda: engine.stats().active > 0)
+            os.kill(_pid(engine), signal.SIGKILL)
+            _eventually(lambda: engine.pid is None)
+        wait(futures, TIMEOUT_S)
+
+    outcomes = {future.result(0) for future in futures}
+    assert outcomes == {"died", "said"}
+    assert engine.deaths == 3
+
+
+def test_poison_kills_the_process_and_not_the_worker(engine: EngineProcess) -> None:
+    with pytest.raises(EngineDied, match="status 86"):
+        engine.submit(_request("poison", f"Some {POISON_MARKER}.")).result(TIMEOUT_S)
+
+    assert _serves(engine)
+
+
+def test_a_stopped_process_is_found_by_its_silence(engine: EngineProcess) -> None:
+    future = engine.submit(_request("a", LONG_TEXT))
+    _eventually(lambda: engine.stats().active > 0)
+
+    os.kill(_pid(engine), signal.SIGSTOP)
+
+    with pytest.raises(EngineDied, match="no heartbeat for"):
+        future.result(TIMEOUT_S)
+    assert _serves(engine)
+
+
+def test_a_hung_loop_is_found_by_its_steps(engine: EngineProcess) -> None:
+    hung, neighbour = engine.submit(_request("a", HANG_MARKER)), engine.submit(_request("b", LONG_TEXT))
+
+    for future in (hung, neighbour):
+        with pytest.raises(EngineDied, match="no step for"):
+            future.result(TIMEOUT_S)
+    assert _serves(engine)
+
+
+def test_an_idle_engine_outlives_the_watchdog(engine: EngineProcess) -> None:
+    time.sleep(2)
+
+    assert engine.deaths == 0
+    assert _serves(engine)
+
+
+def test_a_call_during_a_restart_can_be_cancelled(engine: EngineProcess) -> None:
+    os.kill(_pid(engine), signal.SIGKILL)
+    _eventually(lambda: engine.pid is None)
+
+    future = engine.submit(_request("early"))
+    assert engine.stats().waiting == 1
+    engine.cancel("early")
+
+    with pytest.raises(RequestCancelled):
+        future.result(TIMEOUT_S)
+
+
+def test_a_call_does_not_wait_for_ever_for_a_restart() -> None:
+    times = ProcessTimes(queue_s=0.2)
+    with _running(FakeEngineSettings(step_s=0.001), times) as engine:
+        os.kill(_pid(engine), signal.SIGKILL)
+        _eventually(lambda: engine.pid is None)
+
+        with pytest.raises(EngineDied, match="not ready within"):
+            engine.submit(_request("early")).result(TIMEOUT_S)
+
+        _eventually(lambda: engine.pid is not None)
+        _eventually(lambda: len(engine.restarts_s) == 1)
+        assert _serves(engine)
+
+
+def test_close_fails_what_is_in_flight_and_leaves_no_process() -> None:
+    with _running(FakeEngineSettings(slots=1, step_s=0.001)) as engine:
+        pid = _pid(engine)
+        in_flight: list[Future[Speech]] = [engine.submit(_request(name, LONG_TEXT)) for name in ("a", "b")]
+
+        engine.close()
+        engine.close()
+
+        in_flight.append(engine.submit(_request("later")))
+        for future in in_flight:
+            with pytest.raises(EngineDied):
+                future.result(TIMEOUT_S)
+        _eventually(lambda: _is_gone(pid))
+        assert engine.deaths == 0
+
+
+def test_nothing_is_served_before_the_start() -> None:
+    engine = EngineProcess(FakeEngineSettings())
+
+    with pytest.raises(EngineDied, match="not been started"):
+        engine.submit(_request("a")).result(0)
+    with pytest.raises(EngineDied, match="not been started"):
+        _ = engine.info
+    engine.close()
+
+
+def test_an_unusable_checkpoint_is_told_once_and_not_tried_again(tmp_path: Path) -> None:
+    engine = EngineProcess(NativeEngineSettings(checkpoint=tmp_path / "nothing"))
+
+    with pytest.raises(CheckpointError, match="nothing"):
+        engine.start()
+
+    assert engine.incarnation == 1
+
+
+def test_a_host_that_cannot_start_ends_the_start_after_its_time(caplog: pytest.LogCaptureFixture) -> None:
+    engine = EngineProcess(FakeEngineSettings(slots=0), ProcessTimes(start_s=3))
+
+    with caplog.at_level(logging.INFO), pytest.raises(EngineDied, match="not ready after 3 s: exited with status 1"):
+        engine.start()
+
+    assert 1 < engine.incarnation < 5
+    assert "should have at least one slot" in caplog.text
+
+
+def test_a_host_ends_with_its_worker() -> None:
+    program = (
+        "import sys, time\n"
+        "from worker.engine.process.engine_process import EngineProcess\n"
+        "from worker.engine.settings import FakeEngineSettings\n"
+        "engine = EngineProcess(FakeEngineSettings())\n"
+        "engine.start()\n"
+        "print(engine.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    worker = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    assert worker.stdout is not None
+    with worker.stdout:
+        host = int(worker.stdout.readline())
+        assert not _is_gone(host)
+
+        worker.kill()
+        worker.wait()
+
+    _eventually(lambda: _is_gone(host), timeout_s=5)
+
+
+def test_signals_to_the_group_do_not_end_the_host(steady: EngineProcess) -> None:
+    os.kill(_pid(steady), signal.SIGINT)
+    os.kill(_pid(steady), signal.SIGTERM)
+
+    assert _serves(steady)
+    assert steady.deaths == 0
+
+
+def test_what_the_host_writes_to_stderr_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO), _running(FakeEngineSettings(step_s=0.001)) as engine:
+        host = _pid(engine)
+        Path(f"/proc/{host}/fd/2").write_text("a word from below\n")
+
+        _eventually(lambda: f"engine host {host}: a word from below" in caplog.text)

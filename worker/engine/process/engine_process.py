@@ -1,0 +1,290 @@
+"""`Engine` over a host process that may die at any time: started again, watched, and honest about what was lost."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from worker.engine.errors import EngineDied, EngineError, RequestCancelled
+from worker.engine.interface import (
+    EngineInfo,
+    EngineStats,
+    ReferenceAudio,
+    Speech,
+    SpeechRequest,
+    VoicePrompt,
+)
+from worker.engine.process.incarnation import Call, Incarnation, SpeechCall, VoiceCall
+from worker.engine.process.watchdog import Backoff
+from worker.engine.settings import EngineSettings
+
+logger = logging.getLogger(__name__)
+
+_TICK_S = 0.25
+_PROGRESS_EVERY_S = 10.0
+_CLOSE_GRACE_S = 5.0
+_RESTARTS_KEPT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTimes:
+    """How long things may take, in seconds.
+
+    watchdog_s: without a heartbeat, or without a step while requests are in the engine, before it is killed.
+    start_s: from starting the process to the loaded engine.
+    queue_s: how long a call waits for a restarting engine before it fails with EngineDied.
+    """
+
+    watchdog_s: float = 20.0
+    start_s: float = 600.0
+    queue_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Queued:
+    """A call that waits for the engine to be ready."""
+
+    call: Call
+    give_up_s: float
+
+
+class EngineProcess:
+    """An engine in a child process.
+
+    When the process dies, every call in flight fails with EngineDied, and the process is started again, with a
+    growing delay while it dies without having served anything. Calls made meanwhile wait for it.
+    """
+
+    def __init__(self, settings: EngineSettings, times: ProcessTimes | None = None) -> None:
+        self._settings = settings
+        self._times = times or ProcessTimes()
+        self._changed = threading.Condition()
+        self._queue: deque[_Queued] = deque()
+        self._current: Incarnation | None = None
+        self._ready: Incarnation | None = None
+        self._info: EngineInfo | None = None
+        self._fatal: EngineError | None = None
+        self._closing = False
+        self._incarnation = 0
+        self._deaths = 0
+        self._last_death_reason: str | None = None
+        self._down_since_s = 0.0
+        self._restarts_s: deque[float] = deque(maxlen=_RESTARTS_KEPT)
+        self._supervisor = threading.Thread(target=self._supervise, name="engine-supervisor", daemon=True)
+
+    def start(self) -> None:
+        """Start the process and wait until the engine takes requests.
+
+        Raises CheckpointError if the checkpoint cannot be used (no second try), EngineDied if the process did not
+        get ready within `ProcessTimes.start_s`, however often it was started. The object is closed then.
+        """
+        begun_s = time.monotonic()
+        self._supervisor.start()
+        with self._changed:
+            while self._info is None and self._fatal is None:
+                waited_s = time.monotonic() - begun_s
+                if waited_s >= self._times.start_s:
+                    reason = self._last_death_reason or "it is still loading"
+                    self._fatal = EngineDied(f"the engine was not ready after {waited_s:.0f} s: {reason}")
+                    break
+                self._changed.wait(min(_PROGRESS_EVERY_S, self._times.start_s - waited_s))
+                if self._info is None and self._fatal is None:
+                    logger.info("the engine is loading, %.0f s so far", time.monotonic() - begun_s)
+            fatal = self._fatal
+        if fatal is not None:
+            self.close()
+            raise fatal
+
+    @property
+    def info(self) -> EngineInfo:
+        """Raises EngineDied before `start` has returned."""
+        with self._changed:
+            if self._info is None:
+                raise EngineDied("the engine has not been started")
+            return self._info
+
+    @property
+    def pid(self) -> int | None:
+        """Of the running host; None while there is none."""
+        with self._changed:
+            return self._current.pid if self._current else None
+
+    @property
+    def incarnation(self) -> int:
+        """How many times a host was started."""
+        with self._changed:
+            return self._incarnation
+
+    @property
+    def deaths(self) -> int:
+        """How many hosts ended without being asked to."""
+        with self._changed:
+            return self._deaths
+
+    @property
+    def last_death_reason(self) -> str | None:
+        with self._changed:
+            return self._last_death_reason
+
+    @property
+    def restarts_s(self) -> tuple[float, ...]:
+        """Seconds from each death to the next readiness, the last thousand of them."""
+        with self._changed:
+            return tuple(self._restarts_s)
+
+    def submit(self, request: SpeechRequest) -> Future[Speech]:
+        future: Future[Speech] = Future()
+        future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
+        self._dispatch(SpeechCall(request, future))
+        return future
+
+    def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
+        future: Future[VoicePrompt] = Future()
+        future.set_running_or_notify_cancel()
+        self._dispatch(VoiceCall(reference, future))
+        return future
+
+    def cancel(self, request_id: str) -> None:
+        """Never waits for the host. A call that has reached it fails once the host has let go of the slot."""
+        with self._changed:
+            queued = next((waiting for waiting in self._queue if _is_for(waiting.call, request_id)), None)
+            if queued is not None:
+                self._queue.remove(queued)
+            ready = self._ready
+        if queued is not None:
+            queued.call.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
+        elif ready is not None:
+            ready.cancel(request_id)
+
+    def stats(self) -> EngineStats:
+        """The host's last heartbeat, at most half a second old; while it is down, `waiting` counts the queue."""
+        with self._changed:
+            stats = self._ready.stats if self._ready else None
+            return stats or EngineStats(steps=0, frames=0, active=0, waiting=len(self._queue), finished=0)
+
+    def close(self) -> None:
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        if self._supervisor.ident is not None:
+            self._supervisor.join()
+        self._fail_queued(lambda _: True, EngineDied("the engine was closed"))
+
+    # ------------------------------------------------------------------------------------------ any thread
+
+    def _dispatch(self, call: Call) -> None:
+        with self._changed:
+            refusal = self._refusal()
+            if refusal is None and (self._ready is None or not self._ready.send(call)):
+                self._queue.append(_Queued(call, time.monotonic() + self._times.queue_s))
+        if refusal is not None:
+            call.future.set_exception(refusal)
+
+    def _refusal(self) -> EngineDied | None:
+        if self._closing:
+            return EngineDied("the engine was closed")
+        if self._supervisor.ident is None:
+            return EngineDied("the engine has not been started")
+        return None
+
+    def _notify(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    # ------------------------------------------------------------------------------------------ supervisor thread
+
+    def _supervise(self) -> None:
+        """Start, watch, bury, wait, again. The thread lives as long as any host: see `Incarnation`."""
+        backoff = Backoff()
+        try:
+            while not self._closing:
+                ended = self._run_once()
+                if ended is None:
+                    return
+                self._wait_restarting(backoff.delay_s(served=ended.served > 0))
+        except Exception as error:
+            logger.exception("the engine's supervisor failed")
+            with self._changed:
+                self._fatal = EngineDied(f"the engine's supervisor failed: {error!r}")
+                self._closing = True
+                self._changed.notify_all()
+            self._fail_queued(lambda _: True, self._fatal)
+
+    def _run_once(self) -> Incarnation | None:
+        """One incarnation from start to end. None when there shall be no further one."""
+        current = Incarnation(self._settings, self._times.watchdog_s, self._notify)
+        started_s = time.monotonic()
+        with self._changed:
+            self._incarnation += 1
+            self._current = current
+        try:
+            while current.end_reason is None and not self._closing:
+                current.check()
+                if current.info is not None:
+                    self._admit(current, current.info)
+                elif time.monotonic() - started_s > self._times.start_s:
+                    current.kill(f"not ready after {self._times.start_s:.0f} s")
+                self._tick(lambda: current.end_reason is not None or (self._ready is None and current.info is not None))
+        finally:
+            with self._changed:
+                self._ready = self._current = None
+            if current.end_reason is None:
+                current.close(_CLOSE_GRACE_S)
+        return None if self._closing else self._bury(current)
+
+    def _admit(self, current: Incarnation, info: EngineInfo) -> None:
+        """Let the engine take calls, those that waited first. Does nothing the second time."""
+        with self._changed:
+            if self._ready is current:
+                return
+            if self._down_since_s:
+                self._restarts_s.append(time.monotonic() - self._down_since_s)
+                self._down_since_s = 0.0
+            self._info = info
+            self._ready = current
+            while self._queue and current.send(self._queue[0].call):
+                self._queue.popleft()
+            self._changed.notify_all()
+        logger.info("the engine is ready: process %d, incarnation %d", current.pid, self._incarnation)
+
+    def _bury(self, ended: Incarnation) -> Incarnation | None:
+        reason = ended.end_reason
+        with self._changed:
+            self._deaths += 1
+            self._last_death_reason = reason
+            self._down_since_s = time.monotonic()
+            if ended.checkpoint_error is not None and self._info is None:
+                self._fatal = ended.checkpoint_error
+                self._changed.notify_all()
+        logger.error("the engine process %d ended: %s; its last words: %s", ended.pid, reason, ended.last_words())
+        return None if self._fatal else ended
+
+    def _wait_restarting(self, delay_s: float) -> None:
+        until_s = time.monotonic() + delay_s
+        while not self._closing and time.monotonic() < until_s:
+            self._tick(lambda: False)
+
+    def _tick(self, is_due: Callable[[], bool]) -> None:
+        """Sleep a little, less if something happens; then fail the calls that have waited too long."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing or is_due(), _TICK_S)
+        now_s = time.monotonic()
+        late = EngineDied(f"the engine was not ready within {self._times.queue_s:.0f} s: {self._last_death_reason}")
+        self._fail_queued(lambda queued: queued.give_up_s <= now_s, late)
+
+    def _fail_queued(self, is_affected: Callable[[_Queued], bool], error: EngineError) -> None:
+        with self._changed:
+            affected = [queued for queued in self._queue if is_affected(queued)]
+            for queued in affected:
+                self._queue.remove(queued)
+        for queued in affected:
+            queued.call.future.set_exception(error)
+
+
+def _is_for(call: Call, request_id: str) -> bool:
+    return isinstance(call, SpeechCall) and call.request.request_id == request_id

@@ -1,0 +1,170 @@
+"""The engine's own process: `python -m worker.engine.process.host`, started by `EngineProcess` and by nothing else.
+
+The reader (main thread) takes calls from the socket, the sender writes results and heartbeats, the engine has its own
+threads. The process ends with its socket: a worker that is gone, however it went, leaves no host behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import logging
+import os
+import queue
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+from worker.engine.build import build_engine
+from worker.engine.errors import CheckpointError, EngineDied, EngineError
+from worker.engine.interface import Engine, Speech, VoicePrompt
+from worker.engine.process.framing import read_frame, write_frame
+from worker.engine.process.protocol import (
+    PROTOCOL_VERSION,
+    Cancel,
+    EncodeVoice,
+    Failed,
+    FromHost,
+    Heartbeat,
+    Hello,
+    Ready,
+    Spoken,
+    StartFailed,
+    Submit,
+    ToHost,
+    VoiceEncoded,
+    decode_settings,
+    decode_to_host,
+    encode_from_host,
+)
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_S = 0.5
+CHECKPOINT_STATUS = 3
+ENGINE_DEAD_STATUS = 4
+HOST_BROKEN_STATUS = 5
+
+_PR_SET_PDEATHSIG = 1
+_LAST_ANSWERS_S = 0.2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fd", type=int, required=True, help="the connected socket")
+    parser.add_argument("--parent", type=int, required=True, help="process id to die with")
+    parser.add_argument("--settings", required=True, help="EngineSettings as JSON")
+    arguments = parser.parse_args()
+    # Ctrl-C and a service manager's SIGTERM reach the whole group; the worker decides when its engine ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    die_with(arguments.parent)
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
+    stream = socket.socket(fileno=arguments.fd)
+    write_frame(stream, encode_from_host(Hello(PROTOCOL_VERSION)))
+    try:
+        engine = build_engine(decode_settings(arguments.settings))
+    except CheckpointError as error:
+        write_frame(stream, encode_from_host(StartFailed(str(error))))
+        sys.exit(CHECKPOINT_STATUS)
+    HostSession(stream, engine).serve()
+
+
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when the parent's starting thread ends. Elsewhere the socket's end must do."""
+    if sys.platform != "linux":
+        return
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
+    if os.getppid() != parent:
+        sys.exit("the worker is gone")  # it ended before the kernel was told
+
+
+class HostSession:
+    """One engine behind one socket, until the socket or the engine ends; then the process ends too."""
+
+    def __init__(self, stream: socket.socket, engine: Engine) -> None:
+        self._stream = stream
+        self._engine = engine
+        self._outbox: queue.SimpleQueue[FromHost] = queue.SimpleQueue()
+
+    def serve(self) -> None:
+        """Never returns."""
+        self._outbox.put(Ready(self._engine.info))
+        threading.Thread(target=self._send_all, name="host-sender", daemon=True).start()
+        # Not sys.exit: an engine in the middle of a long step must not hold the process, or the memory of a GPU.
+        os._exit(_status_of(self._read_until_closed))
+
+    def _read_until_closed(self) -> int:
+        while (frame := read_frame(self._stream)) is not None:
+            self._act_on(decode_to_host(frame))
+        return 0
+
+    def _act_on(self, message: ToHost) -> None:
+        match message:
+            case Submit(call, request):
+                self._engine.submit(request).add_done_callback(lambda done: self._outbox.put(_spoken(call, done)))
+            case Cancel(request_id):
+                self._engine.cancel(request_id)
+            case EncodeVoice(call, reference):
+                future = self._engine.encode_voice(reference)
+                future.add_done_callback(lambda done: self._outbox.put(_encoded(call, done)))
+
+    def _send_all(self) -> None:
+        os._exit(_status_of(self._send_until_dead))
+
+    def _send_until_dead(self) -> int:
+        """Returns when the engine's loop is gone for good, which only a new process can mend."""
+        next_heartbeat_s = time.monotonic()
+        dead_s: float | None = None
+        while dead_s is None or time.monotonic() < dead_s + _LAST_ANSWERS_S:
+            now_s = time.monotonic()
+            if dead_s is None and now_s >= next_heartbeat_s:
+                # Taken from the engine here: an engine that cannot even count sends no heartbeat.
+                write_frame(self._stream, encode_from_host(Heartbeat(self._engine.stats())))
+                next_heartbeat_s = now_s + HEARTBEAT_S
+            try:
+                message = self._outbox.get(timeout=max(0.01, min(HEARTBEAT_S, next_heartbeat_s - now_s)))
+            except queue.Empty:
+                continue
+            write_frame(self._stream, encode_from_host(message))
+            if isinstance(message, Failed) and isinstance(message.error, EngineDied):
+                dead_s = dead_s or time.monotonic()
+        return ENGINE_DEAD_STATUS
+
+
+def _status_of(loop: Callable[[], int]) -> int:
+    """The exit status after one of the two loops has ended, in whatever way."""
+    try:
+        return loop()
+    except ConnectionError:
+        logger.info("the worker is gone")
+        return 0
+    except Exception:
+        logger.exception("the engine host cannot go on")
+        return HOST_BROKEN_STATUS
+
+
+def _spoken(call: int, done: Future[Speech]) -> Spoken | Failed:
+    error = done.exception()
+    return Spoken(call, done.result()) if error is None else Failed(call, _as_engine_error(error))
+
+
+def _encoded(call: int, done: Future[VoicePrompt]) -> VoiceEncoded | Failed:
+    error = done.exception()
+    return VoiceEncoded(call, done.result()) if error is None else Failed(call, _as_engine_error(error))
+
+
+def _as_engine_error(error: BaseException) -> EngineError:
+    if isinstance(error, EngineError):
+        return error
+    logger.error("a call failed in a way no engine should", exc_info=error)
+    return EngineError(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,298 @@
+"""One run of the engine host, seen from the worker: the child process, its socket, and the calls in flight there."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import IO
+
+from worker.engine.errors import CheckpointError, EngineDied, RequestRejected
+from worker.engine.interface import (
+    EngineInfo,
+    EngineStats,
+    ReferenceAudio,
+    Speech,
+    SpeechRequest,
+    VoicePrompt,
+)
+from worker.engine.process.framing import FramingError, read_frame, write_frame
+from worker.engine.process.protocol import (
+    PROTOCOL_VERSION,
+    Cancel,
+    EncodeVoice,
+    Failed,
+    FromHost,
+    Heartbeat,
+    Hello,
+    ProtocolError,
+    Ready,
+    Spoken,
+    StartFailed,
+    Submit,
+    ToHost,
+    VoiceEncoded,
+    decode_from_host,
+    encode_settings,
+    encode_to_host,
+)
+from worker.engine.process.watchdog import Watchdog
+from worker.engine.settings import EngineSettings
+
+logger = logging.getLogger(__name__)
+
+_LAST_WORDS = 20
+_EXIT_GRACE_S = 2.0
+
+
+# Compared by identity: arrays have no plain equality.
+@dataclass(frozen=True, slots=True, eq=False)
+class SpeechCall:
+    request: SpeechRequest
+    future: Future[Speech]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VoiceCall:
+    reference: ReferenceAudio
+    future: Future[VoicePrompt]
+
+
+Call = SpeechCall | VoiceCall
+
+
+class Incarnation:
+    """A host process from its start to its end. Ends once; then every call in flight has failed with EngineDied.
+
+    Construct it in a thread that outlives it: on Linux the kernel kills the host when the starting thread ends.
+    `on_change` is called, from threads of this object, whenever a property below has changed.
+    """
+
+    def __init__(self, settings: EngineSettings, watchdog_s: float, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._calls: dict[int, Call] = {}
+        self._numbers = count(1)
+        self._outbox: queue.SimpleQueue[ToHost | None] = queue.SimpleQueue()
+        self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self._kill_reason: str | None = None
+        self.info: EngineInfo | None = None
+        """Known from the moment the engine takes calls."""
+        self.checkpoint_error: CheckpointError | None = None
+        self.stats: EngineStats | None = None
+        self.served = 0
+        """Calls that got a result."""
+        self.end_reason: str | None = None
+        """Set when the process is gone."""
+        self._watchdog_s = watchdog_s
+        self._watchdog: Watchdog | None = None
+        self._stream, child_end = socket.socketpair()
+        with child_end:
+            self._process = _start(settings, child_end)
+        assert self._process.stderr is not None  # noqa: S101  (asked for as a pipe)
+        self._threads = [
+            threading.Thread(target=self._read_all, name="engine-reader", daemon=True),
+            threading.Thread(target=self._send_all, name="engine-sender", daemon=True),
+            threading.Thread(target=self._log_all, args=(self._process.stderr,), name="engine-stderr", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, call: Call) -> bool:
+        """Hand a call over; False if this incarnation has ended, and then the call is still the caller's."""
+        with self._lock:
+            if self.end_reason is not None:
+                return False
+            number = next(self._numbers)
+            self._calls[number] = call
+        match call:
+            case SpeechCall(request):
+                self._outbox.put(Submit(number, request))
+            case VoiceCall(reference):
+                self._outbox.put(EncodeVoice(number, reference))
+        return True
+
+    def cancel(self, request_id: str) -> None:
+        self._outbox.put(Cancel(request_id))
+
+    def in_flight(self) -> int:
+        with self._lock:
+            return len(self._calls)
+
+    def check(self) -> None:
+        """Kill the host if it hangs, notice it if it is gone. To be called a few times per second."""
+        verdict = self._watchdog.verdict(time.monotonic()) if self._watchdog else None
+        if verdict is not None:
+            self.kill(verdict)
+        elif self._process.poll() is not None:
+            # A grandchild may hold the socket open; the reader would wait for it.
+            self._hang_up()
+
+    def kill(self, reason: str) -> None:
+        """SIGKILL. The end comes through the reader, as any other end."""
+        if self._kill_reason is None:
+            self._kill_reason = reason
+        self._process.kill()
+        self._hang_up()
+
+    def close(self, grace_s: float) -> None:
+        """Hang up, wait until the host has gone, kill it if it does not."""
+        if self._kill_reason is None:
+            self._kill_reason = "the engine was closed"
+        self._hang_up()
+        try:
+            self._process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        for thread in self._threads:
+            thread.join(grace_s)
+
+    def last_words(self) -> str:
+        """The end of what the host wrote to its standard error."""
+        return "\n".join(self._last_words)
+
+    # ------------------------------------------------------------------------------------------ sender thread
+
+    def _send_all(self) -> None:
+        try:
+            while (message := self._outbox.get()) is not None:
+                self._send_one(message)
+        except OSError:
+            return  # the reader sees the same end, and tells
+        except Exception as error:  # calls that never leave would wait for ever
+            logger.exception("sending to the engine host failed")
+            self.kill(f"sending to it failed: {error!r}")
+
+    def _send_one(self, message: ToHost) -> None:
+        try:
+            write_frame(self._stream, encode_to_host(message))
+        except FramingError as error:  # too large, and so nothing of it has been sent
+            if isinstance(message, Cancel):
+                raise
+            self._take(message.call).future.set_exception(RequestRejected(f"too large for the engine: {error}"))
+
+    # ------------------------------------------------------------------------------------------ stderr thread
+
+    def _log_all(self, stderr: IO[bytes]) -> None:
+        with stderr:
+            for line in stderr:
+                text = line.decode(errors="replace").rstrip()
+                self._last_words.append(text)
+                logger.info("engine host %d: %s", self.pid, text)
+
+    # ------------------------------------------------------------------------------------------ reader thread
+
+    def _read_all(self) -> None:
+        complaint = ""
+        try:
+            while (frame := read_frame(self._stream)) is not None:
+                self._act_on(decode_from_host(frame))
+        except (FramingError, ProtocolError) as error:
+            complaint = f"it sent nonsense: {error}"
+        except OSError as error:
+            complaint = f"its socket failed: {error}"
+        except Exception as error:  # whatever it is, the calls in flight must not wait for ever
+            logger.exception("reading from the engine host failed")
+            complaint = f"reading from it failed: {error!r}"
+        self._end(complaint)
+
+    def _act_on(self, message: FromHost) -> None:
+        match message:
+            case Hello(version):
+                if version != PROTOCOL_VERSION:
+                    raise ProtocolError(f"protocol version {version}, expected {PROTOCOL_VERSION}")
+            case Ready(info):
+                self._watchdog = Watchdog(self._watchdog_s, time.monotonic())
+                self.info = info
+                self._on_change()
+            case StartFailed(detail):
+                self.checkpoint_error = CheckpointError(detail)
+            case Heartbeat(stats):
+                self.stats = stats
+                if self._watchdog is not None:
+                    self._watchdog.heard(stats, time.monotonic())
+            case Failed(number, error):
+                self._take(number).future.set_exception(error)
+            case Spoken(number, speech):
+                self._speech_call(number).future.set_result(speech)
+                self.served += 1
+            case VoiceEncoded(number, prompt):
+                self._voice_call(number).future.set_result(prompt)
+                self.served += 1
+
+    def _take(self, number: int) -> Call:
+        with self._lock:
+            call = self._calls.pop(number, None)
+        if call is None:
+            raise ProtocolError(f"an answer to call {number}, which is not in flight")
+        return call
+
+    def _speech_call(self, number: int) -> SpeechCall:
+        call = self._take(number)
+        if not isinstance(call, SpeechCall):
+            raise ProtocolError(f"speech in answer to call {number}, which asked for a voice")
+        return call
+
+    def _voice_call(self, number: int) -> VoiceCall:
+        call = self._take(number)
+        if not isinstance(call, VoiceCall):
+            raise ProtocolError(f"a voice in answer to call {number}, which asked for speech")
+        return call
+
+    def _end(self, complaint: str) -> None:
+        status = self._reap()
+        reason = self._kill_reason or ", ".join(part for part in (status, complaint) if part)
+        self._outbox.put(None)
+        self._stream.close()
+        with self._lock:
+            self.end_reason = reason
+            orphans = list(self._calls.values())
+            self._calls.clear()
+        for call in orphans:
+            call.future.set_exception(EngineDied(f"the engine process {self.pid} ended: {reason}"))
+        self._on_change()
+
+    def _reap(self) -> str:
+        try:
+            status = self._process.wait(_EXIT_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()  # it closed its socket and lives on
+            status = self._process.wait()
+        if status < 0:
+            return f"killed by {signal.Signals(-status).name}"
+        return f"exited with status {status}"
+
+    def _hang_up(self) -> None:
+        with suppress(OSError):
+            self._stream.shutdown(socket.SHUT_RDWR)
+
+
+def _start(settings: EngineSettings, child_end: socket.socket) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "worker.engine.process.host"),
+            *("--fd", str(child_end.fileno())),
+            *("--parent", str(os.getpid())),
+            *("--settings", encode_settings(settings)),
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        pass_fds=[child_end.fileno()],
+    )

@@ -1,0 +1,408 @@
+"""What worker and engine host say to each other: one dataclass per message, one union per direction.
+
+`encode_*` turns a message into a frame, `decode_*` back; both ends are of one release, and `Hello` proves it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, RequestRejected
+from worker.engine.interface import (
+    BuiltInSpeaker,
+    Conditioning,
+    DesignedVoice,
+    EngineInfo,
+    EngineStats,
+    FinishReason,
+    InContextPrompt,
+    ModelTask,
+    ReferenceAudio,
+    SamplingParams,
+    Speech,
+    SpeechRequest,
+    TextMode,
+    TokenSampling,
+    VoicePrompt,
+    XVectorPrompt,
+)
+from worker.engine.process.framing import Array, Frame
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+
+PROTOCOL_VERSION = 1
+
+
+class ProtocolError(Exception):
+    """A frame that is not a message of this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """`call` numbers are the worker's own; answers carry them."""
+
+    call: int
+    request: SpeechRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncodeVoice:
+    call: int
+    reference: ReferenceAudio
+
+
+ToHost = Submit | Cancel | EncodeVoice
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The host's first message, before it loads anything."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    info: EngineInfo
+
+
+@dataclass(frozen=True, slots=True)
+class StartFailed:
+    """The checkpoint cannot be used; the host is leaving."""
+
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    stats: EngineStats
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    call: int
+    speech: Speech
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceEncoded:
+    call: int
+    prompt: VoicePrompt
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    call: int
+    error: EngineError
+
+
+FromHost = Hello | Ready | StartFailed | Heartbeat | Spoken | VoiceEncoded | Failed
+
+_ERRORS: dict[str, type[EngineError]] = {
+    error.__name__: error for error in (EngineError, RequestRejected, RequestCancelled, EngineDied, CheckpointError)
+}
+
+
+def encode_to_host(message: ToHost) -> Frame:
+    match message:
+        case Submit(call, request):
+            return _encode_submit(call, request)
+        case Cancel(request_id):
+            return Frame({"type": "cancel", "request_id": request_id})
+        case EncodeVoice(call, reference):
+            body = {
+                "type": "encode_voice",
+                "call": call,
+                "sample_rate_hz": reference.sample_rate_hz,
+                "ref_text": reference.ref_text,
+            }
+            return Frame(body, (reference.pcm,))
+
+
+def decode_to_host(frame: Frame) -> ToHost:
+    """Raises ProtocolError."""
+    fields = _Fields(frame.body)
+    match fields.text("type"):
+        case "submit":
+            return Submit(fields.integer("call"), _decode_request(fields, frame.arrays))
+        case "cancel":
+            return Cancel(fields.text("request_id"))
+        case "encode_voice":
+            (pcm,) = _floats(frame.arrays, 1)
+            reference = ReferenceAudio(pcm, fields.integer("sample_rate_hz"), fields.text_or_none("ref_text"))
+            return EncodeVoice(fields.integer("call"), reference)
+        case other:
+            raise ProtocolError(f"unknown message {other!r}")
+
+
+def encode_from_host(message: FromHost) -> Frame:
+    match message:
+        case Hello(version):
+            return Frame({"type": "hello", "version": version})
+        case Ready(info):
+            return Frame({"type": "ready", "info": asdict(info)})
+        case StartFailed(detail):
+            return Frame({"type": "start_failed", "detail": detail})
+        case Heartbeat(stats):
+            return Frame({"type": "heartbeat", **asdict(stats)})
+        case Spoken(call, speech):
+            body = {
+                "type": "spoken",
+                "call": call,
+                "sample_rate_hz": speech.sample_rate_hz,
+                "finish_reason": speech.finish_reason,
+                "engine_s": speech.engine_s,
+            }
+            return Frame(body, (speech.pcm, speech.frames))
+        case VoiceEncoded(call, prompt):
+            conditioning, arrays = _encode_conditioning(prompt)
+            return Frame({"type": "voice_encoded", "call": call, "prompt": conditioning}, arrays)
+        case Failed(call, error):
+            kind = type(error).__name__ if type(error).__name__ in _ERRORS else EngineError.__name__
+            return Frame({"type": "failed", "call": call, "error": kind, "detail": str(error)})
+
+
+def decode_from_host(frame: Frame) -> FromHost:
+    """Raises ProtocolError."""
+    fields = _Fields(frame.body)
+    match fields.text("type"):
+        case "hello":
+            return Hello(fields.integer("version"))
+        case "ready":
+            return Ready(_decode_info(fields.section("info")))
+        case "start_failed":
+            return StartFailed(fields.text("detail"))
+        case "heartbeat":
+            return Heartbeat(_decode_stats(fields))
+        case "spoken":
+            return Spoken(fields.integer("call"), _decode_speech(fields, frame.arrays))
+        case "voice_encoded":
+            prompt = _decode_conditioning(fields.section("prompt"), frame.arrays)
+            if not isinstance(prompt, XVectorPrompt | InContextPrompt):
+                raise ProtocolError(f"{type(prompt).__name__} is not a voice prompt")
+            return VoiceEncoded(fields.integer("call"), prompt)
+        case "failed":
+            return Failed(fields.integer("call"), _decode_error(fields))
+        case other:
+            raise ProtocolError(f"unknown message {other!r}")
+
+
+def encode_settings(settings: EngineSettings) -> str:
+    """For the host's command line."""
+    match settings:
+        case NativeEngineSettings():
+            native = asdict(settings)
+            native["checkpoint"] = str(settings.checkpoint)
+            return json.dumps({"engine": "native", **native})
+        case FakeEngineSettings():
+            return json.dumps({"engine": "fake", **asdict(settings)})
+
+
+def decode_settings(text: str) -> EngineSettings:
+    """Raises ProtocolError."""
+    try:
+        parsed: object = json.loads(text)
+    except ValueError as error:
+        raise ProtocolError(f"engine settings are not JSON: {error}") from error
+    if not isinstance(parsed, dict):
+        raise ProtocolError("engine settings should be an object")
+    fields = _Fields(cast("dict[str, object]", parsed))
+    match fields.text("engine"):
+        case "native":
+            return NativeEngineSettings(
+                checkpoint=Path(fields.text("checkpoint")),
+                slots=fields.integer("slots"),
+                device=fields.text("device"),
+                num_threads=fields.integer("num_threads"),
+            )
+        case "fake":
+            return FakeEngineSettings(slots=fields.integer("slots"), step_s=fields.number("step_s"))
+        case other:
+            raise ProtocolError(f"unknown engine {other!r}")
+
+
+class _Fields:
+    """One JSON object, read field by field. Raises ProtocolError where a field is missing or wrongly typed."""
+
+    def __init__(self, body: Mapping[str, object]) -> None:
+        self._body = body
+
+    def text(self, name: str) -> str:
+        value = self._body.get(name)
+        if not isinstance(value, str):
+            raise ProtocolError(f"{name} should be text, is {value!r}")
+        return value
+
+    def text_or_none(self, name: str) -> str | None:
+        return None if self._body.get(name) is None else self.text(name)
+
+    def integer(self, name: str) -> int:
+        value = self._body.get(name)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise ProtocolError(f"{name} should be an integer, is {value!r}")
+        return value
+
+    def integer_or_none(self, name: str) -> int | None:
+        return None if self._body.get(name) is None else self.integer(name)
+
+    def number(self, name: str) -> float:
+        value = self._body.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ProtocolError(f"{name} should be a number, is {value!r}")
+        return float(value)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        value = self._body.get(name)
+        if not isinstance(value, list):
+            raise ProtocolError(f"{name} should be a list of texts, is {value!r}")
+        items = cast("list[object]", value)
+        texts = tuple(item for item in items if isinstance(item, str))
+        if len(texts) != len(items):
+            raise ProtocolError(f"{name} should be a list of texts, is {value!r}")
+        return texts
+
+    def section(self, name: str) -> _Fields:
+        value = self._body.get(name)
+        if not isinstance(value, dict):
+            raise ProtocolError(f"{name} should be an object, is {value!r}")
+        return _Fields(cast("dict[str, object]", value))
+
+
+def _encode_submit(call: int, request: SpeechRequest) -> Frame:
+    conditioning, arrays = _encode_conditioning(request.conditioning)
+    body = {
+        "type": "submit",
+        "call": call,
+        "request_id": request.request_id,
+        "text": request.text,
+        "conditioning": conditioning,
+        "language": request.language,
+        "text_mode": request.text_mode,
+        "sampling": asdict(request.sampling),
+        "seed": request.seed,
+        "max_frames": request.max_frames,
+    }
+    return Frame(body, arrays)
+
+
+def _decode_request(fields: _Fields, arrays: tuple[Array, ...]) -> SpeechRequest:
+    return SpeechRequest(
+        request_id=fields.text("request_id"),
+        text=fields.text("text"),
+        conditioning=_decode_conditioning(fields.section("conditioning"), arrays),
+        language=fields.text("language"),
+        text_mode=TextMode(fields.text("text_mode")),
+        sampling=_decode_sampling(fields.section("sampling")),
+        seed=fields.integer("seed"),
+        max_frames=fields.integer_or_none("max_frames"),
+    )
+
+
+def _encode_conditioning(conditioning: Conditioning) -> tuple[dict[str, object], tuple[Array, ...]]:
+    match conditioning:
+        case BuiltInSpeaker(name, instruction):
+            return {"kind": "built_in", "name": name, "instruction": instruction}, ()
+        case DesignedVoice(description):
+            return {"kind": "designed", "description": description}, ()
+        case XVectorPrompt(embedding):
+            return {"kind": "x_vector"}, (embedding,)
+        case InContextPrompt(embedding, ref_code, ref_text):
+            return {"kind": "in_context", "ref_text": ref_text}, (embedding, ref_code)
+
+
+def _decode_conditioning(fields: _Fields, arrays: tuple[Array, ...]) -> Conditioning:
+    match fields.text("kind"):
+        case "built_in":
+            return BuiltInSpeaker(fields.text("name"), fields.text("instruction"))
+        case "designed":
+            return DesignedVoice(fields.text("description"))
+        case "x_vector":
+            return XVectorPrompt(*_floats(arrays, 1))
+        case "in_context":
+            embedding, ref_code = _floats_and_codes(arrays)
+            return InContextPrompt(embedding, ref_code, fields.text("ref_text"))
+        case other:
+            raise ProtocolError(f"unknown conditioning {other!r}")
+
+
+def _decode_sampling(fields: _Fields) -> SamplingParams:
+    return SamplingParams(
+        talker=_decode_token_sampling(fields.section("talker")),
+        predictor=_decode_token_sampling(fields.section("predictor")),
+        repetition_penalty=fields.number("repetition_penalty"),
+    )
+
+
+def _decode_token_sampling(fields: _Fields) -> TokenSampling:
+    return TokenSampling(fields.number("temperature"), fields.integer("top_k"), fields.number("top_p"))
+
+
+def _decode_speech(fields: _Fields, arrays: tuple[Array, ...]) -> Speech:
+    pcm, frames = _floats_and_codes(arrays)
+    return Speech(
+        pcm=pcm,
+        frames=frames,
+        sample_rate_hz=fields.integer("sample_rate_hz"),
+        finish_reason=FinishReason(fields.text("finish_reason")),
+        engine_s=fields.number("engine_s"),
+    )
+
+
+def _decode_info(fields: _Fields) -> EngineInfo:
+    return EngineInfo(
+        model=fields.text("model"),
+        revision=fields.text("revision"),
+        task=ModelTask(fields.text("task")),
+        speakers=fields.texts("speakers"),
+        languages=fields.texts("languages"),
+        sample_rate_hz=fields.integer("sample_rate_hz"),
+        samples_per_frame=fields.integer("samples_per_frame"),
+        num_codebooks=fields.integer("num_codebooks"),
+        codebook_size=fields.integer("codebook_size"),
+        speaker_dim=fields.integer("speaker_dim"),
+        slots=fields.integer("slots"),
+        max_text_tokens=fields.integer("max_text_tokens"),
+        default_sampling=_decode_sampling(fields.section("default_sampling")),
+        notice=fields.text("notice"),
+    )
+
+
+def _decode_stats(fields: _Fields) -> EngineStats:
+    return EngineStats(
+        steps=fields.integer("steps"),
+        frames=fields.integer("frames"),
+        active=fields.integer("active"),
+        waiting=fields.integer("waiting"),
+        finished=fields.integer("finished"),
+    )
+
+
+def _decode_error(fields: _Fields) -> EngineError:
+    kind = fields.text("error")
+    if kind not in _ERRORS:
+        raise ProtocolError(f"unknown error {kind!r}")
+    return _ERRORS[kind](fields.text("detail"))
+
+
+def _floats(arrays: tuple[Array, ...], count: int) -> tuple[NDArray[np.float32], ...]:
+    floats = tuple(cast("NDArray[np.float32]", array) for array in arrays if array.dtype == np.float32)
+    if len(arrays) != count or len(floats) != count:
+        raise ProtocolError(f"expected {count} arrays of float32, got {[array.dtype.name for array in arrays]}")
+    return floats
+
+
+def _floats_and_codes(arrays: tuple[Array, ...]) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    if [array.dtype.name for array in arrays] != ["float32", "int16"]:
+        raise ProtocolError(f"expected float32 and int16, got {[array.dtype.name for array in arrays]}")
+    return cast("NDArray[np.float32]", arrays[0]), cast("NDArray[np.int16]", arrays[1])
