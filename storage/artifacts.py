@@ -58,7 +58,7 @@ class ArtifactStore(Protocol):
     def stat(self, key: str) -> ObjectEntry | None: ...
 
     def list(self, prefix: str) -> Iterator[ObjectEntry]:
-        """Every object whose key starts with `prefix`, in key order."""
+        """Every object whose key starts with `prefix`, in key order; some servers put folder `a/` before `a-b/`."""
         ...
 
     def delete(self, key: str) -> None:

@@ -291,12 +291,16 @@ class LocalArtifactStore:
         folder = (self._objects / key).parent
         while folder != self._objects and _remove_if_empty(folder):
             folder = folder.parent
-        with suppress(FileNotFoundError):
+        try:
             descriptor = os.open(folder, _FOLDER)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        except (FileNotFoundError, NotADirectoryError):
+            # Somebody else removed it meanwhile, or it never was a folder. A lost file system is not that.
+            self._objects.stat()
+            return
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def _refuse_when_full(self, wanted_bytes: int) -> None:
         status = os.statvfs(self._temporary)

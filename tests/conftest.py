@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import redis
 
+from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis
 from storage.embedded_redis import EmbeddedRedis
+from storage.embedded_s3 import BUCKET, EmbeddedS3
+from storage.local_artifacts import LocalArtifactStore
+from storage.s3_artifacts import S3ArtifactStore, connect_s3
 from storage.settings import StorageSettings
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 
 URL_SECRET = "a-secret-for-tests-only"
 
@@ -54,3 +63,35 @@ def redis_client(storage_settings: StorageSettings) -> Iterator[redis.Redis]:
     """A client of the state database as the processes get it."""
     with connect_redis(storage_settings) as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def weed(short_dir: Path) -> Iterator[EmbeddedS3]:
+    """One S3 server for the session. A test that kills a server starts its own `EmbeddedS3`."""
+    with EmbeddedS3(short_dir / "weed") as server:
+        yield server
+
+
+@pytest.fixture
+def local_store(tmp_path: Path) -> LocalArtifactStore:
+    return LocalArtifactStore(tmp_path / "store", URL_SECRET.encode(), min_free_bytes=0)
+
+
+@pytest.fixture(scope="session")
+def s3_client(weed: EmbeddedS3) -> Iterator[S3Client]:
+    client = connect_s3(weed.endpoint_url, None, *weed.environment.values())
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def s3_store(s3_client: S3Client) -> S3ArtifactStore:
+    """The session's S3 server under a prefix that is the test's own."""
+    return S3ArtifactStore(s3_client, BUCKET, f"test/{uuid.uuid4().hex}")
+
+
+@pytest.fixture(params=["local", "s3"])
+def artifact_store(request: pytest.FixtureRequest) -> ArtifactStore:
+    """Both stores in turn; a test that needs one of them asks for it by name."""
+    store: ArtifactStore = request.getfixturevalue(f"{request.param}_store")
+    return store

