@@ -1,0 +1,54 @@
+"""A worker's services in this process, on the real Valkey and a folder store, with the fake engine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from storage.connections import open_artifacts
+from storage.job_store import JobStore
+from storage.jobs import WorkerIdentity
+from storage.queue import TicketQueue, create_celery
+from storage.settings import StorageSettings
+from tests.worker.studio import Studio
+from worker.engine.fake import FakeEngine
+from worker.engine.settings import FakeEngineSettings
+from worker.leases import LeaseKeeper
+from worker.plan_cache import PlanCache
+from worker.quarantine import QuarantineGate
+from worker.services import SpeechServices
+
+
+@pytest.fixture
+def tickets(storage_settings: StorageSettings) -> Iterator[TicketQueue]:
+    queue = TicketQueue(create_celery(storage_settings, "tests"))
+    yield queue
+    queue.close()
+
+
+@pytest.fixture
+def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets: TicketQueue) -> Iterator[Studio]:
+    jobs = JobStore(redis_client, storage_settings.key_prefix)
+    artifacts = open_artifacts(storage_settings)
+    leases = LeaseKeeper(jobs, lease_s=3.0)
+    engine = FakeEngine(FakeEngineSettings(slots=4, step_s=0.0))
+    services = SpeechServices(
+        identity=WorkerIdentity("w", "1"),
+        jobs=jobs,
+        artifacts=artifacts,
+        tickets=tickets,
+        leases=leases,
+        plans=PlanCache(artifacts),
+        lease_s=3.0,
+        closing=threading.Event(),
+        engine=engine,
+        gate=QuarantineGate(),
+        model="fake",
+    )
+    leases.start()
+    yield Studio(services, jobs, artifacts)
+    leases.close()
+    engine.close()

@@ -1,0 +1,75 @@
+"""A worker's services in this process and the jobs given to it; fixtures build it in `conftest`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from storage import keys
+from storage.artifacts import ArtifactStore
+from storage.estimates import expected_audio_ms
+from storage.ids import new_job_id
+from storage.job_store import JobStore
+from storage.jobs import (
+    JobRecord,
+    Lane,
+    NarrationSpec,
+    Priority,
+    Segmentation,
+    Submission,
+    TenantId,
+)
+from worker.items import run_cpu_ticket, run_gpu_ticket
+from worker.plan_cache import PlanCache
+from worker.services import SpeechServices
+
+TENANT = TenantId("local")
+
+TEXT = "The first sentence. The second one is here!\n\nA new paragraph begins. 字字字。然后呢？"
+
+SPEC = NarrationSpec(model="fake", voice="ada", seed=7, segmentation=Segmentation(target_chars=20, max_chars=60))
+
+
+@dataclass(frozen=True)
+class Studio:
+    """Jobs go in by `submit`, items are done by hand with `drain`, outcomes are read from `jobs` and `artifacts`."""
+
+    services: SpeechServices
+    jobs: JobStore
+    artifacts: ArtifactStore
+
+    def submit(self, text: str = TEXT, spec: NarrationSpec = SPEC) -> JobRecord:
+        job = new_job_id()
+        key = keys.input_text(TENANT, job)
+        self.artifacts.put(key, text.encode())
+        submission = Submission(job, TENANT, spec, Priority.NORMAL, key, len(text), expected_audio_ms(text), 3600)
+        return self.jobs.submit(submission).job
+
+    def drain(self) -> None:
+        """Run every ready item of both lanes, one after the other."""
+        while True:
+            ready = self.jobs.ready_counts()
+            if not any(ready.values()):
+                return
+            if ready[Lane.CPU]:
+                run_cpu_ticket(self.services)
+            if ready[Lane.GPU]:
+                run_gpu_ticket(self.services)
+
+    def run_until(self, lane: Lane) -> None:
+        """Run items of the other lane until this one has something to do."""
+        for _ in range(1000):
+            if self.jobs.ready_counts()[lane]:
+                return
+            self.run_one(Lane.GPU if lane is Lane.CPU else Lane.CPU)
+        raise AssertionError(f"nothing became ready for {lane}")
+
+    def run_one(self, lane: Lane) -> None:
+        (run_gpu_ticket if lane is Lane.GPU else run_cpu_ticket)(self.services)
+
+    def record(self, job: JobRecord) -> JobRecord:
+        return self.jobs.get(TENANT, job.id)
+
+    def with_artifacts(self, artifacts: ArtifactStore) -> Studio:
+        """The same studio over another view of its store."""
+        services = replace(self.services, artifacts=artifacts, plans=PlanCache(artifacts))
+        return Studio(services, self.jobs, self.artifacts)
