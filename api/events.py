@@ -63,7 +63,7 @@ async def follow_job(
 ) -> AsyncIterator[ServerSentEvent]:
     """`data` is an Event; FastAPI adds a comment every 15 s of silence."""
     view = EventView(following.record.id, links)
-    progress = ProgressPace()
+    progress = ProgressPace(PROGRESS_INTERVAL_S)
     after = following.after
     has_ended = following.record.state.is_terminal
     while True:
@@ -79,7 +79,7 @@ async def follow_job(
                 return
         if events:
             after = events[-1].id
-            if progress.is_due(events[-1]):
+            if progress.is_due(events[-1], time.monotonic()):
                 yield view.progress_message(events[-1])
         elif has_ended:
             # The client has already had the last event.
@@ -97,17 +97,18 @@ def _has_ended(services: ApiServices, tenant: TenantId, job_id: JobId) -> bool:
 
 
 class ProgressPace:
-    """Lets a progress event through when its counters moved, at most two a second."""
+    """Lets a progress event through when the counters have moved, and not more often than every `interval_s`."""
 
-    def __init__(self) -> None:
+    def __init__(self, interval_s: float) -> None:
+        self._interval_s = interval_s
         self._counters: tuple[object, ...] = ()
-        self._sent_s = -PROGRESS_INTERVAL_S
+        self._sent_s = -interval_s
 
-    def is_due(self, event: JobEvent) -> bool:
+    def is_due(self, event: JobEvent, now_s: float) -> bool:
         counters = tuple(event.data[name] for name in COUNTERS)
-        if counters == self._counters or time.monotonic() - self._sent_s < PROGRESS_INTERVAL_S:
+        if counters == self._counters or now_s - self._sent_s < self._interval_s:
             return False
-        self._counters, self._sent_s = counters, time.monotonic()
+        self._counters, self._sent_s = counters, now_s
         return True
 
 

@@ -16,7 +16,7 @@ from storage.local_artifacts import LocalArtifactStore, SignedObject, UrlRefused
 router = APIRouter(prefix="/v1/objects", tags=["artifacts"])
 
 _RANGES = re.compile(r"bytes=\s*(\d+-\d*|-\d+)(\s*,\s*(\d+-\d*|-\d+))*\s*")
-_FIRST = re.compile(r"(\d+)-|-(\d+)")
+_RANGE = re.compile(r"(\d+)-(\d*)|-(\d+)")
 
 
 @router.head("/{key:path}", include_in_schema=False)
@@ -52,7 +52,8 @@ def _check_range(header: str | None, size: int) -> None:
         return
     if not _RANGES.fullmatch(header):
         raise invalid_header("Range", "invalid_range", "is not a list of byte ranges")
-    for start, suffix in _FIRST.findall(header):
-        if (int(start) < size) if start else (int(suffix) > 0 and size > 0):
-            return
-    raise range_not_satisfiable(size)
+    for start, end, suffix in _RANGE.findall(header):
+        if end and int(start) > int(end):
+            raise invalid_header("Range", "invalid_range", "ends before it begins")
+        if size == 0 or (int(suffix) == 0 if suffix else int(start) >= size):
+            raise range_not_satisfiable(size)

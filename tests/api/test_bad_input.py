@@ -234,9 +234,8 @@ def test_a_content_length_that_is_no_number_is_refused(api: ServedApi, claimed: 
 def sending(api: ServedApi, body: bytes, claimed: int | str) -> Iterator[socket.socket]:
     """A connection on which a body was sent under a Content-Length of our choice."""
     host, port = api.url.removeprefix("http://").split(":")
-    head = (
-        f"POST /v1/jobs HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {claimed}\r\n\r\n"
-    )
+    lines = ("POST /v1/jobs HTTP/1.1", f"Host: {host}", "Content-Type: application/json", f"Content-Length: {claimed}")
+    head = "".join(f"{line}\r\n" for line in (*lines, "Connection: close", ""))
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         connection.sendall(head.encode() + body)
         yield connection
