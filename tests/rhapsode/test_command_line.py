@@ -1,0 +1,160 @@
+"""The command line as a stranger meets it: help, and one line for each mistake. No server is involved."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
+    assert outcome.returncode == status, outcome.stderr
+    assert outcome.stdout == ""
+    assert outcome.stderr.count("\n") == 1
+    assert outcome.stderr.startswith("rhapsode: ")
+    for word in words:
+        assert word in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (),
+        ("narrate",),
+        ("up",),
+        ("doctor",),
+        ("jobs",),
+        *(("jobs", c) for c in ("list", "show", "watch", "cancel", "rm")),
+    ],
+)
+def test_every_command_has_help(run_cli: Any, command: tuple[str, ...]) -> None:
+    outcome = run_cli(*command, "--help")
+
+    assert outcome.returncode == 0
+    assert "Usage: rhapsode" in outcome.stdout
+
+
+def test_the_version_is_told(run_cli: Any) -> None:
+    assert run_cli("--version").stdout.startswith("rhapsode 0.")
+
+
+def test_help_loads_neither_a_client_nor_a_server_library() -> None:
+    heavy = "{'torch', 'numpy', 'celery', 'redis', 'boto3', 'fastapi', 'httpx', 'pydantic', 'rich.progress'}"
+    question = f"import sys, rhapsode.cli.main; print(sorted({heavy} & set(sys.modules)))"
+
+    answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
+
+    assert answer.stdout.strip() == "[]"
+
+
+def test_a_missing_file_is_one_line_and_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("narrate", "nowhere.txt"), 2, "nowhere.txt", "no such file")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "holds no text"),
+        (b" \n\t\n", "holds no text"),
+        (b"\xef\xbb\xbf", "holds no text"),
+        (b"RIFF\x00\x00", "NUL byte at offset 4"),
+        ("Grüße".encode("latin-1"), "invalid byte at offset 2"),
+        ("Hello.".encode("utf-16"), "not a text file"),
+    ],
+)
+def test_what_is_no_text_is_one_line_and_status_2(run_cli: Any, tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "book.txt").write_bytes(content)
+
+    assert_one_line(run_cli("narrate", "book.txt"), 2, "book.txt", words)
+    assert_one_line(run_cli("narrate", "-", input=content), 2, "standard input", words)
+
+
+def test_a_folder_is_no_text(run_cli: Any) -> None:
+    assert_one_line(run_cli("narrate", "."), 2, "folder")
+
+
+def test_an_existing_output_is_not_replaced_unasked(run_cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("Hello.")
+    (tmp_path / "book.wav").write_bytes(b"precious")
+
+    assert_one_line(run_cli("narrate", "book.txt"), 2, "book.wav exists", "--force")
+    assert (tmp_path / "book.wav").read_bytes() == b"precious"
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(run_cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("Hello.")
+
+    assert_one_line(run_cli("narrate", "book.txt", "-o", "nowhere/book.wav"), 2, "nowhere is not a folder")
+    assert_one_line(run_cli("narrate", "book.txt", "-o", "."), 2, "is a folder")
+
+
+def test_an_unknown_option_is_status_2(run_cli: Any) -> None:
+    outcome = run_cli("narrate", "--loud", "book.txt")
+
+    assert outcome.returncode == 2
+    assert "--loud" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+def test_a_server_url_that_is_none_is_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("jobs", "list", "--server", "localhost"), 2, "http(s)://")
+
+
+def test_a_setting_that_makes_no_sense_names_its_variable(run_cli: Any) -> None:
+    assert_one_line(run_cli("jobs", "list", env={"RHAPSODE_PORT": "eighty"}), 2, "RHAPSODE_PORT")
+
+
+def test_without_a_server_jobs_says_how_to_get_one(run_cli: Any) -> None:
+    assert_one_line(run_cli("jobs", "list"), 1, "rhapsode up", "--server")
+
+
+def test_a_state_that_is_none_is_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("jobs", "list", "--state", "done"), 2, "'done'", "succeeded")
+
+
+def test_other_machines_are_not_let_in_without_keys(run_cli: Any) -> None:
+    assert_one_line(run_cli("up", "--host", "0.0.0.0"), 1, "RHAPSODE_API_KEYS")
+
+
+def test_a_misspelt_setting_stops_the_start_and_names_the_closest(run_cli: Any) -> None:
+    outcome = run_cli("up", "--port", "0", env={"RHAPSODE_SLOT": "3"})
+
+    assert outcome.returncode == 1
+    assert "RHAPSODE_SLOTS" in outcome.stderr.splitlines()[-1]
+
+
+def test_a_checkpoint_that_is_no_folder_is_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("up", "--checkpoint", "nowhere"), 2, "nowhere is not a folder")
+
+
+def test_an_unexpected_error_is_one_line_with_its_log(run_cli: Any, tmp_path: Path) -> None:
+    # A file stands where the data folder should be: nothing the command line has words for.
+    (tmp_path / "share").write_text("in the way")
+
+    assert_one_line(run_cli("up", "--port", "0"), 1, "unexpected", "RHAPSODE_DEBUG=1")
+    debugged = run_cli("up", "--port", "0", env={"RHAPSODE_DEBUG": "1"})
+    assert "Traceback" in debugged.stderr
+
+
+def test_doctor_finds_what_is_missing_and_fails(run_cli: Any, tmp_path: Path) -> None:
+    outcome = run_cli("doctor", "--checkpoint", str(tmp_path))
+
+    assert outcome.returncode == 1
+    assert "MISSING  checkpoint" in outcome.stdout
+    assert "->" in outcome.stdout
+    assert "ok       Valkey" in outcome.stdout
+
+
+def test_doctor_is_content_with_a_complete_machine(run_cli: Any, tmp_path: Path) -> None:
+    for name in ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json"):
+        path = tmp_path / "voice" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+
+    outcome = run_cli("doctor", "--checkpoint", "voice")
+
+    assert outcome.returncode == 0, outcome.stdout
+    assert "MISSING" not in outcome.stdout

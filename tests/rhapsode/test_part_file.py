@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from rhapsode import Artifact, DownloadCorrupt
+from rhapsode.part_file import PartFile
+
+SPEECH = b"RIFF....WAVE"
+EXPECTED = Artifact(name="narration.wav", type="wav", bytes=len(SPEECH), sha256=hashlib.sha256(SPEECH).hexdigest())
+
+
+def test_a_whole_download_replaces_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.wav"
+    path.write_bytes(b"old")
+
+    with PartFile(path) as part:
+        part.write(b"half of a first try")
+        part.restart()
+        part.write(SPEECH[:5])
+        part.write(SPEECH[5:])
+        assert path.read_bytes() == b"old"
+        part.commit(EXPECTED)
+
+    assert path.read_bytes() == SPEECH
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("received", [SPEECH[:-1], SPEECH[:-1] + b"X", SPEECH + b"X", b""])
+def test_other_bytes_are_refused_and_nothing_is_left(tmp_path: Path, received: bytes) -> None:
+    path = tmp_path / "out.wav"
+    path.write_bytes(b"old")
+
+    with PartFile(path) as part:
+        part.write(received)
+        with pytest.raises(DownloadCorrupt):
+            part.commit(EXPECTED)
+
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
