@@ -16,8 +16,8 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -197,13 +197,18 @@ class LocalArtifactStore:
 
     def _link(self, draft: Path, key: str) -> None:
         """Give the finished file its name, durably, making the folders on the way."""
+        name = key.rpartition("/")[2]
         for _ in range(_LINK_TRIES):
-            with suppress(FileNotFoundError), self._made_folder(key) as (folder, name):
+            with suppress(FileNotFoundError), ExitStack() as opened:
+                folders = self._made_folders(key, opened)
                 try:
-                    os.link(draft, name, dst_dir_fd=folder)
+                    os.link(draft, name, dst_dir_fd=folders[-1])
                 except FileExistsError:
                     raise ArtifactExists(key) from None
-                os.fsync(folder)
+                # After the link, which is what keeps the folders from being pruned, and all of them: another
+                # writer may have made one and not have come to this line yet. A clean folder costs microseconds.
+                for folder in reversed(folders):
+                    os.fsync(folder)
                 return
             if not draft.exists():
                 break
@@ -221,23 +226,19 @@ class LocalArtifactStore:
         finally:
             os.close(descriptor)
 
-    @contextmanager
-    def _made_folder(self, key: str) -> Generator[tuple[int, str]]:
-        """As `_folder`, for an object to be: what is missing is made, and survives a power cut."""
-        *folders, name = key.split("/")
-        descriptor = os.open(self._objects, _FOLDER)
-        try:
-            for part in folders:
-                with suppress(FileExistsError):
-                    os.mkdir(part, 0o700, dir_fd=descriptor)
-                    os.fsync(descriptor)
-                try:
-                    descriptor = _stepped(descriptor, part)
-                except NotADirectoryError:
-                    raise ArtifactExists(f"{part} in {key} is an object or a link, not a folder") from None
-            yield descriptor, name
-        finally:
-            os.close(descriptor)
+    def _made_folders(self, key: str, opened: ExitStack) -> Sequence[int]:
+        """The open folders on the way to an object to be, outermost first; missing ones are made."""
+        folders = [os.open(self._objects, _FOLDER)]
+        opened.callback(os.close, folders[0])
+        for part in key.split("/")[:-1]:
+            with suppress(FileExistsError):
+                os.mkdir(part, 0o700, dir_fd=folders[-1])
+            try:
+                folders.append(os.open(part, _FOLDER, dir_fd=folders[-1]))
+            except NotADirectoryError:
+                raise ArtifactExists(f"{part} in {key} is an object or a link, not a folder") from None
+            opened.callback(os.close, folders[-1])
+        return folders
 
     def _open(self, key: str) -> int:
         """A descriptor of the object. Raises `ArtifactMissing`, or `ArtifactCorrupt` if it is no regular file."""
