@@ -22,7 +22,7 @@ from worker.engine.native.model.config import read_config
 from worker.engine.native.model.weights import read_tensors, tensors_under
 from worker.engine.native.stages.recording import recording_at
 
-# The small voice on one core of an AMD EPYC, audio seconds per second: 9 at 1 frame a pass, 20 at 8, 22 at 16, 21 at 100.
+# The small voice on one AMD EPYC core, audio seconds a second: 9 at 1 frame a pass, 20 at 8, 22 at 16, 21 at 100.
 # Short passes wait for calls, long ones for memory.
 _FRAMES_PER_PASS_CPU = 16
 # A GPU wants long launches instead.
