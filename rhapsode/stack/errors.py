@@ -2,6 +2,7 @@
 
 StackError
 ├── DataFolderTaken     another stack runs on this data folder
+├── DataFolderUnusable  the data folder cannot be made or written
 ├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
 ├── PartMissing         a package or program that this start needs is not installed
 ├── SettingsRefused     the environment does not describe a system that can be started
@@ -29,6 +30,13 @@ class DataFolderTaken(StackError):
         )
         self.pid = pid
         self.url = url
+
+
+class DataFolderUnusable(StackError):
+    """The data folder cannot be made or written."""
+
+    def __init__(self, data_dir: Path, error: OSError) -> None:
+        super().__init__(f"{data_dir} cannot be used as data folder: {error.strerror}; choose another with --data-dir")
 
 
 class AddressRefused(StackError):

@@ -18,7 +18,7 @@ from rhapsode.stack import processes
 from rhapsode.stack.address import listen, url_of
 from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, storage_settings
 from rhapsode.stack.child import Child, ProcessSpec
-from rhapsode.stack.errors import StopAsked
+from rhapsode.stack.errors import DataFolderUnusable, StopAsked
 from rhapsode.stack.events import Observer, OrphansEnded, StackReady, WaitingFor
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.object_server import choose_object_server
@@ -55,8 +55,11 @@ class Stack:
 
     def start(self) -> None:
         """Take folder and port and begin to start the processes. Raises `StackError`; then nothing was started."""
-        self._data_dir.create()
-        lock = take_lock(self._data_dir)
+        try:
+            self._data_dir.create()
+            lock = take_lock(self._data_dir)
+        except OSError as error:
+            raise DataFolderUnusable(self._data_dir.root, error) from error
         try:
             orphans = end_orphans(_left_behind(self._data_dir))
             self._listener = listen(self._options.host, self._options.port, self._environ.get("RHAPSODE_API_KEYS", ""))

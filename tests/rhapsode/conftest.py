@@ -78,6 +78,34 @@ def run_cli(tmp_path: Path) -> RunCli:
     return run
 
 
+StartCli = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start_cli(tmp_path: Path) -> Iterator[StartCli]:
+    """As `run_cli`, left running; whatever still runs at the end of the test is killed."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [CLI, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env=clean_environment(**({"XDG_DATA_HOME": str(tmp_path / "share")} | (env or {}))),
+            start_new_session=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     status: int

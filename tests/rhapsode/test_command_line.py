@@ -130,13 +130,23 @@ def test_a_checkpoint_that_is_no_folder_is_status_2(run_cli: Any) -> None:
     assert_one_line(run_cli("up", "--checkpoint", "nowhere"), 2, "nowhere is not a folder")
 
 
-def test_an_unexpected_error_is_one_line_with_its_log(run_cli: Any, tmp_path: Path) -> None:
-    # A file stands where the data folder should be: nothing the command line has words for.
+def test_a_data_folder_that_cannot_be_made_is_one_line(run_cli: Any, tmp_path: Path) -> None:
     (tmp_path / "share").write_text("in the way")
 
-    assert_one_line(run_cli("up", "--port", "0"), 1, "unexpected", "RHAPSODE_DEBUG=1")
-    debugged = run_cli("up", "--port", "0", env={"RHAPSODE_DEBUG": "1"})
-    assert "Traceback" in debugged.stderr
+    assert_one_line(run_cli("up", "--port", "0"), 1, "share/rhapsode", "--data-dir")
+
+
+def test_an_unexpected_error_is_one_line_with_its_log(tmp_path: Path) -> None:
+    bug = "from rhapsode.cli.failures import failures_in_one_line\nwith failures_in_one_line(): 1 / 0"
+    environment = {"RHAPSODE_DATA_DIR": str(tmp_path)}
+
+    def run(**more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", bug]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment | more)
+
+    assert_one_line(run(), 1, "unexpected ZeroDivisionError", "RHAPSODE_DEBUG=1", str(tmp_path / "logs" / "cli.log"))
+    assert "Traceback" in (tmp_path / "logs" / "cli.log").read_text()
+    assert "Traceback" in run(RHAPSODE_DEBUG="1").stderr
 
 
 def test_doctor_finds_what_is_missing_and_fails(run_cli: Any, tmp_path: Path) -> None:

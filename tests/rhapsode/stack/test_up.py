@@ -1,0 +1,209 @@
+"""`rhapsode up` with real processes on the fake engine: what happens when one of them, or all, are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+import wave
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rhapsode import Rhapsode
+from rhapsode.stack.layout import DataDir
+from rhapsode.stack.process_identity import start_mark
+from rhapsode.stack.state_file import StackState, read_state
+
+TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
+NAMES = {"valkey", "api", "gpu-worker", "cpu-worker", "janitor"}
+
+Up = Callable[..., tuple[subprocess.Popen[str], StackState]]
+
+
+@pytest.fixture
+def up(start_cli: Any, data_dir: Path) -> Up:
+    """A ready `rhapsode up` on the test's data folder."""
+
+    def start(*arguments: str) -> tuple[subprocess.Popen[str], StackState]:
+        process = start_cli("up", "--port", "0", "--data-dir", str(data_dir), *arguments)
+        lines = iter(process.stderr.readline, "")
+        said: list[str] = []
+        for line in lines:
+            said.append(line)
+            if line.startswith("Ctrl-C stops it"):
+                return process, state_of(data_dir)
+        raise AssertionError("".join(said))
+
+    return start
+
+
+def state_of(data_dir: Path) -> StackState:
+    state = read_state(DataDir(data_dir))
+    assert state is not None
+    return state
+
+
+def pids_of(state: StackState) -> dict[str, int]:
+    return {record.name: record.pid for record in state.children}
+
+
+def everything_below(pids: set[int]) -> set[int]:
+    """These processes and all they started, by process group and by parent."""
+    found, grew = set(pids), True
+    while grew:
+        grew = False
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                fields = stat.read_text().rpartition(")")[2].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            pid, parent, group = int(stat.parent.name), int(fields[1]), int(fields[2])
+            if pid not in found and (parent in found or group in found) and fields[0] != "Z":
+                found.add(pid)
+                grew = True
+    return found
+
+
+def wait_until_gone(pids: set[int], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while alive := {pid for pid in pids if start_mark(pid) is not None}:
+        assert time.monotonic() < deadline, f"still there: {alive}"
+        time.sleep(0.1)
+
+
+def speak(url: str) -> None:
+    with Rhapsode(url) as client:
+        client.wait(client.submit_job(TEXT), timeout_s=90).raise_unless_succeeded()
+
+
+def test_ctrl_c_stops_every_process_and_the_next_start_remembers_the_jobs(up: Up, data_dir: Path) -> None:
+    process, state = up()
+    speak(state.url)
+    assert set(pids_of(state)) == NAMES
+    everything = everything_below({process.pid})
+
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+
+    assert process.returncode == 0
+    assert said.splitlines()[-1] == "stopped"
+    wait_until_gone(everything, 1)
+    assert read_state(DataDir(data_dir)) is None
+    _, again = up()
+    with Rhapsode(again.url) as client:
+        assert [job.state for job in client.jobs()] == ["succeeded"]
+
+
+def test_a_second_ctrl_c_does_not_wait(up: Up) -> None:
+    process, state = up()
+    everything = everything_below({process.pid})
+    # A worker that is stopped cannot follow an orderly end.
+    os.kill(pids_of(state)["cpu-worker"], signal.SIGSTOP)
+
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=10)
+
+    wait_until_gone(everything, 1)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_a_killed_process_comes_back_and_the_system_speaks_again(up: Up, data_dir: Path, name: str) -> None:
+    _, state = up()
+    killed = pids_of(state)[name]
+
+    os.kill(killed, signal.SIGKILL)
+
+    deadline = time.monotonic() + 10
+    while pids_of(state_of(data_dir)).get(name) in (None, killed):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    speak(state.url)
+
+
+def test_a_killed_supervisor_leaves_nothing_and_the_next_start_works(up: Up, data_dir: Path) -> None:
+    process, _ = up()
+    everything = everything_below({process.pid})
+
+    process.kill()
+    process.wait()
+
+    _, again = up()
+    speak(again.url)
+    wait_until_gone(everything, 30)
+
+
+def test_two_stacks_do_not_share_a_folder(up: Up, run_cli: Any, data_dir: Path) -> None:
+    process, state = up()
+
+    outcome = run_cli("up", "--data-dir", str(data_dir), "--port", "0")
+
+    assert outcome.returncode == 1
+    assert outcome.stderr.count("\n") == 1
+    assert f"process {process.pid}" in outcome.stderr
+    assert state.url in outcome.stderr
+
+
+def test_a_taken_port_starts_nothing(up: Up, run_cli: Any, tmp_path: Path) -> None:
+    _, state = up()
+
+    outcome = run_cli("up", "--port", str(httpx.URL(state.url).port), "--data-dir", str(tmp_path / "other"))
+
+    assert outcome.returncode == 1
+    assert outcome.stderr.count("\n") == 1
+    assert "--port" in outcome.stderr
+
+
+def test_narrate_finds_the_running_stack_by_its_folder(up: Up, run_cli: Any, tmp_path: Path, data_dir: Path) -> None:
+    _, state = up()
+
+    outcome = run_cli("narrate", "-", "-o", "out.wav", "--data-dir", str(data_dir), input=TEXT.encode())
+
+    assert outcome.returncode == 0, outcome.stderr
+    assert (tmp_path / "out.wav").exists()
+    with Rhapsode(state.url) as client:
+        assert len(list(client.jobs())) == 1
+
+
+def test_narrate_without_a_server_runs_one_for_the_duration(run_cli: Any, tmp_path: Path, data_dir: Path) -> None:
+    outcome = run_cli("narrate", "-", "-o", "out.wav", "--data-dir", str(data_dir), input=TEXT.encode())
+
+    assert outcome.returncode == 0, outcome.stderr
+    with wave.open(str(tmp_path / "out.wav")) as file:
+        assert file.getnframes() > 0
+    assert read_state(DataDir(data_dir)) is None
+
+
+def test_ctrl_c_during_narrate_ends_its_stack_too(start_cli: Any, tmp_path: Path, data_dir: Path) -> None:
+    (tmp_path / "long.txt").write_text(" ".join([TEXT] * 2000))
+    process = start_cli("narrate", "long.txt", "--data-dir", str(data_dir))
+    for line in iter(process.stderr.readline, ""):
+        if line.startswith("speaking"):
+            break
+    everything = everything_below({process.pid})
+
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=40)
+
+    assert process.returncode == 130
+    assert "cancelled" in said
+    wait_until_gone(everything, 1)
+
+
+def test_a_broken_checkpoint_ends_the_start_with_the_reason(run_cli: Any, tmp_path: Path, data_dir: Path) -> None:
+    (tmp_path / "voice").mkdir()
+
+    outcome = run_cli(
+        "up", "--port", "0", "--data-dir", str(data_dir), "--checkpoint", "voice", env={"RHAPSODE_ENGINE": "native"}
+    )
+
+    assert outcome.returncode == 1
+    assert "gpu-worker" in outcome.stderr.splitlines()[-1]
+    assert "config.json" in outcome.stderr.splitlines()[-1]
+    assert read_state(DataDir(data_dir)) is None

@@ -1,0 +1,135 @@
+"""`rhapsode narrate` and `rhapsode jobs` against a running system on the fake engine."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+import wave
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rhapsode import JobState, Rhapsode
+from rhapsode.stack.stack import Stack
+
+TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
+LONG = " ".join(f"{TEXT} That was number {number}." for number in range(400))
+
+
+@pytest.fixture
+def here(stack: Stack) -> dict[str, str]:
+    return {"RHAPSODE_SERVER_URL": stack.url}
+
+
+def seconds_of(path: Path) -> float:
+    with wave.open(str(path)) as file:
+        return file.getnframes() / file.getframerate()
+
+
+def test_a_file_becomes_a_wav_of_its_name(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "fable.txt").write_text(TEXT)
+
+    outcome = run_cli("narrate", "fable.txt", "--seed", "7", env=here)
+
+    assert outcome.returncode == 0, outcome.stderr
+    assert seconds_of(tmp_path / "fable.wav") > 1
+    assert outcome.stdout.startswith("fable.wav: ")
+    assert "x real time" in outcome.stdout
+    assert "seed 7" in outcome.stdout
+    assert "speaking" in outcome.stderr or "joining" in outcome.stderr or "succeeded" in outcome.stderr
+
+
+def test_the_same_seed_gives_the_same_file_and_json_tells_the_facts(
+    run_cli: Any, here: dict[str, str], tmp_path: Path
+) -> None:
+    first = run_cli("narrate", "-", "-o", "a.wav", "--seed", "7", "--json", input=TEXT.encode(), env=here)
+    second = run_cli("narrate", "-", "-o", "b.wav", "--seed", "7", "--json", input=TEXT.encode(), env=here)
+
+    assert first.returncode == second.returncode == 0
+    assert (tmp_path / "a.wav").read_bytes() == (tmp_path / "b.wav").read_bytes()
+    facts = json.loads(first.stdout)
+    assert facts["file"] == "a.wav"
+    assert facts["seed"] == 7
+    assert facts["audio_s"] == pytest.approx(seconds_of(tmp_path / "a.wav"), abs=1e-2)
+
+
+def test_force_replaces_the_old_file(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "narration.wav").write_bytes(b"old")
+
+    assert run_cli("narrate", "-", "--force", input=TEXT.encode(), env=here).returncode == 0
+    assert seconds_of(tmp_path / "narration.wav") > 1
+
+
+def test_what_the_server_refuses_is_one_line_with_the_place(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
+    outcome = run_cli("narrate", "-", "--voice", "nobody", input=TEXT.encode(), env=here)
+
+    assert outcome.returncode == 1
+    assert outcome.stderr.count("\n") == 1
+    assert "/voice" in outcome.stderr
+    assert not (tmp_path / "narration.wav").exists()
+
+
+def test_ctrl_c_cancels_the_job(start_cli: Any, client: Rhapsode, here: dict[str, str], tmp_path: Path) -> None:
+    before = {job.id for job in client.jobs()}
+    (tmp_path / "long.txt").write_text(LONG)
+    process = start_cli("narrate", "long.txt", env=here)
+    job = _new_job(client, before)
+
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert f"job {job} cancelled" in said
+    assert "Traceback" not in said
+    assert client.job(job).state is JobState.CANCELLED
+    assert not (tmp_path / "long.wav").exists()
+
+
+def test_a_failed_job_is_status_1(start_cli: Any, client: Rhapsode, here: dict[str, str], tmp_path: Path) -> None:
+    before = {job.id for job in client.jobs()}
+    (tmp_path / "long.txt").write_text(LONG)
+    process = start_cli("narrate", "long.txt", env=here)
+
+    client.cancel(_new_job(client, before))
+    _, said = process.communicate(timeout=30)
+
+    assert process.returncode == 1
+    assert "cancelled" in said.splitlines()[-1]
+
+
+def test_jobs_are_listed_shown_watched_cancelled_and_deleted(
+    run_cli: Any, client: Rhapsode, here: dict[str, str]
+) -> None:
+    short, long = client.submit_job(TEXT), client.submit_job(LONG)
+
+    watched = run_cli("jobs", "watch", short.id, env=here)
+    listed = run_cli("jobs", "list", "--limit", "5", env=here)
+    shown = run_cli("jobs", "show", short.id, env=here)
+    shown_as_json = run_cli("jobs", "show", short.id, "--json", env=here)
+    refused = run_cli("jobs", "rm", long.id, env=here)
+    cancelled = run_cli("jobs", "cancel", long.id, env=here)
+    client.wait(long, timeout_s=30)
+    deleted = run_cli("jobs", "rm", short.id, long.id, env=here)
+    gone = run_cli("jobs", "show", short.id, env=here)
+
+    assert watched.stdout == f"{short.id} succeeded\n"
+    assert f"{short.id}\tsucceeded" in listed.stdout
+    assert "narration.wav" in shown.stdout
+    assert json.loads(shown_as_json.stdout)["state"] == "succeeded"
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1
+    assert cancelled.stdout.startswith(f"{long.id} cancel")
+    assert deleted.stdout == f"{short.id} deleted\n{long.id} deleted\n"
+    assert gone.returncode == 1
+
+
+def _new_job(client: Rhapsode, before: set[str]) -> str:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        for job in client.jobs():
+            if job.id not in before:
+                return job.id
+        time.sleep(0.05)
+    raise AssertionError("no job was submitted")
