@@ -47,6 +47,8 @@ logger = logging.getLogger(__name__)
 
 # Prompts are 40 to 300 rows; this is a handful of them between two frames.
 _MAX_PREFILL_ROWS = 512
+# An utterance is decoded in small passes that do not fill a second core, so two at a time.
+_DECODERS = 2
 _LEAST_TEMPERATURE = 1e-3
 _SEED_RANGE = range(-(1 << 63), 1 << 63)
 
@@ -88,9 +90,12 @@ class NativeEngine:
         self._utterances: SimpleQueue[_Utterance | None] = SimpleQueue()
         self._encoder = ThreadPoolExecutor(1, thread_name_prefix="voice-encoder")
         self._loop = threading.Thread(target=self._guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
-        self._decoder = threading.Thread(target=self._guarded, args=(self._decode,), name="codec-decoder", daemon=True)
-        self._loop.start()
-        self._decoder.start()
+        self._decoders = tuple(
+            threading.Thread(target=self._guarded, args=(self._decode,), name=f"codec-decoder-{n}", daemon=True)
+            for n in range(_DECODERS)
+        )
+        for thread in (self._loop, *self._decoders):
+            thread.start()
 
     @property
     def info(self) -> EngineInfo:
@@ -146,8 +151,8 @@ class NativeEngine:
 
     def close(self) -> None:
         self._stop(EngineDied("the engine was closed"))
-        self._loop.join()
-        self._decoder.join()
+        for thread in (self._loop, *self._decoders):
+            thread.join()
         self._encoder.shutdown(cancel_futures=True)
 
     # ------------------------------------------------------------------------------------------ any thread
@@ -185,7 +190,8 @@ class NativeEngine:
             self._tickets.clear()
             self._voices.clear()
             self._wake.notify_all()
-        self._utterances.put(None)
+        for _ in self._decoders:
+            self._utterances.put(None)
         for future in futures:
             future.set_exception(reason)
 

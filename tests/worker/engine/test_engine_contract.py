@@ -1,0 +1,234 @@
+"""What every engine promises behind its futures: the fake one and the native one, on a tiny checkpoint."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from worker.engine.build import build_engine
+from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
+from worker.engine.interface import BuiltInSpeaker, Engine, FinishReason, Speech, SpeechRequest
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+
+WAIT_S = 60
+SLOTS = 3
+ENDLESS = "and so on and so forth, " * 11
+
+
+@dataclass(frozen=True)
+class Case:
+    """How one kind of engine is built."""
+
+    settings: EngineSettings
+
+    def build(self, slots: int = SLOTS) -> Engine:
+        return build_engine(replace(self.settings, slots=slots))
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random weights that never draw the end of speech: a request speaks until its `max_frames`."""
+    path = Path(__file__).parents[2] / "parity" / "make_checkpoint.py"
+    spec = importlib.util.spec_from_file_location("contract_make_checkpoint", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    checkpoint = tmp_path_factory.mktemp("contract") / "tiny"
+    module.make_checkpoint(checkpoint, "tiny", "custom_voice", 5, 0.0)
+    return checkpoint
+
+
+@pytest.fixture(params=["fake", "native"])
+def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
+    if request.param == "fake":
+        return Case(FakeEngineSettings())
+    return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1))
+
+
+@pytest.fixture
+def engine(case: Case) -> Iterator[Engine]:
+    engine = case.build()
+    yield engine
+    engine.close()
+
+
+def request_for(engine: Engine, request_id: str = "one", text: str = "Hello there.", frames: int = 6) -> SpeechRequest:
+    speaker = BuiltInSpeaker(engine.info.speakers[0])
+    return SpeechRequest(request_id, text, speaker, sampling=engine.info.default_sampling, max_frames=frames)
+
+
+def endless(engine: Engine, request_id: str) -> SpeechRequest:
+    return request_for(engine, request_id, ENDLESS, 1000)
+
+
+def result(future: Future[Speech]) -> Speech:
+    return future.result(timeout=WAIT_S)
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + WAIT_S
+    while not true():
+        assert time.monotonic() < deadline_s, "it did not come true"
+        time.sleep(0.002)
+
+
+def assert_same(one: Speech, other: Speech) -> None:
+    np.testing.assert_array_equal(one.frames, other.frames)
+    np.testing.assert_array_equal(one.pcm, other.pcm)
+
+
+def test_a_request_becomes_speech_of_the_announced_format(engine: Engine) -> None:
+    speech = result(engine.submit(request_for(engine, frames=6)))
+
+    info = engine.info
+    assert speech.frames.shape == (6, info.num_codebooks)
+    assert speech.frames.dtype == np.int16
+    assert 0 <= speech.frames.min() <= speech.frames.max() < info.codebook_size
+    assert speech.pcm.shape == (6 * info.samples_per_frame,)
+    assert speech.pcm.dtype == np.float32
+    assert np.abs(speech.pcm).max() <= 1
+    assert speech.sample_rate_hz == info.sample_rate_hz
+    assert speech.finish_reason is FinishReason.LENGTH
+    assert speech.engine_s > 0
+
+
+def test_the_same_request_says_the_same_twice(engine: Engine) -> None:
+    first = result(engine.submit(request_for(engine)))
+
+    second = result(engine.submit(request_for(engine)))
+
+    assert_same(first, second)
+
+
+def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case, engine: Engine) -> None:
+    requests = [
+        replace(request_for(engine, str(n), "Hello there, all of you."[: 8 + n], 2 + n % 7), seed=n) for n in range(24)
+    ]
+    alone = case.build(slots=1)
+    expected = [result(alone.submit(request)) for request in requests]
+    alone.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        spoken = list(threads.map(lambda request: result(engine.submit(request)), requests))
+
+    for one, other in zip(spoken, expected, strict=True):
+        assert_same(one, other)
+    assert engine.stats().finished == len(requests)
+
+
+def test_a_request_joins_while_others_speak(engine: Engine) -> None:
+    long = engine.submit(endless(engine, "long"))
+    wait_until(lambda: engine.stats().frames > 0)
+
+    result(engine.submit(request_for(engine, "short")))
+
+    assert not long.done()
+
+
+def test_cancelling_frees_the_slot(case: Case) -> None:
+    engine = case.build(slots=1)
+    long = engine.submit(endless(engine, "long"))
+    wait_until(lambda: engine.stats().active == 1)
+    waiting = engine.submit(request_for(engine, "short"))
+
+    engine.cancel("long")
+
+    with pytest.raises(RequestCancelled):
+        result(long)
+    result(waiting)
+    assert (engine.stats().active, engine.stats().waiting) == (0, 0)
+    engine.close()
+
+
+def test_a_cancelled_request_never_runs_if_it_was_waiting(case: Case) -> None:
+    engine = case.build(slots=1)
+    engine.submit(endless(engine, "long"))
+    wait_until(lambda: engine.stats().active == 1)
+    waiting = engine.submit(request_for(engine, "waiting"))
+
+    engine.cancel("waiting")
+
+    with pytest.raises(RequestCancelled):
+        result(waiting)
+    assert engine.stats().waiting == 0
+    engine.close()
+
+
+def test_an_id_may_be_used_again_at_once_after_cancelling(engine: Engine) -> None:
+    for _ in range(5):
+        engine.submit(endless(engine, "again"))
+        engine.cancel("again")
+
+    assert result(engine.submit(request_for(engine, "again"))).frames.shape[0] == 6
+
+
+def test_cancelling_unknown_and_finished_requests_does_nothing(engine: Engine) -> None:
+    future = engine.submit(request_for(engine))
+    result(future)
+
+    engine.cancel("one")
+    engine.cancel("never seen")
+
+    assert result(future).frames.shape[0] == 6
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"text": "  \n"},
+        {"conditioning": BuiltInSpeaker("nobody")},
+        {"language": "klingon"},
+        {"max_frames": 0},
+        {"text": "word " * 5000},
+    ],
+)
+def test_a_request_that_can_never_work_is_rejected_and_leaves_nothing(wrong: dict[str, Any], engine: Engine) -> None:
+    with pytest.raises(RequestRejected):
+        result(engine.submit(replace(request_for(engine), **wrong)))
+
+    assert (engine.stats().active, engine.stats().waiting) == (0, 0)
+    result(engine.submit(request_for(engine)))
+
+
+def test_an_id_in_flight_is_not_taken_twice(engine: Engine) -> None:
+    first = engine.submit(endless(engine, "one"))
+
+    with pytest.raises(RequestRejected, match="already in flight"):
+        result(engine.submit(request_for(engine, "one")))
+
+    assert not first.done()
+
+
+def test_steps_grow_while_a_request_is_active(engine: Engine) -> None:
+    engine.submit(endless(engine, "long"))
+    wait_until(lambda: engine.stats().active == 1)
+    before = engine.stats()
+
+    wait_until(lambda: engine.stats().steps > before.steps + 3)
+
+    assert engine.stats().frames >= before.frames + 3
+
+
+def test_closing_fails_what_is_in_flight_and_all_that_comes_later(case: Case) -> None:
+    engine = case.build(slots=1)
+    running = engine.submit(endless(engine, "running"))
+    wait_until(lambda: engine.stats().active == 1)
+    waiting = engine.submit(request_for(engine, "waiting"))
+
+    engine.close()
+    engine.close()
+
+    for future in (running, waiting, engine.submit(request_for(engine, "late"))):
+        with pytest.raises(EngineDied):
+            result(future)
