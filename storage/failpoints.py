@@ -1,0 +1,72 @@
+"""Places where a fault test lets a process die: in every gap between an outer effect and its record.
+
+`failpoint("plan.after_put")` does nothing unless RHAPSODE_FAILPOINT selected that very place when the process
+started: `name:kill[:probability]` dies as from kill -9, `name:exit[:probability]` ends the process with code 70.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from storage.settings import SettingsError
+
+FailpointName = Literal[
+    "submit.after_put",  # the text lies in the store, no job knows it
+    "submit.before_tickets",  # the job is durable, nobody was told
+    "claim.after",  # the lease is taken, nothing is done
+    "plan.after_put",  # the plan lies in the store, the job does not know it
+    "plan.before_tickets",
+    "segment.after_put",  # the audio lies in the store, the job does not know it
+    "segment.before_tickets",
+    "assemble.after_put",  # the artifacts lie in the store, the job has not ended
+    "assemble.after_finish",  # the job has ended, the ticket is not acknowledged
+    "purge.after_objects",  # the objects are gone, the record is not
+]
+FAILPOINTS: tuple[FailpointName, ...] = get_args(FailpointName)
+
+EXIT_CODE = 70
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    name: str
+    action: Literal["kill", "exit"]
+    probability: float
+
+
+_selected: _Selection | None = None
+
+
+def configure(text: str) -> None:
+    """Select a failpoint, or none with ""; once, at start. Raises `SettingsError` for what is not `name:action[:p]`."""
+    global _selected
+    _selected = _parse(text) if text else None
+
+
+def failpoint(name: FailpointName) -> None:
+    """Die here, if this place was selected and the dice say so."""
+    if _selected is None or _selected.name != name or random.random() >= _selected.probability:
+        return
+    if _selected.action == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(EXIT_CODE)
+
+
+def _parse(text: str) -> _Selection:
+    name, _, rest = text.partition(":")
+    action, _, chance = rest.partition(":")
+    if name not in FAILPOINTS:
+        raise SettingsError(f"RHAPSODE_FAILPOINT: {name!r} is none of {', '.join(FAILPOINTS)}")
+    if action != "kill" and action != "exit":
+        raise SettingsError(f"RHAPSODE_FAILPOINT: the action is kill or exit, not {action!r}")
+    try:
+        probability = float(chance or 1)
+    except ValueError:
+        probability = -1.0
+    if not 0 < probability <= 1:
+        raise SettingsError(f"RHAPSODE_FAILPOINT: the probability is above 0 and at most 1, not {chance!r}")
+    return _Selection(name, action, probability)
