@@ -86,8 +86,13 @@ class ModelStore:
         job = self.jobs.get(lease.job)
         if job is None or job.state.is_terminal or job.state is JobState.CANCELLING:
             return "aborted"
-        holding = job.held.get(lease.item)
+        holding = self.holding(lease)
         return "held" if holding and holding.fence == lease.fence else "lost"
+
+    def holding(self, lease: Lease) -> Holding | None:
+        """Who holds the lease's item now, if anybody does."""
+        job = self.jobs.get(lease.job)
+        return job.held.get(lease.item) if job else None
 
     def is_repeated_commit(self, lease: Lease, outcome: Outcome) -> bool:
         job = self.jobs.get(lease.job)
@@ -145,7 +150,7 @@ class ModelStore:
         job = self.jobs.get(lease.job)
         if job is None or job.state is not JobState.CANCELLING:
             return
-        holding = job.held.get(lease.item)
+        holding = self.holding(lease)
         if holding and holding.fence == lease.fence:
             del job.held[lease.item]
             if not job.held:

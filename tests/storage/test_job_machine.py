@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 import redis
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -180,6 +181,14 @@ class JobMachine(RuleBasedStateMachine):
             self._commit(lease, (num_segments, audio_ms))
         else:
             self._commit(lease, (str(pick),))
+
+    @precondition(lambda self: self.overtaken())
+    @rule(pick=PICK, text=st.sampled_from(["late", "work"]))
+    def commit_late(self, pick: int, text: str) -> None:
+        """A worker that lost its lease to the present holder comes back with a result."""
+        overtaken = self.overtaken()
+        lease = overtaken[pick % len(overtaken)]
+        self._commit(lease, (2, 30_000) if lease.item == PLAN_ITEM else (text,))
 
     @precondition(lambda self: self.commits)
     @rule(pick=PICK)
@@ -419,6 +428,11 @@ class JobMachine(RuleBasedStateMachine):
 
     # Helpers
 
+    def overtaken(self) -> list[Lease]:
+        """Leases on items that somebody else holds by now."""
+        holdings = [(lease, self.model.holding(lease)) for lease in self.leases]
+        return [lease for lease, holding in holdings if holding and holding.fence != lease.fence]
+
     def _pick(self, pick: int) -> Lease:
         """Mostly one of the newest leases, so that current ones are met often; any other now and then."""
         return self.leases[-1 - pick % min(len(self.leases), 6 if pick % 4 else len(self.leases))]
@@ -456,6 +470,7 @@ class JobMachine(RuleBasedStateMachine):
         return {key: self.client.dump(key) for key in self.client.scan_iter()}
 
 
+@pytest.mark.timeout(600)  # a failure is shrunk for up to five minutes
 def test_no_order_of_calls_parts_the_store_from_its_model(redis_client: redis.Redis) -> None:
     run_state_machine_as_test(
         lambda: JobMachine(redis_client),
