@@ -252,20 +252,23 @@ class S3ArtifactStore:
         except ClientError as error:
             if _code(error) not in {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchUpload", "412", "409"}:
                 raise
-            if self._writer_of(key) == writer:
+            found = self._writer_of(key)
+            if found == writer:
                 return
-            if _code(error) == "NoSuchUpload":
+            if found is None:
+                # Two writers met and neither won, or the upload was taken back: worth another try.
                 raise
             raise ArtifactExists(key) from None
 
     def _writer_of(self, key: str) -> str | None:
+        """Who wrote the object ("" if it does not say), or None if there is none."""
         try:
             head = self._client.head_object(Bucket=self._bucket, Key=self._root + key)
         except ClientError as error:
             if _code(error) in {"404", "NoSuchKey", "NotFound"}:
                 return None
             raise
-        return head["Metadata"].get(_WRITER)
+        return head["Metadata"].get(_WRITER, "")
 
     def _probe(self) -> bool:
         """Try to write a name twice."""
