@@ -24,5 +24,5 @@ except SettingsError as error:
 
 app = create_celery(settings, "rhapsode-worker")
 process = WorkerProcess(settings, TicketQueue(app))
-connect_signals(process, settings)
+connect_signals(process)
 register_ticket(app, settings.lane, process)

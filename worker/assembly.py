@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -13,6 +14,7 @@ from safetensors.numpy import save
 from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactCorrupt, ArtifactMissing
+from storage.failpoints import failpoint
 from storage.jobs import ArtifactRecord, ClaimedItem, JobId, SegmentResult, TenantId, Tickets
 from storage.plan import PlanFormatError, PlannedSegment
 from worker.engine.interface import CodecFrames
@@ -23,6 +25,8 @@ from worker.plan_cache import Plan, PlanCache
 from worker.segment_file import SegmentAudio, SegmentFormatError, SegmentHeader, decode_segment
 from worker.services import WorkerServices
 from worker.wav import WavTooLong, num_pause_samples, to_bytes, wav_header
+
+logger = logging.getLogger(__name__)
 
 WAV_NAME, CODES_NAME, MANIFEST_NAME = "narration.wav", "codes.safetensors", "manifest.json"
 
@@ -71,7 +75,10 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     wav = ArtifactRecord(WAV_NAME, "wav", wav_key, stored.bytes, stored.sha256, duration_s)
     codes = _put(item, held, artifacts, CODES_NAME, "codes", _codes_file(spoken))
     manifest = _put(item, held, artifacts, MANIFEST_NAME, "manifest", _manifest(item, spoken, wav, codes))
+    failpoint("assemble.after_put")
     until_available(lambda: services.jobs.finish(lease, (wav, codes, manifest)), held)
+    failpoint("assemble.after_finish")
+    logger.info("job finished", extra={"segments": len(spoken), "audio_s": round(duration_s, 3)})
     return Tickets()
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
+from storage.failpoints import failpoint
 from storage.job_store import JobStore
 from storage.jobs import (
     ASSEMBLE_ITEM,
@@ -19,11 +20,12 @@ from storage.jobs import (
     ReleaseReason,
     Tickets,
 )
+from storage.telemetry import item_fields
 from worker.assembly import run_assembly
 from worker.engine.errors import EngineDied
 from worker.errors import PermanentItemError
 from worker.leases import DropReason, HeldLease, WorkDropped
-from worker.persistence import PATIENCE_S, settle
+from worker.persistence import settle
 from worker.planning import run_plan
 from worker.services import SpeechServices, WorkerServices
 from worker.synthesis import run_segment
@@ -67,6 +69,7 @@ def _run_ticket(lane: Lane, services: WorkerServices, run: Run) -> None:
         # The janitor sends another ticket once Redis answers again.
         logger.warning("nothing claimed", extra={"lane": lane, "error": str(error)})
         return
+    failpoint("claim.after")
     services.tickets.send(claim.tickets)
     if claim.item is not None:
         services.tickets.send(_run_item(claim.item, services, run))
@@ -74,42 +77,42 @@ def _run_ticket(lane: Lane, services: WorkerServices, run: Run) -> None:
 
 def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
     """Run under the lease and settle; returns the tickets to send. Never raises for the item's own failure."""
-    fields = {"job_id": item.lease.job, "item": item.lease.item, "fence": item.lease.fence, "attempt": item.attempt}
-    with services.leases.hold(item.lease) as held:
+    lease = item.lease
+    with item_fields(lease.job, lease.item, item.attempt), services.leases.hold(lease) as held:
         try:
             return run(item, held)
         except WorkDropped as dropped:
             if dropped.reason is not DropReason.SHUTDOWN:
-                logger.info("work dropped", extra=fields | {"reason": dropped.reason.value})
+                logger.info("work dropped", extra={"reason": dropped.reason.value})
                 return Tickets()
-            verdict = _released(services.jobs, item.lease, ReleaseReason.SHUTDOWN)
+            verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
         except (LeaseLost, JobAborted, JobGone, JobNotFound) as error:
-            logger.info("result refused", extra=fields | {"reason": type(error).__name__})
+            logger.info("result refused", extra={"reason": type(error).__name__})
             return Tickets()
         except EngineDied as error:
-            logger.warning("engine died", extra=fields | {"error": str(error)})
-            verdict = _released(services.jobs, item.lease, ReleaseReason.ENGINE_DIED)
+            logger.warning("engine died", extra={"error": str(error)})
+            verdict = _released(services.jobs, lease, ReleaseReason.ENGINE_DIED)
         except PermanentItemError as error:
-            logger.error("item failed for good", extra=fields | {"code": error.error.code, "error": error.error.detail})
-            verdict = _failed(services.jobs, item.lease, error.error)
+            logger.error("item failed for good", extra={"code": error.error.code, "error": error.error.detail})
+            verdict = _failed(services.jobs, lease, error.error)
         except StoreUnavailable as error:
-            logger.warning("store unavailable", extra=fields | {"error": str(error)})
+            logger.warning("store unavailable", extra={"error": str(error)})
             verdict = _retried(services.jobs, item, JobError("storage_unavailable", str(error)))
         except Exception as error:
-            logger.exception("item failed unexpectedly", extra=fields)
+            logger.exception("item failed unexpectedly")
             verdict = _retried(services.jobs, item, JobError("internal", f"{type(error).__name__}: {error}"))
-        return _settled(verdict, services, fields)
+        return _settled(verdict, services)
 
 
-def _settled(verdict: Callable[[], Tickets], services: WorkerServices, fields: dict[str, str | int]) -> Tickets:
+def _settled(verdict: Callable[[], Tickets], services: WorkerServices) -> Tickets:
     """Say the verdict; if it cannot be said, the lease runs out and the item is given to somebody else."""
-    patience_s = SHUTDOWN_PATIENCE_S if services.closing.is_set() else PATIENCE_S
+    patience_s = SHUTDOWN_PATIENCE_S if services.closing.is_set() else services.lease_s
     try:
         return settle(verdict, patience_s)
     except (LeaseLost, JobAborted) as error:
-        logger.info("verdict refused", extra=fields | {"reason": type(error).__name__})
+        logger.info("verdict refused", extra={"reason": type(error).__name__})
     except StoreUnavailable as error:
-        logger.error("verdict not delivered", extra=fields | {"error": str(error)})
+        logger.error("verdict not delivered", extra={"error": str(error)})
     return Tickets()
 
 

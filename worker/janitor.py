@@ -21,11 +21,14 @@ from storage.artifacts import ArtifactStore, ObjectEntry
 from storage.availability import redis_errors_named
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import JobGone, JobNotFound, StateConflict, StoreUnavailable
+from storage.failpoints import configure as configure_failpoints
+from storage.failpoints import failpoint
 from storage.job_store import JobStore
 from storage.jobs import JobId, Lane, TenantId, Tickets
 from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
 from storage.settings import SettingsError, describe, load_settings
+from storage.telemetry import configure_logging
 from worker.settings import JanitorSettings
 
 logger = logging.getLogger(__name__)
@@ -85,6 +88,7 @@ class Janitor:
         """Delete the jobs whose time is over: objects first, so that no object outlives its record unseen."""
         for tenant, job in self._jobs.expired_retentions(BATCH):
             removed = self._artifacts.delete_prefix(keys.job_prefix(tenant, job))
+            failpoint("purge.after_objects")
             try:
                 self._jobs.delete(tenant, job)
             except (JobNotFound, JobGone, StateConflict) as error:
@@ -182,8 +186,10 @@ def _job_prefix(entry: ObjectEntry) -> str:
 def main() -> None:
     try:
         settings = load_settings(JanitorSettings)
+        configure_failpoints(settings.failpoint)
     except SettingsError as error:
         sys.exit(str(error))
+    configure_logging(settings.log_format)
     for line in describe(settings):
         logger.info(line)
     stop = threading.Event()
@@ -205,9 +211,12 @@ def main() -> None:
 
         logger.info("janitor ready")
         run_chores(Janitor(jobs, open_artifacts(settings), tickets, settings.ticket_cap), renew_lock, stop)
-        with redis_errors_named():
-            if lock.owned():
-                lock.release()
+        try:
+            with redis_errors_named():
+                if lock.owned():
+                    lock.release()
+        except StoreUnavailable as error:
+            logger.warning("lock left to expire", extra={"error": str(error)})
     tickets.close()
 
 

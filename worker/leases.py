@@ -37,8 +37,9 @@ class WorkDropped(Exception):
 class HeldLease:
     """One lease and what became of it. Any thread may drop it; its worker notices at `check` or by a callback."""
 
-    def __init__(self, lease: Lease) -> None:
+    def __init__(self, lease: Lease, lease_s: float) -> None:
         self.lease = lease
+        self.lease_s = lease_s
         self._lock = threading.Lock()
         self._dropped: DropReason | None = None
         self._on_drop: Callable[[], None] | None = None
@@ -91,7 +92,7 @@ class LeaseKeeper:
     @contextmanager
     def hold(self, lease: Lease) -> Generator[HeldLease]:
         """Keep the lease alive for the time of the block."""
-        held = HeldLease(lease)
+        held = HeldLease(lease, self._lease_s)
         with self._changed:
             self._held[lease] = held
         try:

@@ -18,11 +18,13 @@ from celery import signals
 
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import StorageError
+from storage.failpoints import configure as configure_failpoints
 from storage.job_store import JobStore
 from storage.jobs import Lane, WorkerIdentity
 from storage.models import ModelRegistry
 from storage.queue import TicketQueue
-from storage.settings import describe
+from storage.settings import SettingsError, describe
+from storage.telemetry import configure_logging
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError
 from worker.engine.process.engine_process import EngineProcess
@@ -62,12 +64,14 @@ class WorkerProcess:
 
     def start(self) -> None:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
+        configure_logging(self._settings.log_format)
         for line in describe(self._settings):
             logger.info(line)
         try:
+            configure_failpoints(self._settings.failpoint)
             self._services = self._build()
             self._tickets.send(self._jobs.release_worker(self._services.identity))
-        except (StorageError, EngineError) as error:
+        except (SettingsError, StorageError, EngineError) as error:
             self.stop()
             raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
         self._leases.start()
@@ -160,8 +164,11 @@ class WorkerProcess:
         self._leases.drop_all(DropReason.SHUTDOWN)
 
 
-def connect_signals(process: WorkerProcess, settings: WorkerSettings) -> None:
+def connect_signals(process: WorkerProcess) -> None:
     """Tie the process to Celery's life."""
+
+    def on_logging(**_: object) -> None:
+        """That somebody listens to this signal keeps Celery from setting up logs its own way."""
 
     def on_init(**_: object) -> None:
         process.start()
@@ -173,6 +180,7 @@ def connect_signals(process: WorkerProcess, settings: WorkerSettings) -> None:
         process.stop()
 
     # Strong references: these closures live as long as the process.
+    signals.setup_logging.connect(on_logging, weak=False)
     signals.worker_init.connect(on_init, weak=False)
     signals.worker_shutting_down.connect(on_shutting_down, weak=False)
     signals.worker_shutdown.connect(on_shutdown, weak=False)

@@ -14,17 +14,16 @@ from worker.leases import HeldLease
 
 T = TypeVar("T")
 
-PATIENCE_S = 30.0
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 3.0
 
 
-def until_available(call: Callable[[], T], held: HeldLease, patience_s: float = PATIENCE_S) -> T:
-    """The result of an idempotent call, repeated while the store does not answer.
+def until_available(call: Callable[[], T], held: HeldLease) -> T:
+    """The result of an idempotent call, repeated for the length of a lease while the store does not answer.
 
-    Raises the last `StoreUnavailable` after `patience_s`, or `WorkDropped` if the work is not wanted any more.
+    Raises the last `StoreUnavailable` then, or `WorkDropped` if the work is not wanted any more.
     """
-    return _repeated(call, patience_s, held.check)
+    return _repeated(call, held.lease_s, held.check)
 
 
 def settle(call: Callable[[], T], patience_s: float) -> T:

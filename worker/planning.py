@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+
 from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactMissing
 from storage.estimates import expected_audio_ms
+from storage.failpoints import failpoint
 from storage.jobs import ClaimedItem, PlanResult, Tickets
 from storage.plan import encode_plan
 from worker.errors import unusable
@@ -13,6 +16,8 @@ from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
 from worker.segmentation import NothingToSpeak, plan_segments
 from worker.services import WorkerServices
+
+logger = logging.getLogger(__name__)
 
 
 def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
@@ -27,8 +32,12 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
         raise unusable("invalid_request", str(error)) from error
     key = keys.plan(item.lease)
     put_fenced(services.artifacts, key, encode_plan(segments), held)
+    failpoint("plan.after_put")
     result = PlanResult(key, len(segments), expected_audio_ms(text))
-    return until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
+    tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
+    failpoint("plan.before_tickets")
+    logger.info("job planned", extra={"segments": len(segments), "chars": len(text)})
+    return tickets
 
 
 def _input_text(key: str, artifacts: ArtifactStore) -> str:

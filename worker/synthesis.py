@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from storage import keys
 from storage.errors import ArtifactMissing
+from storage.failpoints import failpoint
 from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem, NarrationSpec, SamplingOverrides, SegmentReport, Tickets
 from storage.plan import PlanFormatError, PlannedSegment
 from worker.engine.errors import RequestCancelled, RequestRejected
@@ -42,10 +43,11 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     request = speech_request(item, planned, services.engine.info)
     speech = _speak(request, item, held, services)
     if speech.finish_reason is FinishReason.LENGTH:
-        logger.warning("segment reached its length limit", extra={"segment": index, "frames": len(speech.frames)})
+        logger.warning("segment reached its length limit", extra={"frames": len(speech.frames)})
     segment = finished_segment(item, request, speech, services.engine.info)
     key = keys.segment(item.lease.tenant, item.lease.job, index, item.lease.fence)
     sha256 = put_fenced(services.artifacts, key, encode_segment(segment), held)
+    failpoint("segment.after_put")
     report = SegmentReport(
         num_samples=len(segment.pcm),
         sample_rate_hz=speech.sample_rate_hz,
@@ -54,7 +56,9 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
         finish_reason=speech.finish_reason.value,
         engine_ms=round(speech.engine_s * 1000),
     )
-    return until_available(lambda: services.jobs.commit_segment(item.lease, report), held)
+    tickets = until_available(lambda: services.jobs.commit_segment(item.lease, report), held)
+    failpoint("segment.before_tickets")
+    return tickets
 
 
 def speech_request(item: ClaimedItem, planned: PlannedSegment, info: EngineInfo) -> SpeechRequest:

@@ -8,7 +8,7 @@ from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.estimates import expected_audio_ms
 from storage.ids import new_job_id
-from storage.job_store import JobStore
+from storage.job_store import JobStore, Submitted
 from storage.jobs import (
     JobRecord,
     Lane,
@@ -38,11 +38,7 @@ class Studio:
     artifacts: ArtifactStore
 
     def submit(self, text: str = TEXT, spec: NarrationSpec = SPEC) -> JobRecord:
-        job = new_job_id()
-        key = keys.input_text(TENANT, job)
-        self.artifacts.put(key, text.encode())
-        submission = Submission(job, TENANT, spec, Priority.NORMAL, key, len(text), expected_audio_ms(text), 3600)
-        return self.jobs.submit(submission).job
+        return submit_narration(self.jobs, self.artifacts, text, spec).job
 
     def drain(self) -> None:
         """Run every ready item of both lanes, one after the other."""
@@ -73,3 +69,12 @@ class Studio:
         """The same studio over another view of its store."""
         services = replace(self.services, artifacts=artifacts, plans=PlanCache(artifacts))
         return Studio(services, self.jobs, self.artifacts)
+
+
+def submit_narration(jobs: JobStore, artifacts: ArtifactStore, text: str, spec: NarrationSpec) -> Submitted:
+    """What the API does with a valid request, short of sending the tickets."""
+    job = new_job_id()
+    key = keys.input_text(TENANT, job)
+    artifacts.put(key, text.encode())
+    estimate = expected_audio_ms(text)
+    return jobs.submit(Submission(job, TENANT, spec, Priority.NORMAL, key, len(text), estimate, retention_s=3600))

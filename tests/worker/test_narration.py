@@ -13,7 +13,7 @@ import soundfile
 from safetensors.numpy import load
 
 from storage import keys
-from storage.jobs import ArtifactRecord, JobRecord, JobState, Lane, Pauses, Segmentation
+from storage.jobs import ArtifactRecord, JobRecord, JobState, Lane, NarrationSpec, Pauses, Segmentation
 from tests.worker.expected import expected_narration
 from tests.worker.studio import SPEC, TENANT, TEXT, Studio
 from worker.segment_file import decode_segment
@@ -140,8 +140,8 @@ def test_a_job_longer_than_its_window_is_finished(studio: Studio) -> None:
         (replace(SPEC, language="klingon"), "invalid_request"),
     ],
 )
-def test_what_the_model_cannot_do_fails_the_job(studio: Studio, spec: object, code: str) -> None:
-    job = studio.submit(spec=spec)  # pyright: ignore[reportArgumentType]
+def test_what_the_model_cannot_do_fails_the_job(studio: Studio, spec: NarrationSpec, code: str) -> None:
+    job = studio.submit(spec=spec)
 
     studio.drain()
 

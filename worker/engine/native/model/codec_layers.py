@@ -25,11 +25,7 @@ class StreamState:
     position: int
     """Frames seen."""
     slots: list[Tensor]
-    """One per stateful layer. Never modified in place."""
-
-    def fork(self) -> StreamState:
-        """A second stream with the same past."""
-        return StreamState(self.position, list(self.slots))
+    """One per stateful layer."""
 
 
 class FoldedModule(nn.Module, ABC):

@@ -1,0 +1,263 @@
+"""What becomes of an item when something goes wrong with it: each outcome, on the real job store."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+
+import pytest
+
+from storage.jobs import JobState, Lane, WorkerIdentity
+from tests.worker.failing_store import FailingStore, fail_times
+from tests.worker.studio import SPEC, TENANT, Studio
+from worker.engine.errors import EngineDied
+from worker.engine.fake import FakeEngine
+from worker.engine.interface import EngineInfo, EngineStats, ReferenceAudio, Speech, SpeechRequest, VoicePrompt
+from worker.engine.settings import FakeEngineSettings
+from worker.items import run_cpu_ticket, run_gpu_ticket
+from worker.leases import DropReason, LeaseKeeper
+
+
+class MortalEngine:
+    """A fake engine that dies under the first `deaths` requests."""
+
+    def __init__(self, deaths: int) -> None:
+        self._engine = FakeEngine(FakeEngineSettings(step_s=0.0))
+        self._deaths = deaths
+        self.requests: list[SpeechRequest] = []
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._engine.info
+
+    def submit(self, request: SpeechRequest) -> Future[Speech]:
+        self.requests.append(request)
+        if len(self.requests) > self._deaths:
+            return self._engine.submit(request)
+        future: Future[Speech] = Future()
+        future.set_exception(EngineDied("killed by a test"))
+        return future
+
+    def cancel(self, request_id: str) -> None:
+        self._engine.cancel(request_id)
+
+    def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
+        return self._engine.encode_voice(reference)
+
+    def stats(self) -> EngineStats:
+        return self._engine.stats()
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+def eventually(condition: Callable[[], bool], within_s: float = 10.0) -> None:
+    give_up = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < give_up, "it did not happen"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def slow_studio(studio: Studio) -> Studio:
+    """A segment takes seconds, so that things can happen meanwhile."""
+    engine = FakeEngine(FakeEngineSettings(slots=4, step_s=0.3))
+    return replace(studio, services=replace(studio.services, engine=engine))
+
+
+@pytest.fixture
+def impatient_studio(studio: Studio) -> Studio:
+    """Its leases are so short that nobody waits for a store."""
+    leases = LeaseKeeper(studio.jobs, 0.1)
+    return replace(studio, services=replace(studio.services, leases=leases))
+
+
+def test_an_idle_lane_ends_the_ticket(studio: Studio) -> None:
+    run_cpu_ticket(studio.services)
+    run_gpu_ticket(studio.services)
+
+    assert studio.services.leases.num_held == 0
+
+
+def test_a_short_outage_of_the_store_costs_no_synthesis(studio: Studio) -> None:
+    failing = FailingStore(studio.artifacts)
+    failing.before_put = fail_times(2, only="segments/")
+    engine = MortalEngine(deaths=0)
+    patient = studio.with_artifacts(failing)
+    patient = replace(patient, services=replace(patient.services, engine=engine))
+    job = studio.submit()
+
+    patient.drain()
+
+    record = studio.record(job)
+    assert record.state is JobState.SUCCEEDED
+    assert record.retries == 0
+    assert len(engine.requests) == record.segments.total
+
+
+def test_a_put_whose_answer_was_lost_is_recognised(studio: Studio) -> None:
+    failing = FailingStore(studio.artifacts)
+    failing.after_put = fail_times(3, only="-")
+    job = studio.submit()
+
+    studio.with_artifacts(failing).drain()
+
+    record = studio.record(job)
+    assert record.state is JobState.SUCCEEDED
+    assert record.retries == 0
+    assert len(failing.puts) == len(set(failing.puts))
+
+
+def test_a_long_outage_puts_the_item_off(impatient_studio: Studio) -> None:
+    studio = impatient_studio
+    failing = FailingStore(studio.artifacts)
+    failing.before_put = fail_times(1)
+    job = studio.submit()
+    patient = studio.with_artifacts(failing)
+
+    patient.run_one(Lane.CPU)
+
+    assert studio.record(job).retries == 1
+    eventually(lambda: studio.jobs.reap(10).retries_due == 1)
+    patient.drain()
+    assert studio.record(job).state is JobState.SUCCEEDED
+
+
+def test_an_outage_without_end_fails_the_job_with_its_name(
+    impatient_studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio = impatient_studio
+    monkeypatch.setattr("worker.items.RETRY_DELAYS_S", (0.0,))
+    failing = FailingStore(studio.artifacts)
+    failing.before_put = fail_times(1_000)
+    job = studio.submit()
+    hopeless = studio.with_artifacts(failing)
+
+    for _ in range(4):
+        hopeless.run_one(Lane.CPU)
+        studio.jobs.reap(10)
+
+    record = studio.record(job)
+    assert record.state is JobState.FAILED
+    assert record.error is not None
+    assert record.error.code == "storage_unavailable"
+
+
+def test_an_engine_death_costs_the_innocent_no_attempt(studio: Studio) -> None:
+    engine = MortalEngine(deaths=2)
+    mortal = replace(studio, services=replace(studio.services, engine=engine))
+    job = studio.submit()
+
+    mortal.drain()
+
+    record = studio.record(job)
+    assert record.state is JobState.SUCCEEDED
+    assert len(engine.requests) == record.segments.total + 2
+
+
+def test_what_kills_every_engine_fails_alone(studio: Studio) -> None:
+    engine = MortalEngine(deaths=1_000)
+    mortal = replace(studio, services=replace(studio.services, engine=engine))
+    job = studio.submit("One sentence only.")
+
+    mortal.drain()
+
+    record = studio.record(job)
+    assert record.state is JobState.FAILED
+    assert record.error is not None
+    assert record.error.code == "worker_lost"
+
+
+def test_an_unexpected_error_is_tried_again_and_then_reported(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.items.RETRY_DELAYS_S", (0.0,))
+    failing = FailingStore(studio.artifacts)
+
+    def bug(_: str) -> None:
+        raise ZeroDivisionError("a bug")
+
+    failing.before_put = bug
+    job = studio.submit()
+
+    for _ in range(4):
+        studio.with_artifacts(failing).run_one(Lane.CPU)
+        studio.jobs.reap(10)
+
+    record = studio.record(job)
+    assert record.error is not None
+    assert (record.error.code, record.error.detail) == ("internal", "ZeroDivisionError: a bug")
+
+
+def test_a_cancelled_job_frees_the_engine_within_seconds(slow_studio: Studio) -> None:
+    job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
+    slow_studio.run_one(Lane.CPU)
+    ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
+    ticket.start()
+    eventually(lambda: slow_studio.services.engine.stats().active == 1)
+
+    slow_studio.jobs.cancel(TENANT, job.id)
+    ticket.join(4)
+
+    assert not ticket.is_alive()
+    assert slow_studio.services.engine.stats().active == 0
+    assert slow_studio.record(job).state is JobState.CANCELLED
+
+
+def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
+    job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
+    slow_studio.run_one(Lane.CPU)
+    ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
+    ticket.start()
+    eventually(lambda: slow_studio.services.engine.stats().active == 1)
+
+    slow_studio.services.closing.set()
+    slow_studio.services.leases.drop_all(DropReason.SHUTDOWN)
+    ticket.join(5)
+
+    assert not ticket.is_alive()
+    claim = slow_studio.jobs.claim(Lane.GPU, WorkerIdentity("w", "2"), 10)
+    assert claim.item is not None
+    assert (claim.item.lease.job, claim.item.attempt, claim.item.suspicions) == (job.id, 1, 0)
+
+
+def test_a_closing_worker_claims_nothing(studio: Studio) -> None:
+    studio.submit()
+    studio.services.closing.set()
+
+    run_cpu_ticket(studio.services)
+
+    assert studio.jobs.ready_counts()[Lane.CPU] == 1
+
+
+def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
+    keeper = LeaseKeeper(slow_studio.jobs, 1.5)
+    keeper.start()
+    services = replace(slow_studio.services, lease_s=1.5, leases=keeper)
+    slow_studio.submit("Ten words.", replace(SPEC, seed=1))
+    slow_studio.run_one(Lane.CPU)
+    ticket = threading.Thread(target=run_gpu_ticket, args=(services,))
+
+    ticket.start()
+    while ticket.is_alive():
+        assert slow_studio.jobs.reap(10).leases_expired == 0
+        ticket.join(0.1)
+    keeper.close()
+
+    assert slow_studio.jobs.ready_counts()[Lane.CPU] == 1
+
+
+def test_a_lost_lease_stops_the_work_and_the_result_is_refused(slow_studio: Studio) -> None:
+    job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
+    slow_studio.run_one(Lane.CPU)
+    ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
+    ticket.start()
+    eventually(lambda: slow_studio.services.engine.stats().active == 1)
+
+    slow_studio.jobs.release_worker(WorkerIdentity("w", "2"))
+    ticket.join(4)
+
+    assert not ticket.is_alive()
+    assert slow_studio.record(job).segments.done == 0
+    assert slow_studio.jobs.ready_counts()[Lane.GPU] == 1
