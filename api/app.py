@@ -28,8 +28,6 @@ def app_from_environment() -> FastAPI:
     """For uvicorn. Raises `SettingsError` when the environment is not one to start in."""
     settings = load_settings(ApiSettings)
     configure_logging(settings.log_format)
-    # Its lines hold the query, and with it the signatures of download links. The boundary logs without.
-    logging.getLogger("uvicorn.access").disabled = True
     logger.info("settings", extra={"settings": list(describe(settings))})
     return create_app(settings)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import time
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ulid import ULID
@@ -35,13 +34,12 @@ class RequestBoundary:
             return
         request_id = _request_id(scope)
         scope[_SCOPE_KEY] = request_id
-        started_s = time.perf_counter()
-        status = 0
+        is_answering = False
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal is_answering
             if message["type"] == "http.response.start":
-                status = message["status"]
+                is_answering = True
                 message["headers"] = [*message.get("headers", ()), (HEADER, request_id.encode())]
             await send(message)
 
@@ -49,21 +47,10 @@ class RequestBoundary:
             await self._app(scope, receive, send_with_id)
         except Exception:
             logger.exception("request failed", extra={"request_id": request_id, "path": scope["path"]})
-            if status:
+            if is_answering:
                 # Half an answer is out; only breaking off tells the client that it is not whole.
                 raise
             await problem_response(internal(), scope["path"], request_id)(scope, receive, send_with_id)
-        # Without the query: it may hold a link's signature.
-        logger.info(
-            "request",
-            extra={
-                "request_id": request_id,
-                "method": scope["method"],
-                "path": scope["path"],
-                "status": status,
-                "duration_ms": round((time.perf_counter() - started_s) * 1000, 1),
-            },
-        )
 
 
 def _request_id(scope: Scope) -> str:

@@ -1,0 +1,181 @@
+"""How fast jobs are accepted: a real uvicorn process, Valkey (append-only file) and folder store, over HTTP.
+
+Submits per second and latency at several numbers of clients, and the one submit that later makes a job of
+5,000 segments. No worker runs: what is measured is the 202, after which the job cannot be lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import secrets
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+
+from storage.embedded_redis import EmbeddedRedis
+from storage.models import ModelCard, ModelRegistry
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."
+
+SEGMENTS = 5_000
+CHARS_PER_SEGMENT = 220
+
+CARD = ModelCard("small", "r1", "custom_voice", ("Alice",), ("English",), "English", 24_000, 1920, 16, 1024)
+
+
+@dataclass(frozen=True)
+class ServedApi:
+    """`state` is a client of the system's Redis."""
+
+    port: int
+    pid: int
+    state: redis.Redis
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the API's process so far (Linux)."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Series:
+    """Latencies in seconds of the submits of one round, the seconds it took, and those the API computed."""
+
+    clients: int
+    latencies_s: Sequence[float]
+    wall_s: float
+    cpu_s: float
+
+    def row(self) -> str:
+        quantiles = statistics.quantiles(self.latencies_s, n=100)
+        submits = len(self.latencies_s)
+        rates = f"{self.clients:>7} {submits:>8} {submits / self.wall_s:>10.0f}"
+        return f"{rates} {_ms(quantiles[49])} {_ms(quantiles[98])} {_ms(self.cpu_s / submits)}"
+
+
+def main() -> None:
+    arguments = _parser().parse_args()
+    with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder, _served_api(Path(folder)) as api:
+        _submit_many(api, clients=2, submits=100)
+        print(f"{'clients':>7} {'submits':>8} {'submits/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
+        for clients in arguments.clients:
+            print(_submit_many(api, clients, arguments.submits).row())
+        text = " ".join([SENTENCE] * (SEGMENTS * CHARS_PER_SEGMENT // len(SENTENCE)))
+        long = [_submit(api.port, text) for _ in range(5)]
+        print(f"\nsubmit of {len(text):,} characters ({SEGMENTS:,} segments): median {_ms(statistics.median(long))} ms")
+        jobs, memory = api.state.scard("{rhapsode}:active"), api.state.info("memory")["used_memory_human"]
+        print(f"jobs held by Redis afterwards: {jobs}, memory {memory}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32], help="connections that submit at once")
+    parser.add_argument("--submits", type=int, default=1_000, help="submits of each round")
+    return parser
+
+
+@contextmanager
+def _served_api(folder: Path) -> Iterator[ServedApi]:
+    """A served API on an empty system."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    with EmbeddedRedis(folder / "valkey") as server, redis.Redis.from_url(server.url, decode_responses=True) as client:
+        ModelRegistry(client).publish(CARD)
+        environment = os.environ | {
+            "RHAPSODE_REDIS_URL": server.url,
+            "RHAPSODE_BROKER_URL": server.broker_url,
+            "RHAPSODE_STORE": f"file://{folder}/store",
+            "RHAPSODE_URL_SECRET": secrets.token_hex(16),
+        }
+        command = [sys.executable, "-m", "uvicorn", "api.app:app_from_environment", "--factory", "--port", str(port)]
+        with (folder / "api.log").open("wb") as log:
+            process = subprocess.Popen(
+                [*command, "--no-access-log", "--log-level", "warning"],
+                cwd=ROOT,
+                env=environment,
+                stderr=log,
+                stdout=log,
+            )
+            try:
+                _wait_ready(port, process, folder / "api.log")
+                yield ServedApi(port, process.pid, client)
+            finally:
+                process.terminate()
+                process.wait(20)
+
+
+def _wait_ready(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+            connection.request("GET", "/readyz")
+            if connection.getresponse().status == 200:
+                return
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+        finally:
+            connection.close()
+    sys.exit(f"the API did not start: {log.read_text()}")
+
+
+def _submit_many(api: ServedApi, clients: int, submits: int) -> Series:
+    latencies: list[float] = []
+    share = max(1, submits // clients)
+
+    def work() -> None:
+        # The standard library's client: a richer one would measure itself.
+        connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)
+        latencies.extend(_post(connection, f"{SENTENCE} {number}") for number in range(share))
+        connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(clients)]
+    started, computed_s = time.perf_counter(), api.cpu_s()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return Series(clients, latencies, time.perf_counter() - started, api.cpu_s() - computed_s)
+
+
+def _submit(port: int, text: str) -> float:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    duration_s = _post(connection, text)
+    connection.close()
+    return duration_s
+
+
+def _post(connection: http.client.HTTPConnection, text: str) -> float:
+    """Seconds until the 202 was read."""
+    body = json.dumps({"input": {"text": text}}).encode()
+    headers = {"Content-Type": "application/json", "Idempotency-Key": secrets.token_hex(16)}
+    started = time.perf_counter()
+    connection.request("POST", "/v1/jobs", body, headers)
+    response = connection.getresponse()
+    answer = response.read()
+    if response.status != 202:
+        sys.exit(f"status {response.status}: {answer.decode()}")
+    return time.perf_counter() - started
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:8.1f}"
+
+
+if __name__ == "__main__":
+    main()
