@@ -31,7 +31,7 @@ from storage.settings import SettingsError, describe, load_settings
 from storage.telemetry import configure_logging
 from worker.settings import JanitorSettings
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("worker.janitor")  # __name__ is __main__ here
 
 TICK_S = 1.0
 LOCK_S = 10.0
@@ -190,8 +190,7 @@ def main() -> None:
     except SettingsError as error:
         sys.exit(str(error))
     configure_logging(settings.log_format)
-    for line in describe(settings):
-        logger.info(line)
+    logger.info("settings", extra={"values": " ".join(describe(settings))})
     stop = threading.Event()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:

@@ -65,8 +65,7 @@ class WorkerProcess:
     def start(self) -> None:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
         configure_logging(self._settings.log_format)
-        for line in describe(self._settings):
-            logger.info(line)
+        logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)
             self._services = self._build()

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -29,6 +30,12 @@ class Recording:
     @property
     def requests(self) -> list[dict[str, Any]]:
         return self.facts["requests"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread() -> None:
+    """Tiny matrices gain nothing from a second thread, and on a busy machine every operation would wait for it."""
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")

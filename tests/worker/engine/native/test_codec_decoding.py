@@ -71,7 +71,9 @@ def test_streams_that_take_turns_do_not_hear_each_other(codec: CodecStage) -> No
     utterances = [random_frames(6, seed=1), random_frames(6, seed=2)]
     streams = [codec.open_stream() for _ in utterances]
 
-    turns = [[stream.push(frames[n : n + 2]) for stream, frames in zip(streams, utterances)] for n in (0, 2, 4)]
+    turns = [
+        [stream.push(frames[n : n + 2]) for stream, frames in zip(streams, utterances, strict=True)] for n in (0, 2, 4)
+    ]
 
     for number, frames in enumerate(utterances):
         heard = np.concatenate([turn[number] for turn in turns])

@@ -1,0 +1,48 @@
+"""A worker that lets tickets lie is found out, a busy or idle one is left alone."""
+
+from __future__ import annotations
+
+from storage.jobs import Lane, Tickets
+from storage.queue import TicketQueue
+from worker.consumption import ConsumptionWatch
+
+
+def test_waiting_tickets_and_an_idle_worker_are_a_stall(tickets: TicketQueue) -> None:
+    stalls: list[str] = []
+    watch = ConsumptionWatch(Lane.GPU, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=0.0)
+    tickets.send(Tickets(gpu=1))
+
+    watch.check()
+
+    assert stalls == ["stall"]
+
+
+def test_no_tickets_no_stall(tickets: TicketQueue) -> None:
+    stalls: list[str] = []
+    watch = ConsumptionWatch(Lane.GPU, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=0.0)
+    tickets.send(Tickets(cpu=1))
+
+    watch.check()
+
+    assert stalls == []
+
+
+def test_a_busy_worker_may_let_tickets_wait(tickets: TicketQueue) -> None:
+    stalls: list[str] = []
+    watch = ConsumptionWatch(Lane.GPU, tickets, lambda: True, lambda: stalls.append("stall"), patience_s=0.0)
+    tickets.send(Tickets(gpu=1))
+
+    watch.check()
+
+    assert stalls == []
+
+
+def test_every_ticket_renews_the_patience(tickets: TicketQueue) -> None:
+    stalls: list[str] = []
+    watch = ConsumptionWatch(Lane.GPU, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=60)
+    tickets.send(Tickets(gpu=1))
+
+    watch.seen()
+    watch.check()
+
+    assert stalls == []

@@ -1,0 +1,195 @@
+"""The janitor's chores, one by one, on the real job store and broker."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from storage import keys
+from storage.errors import JobGone, StoreUnavailable
+from storage.ids import new_job_id
+from storage.jobs import JobId, JobState, Lane, TenantId, Tickets, WorkerIdentity
+from storage.queue import TicketQueue
+from tests.worker.studio import TENANT, Studio
+from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores
+
+
+@pytest.fixture
+def janitor(studio: Studio, tickets: TicketQueue) -> Janitor:
+    return Janitor(studio.jobs, studio.artifacts, tickets, ticket_cap=8)
+
+
+def age(folder: Path, by_s: float) -> None:
+    """Make every file in the folder older."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (time.time() - by_s, time.time() - by_s))
+
+
+def test_missing_tickets_are_replaced_and_present_ones_are_not(
+    studio: Studio, janitor: Janitor, tickets: TicketQueue
+) -> None:
+    for _ in range(3):
+        studio.submit()
+
+    assert janitor.top_up() == Tickets(cpu=3)
+    assert janitor.top_up() == Tickets()
+    assert tickets.waiting(Lane.CPU) == 3
+
+
+def test_no_more_tickets_wait_than_the_cap(studio: Studio, janitor: Janitor, tickets: TicketQueue) -> None:
+    for _ in range(12):
+        studio.submit()
+
+    janitor.top_up()
+
+    assert tickets.waiting(Lane.CPU) == 8
+
+
+def test_an_expired_lease_goes_back_and_gets_a_ticket(studio: Studio, janitor: Janitor, tickets: TicketQueue) -> None:
+    studio.submit()
+    assert studio.jobs.claim(Lane.CPU, WorkerIdentity("gone", "1"), 0.01).item is not None
+    time.sleep(0.05)
+
+    janitor.sweep()
+    janitor.top_up()
+
+    assert studio.jobs.ready_counts()[Lane.CPU] == 1
+    assert tickets.waiting(Lane.CPU) == 1
+
+
+def test_drift_is_reported_and_left_alone(
+    studio: Studio, janitor: Janitor, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    studio.submit()
+    redis_client.hincrby("{rhapsode}:counters", "cpu", 5)
+
+    janitor.audit()
+
+    assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == ["counter drift"]
+    assert studio.jobs.ready_counts()[Lane.CPU] == 6
+
+
+def test_a_healthy_system_has_no_drift(studio: Studio, janitor: Janitor, caplog: pytest.LogCaptureFixture) -> None:
+    studio.submit()
+    studio.drain()
+
+    janitor.audit()
+
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+def test_a_job_whose_retention_is_over_leaves_nothing(
+    studio: Studio, janitor: Janitor, redis_client: redis.Redis
+) -> None:
+    job = studio.submit()
+    studio.drain()
+    entry = f"{TENANT}|{job.id}"
+    redis_client.zadd("{rhapsode}:retention", {entry: 1}, xx=True)
+
+    janitor.end_retentions()
+
+    assert list(studio.artifacts.list(keys.job_prefix(TENANT, job.id))) == []
+    with pytest.raises(JobGone):
+        studio.record(job)
+
+
+def test_a_running_job_keeps_its_objects_however_old(studio: Studio, janitor: Janitor, tmp_path: Path) -> None:
+    job = studio.submit()
+    age(tmp_path, by_s=ORPHAN_AGE_S + 60)
+
+    janitor.sweep_orphans()
+
+    studio.drain()
+    assert studio.record(job).state is JobState.SUCCEEDED
+
+
+def test_a_text_whose_job_was_never_accepted_is_removed_after_a_day(
+    studio: Studio, janitor: Janitor, tmp_path: Path
+) -> None:
+    key = keys.input_text(TENANT, new_job_id())
+    studio.artifacts.put(key, b"the API died before it submitted this")
+
+    janitor.sweep_orphans()
+    kept = studio.artifacts.stat(key)
+    age(tmp_path, by_s=ORPHAN_AGE_S + 60)
+    janitor.sweep_orphans()
+
+    assert kept is not None
+    assert studio.artifacts.stat(key) is None
+
+
+def test_finished_work_that_redis_does_not_know_is_reported_and_kept(
+    studio: Studio, janitor: Janitor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = keys.segment(TenantId("local"), JobId("job_forgotten"), 0, 1)
+    studio.artifacts.put(key, b"audio")
+    age(tmp_path, by_s=ORPHAN_AGE_S + 60)
+
+    janitor.sweep_orphans()
+
+    assert studio.artifacts.stat(key) is not None
+    assert "objects of an unknown job" in caplog.messages
+
+
+def test_leftovers_of_a_deleted_job_are_removed(studio: Studio, janitor: Janitor, tmp_path: Path) -> None:
+    job = studio.submit()
+    studio.drain()
+    studio.jobs.delete(TENANT, job.id)
+    age(tmp_path, by_s=ORPHAN_AGE_S + 60)
+
+    janitor.sweep_orphans()
+
+    assert list(studio.artifacts.list(keys.job_prefix(TENANT, job.id))) == []
+
+
+def test_unfinished_files_are_swept(janitor: Janitor, studio: Studio, tmp_path: Path) -> None:
+    studio.artifacts.put("jobs/local/x/input.txt", b"")
+    draft = tmp_path / "store" / "tmp" / "0123"
+    draft.write_bytes(b"half")
+    age(draft.parent, by_s=7200)
+
+    janitor.sweep_temporary()
+
+    assert not draft.exists()
+
+
+def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janitor) -> None:
+    stop = threading.Event()
+    studio.submit()
+    asked: list[float] = []
+
+    def lock() -> bool:
+        asked.append(time.monotonic())
+        if len(asked) == 1:
+            raise StoreUnavailable("for a moment")
+        return True
+
+    thread = threading.Thread(target=run_chores, args=(janitor, lock, stop))
+    thread.start()
+    give_up = time.monotonic() + 10
+    while studio.services.tickets.waiting(Lane.CPU) == 0 and time.monotonic() < give_up:
+        time.sleep(0.02)
+    stop.set()
+    thread.join(5)
+
+    assert studio.services.tickets.waiting(Lane.CPU) == 1
+
+
+def test_without_the_lock_nothing_is_done(studio: Studio, janitor: Janitor) -> None:
+    stop = threading.Event()
+    studio.submit()
+    thread = threading.Thread(target=run_chores, args=(janitor, lambda: False, stop))
+
+    thread.start()
+    time.sleep(0.5)
+    stop.set()
+    thread.join(5)
+
+    assert studio.services.tickets.waiting(Lane.CPU) == 0
