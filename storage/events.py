@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
@@ -17,6 +18,7 @@ COUNTERS = ("segments_total", "segments_done", "chars_done", "audio_ms_done")
 FOLLOW_LIMIT = 200
 """Events one `follow` call returns at most; the next call continues after the last one."""
 
+_EVENT_ID = re.compile(r"[0-9]{1,19}(-[0-9]{1,19})?")
 _Entry = tuple[str, dict[str, str]]
 
 
@@ -26,7 +28,11 @@ class EventLog:
         self._keys = RedisKeys(key_prefix)
 
     def read(self, job_id: JobId, after: str = "0") -> list[JobEvent]:
-        """Everything kept after the event `after` (an event id; "0" for the beginning)."""
+        """Everything kept after the event `after` (an event id; "0" for the beginning).
+
+        Raises `ValueError` if `after` is no event id.
+        """
+        _check_event_id(after)
         with redis_errors_named():
             entries = cast("list[_Entry]", self._redis.xrange(self._keys.events(job_id), min=f"({after}"))
         return _decode(entries)
@@ -40,12 +46,20 @@ class AsyncEventLog:
     async def follow(self, job_id: JobId, after: str, block_s: float) -> list[JobEvent]:
         """The events after `after`, waiting up to `block_s` for the first; empty when none came.
 
-        `block_s` has to stay below the client's socket timeout. Waiting holds one connection.
+        `block_s` has to stay below the client's socket timeout. Waiting holds one connection. Raises `ValueError`
+        if `after` is no event id.
         """
+        _check_event_id(after)
         key = self._keys.events(job_id)
         with redis_errors_named():
             reply = await self._redis.xread({key: after}, count=FOLLOW_LIMIT, block=max(1, round(block_s * 1000)))
         return _decode(_entries_of(reply, key))
+
+
+def _check_event_id(text: str) -> None:
+    """Ids come back from browsers (Last-Event-ID), so they are checked before Redis sees them."""
+    if not _EVENT_ID.fullmatch(text):
+        raise ValueError(f"not an event id: {text!r}")
 
 
 def _entries_of(reply: object, key: str) -> list[_Entry]:

@@ -30,7 +30,7 @@ local function next_job(class)
     local id = redis.call('LINDEX', K.line .. lane .. ':' .. class .. ':' .. tenant, 0)
     local job = load_job(id)
     if not job or is_terminal(job) then return {id = id, tenant = tenant, class = class, state = 'gone'} end
-    local credit = tonumber(redis.call('HGET', deficits, tenant))
+    local credit = tonumber(redis.call('HGET', deficits, tenant)) or 0
     if credit >= item_cost(job) or is_overdue(job) then return job end
     redis.call('HINCRBY', deficits, tenant, QUANTUM_MS)
     redis.call('LMOVE', ring, ring, 'LEFT', 'RIGHT')
@@ -41,7 +41,7 @@ local function take_item(job)
   local ready = K.ready .. lane .. ':' .. job.id
   local item = redis.call('LPOP', ready)
   redis.call('HINCRBY', K.counters, lane, -1)
-  redis.call('HINCRBY', deficit_key(job, lane), job.tenant, text(-item_cost(job)))
+  redis.call('HINCRBY', deficit_key(job, lane), job.tenant, text(0 - item_cost(job)))
   if redis.call('EXISTS', ready) == 0 then
     leave_ring(job, lane)
   else

@@ -18,6 +18,7 @@ local NUMBERS = {
 local FIELDS = {unpack(TEXT)}
 for _, name in ipairs(NUMBERS) do FIELDS[#FIELDS + 1] = name end
 
+-- Never of -x: a negated zero reads "-0", which Redis takes for no integer.
 local function text(number) return string.format('%.0f', number) end
 
 -- Every answer starts with a status and the number of items made ready by lane.
@@ -153,10 +154,10 @@ local function give_back_admission(job)
   if redis.call('HINCRBY', tenant, 'jobs', -1) == 0 then
     redis.call('DEL', tenant)
   else
-    redis.call('HINCRBY', tenant, 'audio_ms', text(-job.estimated_audio_ms))
+    redis.call('HINCRBY', tenant, 'audio_ms', text(0 - job.estimated_audio_ms))
   end
   redis.call('HINCRBY', K.total, 'jobs', -1)
-  redis.call('HINCRBY', K.total, 'audio_ms', text(-job.estimated_audio_ms))
+  redis.call('HINCRBY', K.total, 'audio_ms', text(0 - job.estimated_audio_ms))
   redis.call('HINCRBY', K.flow .. job.class, 'out', text(job.estimated_audio_ms - job.out_ms))
 end
 

@@ -6,22 +6,29 @@ local function due(key)
   return redis.call('ZRANGEBYSCORE', key, '-inf', text(now), 'LIMIT', 0, limit)
 end
 
+-- Every entry met is gone afterwards, also one whose job has vanished: nothing may block the ones behind it.
+
 local overdue = due(K.deadlines)
-for _, id in ipairs(overdue) do expire_job(load_job(id)) end
+for _, id in ipairs(overdue) do
+  local job = load_job(id)
+  if job then expire_job(job) else redis.call('ZREM', K.deadlines, id) end
+end
 
 local leases = due(K.leases)
 for _, name in ipairs(leases) do
   local id, item, fence = string.match(name, '^([^|]*)|([^|]*)|(%d+)$')
   release_item(id, item, fence, 'lease_expired', max_attempts)
+  redis.call('ZREM', K.leases, name)
 end
 
 local retries = due(K.retries)
 for _, name in ipairs(retries) do
   local id, item = string.match(name, '^([^|]*)|([^|]*)$')
-  -- The sweep above may have ended the job, and with it this entry.
-  if redis.call('ZREM', K.retries, name) == 1 then
+  local job = load_job(id)
+  redis.call('ZREM', K.retries, name)
+  if job then
     redis.call('HDEL', K.live .. id, item)
-    make_ready(load_job(id), item, 'LPUSH')
+    make_ready(job, item, 'LPUSH')
   end
 end
 return answer('ok', #leases, #retries, #overdue)

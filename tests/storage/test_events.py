@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
+import pytest
 import redis
 import redis.asyncio
 
@@ -151,3 +152,9 @@ def test_following_a_long_log_takes_pages(
 
 def test_an_unknown_job_has_no_events(redis_client: redis.Redis) -> None:
     assert EventLog(redis_client).read(JobId("job_none")) == []
+
+
+@pytest.mark.parametrize("after", ["", "$", "abc", "1-2-3", "1 2", "-1", "9" * 30])
+def test_what_is_no_event_id_is_refused(redis_client: redis.Redis, after: str) -> None:
+    with pytest.raises(ValueError, match="event id"):
+        EventLog(redis_client).read(JobId("job_none"), after)

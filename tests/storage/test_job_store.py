@@ -652,6 +652,29 @@ def test_a_lane_does_not_stop_at_a_job_that_vanished(redis_client: redis.Redis, 
     assert store.ready_counts()[Lane.CPU] == 0
 
 
+def test_a_sweep_does_not_stop_at_a_job_that_vanished(redis_client: redis.Redis, store: JobStore, clock: Clock) -> None:
+    lost = start_job(store, 3, submission(deadline_ms=clock.now_ms + 5_000))
+    claim(store, Lane.GPU)
+    store.retry_later(claim(store, Lane.GPU).lease, TRANSIENT, 1)
+    redis_client.delete(f"{{rhapsode}}:job:{lost.id}")
+    clock.advance(LEASE_S + 1)
+
+    first, second = store.reap(), store.reap()
+
+    assert (first.leases_expired, first.retries_due, first.jobs_expired) == (1, 1, 1)
+    assert (second.leases_expired, second.retries_due, second.jobs_expired) == (0, 0, 0)
+
+
+def test_a_job_without_expected_audio_lives_like_any_other(store: JobStore) -> None:
+    job = start_job(store, 1, submission(audio_ms=0))
+    finish_segments(store, 1)
+
+    assert store.finish(claim(store, Lane.CPU).lease, [artifact()]).state is JobState.SUCCEEDED
+    assert store.cancel(ALICE, store.submit(submission(audio_ms=0)).job.id).job.state is JobState.CANCELLED
+    assert store.get(ALICE, job.id).estimated_audio_ms == 0
+    assert store.recount().differences == ()
+
+
 def test_a_redis_that_is_full_is_unavailable(redis_client: redis.Redis, store: JobStore) -> None:
     store.submit(submission())
     redis_client.config_set("maxmemory", 1)
