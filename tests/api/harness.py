@@ -16,11 +16,11 @@ import uvicorn
 
 from api.app import create_app
 from api.settings import ApiSettings
-from storage.connections import connect_redis
+from storage.artifacts import ArtifactStore
+from storage.connections import connect_redis, open_artifacts
 from storage.job_store import JobStore
 from storage.jobs import ArtifactRecord, ClaimedItem, JobId, JobRecord, Lane, PlanResult, SegmentReport, WorkerIdentity
 from storage.keys import artifact, plan
-from storage.local_artifacts import LocalArtifactStore
 from storage.models import ModelCard, ModelRegistry
 
 WORKER = WorkerIdentity("worker", "first")
@@ -49,7 +49,7 @@ class ServedApi:
     http: httpx.Client
     redis: redis.Redis
     jobs: JobStore
-    objects: LocalArtifactStore
+    objects: ArtifactStore
     models: ModelRegistry
 
     def submit(self, text: str = "Good morning, everybody.", **fields: object) -> dict:
@@ -81,7 +81,7 @@ def serve(settings: ApiSettings) -> Iterator[ServedApi]:
                 http=http,
                 redis=client,
                 jobs=JobStore(client, settings.key_prefix),
-                objects=LocalArtifactStore(settings.store_path, settings.url_secret.get_secret_value().encode()),
+                objects=open_artifacts(settings),
                 models=ModelRegistry(client, settings.key_prefix),
             )
     finally:

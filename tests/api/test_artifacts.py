@@ -7,7 +7,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import httpx
 import pytest
 
-from tests.api.harness import ServedApi, finish_job
+from api.settings import ApiSettings
+from storage.embedded_s3 import BUCKET, EmbeddedS3
+from tests.api.harness import SMALL, ServedApi, finish_job, serve
 
 AUDIO = b"RIFF" + bytes(range(256)) * 40
 
@@ -128,3 +130,27 @@ def test_a_link_to_a_deleted_job_is_not_found(api: ServedApi, link: str) -> None
     api.http.delete(job["links"]["self"])
 
     assert httpx.get(link).status_code == 404
+
+
+def test_an_s3_store_serves_its_own_objects(
+    api_settings: ApiSettings, weed: EmbeddedS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in weed.environment.items():
+        monkeypatch.setenv(name, value)
+    where = {"store": f"s3://{BUCKET}/api-test", "s3_endpoint_url": weed.endpoint_url}
+    with serve(ApiSettings(**api_settings.model_dump() | where)) as api:
+        api.models.publish(SMALL)
+        job = api.submit()
+        finish_job(api, AUDIO)
+        link = api.http.get(f"{job['links']['artifacts']}/narration.wav").headers["location"]
+        download = httpx.get(link, headers={"Range": "bytes=0-3"})
+        through_us = api.http.get("/v1/objects/jobs/x")
+        api.http.delete(job["links"]["self"])
+        objects = list(api.objects.list("jobs/"))
+
+    assert link.startswith(weed.endpoint_url)
+    assert (download.status_code, download.content) == (206, AUDIO[:4])
+    assert download.headers["content-type"] == "audio/wav"
+    assert "narration.wav" in download.headers["content-disposition"]
+    assert through_us.status_code == 404
+    assert objects == []
