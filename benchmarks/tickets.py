@@ -1,0 +1,206 @@
+"""What a segment costs around the engine: CPU of the gpu worker process per segment, with the fake engine at step 0.
+
+    python benchmarks/tickets.py [--segments 1000] [--chars 220] [--slots 16]
+
+A real Valkey, a folder store, one gpu worker (threads pool at 1.5 x slots) and one cpu worker as the supervisor
+starts them. The gpu worker's CPU covers ticket, claim, the engine's socket, edges, encoding, put (with fsync) and
+commit; the engine host's and Valkey's CPU are listed apart. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from storage import keys
+from storage.connections import connect_redis, open_artifacts
+from storage.embedded_redis import EmbeddedRedis
+from storage.estimates import expected_audio_ms
+from storage.ids import new_job_id
+from storage.job_store import JobStore
+from storage.jobs import (
+    JobRecord,
+    JobState,
+    Lane,
+    NarrationSpec,
+    Priority,
+    Segmentation,
+    Submission,
+    TenantId,
+)
+from storage.models import ModelRegistry
+from storage.queue import TicketQueue, create_celery
+from storage.settings import StorageSettings
+
+TENANT = TenantId("bench")
+URL_SECRET = "only-for-this-benchmark"  # noqa: S105
+START_TIMEOUT_S = 60.0
+WARM_UP_SEGMENTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    segments: int
+    chars: int
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """CPU seconds since the start of each process."""
+
+    worker: float
+    host: float
+    valkey: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """CPU in milliseconds per segment."""
+
+    segments_per_s: float
+    gpu_worker_cpu_ms: float
+    engine_host_cpu_ms: float
+    valkey_cpu_ms: float
+    audio_s_per_segment: float
+
+
+class Bench:
+    """A client of the system under test."""
+
+    def __init__(self, settings: StorageSettings) -> None:
+        self._redis = connect_redis(settings)
+        self._artifacts = open_artifacts(settings)
+        self._jobs = JobStore(self._redis, settings.key_prefix)
+        self._models = ModelRegistry(self._redis, settings.key_prefix)
+        self._tickets = TicketQueue(create_celery(settings, "bench"))
+
+    def wait_for_engine(self) -> None:
+        give_up = time.monotonic() + START_TIMEOUT_S
+        while not self._models.list():
+            assert time.monotonic() < give_up, "the worker did not start"
+            time.sleep(0.1)
+
+    def submit(self, num_segments: int, chars: int) -> JobRecord:
+        """A job of paragraphs of `chars` characters, one segment each."""
+        text = "\n\n".join(("A sentence of the book. " * chars)[: chars - 1] + "." for _ in range(num_segments))
+        job = new_job_id()
+        key = keys.input_text(TENANT, job)
+        self._artifacts.put(key, text.encode())
+        spec = NarrationSpec("fake", "ada", segmentation=Segmentation(2 * chars, 2 * chars))
+        estimate = expected_audio_ms(text)
+        submission = Submission(job, TENANT, spec, Priority.NORMAL, key, len(text), estimate, retention_s=3600)
+        submitted = self._jobs.submit(submission)
+        self._tickets.send(submitted.tickets)
+        return submitted.job
+
+    def wait_done(self, job: JobRecord) -> JobRecord:
+        """Every segment done. Tickets get lost only when workers die, so no janitor is needed."""
+        while True:
+            record = self._jobs.get(TENANT, job.id)
+            if record.state.is_terminal or (record.segments.total and record.segments.done == record.segments.total):
+                assert record.state is not JobState.FAILED, record.error
+                return record
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        self._tickets.close()
+        self._redis.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--segments", type=int, default=1000)
+    parser.add_argument("--chars", type=int, default=220)
+    parser.add_argument("--slots", type=int, default=16)
+    arguments = parser.parse_args()
+    load = Load(arguments.segments, arguments.chars, arguments.slots)
+    with tempfile.TemporaryDirectory(prefix="rhapsode-bench-") as folder:
+        cost = measure(Path(folder), load)
+    print(json.dumps({"load": asdict(load), "cost": asdict(cost), "cores": os.cpu_count()}, indent=1))
+
+
+def measure(folder: Path, load: Load) -> Cost:
+    with EmbeddedRedis(folder / "valkey") as server:
+        settings = StorageSettings(
+            redis_url=server.url,  # pyright: ignore[reportArgumentType]
+            broker_url=server.broker_url,  # pyright: ignore[reportArgumentType]
+            store=f"file://{folder}/store",
+            url_secret=URL_SECRET,  # pyright: ignore[reportArgumentType]
+        )
+        bench = Bench(settings)
+        concurrency = load.slots * 3 // 2
+        with (
+            worker(settings, Lane.GPU, concurrency, load, folder) as gpu,
+            worker(settings, Lane.CPU, 2, load, folder),
+        ):
+            bench.wait_for_engine()
+            bench.wait_done(bench.submit(WARM_UP_SEGMENTS, load.chars))
+            assert server.pid is not None
+            before, started = cpu_times(gpu, server.pid), time.monotonic()
+            record = bench.wait_done(bench.submit(load.segments, load.chars))
+            wall_s, after = time.monotonic() - started, cpu_times(gpu, server.pid)
+        bench.close()
+    return Cost(
+        segments_per_s=round(load.segments / wall_s, 1),
+        gpu_worker_cpu_ms=per_segment(before.worker, after.worker, load),
+        engine_host_cpu_ms=per_segment(before.host, after.host, load),
+        valkey_cpu_ms=per_segment(before.valkey, after.valkey, load),
+        audio_s_per_segment=round(record.samples_done / record.sample_rate_hz / load.segments, 2),
+    )
+
+
+def per_segment(before: float, after: float, load: Load) -> float:
+    return round((after - before) * 1000 / load.segments, 2)
+
+
+def cpu_times(gpu: psutil.Process, valkey_pid: int) -> Cpu:
+    (host,) = (child for child in gpu.children() if "worker.engine.process.host" in " ".join(child.cmdline()))
+    return Cpu(spent(gpu), spent(host), spent(psutil.Process(valkey_pid)))
+
+
+def spent(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+@contextmanager
+def worker(
+    settings: StorageSettings, lane: Lane, concurrency: int, load: Load, folder: Path
+) -> Iterator[psutil.Process]:
+    """A worker as the supervisor starts it, ended at the end of the block."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")} | {
+        "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
+        "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
+        "RHAPSODE_STORE": settings.store,
+        "RHAPSODE_URL_SECRET": URL_SECRET,
+        "RHAPSODE_LANE": lane.value,
+        "RHAPSODE_ENGINE": "fake",
+        "RHAPSODE_FAKE_STEP_S": "0",
+        "RHAPSODE_SLOTS": str(load.slots),
+    }
+    options = "--without-mingle --without-gossip --without-heartbeat"
+    arguments = f"-m celery -A worker.app worker --pool threads -Q {lane.value} --concurrency {concurrency} {options}"
+    with (folder / f"{lane.value}.log").open("wb") as log:
+        command = [sys.executable, *arguments.split()]
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        yield psutil.Process(process.pid)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+if __name__ == "__main__":
+    main()
