@@ -15,6 +15,7 @@ from api.errors import add_error_handlers
 from api.openapi import complete_openapi
 from api.services import open_services
 from api.settings import ApiSettings
+from storage.failpoints import configure as configure_failpoints
 from storage.settings import describe, load_settings
 from storage.telemetry import configure_logging
 
@@ -28,6 +29,7 @@ def app_from_environment() -> FastAPI:
     """For uvicorn. Raises `SettingsError` when the environment is not one to start in."""
     settings = load_settings(ApiSettings)
     configure_logging(settings.log_format)
+    configure_failpoints(settings.failpoint)
     logger.info("settings", extra={"settings": list(describe(settings))})
     return create_app(settings)
 

@@ -17,6 +17,7 @@ from api.schemas import JobRequest
 from api.services import ApiServices
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.estimates import expected_audio_ms
+from storage.failpoints import failpoint
 from storage.ids import new_job_id
 from storage.job_store import Submitted
 from storage.jobs import IdempotencyKey, JobRecord, Priority, Submission, TenantId
@@ -49,10 +50,12 @@ def submit_narration(services: ApiServices, call: SubmissionCall) -> Accepted:
     request = parse_job_request(call.body, services.settings.max_text_chars)
     submission = _submission(services, call, request)
     services.artifacts.put(submission.input_key, request.input.text.encode())
+    failpoint("submit.after_put")
     submitted = _submit(services, submission)
     if submitted.replayed:
         # Another request with this key came between the look-up above and the script.
         _delete_text(services, submission)
+    failpoint("submit.before_tickets")
     services.tickets.send(submitted.tickets)
     return Accepted(submitted.job, submitted.replayed)
 

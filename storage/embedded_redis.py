@@ -277,7 +277,10 @@ def _socket_path(data_dir: Path) -> Path:
             return run_dir / "valkey.sock"
         note.unlink()
     # Under /tmp and not under TMPDIR, which may itself be too long.
-    run_dir = Path(_written_once(note, tempfile.mkdtemp(prefix="rhapsode-", dir="/tmp")))
+    own = Path(tempfile.mkdtemp(prefix="rhapsode-", dir="/tmp"))
+    run_dir = Path(_written_once(note, str(own)))
+    if run_dir != own:
+        own.rmdir()
     return run_dir / "valkey.sock"
 
 

@@ -64,4 +64,4 @@ def test_a_server_that_says_nothing_is_given_up_after_one_time_out(monkeypatch: 
         with connect_redis(settings_for(url)) as client, pytest.raises(redis.TimeoutError):
             client.get("k")
 
-        assert time.monotonic() - begun < 1.2
+        assert time.monotonic() - begun < 1.5

@@ -112,7 +112,7 @@ def test_only_the_password_opens_the_server(started: Callable[[], EmbeddedRedis]
     server = started()
 
     with (
-        redis.Redis(unix_socket_path=str(data_dir / "valkey.sock")) as stranger,
+        redis.Redis(unix_socket_path=str(data_dir / "valkey.sock"), retry=None) as stranger,
         pytest.raises(redis.AuthenticationError),
     ):
         stranger.ping()
