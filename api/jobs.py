@@ -53,7 +53,7 @@ def submit_job(
 def list_jobs(
     tenant: Tenant, services: Services, links: Links, parameters: Annotated[JobListQuery, Query()]
 ) -> schemas.JobList:
-    """The tenant's jobs, newest first unless asked otherwise."""
+    """The tenant's jobs, newest first unless asked otherwise; `metadata[name]=value` filters, too."""
     page = services.jobs.list(tenant, job_query(parameters))
     viewer = JobViewer(services.artifacts, links, time.time())
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
