@@ -13,7 +13,7 @@ from worker.engine.interface import EngineInfo, ModelTask
 from worker.engine.native.budget import max_text_tokens
 from worker.engine.native.model.config import ModelConfig, read_default_sampling, read_model_config
 from worker.engine.native.prompt import PromptBuilder
-from worker.engine.native.runner import StepRunner
+from worker.engine.native.runner import LENGTH_STEP, StepRunner
 from worker.engine.native.stages.codec import CodecStage
 from worker.engine.native.stages.speaker import SpeakerStage
 from worker.engine.native.text_tokenizer import TextTokenizer
@@ -53,7 +53,7 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
     if not checkpoint.is_dir():
         raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
     config = read_model_config(checkpoint / "config.json")
-    capacity = min(_SLOT_POSITIONS, config.talker.max_positions)
+    capacity = min(_SLOT_POSITIONS, config.talker.max_positions) // LENGTH_STEP * LENGTH_STEP
     prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
     codec = CodecStage.load(checkpoint, settings.device)
     _require_same_codebooks(config, codec, checkpoint)

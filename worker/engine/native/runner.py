@@ -32,6 +32,12 @@ from worker.engine.native.scheduler import Admission, Move, StepPlan
 from worker.engine.native.stages.code_predictor import CodePredictorStage
 from worker.engine.native.stages.talker import TalkerStage
 
+# The shapes of a frame step are whole multiples of these; what is too much are padding rows and masked positions.
+# Matrix products and attention then round each row in the same way whoever else is there: measured bit for bit on
+# the CPU (1 to 16 rows, 1 and 2 threads), where fewer than four rows and odd lengths take other kernels.
+_ROW_STEP = 4
+LENGTH_STEP = 16
+
 # Upstream generates with `min_new_tokens=2`: the end cannot be drawn for the first two frames.
 _MIN_FRAMES = 2
 
@@ -40,7 +46,11 @@ _TALKER, _PREDICTOR_IN_TALKER, _SPEAKER_ENCODER = "talker.", "code_predictor.", 
 
 
 class StepRunner:
-    """Single-threaded: belongs to the engine's loop. Mutates device rows, never a request."""
+    """Single-threaded: belongs to the engine's loop. Mutates device rows, never a request.
+
+    Rows beyond the running ones, up to the next multiple of the row step, take part as padding: they make frames of
+    whatever stands in them, which nobody reads.
+    """
 
     def __init__(self, config: ModelConfig, talker: TalkerStage, predictor: CodePredictorStage, num_rows: int) -> None:
         self.talker = talker
@@ -54,7 +64,11 @@ class StepRunner:
     @classmethod
     @torch.inference_mode()
     def load(cls, path: Path, config: ModelConfig, num_rows: int, capacity: int, device: torch.device) -> StepRunner:
-        """From the main `model.safetensors`. Raises CheckpointError naming tensors that are not as published."""
+        """From the main `model.safetensors`. Raises CheckpointError naming tensors that are not as published.
+
+        num_rows: how many requests can run; capacity: positions of each, a multiple of `LENGTH_STEP`.
+        """
+        num_rows = _round_up(num_rows, _ROW_STEP)
         tensors = read_tensors(path)
         _require_known(tensors, config, path)
         talker_tensors = {
@@ -82,7 +96,8 @@ class StepRunner:
             self._admit(admission)
         for move in plan.moves:
             self._move(move)
-        ends = tuple(RowEnd(status) for status in self._frame_step(plan).tolist())
+        statuses = self._frame_step(plan).tolist()
+        ends = tuple(RowEnd(status) for status in statuses[: len(plan.rows)])
         for row, end in enumerate(ends):
             if end is RowEnd.NON_FINITE:
                 self._scrub(row)
@@ -109,14 +124,16 @@ class StepRunner:
         self._rows.next_input[row] = 0
 
     def _frame_step(self, plan: StepPlan) -> Tensor:
-        """One frame for the first B rows: int64 (B,) of `RowEnd` values."""
-        rows, num_rows = self._rows, len(plan.rows)
+        """One frame for the first B rows, padding included: int64 (B,) of `RowEnd` values."""
+        rows, num_rows = self._rows, _round_up(len(plan.rows), _ROW_STEP)
+        length = _round_up(plan.attention_length, LENGTH_STEP)
+        rows.rewind(len(plan.rows), num_rows)
         position, frame = rows.position[:num_rows], rows.frame[:num_rows]
         talker_draw = draw_for((request.sampling.talker for request in plan.rows), self._codebook_size + 1)
         predictor_draw = draw_for((request.sampling.predictor for request in plan.rows), self._codebook_size)
         noise = self._frame_noise(num_rows, talker_draw, predictor_draw)
 
-        hidden = self.talker.decode(rows.next_input[:num_rows], position, plan.attention_length)
+        hidden = self.talker.decode(rows.next_input[:num_rows], position, length)
         lane, first_score = self._draw_first(self.talker.logits(hidden), noise, talker_draw)
         # A row whose speech has ended goes on with some code to the end of the step, and is not looked at.
         first = lane.clamp_max(self._codebook_size - 1)
@@ -151,6 +168,10 @@ class StepRunner:
     def _no_noise(self, num_rows: int) -> Sequence[Tensor]:
         nothing = self._rows.next_input.new_empty(num_rows, 0)
         return [nothing] * len(self._noise.vocab_sizes)
+
+
+def _round_up(number: int, step: int) -> int:
+    return -(-number // step) * step
 
 
 def _require_known(tensors: Mapping[str, Tensor], config: ModelConfig, path: Path) -> None:
@@ -217,6 +238,11 @@ class _Rows:
             tensor[target] = tensor[source]
         self.talker_sampling.move(source, target)
         self.predictor_sampling.move(source, target)
+
+    def rewind(self, start: int, end: int) -> None:
+        """Send padding rows back to position 0, lest they run past the end of theirs."""
+        self.position[start:end] = 0
+        self.frame[start:end] = 0
 
     def text_row(self, num_rows: int) -> Tensor:
         """The text side of the next input of the first rows: (B, hidden)."""
