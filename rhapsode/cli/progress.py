@@ -82,7 +82,9 @@ def job_display(console: Console) -> Generator[Display]:
     if not console.is_terminal:
         yield Lines(console)
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(28), TextColumn("{task.fields[facts]}"))
+    # Facts take up to 60 columns, the description and the spaces between 14.
+    bar = BarColumn(max(6, min(28, console.width - 74)))
+    columns = (SpinnerColumn(), TextColumn("{task.description:<10}"), bar, TextColumn("{task.fields[facts]}"))
     with Progress(*columns, console=console, transient=True) as progress:
         yield Bar(progress, progress.add_task("submitting", total=None, facts=""))
 
@@ -103,7 +105,8 @@ def _facts(job: Job, speed: float | None) -> list[str]:
     segments = job.progress.segments
     facts: list[str] = []
     if segments.total:
-        facts += [f"{segments.done}/{segments.total} segments", f"{clock(job.progress.audio_s_done)} of speech"]
+        at_once = f" ({segments.running} at once)" if segments.running and not segments.done else ""
+        facts += [f"{segments.done}/{segments.total} segments{at_once}", f"{clock(job.progress.audio_s_done)} spoken"]
     if job.state == "pending" and job.queue and job.queue.ahead_audio_s:
         facts.append(f"{clock(job.queue.ahead_audio_s)} of speech ahead")
     if speed:

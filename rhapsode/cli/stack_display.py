@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, assert_never
 
 from rich.console import Console
 
 from rhapsode.cli.requirements import require_stack_packages
+from rhapsode.cli.wording import span
 from rhapsode.stack.events import (
     OrphansEnded,
     ProcessEnded,
@@ -22,6 +24,8 @@ from rhapsode.stack.events import (
 from rhapsode.stack.options import StackOptions
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.status import Status
 
     from rhapsode.stack.stack import Stack
@@ -63,12 +67,23 @@ class Narrator:
         self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
-class QuietNarrator(Narrator):
-    """For a stack that a command runs for itself: its orderly end is nobody's news."""
+class DurationNarrator(Narrator):
+    """For a stack that a command runs for itself: its start is worth a line, its end is not."""
+
+    def __init__(self, console: Console, spinner: Status, data_dir: Path) -> None:
+        super().__init__(console, spinner)
+        self._data_dir = data_dir
+        self._began_s = time.monotonic()
 
     def __call__(self, event: StackEvent) -> None:
-        if not isinstance(event, Stopping):
-            super().__call__(event)
+        match event:
+            case StackReady(url, model, _):
+                took = span(time.monotonic() - self._began_s)
+                self._say(f"no server was running: started one on {self._data_dir} in {took} ({url}, model {model})")
+            case Stopping(names):
+                self._spinner.update(f"stopping {' and '.join(names)}")
+            case _:
+                super().__call__(event)
 
 
 @contextmanager
@@ -78,7 +93,13 @@ def own_stack(options: StackOptions, environ: Mapping[str, str], console: Consol
     from rhapsode.stack.stack import Stack
 
     spinner = console.status("starting")
-    with Stack(options, environ, QuietNarrator(console, spinner)) as stack:
+    observer = DurationNarrator(console, spinner, options.data_dir)
+    # Left in the reverse order: the spinner turns until the last process is gone.
+    with ExitStack() as until_gone, Stack(options, environ, observer) as stack:
         with spinner:
             stack.wait_ready()
-        yield stack
+        try:
+            yield stack
+        finally:
+            spinner.update("stopping")
+            until_gone.enter_context(spinner)

@@ -26,9 +26,7 @@ def span(seconds: float) -> str:
 
 
 def stage(job: Job) -> str:
-    """What the job is doing, in a word or two."""
+    """What the job is doing, in one word."""
     if job.state == "running" and job.phase:
-        return {"planning": "splitting the text", "synthesizing": "speaking", "assembling": "joining"}.get(
-            job.phase, job.phase
-        )
-    return {"pending": "waiting its turn", "cancelling": "cancelling"}.get(job.state, str(job.state))
+        return {"synthesizing": "speaking", "assembling": "joining"}.get(job.phase, job.phase)
+    return "waiting" if job.state == "pending" else str(job.state)

@@ -109,15 +109,15 @@ class Child:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def last_words(self, lines: int = 3) -> str:
-        """The end of what this start wrote to the log, on one line."""
+    def last_words(self) -> str:
+        """The last line that this start wrote to the log: of a program that gives up, its reason."""
         if not self.log.exists():
             return ""
         with self.log.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(self._log_start, size - LOG_TAIL_BYTES))
             said = log.read().decode(errors="replace").splitlines()
-        return " | ".join([line.strip() for line in said if line.strip()][-lines:])
+        return next((line.strip() for line in reversed(said) if line.strip()), "")
 
     def _signal_group(self, signum: signal.Signals) -> None:
         if self._process is not None:

@@ -156,7 +156,7 @@ class Stack:
             self._observer(WaitingFor("the GPU worker to load its model"))
             if not self._await(lambda: state.model() is not None):
                 return
-            self._observer(WaitingFor("the API to see everything it needs"))
+            self._observer(WaitingFor("the API to reach Redis and the store"))
             if not self._await(lambda: _answers(client, "/readyz")):
                 return
         card = state.model()
