@@ -64,9 +64,10 @@ class _Spoken:
 def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
     """Join the job's segments, store the artifacts, finish the job. Memory: one segment and all codec frames."""
     lease, artifacts = item.lease, services.artifacts
-    record = services.jobs.get(lease.tenant, lease.job)
-    results = services.jobs.segment_results(lease.tenant, lease.job)
-    placed = place_segments(_plan(item, services.plans), results, record.sample_rate_hz)
+    record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
+    results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
+    plan = until_available(lambda: _plan(item, services.plans), held)
+    placed = place_segments(plan, results, record.sample_rate_hz)
     header = _wav_header(placed, record.sample_rate_hz)
     spoken: list[_Spoken] = []
     wav_key = keys.artifact(lease, WAV_NAME)

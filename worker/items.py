@@ -22,7 +22,7 @@ from storage.jobs import (
 )
 from storage.telemetry import item_fields
 from worker.assembly import run_assembly
-from worker.engine.errors import EngineDied
+from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.errors import PermanentItemError
 from worker.leases import DropReason, HeldLease, WorkDropped
 from worker.persistence import settle
@@ -89,6 +89,10 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
         except (LeaseLost, JobAborted, JobGone, JobNotFound) as error:
             logger.info("result refused", extra={"reason": type(error).__name__})
             return Tickets()
+        except EngineUnavailable as error:
+            logger.warning("engine not available", extra={"error": str(error)})
+            # The item was not in the engine that died, so this is no suspicion against it.
+            verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
         except EngineDied as error:
             logger.warning("engine died", extra={"error": str(error)})
             verdict = _released(services.jobs, lease, ReleaseReason.ENGINE_DIED)

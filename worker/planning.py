@@ -25,7 +25,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
 
     The text is read once in a job's life, so unlike the plan it is not cached.
     """
-    text = _input_text(item.input_key, services.artifacts)
+    text = until_available(lambda: _input_text(item.input_key, services.artifacts), held)
     try:
         segments = plan_segments(text, item.spec.segmentation, item.spec.pauses)
     except NothingToSpeak as error:

@@ -43,7 +43,7 @@ def _speech_range(pcm: Pcm, sample_rate_hz: int) -> tuple[int, int]:
     if not len(starts):
         return 0, 0
     counts = np.minimum(window, len(pcm) - starts)
-    rms = np.sqrt(np.add.reduceat(np.square(pcm, dtype=np.float64), starts) / counts)
+    rms = np.sqrt(np.add.reduceat(np.square(pcm), starts) / counts)
     loudest = float(rms.max())
     if loudest < SILENCE_RMS:
         return 0, len(pcm)

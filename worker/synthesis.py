@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Tickets:
     """Speak one segment, store it, count it; returns the tickets to send."""
     index = int(item.lease.item)
-    planned = _planned(item, index, services.plans)
+    planned = until_available(lambda: _planned(item, index, services.plans), held)
     _require_model(item.spec, services.model)
     request = speech_request(item, planned, services.engine.info)
     speech = _speak(request, item, held, services)

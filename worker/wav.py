@@ -29,14 +29,15 @@ class NotFinite(ValueError):
 
 
 def to_samples(pcm: Pcm) -> Samples:
-    """Float PCM to 16 bits: times 32767, rounded half to even, clipped to [-32768, 32767].
+    """Float PCM to 16 bits: times 32767 in float32, rounded half to even, clipped to [-32768, 32767].
 
     Raises `NotFinite`: casting NaN to an integer would put an arbitrary click into the audio.
     """
     if not np.isfinite(pcm).all():
         raise NotFinite("the engine returned samples that are not finite")
-    scaled = np.rint(pcm.astype(np.float64) * FULL_SCALE)
-    return np.clip(scaled, -FULL_SCALE - 1, FULL_SCALE).astype(np.int16)
+    scaled = pcm * np.float32(FULL_SCALE)
+    np.rint(scaled, out=scaled)
+    return np.clip(scaled, -FULL_SCALE - 1, FULL_SCALE, out=scaled).astype(np.int16)
 
 
 def to_bytes(samples: Samples) -> bytes:

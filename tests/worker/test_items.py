@@ -13,7 +13,7 @@ import pytest
 from storage.jobs import JobState, Lane, WorkerIdentity
 from tests.worker.failing_store import FailingStore, fail_times
 from tests.worker.studio import SPEC, TENANT, Studio
-from worker.engine.errors import EngineDied
+from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import EngineInfo, EngineStats, ReferenceAudio, Speech, SpeechRequest, VoicePrompt
 from worker.engine.settings import FakeEngineSettings
@@ -22,11 +22,12 @@ from worker.leases import DropReason, LeaseKeeper
 
 
 class MortalEngine:
-    """A fake engine that dies under the first `deaths` requests."""
+    """A fake engine that fails the first `deaths` requests with `error`."""
 
-    def __init__(self, deaths: int) -> None:
+    def __init__(self, deaths: int, error: type[EngineDied] = EngineDied) -> None:
         self._engine = FakeEngine(FakeEngineSettings(step_s=0.0))
         self._deaths = deaths
+        self._error = error
         self.requests: list[SpeechRequest] = []
 
     @property
@@ -38,7 +39,7 @@ class MortalEngine:
         if len(self.requests) > self._deaths:
             return self._engine.submit(request)
         future: Future[Speech] = Future()
-        future.set_exception(EngineDied("killed by a test"))
+        future.set_exception(self._error("killed by a test"))
         return future
 
     def cancel(self, request_id: str) -> None:
@@ -156,6 +157,18 @@ def test_an_engine_death_costs_the_innocent_no_attempt(studio: Studio) -> None:
     record = studio.record(job)
     assert record.state is JobState.SUCCEEDED
     assert len(engine.requests) == record.segments.total + 2
+
+
+def test_an_engine_that_was_away_is_held_against_nobody(studio: Studio) -> None:
+    engine = MortalEngine(deaths=20, error=EngineUnavailable)
+    mortal = replace(studio, services=replace(studio.services, engine=engine))
+    job = studio.submit("One sentence only.")
+
+    mortal.drain()
+
+    record = studio.record(job)
+    assert record.state is JobState.SUCCEEDED
+    assert record.retries == 0
 
 
 def test_what_kills_every_engine_fails_alone(studio: Studio) -> None:

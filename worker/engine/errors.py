@@ -5,6 +5,7 @@
     ├── RequestRejected      this request can never work; do not retry it
     ├── RequestCancelled     somebody called `cancel`
     └── EngineDied           the engine went away; another incarnation may serve the request
+        └── EngineUnavailable    it was away already: the request never reached it and cannot be the cause
 """
 
 
@@ -26,3 +27,7 @@ class RequestCancelled(EngineError):
 
 class EngineDied(EngineError):
     """The engine stopped while the request was in flight."""
+
+
+class EngineUnavailable(EngineDied):
+    """The request never reached an engine."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from worker.engine.errors import EngineDied, EngineError, RequestCancelled
+from worker.engine.errors import EngineDied, EngineError, EngineUnavailable, RequestCancelled
 from worker.engine.interface import (
     EngineInfo,
     EngineStats,
@@ -173,7 +173,7 @@ class EngineProcess:
             self._changed.notify_all()
         if self._supervisor.ident is not None:
             self._supervisor.join()
-        self._fail_queued(lambda _: True, EngineDied("the engine was closed"))
+        self._fail_queued(lambda _: True, EngineUnavailable("the engine was closed"))
 
     # ------------------------------------------------------------------------------------------ any thread
 
@@ -187,9 +187,9 @@ class EngineProcess:
 
     def _refusal(self) -> EngineDied | None:
         if self._closing:
-            return EngineDied("the engine was closed")
+            return EngineUnavailable("the engine was closed")
         if self._supervisor.ident is None:
-            return EngineDied("the engine has not been started")
+            return EngineUnavailable("the engine has not been started")
         return None
 
     def _notify(self) -> None:
@@ -274,7 +274,8 @@ class EngineProcess:
         with self._changed:
             self._changed.wait_for(lambda: self._closing or is_due(), _TICK_S)
         now_s = time.monotonic()
-        late = EngineDied(f"the engine was not ready within {self._times.queue_s:.0f} s: {self._last_death_reason}")
+        reason = f"the engine was not ready within {self._times.queue_s:.0f} s: {self._last_death_reason}"
+        late = EngineUnavailable(reason)
         self._fail_queued(lambda queued: queued.give_up_s <= now_s, late)
 
     def _fail_queued(self, is_affected: Callable[[_Queued], bool], error: EngineError) -> None:
