@@ -1,0 +1,108 @@
+"""What every fault row must show, and the numbers it prints."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tests.faults.load import Load, Outcome
+from tests.faults.system import Leftovers, RunningSystem
+
+
+@dataclass
+class FaultLog:
+    """Faults struck so far in one row, and how long the system took to make progress again after each."""
+
+    faults: Counter[str] = field(default_factory=Counter)
+    recoveries_s: list[float] = field(default_factory=list)
+
+    def struck(self, kind: str) -> None:
+        self.faults[kind] += 1
+
+    def until_progress(self, system: RunningSystem, load: Load, struck_s: float, since_s: float | None = None) -> None:
+        """Seconds from the fault to the first segment committed after `since_s` (Unix time); none if all is done."""
+        since_s = struck_s if since_s is None else since_s
+        until_s = time.monotonic() + 90
+        while time.monotonic() < until_s and not load.is_over:
+            if system.last_commit_s() > since_s:
+                self.recoveries_s.append(time.time() - struck_s)
+                return
+            time.sleep(0.02)
+        assert load.is_over, f"no progress within 90 s\n{system.last_words()}"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """`reruns`: claims beyond one per item. `stale_refused`: results that came after their lease was lost."""
+
+    row: str
+    seed: int
+    jobs: int
+    segments: int
+    faults: dict[str, int]
+    lost: list[str]
+    wrong_bytes: list[str]
+    charged_attempts: int
+    reruns: int
+    stale_refused: int
+    topped_up: int
+    leftovers: Leftovers
+    recoveries_s: list[float]
+    wall_s: float
+
+    def line(self) -> str:
+        recovery = ", ".join(f"{seconds:.1f}" for seconds in _p50_p99(self.recoveries_s)) or "-"
+        faults = ", ".join(f"{count} x {kind}" for kind, count in self.faults.items()) or "none"
+        return (
+            f"{self.row}: jobs {self.jobs}, segments {self.segments}, faults {faults}, lost {len(self.lost)}, "
+            f"wrong bytes {len(self.wrong_bytes)}, attempts charged {self.charged_attempts}, re-runs {self.reruns}, "
+            f"stale refused {self.stale_refused}, topped up {self.topped_up}, drift {len(self.leftovers.drift)}, "
+            f"recovery p50/p99 s {recovery}, wall {self.wall_s:.0f} s, seed {self.seed}"
+        )
+
+
+def collect(
+    row: str, seed: int, system: RunningSystem, outcomes: Sequence[Outcome], log: FaultLog, wall_s: float
+) -> Figures:
+    failures = [outcome for outcome in outcomes if outcome.error is not None]
+    # A late worker learns it from its lease or, if it is quicker than that, from the commit.
+    lost = [entry for entry in system.log_events("work dropped") if entry.get("reason") == "lost"]
+    lost += [entry for entry in system.log_events("result refused") if entry.get("reason") == "LeaseLost"]
+    topped_up = system.log_events("tickets topped up")
+    return Figures(
+        row=row,
+        seed=seed,
+        jobs=len(outcomes),
+        segments=sum(outcome.num_segments for outcome in outcomes),
+        faults=dict(log.faults),
+        lost=[str(outcome.error) for outcome in failures if outcome.state != "succeeded"],
+        wrong_bytes=[str(outcome.error) for outcome in failures if outcome.state == "succeeded"],
+        charged_attempts=system.charged_attempts(),
+        reruns=system.claims_beyond_first(),
+        stale_refused=len(lost),
+        topped_up=sum(int(str(entry.get("cpu", 0))) + int(str(entry.get("gpu", 0))) for entry in topped_up),
+        leftovers=system.leftovers(),
+        recoveries_s=log.recoveries_s,
+        wall_s=wall_s,
+    )
+
+
+def check_standard_pass(figures: Figures, system: RunningSystem, outcomes: Sequence[Outcome]) -> None:
+    """Every job once, every byte right, nobody charged, nothing left."""
+    ids = [outcome.job_id for outcome in outcomes]
+    explained = f"{figures.line()}\n{system.last_words()}"
+    assert figures.lost == [], explained
+    assert figures.wrong_bytes == [], explained
+    assert len(set(ids)) == len(ids) == figures.jobs
+    assert system.job_ids() == set(ids), "jobs that no client was told of"
+    assert figures.charged_attempts == 0, explained
+    assert figures.leftovers == Leftovers((), 0, 0, 0, 0), explained
+
+
+def _p50_p99(seconds: list[float]) -> tuple[float, ...]:
+    if not seconds:
+        return ()
+    return statistics.median(seconds), sorted(seconds)[max(0, round(0.99 * len(seconds)) - 1)]

@@ -1,0 +1,315 @@
+"""A whole system as `rhapsode up` starts it, on the fake engine, with its processes by name to be killed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+import redis
+
+from rhapsode.stack import processes
+from rhapsode.stack.layout import DataDir
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.state_file import read_state
+from storage.connections import connect_redis
+from storage.embedded_redis import EmbeddedRedis
+from storage.job_store import JobStore
+from storage.queue import TicketQueue, create_celery
+from storage.redis_keys import RedisKeys
+from storage.settings import StorageSettings
+
+CLI = str(Path(sys.executable).parent / "rhapsode")
+TENANTS = tuple(f"tenant-{number}" for number in range(7))
+SLOTS = 16
+STEP_S = 0.01
+START_S = 60
+KEYS = RedisKeys("rhapsode")
+
+
+def api_key(tenant: str) -> str:
+    return f"rhk-{tenant}"
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """What an idle system must not have. Every number should be zero."""
+
+    drift: tuple[str, ...]
+    leases: int
+    waiting_retries: int
+    unfinished_jobs: int
+    ready_items: int
+
+
+class RunningSystem:
+    """One `rhapsode up` on one data folder; `start` again after `kill_everything`."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self._data_dir = DataDir(folder)
+        self._settings = settings
+        self._up: subprocess.Popen[bytes] | None = None
+        self._starts = 0
+        self._extra: list[subprocess.Popen[bytes]] = []
+
+    # ------------------------------------------------------------------------------------------ life
+
+    def start(self) -> None:
+        """Returns when a narration can be submitted."""
+        self._data_dir.root.mkdir(parents=True, exist_ok=True)
+        self._starts += 1
+        with (self._data_dir.root / "up.log").open("ab") as log:
+            self._up = subprocess.Popen(
+                [CLI, "up", "--data-dir", str(self._data_dir.root), "--port", "0"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=self._environment(),
+                start_new_session=True,
+            )
+        self.eventually(self._is_ready, START_S)
+
+    def stop(self) -> None:
+        """The orderly end; what does not end is killed."""
+        for process in self._extra:
+            _end(process, signal.SIGTERM)
+        if self._up is not None:
+            _end(self._up, signal.SIGTERM)
+
+    def start_gpu_worker(self, name: str) -> int:
+        """One more worker of the gpu lane, which nobody starts again. Returns its process id once it is ready."""
+        options = StackOptions(self._data_dir.root)
+        backing = {"RHAPSODE_REDIS_URL": self._valkey.url, "RHAPSODE_BROKER_URL": self._valkey.broker_url}
+        shared = processes.shared_environment(self._environment(), self._data_dir, options, backing)
+        spec = processes.gpu_worker(shared, self._data_dir)
+        log = self._data_dir.logs / f"{name}.log"
+        process = _spawn(spec.command, {**spec.environment, "RHAPSODE_WORKER_NAME": name}, log, spec.working_dir)
+        self._extra.append(process)
+        self.eventually(lambda: "worker ready" in log.read_text(), START_S)
+        return process.pid
+
+    def kill_everything(self) -> None:
+        """SIGKILL to the supervisor first, so that it starts nobody again, then to all the others."""
+        assert self._up is not None
+        pids = self._pids()
+        self._up.kill()
+        self._up.wait()
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.eventually(lambda: not any(is_alive(pid) for pid in pids), 10)
+
+    # ------------------------------------------------------------------------------------------ processes
+
+    def pid(self, name: str) -> int:
+        """Waits while the process is being started again."""
+        found: list[int] = []
+
+        def is_there() -> bool:
+            state = read_state(self._data_dir)
+            found[:] = [child.pid for child in (state.children if state else ()) if child.name == name]
+            return bool(found) and is_alive(found[0])
+
+        self.eventually(is_there, START_S)
+        return found[0]
+
+    def engine_pid(self) -> int:
+        """The host process of the gpu worker's engine."""
+        found: list[int] = []
+
+        def is_there() -> bool:
+            found[:] = _hosts_of(self.pid(processes.GPU_WORKER))
+            return bool(found)
+
+        self.eventually(is_there, START_S)
+        return found[0]
+
+    def wait_replaced(self, name: str, old_pid: int) -> None:
+        self.eventually(lambda: self.pid(name) != old_pid, START_S)
+
+    # ------------------------------------------------------------------------------------------ views
+
+    @property
+    def url(self) -> str:
+        state = read_state(self._data_dir)
+        assert state is not None
+        return state.url
+
+    def redis(self) -> redis.Redis:
+        """A client of the state database."""
+        return connect_redis(self._storage_settings())
+
+    def jobs(self, client: redis.Redis) -> JobStore:
+        return JobStore(client)
+
+    def tickets(self) -> TicketQueue:
+        return TicketQueue(create_celery(self._storage_settings(), "fault-tests"))
+
+    def flush_broker(self) -> None:
+        with self.redis() as client:
+            client.execute_command("SELECT", 1)
+            client.execute_command("FLUSHDB")
+            client.execute_command("SELECT", 0)
+
+    def leases(self) -> int:
+        with self.redis() as client:
+            return int(client.zcard(KEYS.single("leases")))
+
+    def claims(self) -> int:
+        """All leases ever given out."""
+        with self.redis() as client:
+            return int(cast("str | None", client.get(KEYS.single("fence"))) or 0)
+
+    def claims_beyond_first(self) -> int:
+        """Leases given out that were not the one whose result counts, once every job has ended."""
+        return self.claims() - self._results(lambda _: True)
+
+    def finished_segments(self) -> int:
+        return self._results(str.isdecimal)
+
+    def last_commit_s(self) -> float:
+        """When a segment was last committed, on this machine's clock; 0 while the database does not answer."""
+        with self.redis() as client, suppress(redis.RedisError):
+            at_ms = cast("str | None", client.hget(KEYS.single("drain"), "at_ms"))
+            return int(at_ms or 0) / 1000
+        return 0
+
+    def charged_attempts(self) -> int:
+        """Items with an attempt held against them. An item that nothing ever failed has no entry."""
+        charged = 0
+        with self.redis() as client:
+            for key in client.scan_iter(f"{KEYS.root}:tries:*"):
+                tries = cast("dict[str, str]", client.hgetall(key))
+                charged += sum(not value.startswith("0:") for value in tries.values())
+        return charged
+
+    def job_ids(self) -> set[str]:
+        with self.redis() as client:
+            return {key.rpartition(":")[2] for key in client.scan_iter(f"{KEYS.root}:job:*")}
+
+    def leftovers(self) -> Leftovers:
+        with self.redis() as client:
+            drift = self.jobs(client).recount().differences
+            return Leftovers(
+                drift=tuple(f"{each.name}: {each.actual} instead of {each.expected}" for each in drift),
+                leases=int(client.zcard(KEYS.single("leases"))),
+                waiting_retries=int(client.zcard(KEYS.single("retries"))),
+                unfinished_jobs=int(client.scard(KEYS.single("active"))),
+                ready_items=sum(self.jobs(client).ready_counts().values()),
+            )
+
+    def log_events(self, event: str) -> list[dict[str, object]]:
+        """Every line of every process's log with this message."""
+        events: list[dict[str, object]] = []
+        for log in sorted(self._data_dir.logs.glob("*.log*")):
+            for line in log.read_text(errors="replace").splitlines():
+                if f'"{event}"' in line and line.startswith("{"):
+                    events.append(json.loads(line))
+        return [entry for entry in events if entry.get("event") == event]
+
+    def last_words(self) -> str:
+        """The ends of all logs, for a failing test."""
+        logs = [self._data_dir.root / "up.log", *sorted(self._data_dir.logs.glob("*.log"))]
+        return "\n".join(f"--- {log.name}\n{log.read_text(errors='replace')[-2500:]}" for log in logs if log.exists())
+
+    def eventually(self, is_so: Callable[[], bool], timeout_s: float) -> None:
+        until_s = time.monotonic() + timeout_s
+        while not is_so():
+            if time.monotonic() > until_s:
+                raise AssertionError(f"it did not come true in {timeout_s:.0f} s\n{self.last_words()}")
+            time.sleep(0.02)
+
+    # ------------------------------------------------------------------------------------------ inside
+
+    @property
+    def _valkey(self) -> EmbeddedRedis:
+        return EmbeddedRedis(self._data_dir.valkey)
+
+    def _environment(self) -> dict[str, str]:
+        mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        keys = {hashlib.sha256(api_key(tenant).encode()).hexdigest(): tenant for tenant in TENANTS}
+        chosen = {
+            "RHAPSODE_ENGINE": "fake",
+            "RHAPSODE_SLOTS": str(SLOTS),
+            "RHAPSODE_FAKE_STEP_S": str(STEP_S),
+            "RHAPSODE_LOG_FORMAT": "json",
+            "RHAPSODE_API_KEYS": json.dumps(keys),
+        }
+        return mine | chosen | self._settings
+
+    def _storage_settings(self) -> StorageSettings:
+        return StorageSettings(
+            redis_url=self._valkey.url,  # type: ignore[arg-type]  # pydantic makes it a secret
+            broker_url=self._valkey.broker_url,  # type: ignore[arg-type]
+            store=self._data_dir.objects.as_uri(),
+            url_secret=self._data_dir.secret("url"),  # type: ignore[arg-type]
+        )
+
+    def _results(self, is_counted: Callable[[str], bool]) -> int:
+        with self.redis() as client:
+            tables = [cast("list[str]", client.hkeys(key)) for key in client.scan_iter(f"{KEYS.root}:results:*")]
+        return sum(is_counted(item) for items in tables for item in items)
+
+    def _is_ready(self) -> bool:
+        assert self._up is not None
+        if self._up.poll() is not None:
+            raise AssertionError(f"`rhapsode up` ended with {self._up.returncode}\n{self.last_words()}")
+        said = (self._data_dir.root / "up.log").read_text(errors="replace")
+        return said.count("is ready after") == self._starts
+
+    def _pids(self) -> list[int]:
+        state = read_state(self._data_dir)
+        assert state is not None
+        pids = [child.pid for child in state.children]
+        return [*pids, *(host for pid in pids for host in _hosts_of(pid))]
+
+
+def is_alive(pid: int) -> bool:
+    """Running; a zombie is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _hosts_of(worker: int) -> list[int]:
+    hosts: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) != worker:
+                continue
+            if b"worker.engine.process.host" in (stat.parent / "cmdline").read_bytes():
+                hosts.append(int(stat.parent.name))
+    return hosts
+
+
+def _spawn(command: tuple[str, ...], environment: dict[str, str], log: Path, folder: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=cast("IO[bytes]", output),
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
+        )
+
+
+def _end(process: subprocess.Popen[bytes], signum: signal.Signals) -> None:
+    if process.poll() is None:
+        process.send_signal(signum)
+    try:
+        process.wait(40)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,291 @@
+"""The system under kill -9, stop and loss: every job ends once, with exactly its bytes, and nothing is left behind.
+
+Each row of the table drives the standard load through real processes and breaks something under it. The number of
+faults grows with the number of jobs: 200 in an ordinary test run, 1,000 with `make faults`.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+import httpx
+import pytest
+
+from rhapsode.stack import processes
+from storage.jobs import Tickets
+from tests.faults.conftest import StartSystem
+from tests.faults.figures import FaultLog, Figures, check_standard_pass, collect
+from tests.faults.load import Load, NarrationJob, standard_load
+from tests.faults.system import SLOTS, RunningSystem, api_key
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
+
+GPU_THREADS = SLOTS * 3 // 2
+"""Claims one gpu worker can hold at a time."""
+
+
+def _scaled(num_jobs: int, at_least: int) -> int:
+    """Faults of one kind: `at_least` at 200 jobs, in proportion from there."""
+    return max(at_least, at_least * num_jobs // 200)
+
+
+def _run_row(
+    row: str,
+    system: RunningSystem,
+    jobs: list[NarrationJob],
+    seed: int,
+    report: list[str],
+    strike: Callable[[Load, FaultLog], None],
+) -> Figures:
+    """The load, the faults while it runs, and the standard pass afterwards."""
+    begun_s = time.monotonic()
+    load, log = Load(system, jobs), FaultLog()
+    with load.running():
+        strike(load, log)
+    outcomes = load.outcomes()
+    figures = collect(row, seed, system, outcomes, log, time.monotonic() - begun_s)
+    report.append(figures.line())
+    check_standard_pass(figures, system, outcomes)
+    assert load.unhelpful == []
+    return figures
+
+
+def _spread(count: int, dice: random.Random) -> list[float]:
+    """When faults strike, as fractions of the load that has ended: one in each of `count` equal stretches."""
+    return [(number + dice.uniform(0.1, 0.6)) / (count + 0.5) for number in range(count)]
+
+
+def _strike_nothing(load: Load, log: FaultLog) -> None:
+    """The row without faults."""
+
+
+def _kill(system: RunningSystem, name: str, load: Load, log: FaultLog) -> None:
+    """kill -9 a process of the stack, wait for its successor and for the next progress."""
+    pid, struck_s = system.pid(name), time.time()
+    os.kill(pid, signal.SIGKILL)
+    log.struck(f"kill -9 {name}")
+    system.wait_replaced(name, pid)
+    log.until_progress(system, load, struck_s, since_s=time.time())
+
+
+def test_row_0_without_faults_nothing_runs_twice(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    system = start_system()
+
+    figures = _run_row("0 no fault", system, standard_load(num_jobs, seed), seed, report, _strike_nothing)
+
+    assert figures.reruns == 0
+
+
+def test_row_1_killing_the_api_loses_and_doubles_no_job(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    # Besides the kills from outside, the API kills itself now and then when a job is durable and nobody was told.
+    chance = 3 / num_jobs
+    system = start_system(RHAPSODE_FAILPOINT=f"submit.before_tickets:kill:{chance}")
+    dice = random.Random(seed)
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(_scaled(num_jobs, 3), dice):
+            load.wait_until(fraction)
+            _kill(system, processes.API, load, log)
+
+    _run_row("1 kill -9 API", system, standard_load(num_jobs, seed), seed, report, strike)
+
+
+def test_row_2_killing_the_gpu_worker_costs_only_what_it_held(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    system, dice, kills = start_system(), random.Random(seed), _scaled(num_jobs, 3)
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(kills, dice):
+            load.wait_until(fraction)
+            _kill(system, processes.GPU_WORKER, load, log)
+
+    figures = _run_row("2 kill -9 gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
+
+    assert figures.reruns <= kills * GPU_THREADS
+
+
+def test_row_3_killing_the_engine_costs_nobody_an_attempt(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    system, dice, kills = start_system(), random.Random(seed), _scaled(num_jobs, 3)
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(kills, dice):
+            load.wait_until(fraction)
+            engine, struck_s = system.engine_pid(), time.time()
+            os.kill(engine, signal.SIGKILL)
+            log.struck("kill -9 engine")
+            system.eventually(lambda old=engine: system.engine_pid() != old, 30)
+            log.until_progress(system, load, struck_s, since_s=time.time())
+
+    figures = _run_row("3 kill -9 engine", system, standard_load(num_jobs, seed), seed, report, strike)
+
+    assert figures.reruns <= kills * GPU_THREADS
+
+
+def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    lease_s = 2.0
+    system = start_system(RHAPSODE_LEASE_S=str(lease_s))
+    sleeper = system.start_gpu_worker("gpu-sleeper")
+    dice, stops = random.Random(seed), _scaled(num_jobs, 2)
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(stops, dice):
+            load.wait_until(fraction)
+            os.kill(sleeper, signal.SIGSTOP)
+            log.struck("SIGSTOP gpu worker")
+            time.sleep(2 * lease_s)
+            os.kill(sleeper, signal.SIGCONT)
+
+    figures = _run_row("4 SIGSTOP gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
+
+    assert figures.stale_refused >= 1
+    assert figures.reruns <= stops * GPU_THREADS
+
+
+def test_row_5_killing_the_database_loses_nothing(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    system, dice = start_system(), random.Random(seed)
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(_scaled(num_jobs, 2), dice):
+            load.wait_until(fraction)
+            _kill(system, processes.VALKEY, load, log)
+
+    _run_row("5 kill -9 Valkey", system, standard_load(num_jobs, seed), seed, report, strike)
+
+
+def test_row_9_a_flushed_broker_is_filled_again(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    system, dice = start_system(), random.Random(seed)
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(_scaled(num_jobs, 3), dice):
+            load.wait_until(fraction)
+            struck_s = time.time()
+            system.flush_broker()
+            log.struck("FLUSHDB broker")
+            log.until_progress(system, load, struck_s, since_s=time.time())
+
+    figures = _run_row("9 FLUSHDB broker", system, standard_load(num_jobs, seed), seed, report, strike)
+
+    assert figures.reruns == 0
+
+
+def test_row_12_a_rolling_restart_runs_nothing_twice(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    system, dice = start_system(), random.Random(seed)
+    exits_s: list[float] = []
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(_scaled(num_jobs, 2), dice):
+            load.wait_until(fraction)
+            for name in (processes.GPU_WORKER, processes.CPU_WORKER):
+                pid, struck_s = system.pid(name), time.time()
+                os.kill(pid, signal.SIGTERM)
+                log.struck(f"SIGTERM {name}")
+                system.wait_replaced(name, pid)
+                exits_s.append(time.time() - struck_s)
+
+    figures = _run_row("12 rolling SIGTERM", system, standard_load(num_jobs, seed), seed, report, strike)
+
+    assert figures.reruns == 0
+    assert max(exits_s) <= 25
+
+
+def test_row_25_repeats_have_one_effect(start_system: StartSystem, num_jobs: int, seed: int, report: list[str]) -> None:
+    """Three tickets for each one that is needed, and every submission five times at once."""
+    system, jobs = start_system(), standard_load(num_jobs, seed)
+    replays: list[tuple[int, int]] = []
+
+    def strike(load: Load, log: FaultLog) -> None:
+        with ThreadPoolExecutor(5) as at_once:
+            for job in jobs[: num_jobs // 4]:
+                answers = list(at_once.map(partial(_submit, system), [job] * 5))
+                assert {answer.status_code for answer in answers} == {202}
+                ids = {answer.json()["id"] for answer in answers}
+                replays.append((len(ids), sum("idempotency-replayed" in answer.headers for answer in answers)))
+                log.struck("submission repeated")
+        other = NarrationJob(jobs[0].number, jobs[0].tenant, "Another text under the same key.", 0)
+        assert _submit(system, other).status_code == 422
+
+    with _surplus_tickets(system):
+        figures = _run_row("25 everything repeated", system, jobs, seed, report, strike)
+
+    # The client of the load may have come first; then all five are replays.
+    assert {ids for ids, _ in replays} == {1}
+    assert {count for _, count in replays} <= {4, 5}
+    assert figures.reruns == 0
+
+
+def test_row_37_a_long_job_survives_the_death_of_everything(
+    start_system: StartSystem, seed: int, report: list[str]
+) -> None:
+    system, log, begun_s = start_system(), FaultLog(), time.monotonic()
+    (short, *_), dice = standard_load(1, seed), random.Random(seed)
+    long = NarrationJob(short.number, short.tenant, " ".join([short.text, *_sentences(dice, 300)]), short.seed)
+    _, num_segments = long.expected_wav()
+    accepted = _submit(system, long)
+    assert accepted.status_code == 202
+    system.eventually(lambda: system.finished_segments() >= num_segments // 2, 120)
+
+    held, struck_s = system.leases(), time.time()
+    system.kill_everything()
+    log.struck("kill -9 of everything")
+    system.start()
+
+    load = Load(system, [long])
+    with load.running():
+        log.until_progress(system, load, struck_s, since_s=time.time())
+    outcomes = load.outcomes()
+    figures = collect("37 kill -9 of everything", seed, system, outcomes, log, time.monotonic() - begun_s)
+    report.append(figures.line())
+    check_standard_pass(figures, system, outcomes)
+    assert figures.reruns <= max(held, GPU_THREADS)
+    assert outcomes[0].job_id == accepted.json()["id"]
+
+
+def _sentences(dice: random.Random, count: int) -> list[str]:
+    return [f"Sentence {number} of the long story speaks of {dice.randrange(1000)} things." for number in range(count)]
+
+
+def _submit(system: RunningSystem, job: NarrationJob) -> httpx.Response:
+    headers = {"Authorization": f"Bearer {api_key(job.tenant)}", "Idempotency-Key": job.key(0)}
+    return httpx.post(f"{system.url}/v1/jobs", json=job.body(), headers=headers, timeout=30, trust_env=False)
+
+
+@contextmanager
+def _surplus_tickets(system: RunningSystem) -> Generator[None]:
+    """About twice as many tickets again as the load itself causes."""
+    over, tickets = threading.Event(), system.tickets()
+
+    def send() -> None:
+        while not over.wait(0.1):
+            tickets.send(Tickets(cpu=4, gpu=10))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield
+    finally:
+        over.set()
+        sender.join()
+        tickets.close()
