@@ -72,7 +72,7 @@ class Janitor:
         missing = {lane: min(ready[lane], self._ticket_cap) - self._waiting(lane, ready[lane]) for lane in Lane}
         tickets = Tickets(cpu=max(0, missing[Lane.CPU]), gpu=max(0, missing[Lane.GPU]))
         if tickets != Tickets():
-            logger.debug("tickets topped up", extra={"cpu": tickets.cpu, "gpu": tickets.gpu})
+            logger.info("tickets topped up", extra={"cpu": tickets.cpu, "gpu": tickets.gpu})
             self._tickets.send(tickets)
         return tickets
 

@@ -79,7 +79,7 @@ class LeaseKeeper:
         self._jobs = jobs
         self._lease_s = lease_s
         self._held: dict[Lease, HeldLease] = {}
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         # A round that finds Redis silent changes nothing: the commit decides whether the lease outlived the silence.
         self._rounds = Periodic("lease-keeper", min(lease_s / 3, MAX_INTERVAL_S), self.extend_now)
 
@@ -93,23 +93,17 @@ class LeaseKeeper:
     def hold(self, lease: Lease) -> Generator[HeldLease]:
         """Keep the lease alive for the time of the block."""
         held = HeldLease(lease, self._lease_s)
-        with self._changed:
+        with self._lock:
             self._held[lease] = held
         try:
             yield held
         finally:
-            with self._changed:
+            with self._lock:
                 del self._held[lease]
-                self._changed.notify_all()
 
     @property
     def num_held(self) -> int:
         return len(self._held)
-
-    def wait_idle(self, timeout_s: float) -> bool:
-        """Whether nothing is held any more, after waiting for that at most `timeout_s`."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._held, timeout_s)
 
     def drop_all(self, reason: DropReason) -> None:
         for held in self._snapshot():
@@ -131,5 +125,5 @@ class LeaseKeeper:
                     each.drop(DropReason.ABORTED)
 
     def _snapshot(self) -> list[HeldLease]:
-        with self._changed:
+        with self._lock:
             return list(self._held.values())

@@ -82,10 +82,12 @@ def test_a_callback_that_comes_late_is_called_at_once() -> None:
     assert calls == ["dropped"]
 
 
-def test_idle_means_that_every_lease_was_given_up(studio: Studio) -> None:
+def test_only_what_is_held_is_dropped(studio: Studio) -> None:
     keeper = LeaseKeeper(studio.jobs, lease_s=5)
+    with keeper.hold(Lease(new_job_id(), TENANT, "0", 1)) as over:
+        pass
 
-    with keeper.hold(Lease(new_job_id(), TENANT, "0", 1)):
-        assert not keeper.wait_idle(0.05)
+    with keeper.hold(Lease(new_job_id(), TENANT, "0", 2)) as held:
+        keeper.drop_all(DropReason.SHUTDOWN)
 
-    assert keeper.wait_idle(0.05)
+    assert (over.dropped, held.dropped, keeper.num_held) == (None, DropReason.SHUTDOWN, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,17 @@ from storage import keys
 from storage.jobs import ArtifactRecord, JobRecord, JobState, Lane, NarrationSpec, Pauses, Segmentation
 from tests.worker.expected import expected_narration
 from tests.worker.studio import SPEC, TENANT, TEXT, Studio
+from worker.engine.fake import FakeEngine
+from worker.engine.interface import Speech, SpeechRequest
+from worker.engine.settings import FakeEngineSettings
 from worker.segment_file import decode_segment
+
+
+class EndlessEngine(FakeEngine):
+    """No utterance ends by itself before its third frame."""
+
+    def submit(self, request: SpeechRequest) -> Future[Speech]:
+        return super().submit(replace(request, max_frames=3))
 
 
 def artifact(record: JobRecord, name: str) -> ArtifactRecord:
@@ -130,6 +141,20 @@ def test_a_job_longer_than_its_window_is_finished(studio: Studio) -> None:
 
     assert studio.record(job).segments.done == 100
     assert studio.services.plans.misses == 1
+
+
+def test_a_segment_that_never_stopped_is_kept_and_named(studio: Studio, caplog: pytest.LogCaptureFixture) -> None:
+    endless = replace(studio, services=replace(studio.services, engine=EndlessEngine(FakeEngineSettings(step_s=0))))
+    job = studio.submit("One sentence only.")
+
+    endless.drain()
+
+    record = studio.record(job)
+    manifest = json.loads(studio.artifacts.get(artifact(record, "manifest.json").key))
+    assert record.state is JobState.SUCCEEDED
+    assert manifest["segments"][0]["finish_reason"] == "length"
+    assert manifest["totals"]["segments_at_length_limit"] == 1
+    assert "segment reached its length limit" in caplog.messages
 
 
 @pytest.mark.parametrize(

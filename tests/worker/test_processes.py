@@ -218,7 +218,7 @@ def test_a_worker_that_cannot_run_says_why_in_one_line(system: System, tmp_path:
 
 def test_the_janitor_ends_cleanly_on_sigterm(system: System) -> None:
     janitor = system.janitor()
-    time.sleep(2)
+    system.wait(lambda: "janitor ready" in system.log("janitor.log"))
 
     janitor.send_signal(signal.SIGTERM)
 

@@ -1,0 +1,81 @@
+"""The environment becomes values, or an error that names the variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storage.jobs import Lane
+from storage.settings import SETTING_NAMES, SettingsError, load_settings
+from worker.engine.settings import FakeEngineSettings, NativeEngineSettings
+from worker.settings import JanitorSettings, WorkerSettings
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in SETTING_NAMES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RHAPSODE_STORE", f"file://{tmp_path}")
+    monkeypatch.setenv("RHAPSODE_URL_SECRET", "s" * 16)
+    monkeypatch.setenv("RHAPSODE_LANE", "gpu")
+
+
+def test_every_setting_is_known_to_all_processes() -> None:
+    fields = {*WorkerSettings.model_fields, *JanitorSettings.model_fields}
+
+    assert {f"RHAPSODE_{name.upper()}" for name in fields} <= SETTING_NAMES
+
+
+def test_the_native_engine_is_the_default() -> None:
+    settings = load_settings(WorkerSettings)
+
+    engine = settings.engine_settings()
+    assert isinstance(engine, NativeEngineSettings)
+    assert (engine.slots, engine.device) == (16, "cpu")
+    assert settings.model_name == engine.checkpoint.name
+    assert settings.lane is Lane.GPU
+
+
+def test_the_fake_engine_must_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHAPSODE_ENGINE", "fake")
+    monkeypatch.setenv("RHAPSODE_FAKE_STEP_S", "0.5")
+
+    settings = load_settings(WorkerSettings)
+
+    assert settings.engine_settings() == FakeEngineSettings(slots=16, step_s=0.5)
+    assert settings.model_name == "fake"
+
+
+def test_a_name_can_be_given_to_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHAPSODE_MODEL", "narrator-2")
+
+    assert load_settings(WorkerSettings).model_name == "narrator-2"
+
+
+def test_nameless_workers_never_share_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    unnamed = load_settings(WorkerSettings)
+    monkeypatch.setenv("RHAPSODE_WORKER_NAME", "gpu-0")
+
+    assert unnamed.name_for("a" * 32) != unnamed.name_for("b" * 32)
+    assert load_settings(WorkerSettings).name_for("a" * 32) == "gpu-0"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("RHAPSODE_SLOTS", "0"),
+        ("RHAPSODE_LANE", "tpu"),
+        ("RHAPSODE_ENGINE", "vllm"),
+        ("RHAPSODE_LEASE_S", "-1"),
+        ("RHAPSODE_WORKER_NAME", "a b"),
+        ("RHAPSODE_SLOT", "4"),
+    ],
+)
+def test_a_wrong_value_or_name_is_an_error_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(SettingsError, match=name):
+        load_settings(WorkerSettings)
