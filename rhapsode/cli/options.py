@@ -53,9 +53,11 @@ def choose_data_dir(option: Path | None, settings: ClientSettings) -> DataDir:
 
 
 def choose_checkpoint(option: Path | None) -> Path | None:
-    """The folder as an absolute path. Raises `Misuse` if it is none."""
+    """The folder as an absolute path. Raises `Misuse` if it is no checkpoint; whether a good one, its loader says."""
     if option is None:
         return None
     if not option.is_dir():
         raise Misuse(f"--checkpoint: {option} is not a folder")
+    if not (option / "config.json").is_file():
+        raise Misuse(f"--checkpoint: {option} lacks config.json; it is no checkpoint in the published layout")
     return option.resolve()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import httpx
@@ -17,12 +17,17 @@ from rhapsode.client import Rhapsode
 from rhapsode.errors import ServerUnreachable
 from rhapsode.retries import RetryPolicy
 from rhapsode.settings import ClientSettings
+from rhapsode.stack.errors import DataFolderTaken
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.state_file import StackState, is_used_by_others, read_state, using_stack
 
 PATIENT = RetryPolicy(attempts=10)
 """A server that restarts is back within half a minute; a narration should survive that."""
+
+
+APPEARANCE_S = 15.0
+"""Longer than a starting stack takes to end what a killed one had left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,19 @@ def any_server(
     target: Target, options: StackOptions, settings: ClientSettings, console: Console
 ) -> Generator[Rhapsode]:
     """As `running_server`, or a stack of this command's own, which ends with it."""
-    if target.server_url is not None or _live_state(target.data_dir) is not None:
-        with running_server(target, settings, console) as client:
-            yield client
-        return
-    with own_stack(options, os.environ, console) as stack, _client(stack.url, settings) as client:
-        yield client
+    with ExitStack() as opened:
+        if target.server_url is not None or _live_state(target.data_dir) is not None:
+            yield opened.enter_context(running_server(target, settings, console))
+            return
+        try:
+            stack = opened.enter_context(own_stack(options, os.environ, console))
+        except DataFolderTaken:
+            # Another command was a moment earlier; it says where its stack is as soon as it listens.
+            if not _appears(target.data_dir):
+                raise
+            yield opened.enter_context(running_server(target, settings, console))
+            return
+        yield opened.enter_context(_client(stack.url, settings))
         _await_other_users(target.data_dir, console)
 
 
@@ -82,6 +94,15 @@ def _client(url: str, settings: ClientSettings) -> Rhapsode:
 def _live_state(data_dir: DataDir) -> StackState | None:
     state = read_state(data_dir)
     return state if state is not None and state.is_alive() else None
+
+
+def _appears(data_dir: DataDir) -> bool:
+    deadline = time.monotonic() + APPEARANCE_S
+    while _live_state(data_dir) is None:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def _await_start(state: StackState, data_dir: DataDir, console: Console) -> None:

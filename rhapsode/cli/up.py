@@ -115,14 +115,16 @@ def _stopped_by_signals(stack: Stack, console: Console) -> Generator[None]:
 
 def _greet(ready: StackReady, folder: DataDir, seconds: float, console: Console) -> None:
     from rhapsode.cli.wording import span
+    from rhapsode.stack.layout import default_data_dir
 
+    where = "" if folder.root == default_data_dir(os.environ) else f" --server {ready.url}"
     lines = [
         f"Rhapsode is ready after {span(seconds)} at {ready.url}",
         f"  model      {ready.model}",
-        f"  interface  {ready.url}/openapi.json",
+        f"  API        {ready.url}/openapi.json",
         f"  data       {folder.root}",
         f"  logs       {folder.logs}",
-        "  try        rhapsode narrate FILE",
+        f"  try        rhapsode narrate FILE{where}",
     ]
     if ready.notice:
         lines.insert(2, f"             {ready.notice}")

@@ -86,10 +86,10 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
     """As `run_cli`, left running; whatever still runs at the end of the test is killed."""
     processes: list[subprocess.Popen[str]] = []
 
-    def start(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    def start(*arguments: str, input: str = "", env: dict[str, str] | None = None) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [CLI, *arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -98,6 +98,11 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
             start_new_session=True,
         )
         processes.append(process)
+        assert process.stdin is not None
+        process.stdin.write(input)
+        process.stdin.close()
+        # communicate() would flush it once more.
+        process.stdin = None
         return process
 
     yield start

@@ -126,8 +126,9 @@ def test_a_misspelt_setting_stops_the_start_and_names_the_closest(run_cli: Any) 
     assert "RHAPSODE_SLOTS" in outcome.stderr.splitlines()[-1]
 
 
-def test_a_checkpoint_that_is_no_folder_is_status_2(run_cli: Any) -> None:
+def test_a_checkpoint_that_is_none_is_status_2(run_cli: Any) -> None:
     assert_one_line(run_cli("up", "--checkpoint", "nowhere"), 2, "nowhere is not a folder")
+    assert_one_line(run_cli("narrate", "-", "--checkpoint", ".", input=b"Hello."), 2, "lacks config.json")
 
 
 def test_a_data_folder_that_cannot_be_made_is_one_line(run_cli: Any, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -18,6 +20,7 @@ from rhapsode import Rhapsode
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.state_file import StackState, read_state
+from storage.embedded_redis import EmbeddedRedis
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
 NAMES = {"valkey", "api", "gpu-worker", "cpu-worker", "janitor"}
@@ -29,8 +32,8 @@ Up = Callable[..., tuple[subprocess.Popen[str], StackState]]
 def up(start_cli: Any, data_dir: Path) -> Up:
     """A ready `rhapsode up` on the test's data folder."""
 
-    def start(*arguments: str) -> tuple[subprocess.Popen[str], StackState]:
-        process = start_cli("up", "--port", "0", "--data-dir", str(data_dir), *arguments)
+    def start(*arguments: str, env: dict[str, str] | None = None) -> tuple[subprocess.Popen[str], StackState]:
+        process = start_cli("up", "--port", "0", "--data-dir", str(data_dir), *arguments, env=env)
         lines = iter(process.stderr.readline, "")
         said: list[str] = []
         for line in lines:
@@ -184,14 +187,55 @@ def test_ctrl_c_during_narrate_ends_its_stack_too(start_cli: Any, tmp_path: Path
     wait_until_gone(everything, 1)
 
 
-def test_a_broken_checkpoint_ends_the_start_with_the_reason(run_cli: Any, tmp_path: Path, data_dir: Path) -> None:
-    (tmp_path / "voice").mkdir()
-
-    outcome = run_cli(
-        "up", "--port", "0", "--data-dir", str(data_dir), "--checkpoint", "voice", env={"RHAPSODE_ENGINE": "native"}
-    )
+def test_a_process_that_cannot_start_ends_the_start_with_its_reason(run_cli: Any, data_dir: Path) -> None:
+    outcome = run_cli("up", "--port", "0", "--data-dir", str(data_dir), env={"RHAPSODE_ENGINE": "steam"})
 
     assert outcome.returncode == 1
-    assert "gpu-worker" in outcome.stderr.splitlines()[-1]
-    assert "config.json" in outcome.stderr.splitlines()[-1]
+    assert "worker" in outcome.stderr.splitlines()[-1]
+    assert "RHAPSODE_ENGINE" in outcome.stderr.splitlines()[-1]
     assert read_state(DataDir(data_dir)) is None
+
+
+def test_a_second_narrate_uses_the_stack_of_the_first_which_waits_for_it(
+    start_cli: Any, run_cli: Any, tmp_path: Path, data_dir: Path
+) -> None:
+    (tmp_path / "long.txt").write_text(" ".join([TEXT] * 80))
+    first = start_cli("narrate", "-", "-o", "first.wav", "--data-dir", str(data_dir), input=TEXT)
+
+    second = run_cli("narrate", "long.txt", "-o", "second.wav", "--data-dir", str(data_dir))
+    _, said = first.communicate(timeout=60)
+
+    assert first.returncode == 0, said
+    assert second.returncode == 0, second.stderr
+    assert "started one" in said
+    assert "started one" not in second.stderr
+    assert (tmp_path / "first.wav").exists()
+    assert (tmp_path / "second.wav").exists()
+
+
+def test_a_redis_that_runs_already_is_used_and_keys_open_the_api_to_others(
+    up: Up, run_cli: Any, valkey: EmbeddedRedis
+) -> None:
+    key = "a key of 256 random bits"
+    digest = hashlib.sha256(key.encode()).hexdigest()
+    keys = {"RHAPSODE_API_KEYS": json.dumps({digest: "acme"}), "RHAPSODE_REDIS_URL": valkey.url}
+    _, state = up("--host", "0.0.0.0", env=keys)
+
+    with_key = run_cli("narrate", "-", "--server", state.url, input=TEXT.encode(), env={"RHAPSODE_API_KEY": key})
+    without_key = run_cli("jobs", "list", "--server", state.url)
+
+    assert with_key.returncode == 0, with_key.stderr
+    assert without_key.returncode == 1
+    assert "401" in without_key.stderr
+    assert set(pids_of(state)) == NAMES - {"valkey"}
+
+
+def test_s3_keeps_the_artifacts_in_a_bucket(up: Up, tmp_path: Path, data_dir: Path) -> None:
+    _, state = up("--s3")
+
+    with Rhapsode(state.url) as client:
+        job = client.wait(client.submit_job(TEXT), timeout_s=90).raise_unless_succeeded()
+        client.download(job, "narration.wav", tmp_path / "out.wav")
+
+    assert (job.artifact("narration.wav").url or "").startswith("http://127.0.0.1:")
+    assert not list((data_dir / "objects").iterdir())
