@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from storage.settings import SETTING_NAMES
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("api", "worker", "storage", "rhapsode")
 
@@ -79,3 +81,9 @@ def test_every_command_in_the_readme_exists() -> None:
             check=False,
         )
         assert outcome.returncode == 0, f"rhapsode {command}: {outcome.stderr}"
+
+
+def test_the_readme_lists_every_setting_and_no_other() -> None:
+    named = set(re.findall(r"`(RHAPSODE_[A-Z0-9_]+)`", (ROOT / "README.md").read_text()))
+
+    assert named == SETTING_NAMES
