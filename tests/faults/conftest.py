@@ -33,7 +33,7 @@ def seed() -> int:
 
 @pytest.fixture
 def start_system() -> Iterator[StartSystem]:
-    """Starts whole systems, with settings by variable name, and stops them after the test."""
+    """Starts whole systems, with settings by variable name, and kills them after the test."""
     # Not pytest's folder: the server's socket needs a short path.
     folder = Path(tempfile.mkdtemp(prefix="rhf-", dir="/tmp"))
     systems: list[RunningSystem] = []
@@ -46,7 +46,7 @@ def start_system() -> Iterator[StartSystem]:
 
     yield start
     for system in systems:
-        system.stop()
+        system.kill_everything()
     shutil.rmtree(folder)
 
 

@@ -78,13 +78,6 @@ class RunningSystem:
             )
         self.eventually(self._is_ready, START_S)
 
-    def stop(self) -> None:
-        """The orderly end; what does not end is killed."""
-        for process in self._extra:
-            _end(process, signal.SIGTERM)
-        if self._up is not None:
-            _end(self._up, signal.SIGTERM)
-
     def start_gpu_worker(self, name: str) -> int:
         """One more worker of the gpu lane, which nobody starts again. Returns its process id once it is ready."""
         options = StackOptions(self._data_dir.root)
@@ -101,8 +94,9 @@ class RunningSystem:
         """SIGKILL to the supervisor first, so that it starts nobody again, then to all the others."""
         assert self._up is not None
         pids = self._pids()
-        self._up.kill()
-        self._up.wait()
+        for process in (self._up, *self._extra):
+            process.kill()
+            process.wait()
         for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -268,8 +262,8 @@ class RunningSystem:
 
     def _pids(self) -> list[int]:
         state = read_state(self._data_dir)
-        assert state is not None
-        pids = [child.pid for child in state.children]
+        pids = [child.pid for child in (state.children if state else ())]
+        pids += [process.pid for process in self._extra]
         return [*pids, *(host for pid in pids for host in _hosts_of(pid))]
 
 
@@ -303,13 +297,3 @@ def _spawn(command: tuple[str, ...], environment: dict[str, str], log: Path, fol
             cwd=folder,
             start_new_session=True,
         )
-
-
-def _end(process: subprocess.Popen[bytes], signum: signal.Signals) -> None:
-    if process.poll() is None:
-        process.send_signal(signum)
-    try:
-        process.wait(40)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
