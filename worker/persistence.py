@@ -37,16 +37,16 @@ def put_fenced(artifacts: ArtifactStore, key: str, data: bytes, held: HeldLease)
     Nobody else writes this name, so finding it taken means that an earlier try arrived and its answer did not.
     """
 
-    def put() -> None:
+    def put() -> str:
         try:
-            artifacts.put(key, data)
+            return artifacts.put(key, data).sha256
         except ArtifactExists:
             stored = artifacts.stat(key)
             if stored is None or stored.bytes != len(data):
                 raise
+            return hashlib.sha256(data).hexdigest()
 
-    until_available(put, held)
-    return hashlib.sha256(data).hexdigest()
+    return until_available(put, held)
 
 
 def _repeated(call: Callable[[], T], patience_s: float, check: Callable[[], None]) -> T:
