@@ -67,6 +67,9 @@ class CodecStage:
             )
         )
         decoder = CodecDecoder.load(config.decoder, decoder_tensors, f"{weights_path} (decoder.*)")
+        # torch lets cuDNN round convolutions to TF32, which moves latents across the border between two codebook
+        # entries. The switch is the process's: set here once, it cannot change while another thread decodes.
+        torch.backends.cudnn.allow_tf32 = False
         return cls(config, decoder, encoder, torch.device(device))
 
     def open_stream(self) -> DecodeStream:
@@ -96,9 +99,7 @@ class CodecStage:
             raise RequestRejected("this checkpoint cannot clone voices: its speech tokenizer has no encoder")
         samples = recording_at(pcm, sample_rate_hz, self.config.sample_rate_hz, min_samples=1)
         padded = np.pad(samples, (0, -samples.size % self.config.samples_per_frame))
-        # A convolution in TF32 moves latents across the border between two codebook entries.
-        with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
-            codes = self._encoder(torch.from_numpy(padded).to(self._device))
+        codes = self._encoder(torch.from_numpy(padded).to(self._device))
         return codes.to(torch.int16).cpu().numpy()
 
     def _checked(self, frames: CodecFrames) -> Tensor:
