@@ -53,9 +53,9 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None) 
     for check in checks:
         for finding in check():
             is_complete = is_complete and finding.kind != "missing"
-            typer.echo(f"{MARKS[finding.kind]}  {finding.subject:<12} {finding.detail}")
+            typer.echo(f"{MARKS[finding.kind]}  {finding.subject:<16} {finding.detail}")
             if finding.remedy:
-                typer.echo(f"{'':<9}{'':<12} -> {finding.remedy}")
+                typer.echo(f"{'':<25} -> {finding.remedy}")
     if not is_complete:
         raise typer.Exit(FAILED)
 

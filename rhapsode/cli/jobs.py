@@ -129,7 +129,7 @@ def _states(names: list[str]) -> Generator[JobState]:
 def _print_table(jobs: list[Job]) -> None:
     from rich import box
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from rhapsode.cli.wording import clock
 
@@ -138,9 +138,18 @@ def _print_table(jobs: list[Job]) -> None:
         for job in jobs:
             typer.echo("\t".join((job.id, job.state, _share(job), clock(job.progress.audio_s_done), _when(job))))
         return
-    table = Table("job", "state", "segments", "speech", "created", box=box.SIMPLE)
+    # An id that was cut cannot be copied.
+    table = Table(Column("job", no_wrap=True, min_width=len(jobs[0].id)), box=box.SIMPLE)
+    for heading in ("state", "segments", "spoken", "created"):
+        table.add_column(heading)
     for job in jobs:
-        table.add_row(job.id, job.state, _share(job), clock(job.progress.audio_s_done), _when(job))
+        table.add_row(
+            job.id,
+            job.state,
+            _share(job),
+            clock(job.progress.audio_s_done),
+            f"{job.created_at.astimezone():%b %d %H:%M}",
+        )
     console.print(table)
 
 
@@ -153,7 +162,7 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
     if job.started_at and job.finished_at:
         yield "took", span((job.finished_at - job.started_at).total_seconds())
     yield "segments", _share(job)
-    yield "speech", span(job.progress.audio_s_done)
+    yield "spoken", span(job.progress.audio_s_done)
     if job.request:
         yield "model", job.request.model
         yield "voice", job.request.voice
@@ -164,7 +173,10 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
     if job.error:
         yield "error", f"{job.error.detail} ({job.error.code})"
     for artifact in job.artifacts:
-        yield "artifact", f"{artifact.name}, {artifact.bytes} bytes, {artifact.url or 'no link'}"
+        length = f", {span(artifact.duration_s)}" if artifact.duration_s is not None else ""
+        yield "artifact", f"{artifact.name}, {artifact.bytes} bytes{length}"
+        if artifact.url:
+            yield "", artifact.url
     if job.expires_at:
         yield "kept until", f"{job.expires_at.astimezone():%Y-%m-%d %H:%M}"
 

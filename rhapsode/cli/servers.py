@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import httpx
+from pydantic import BaseModel
 from rich.console import Console
 
 from rhapsode.cli.failures import Misuse
@@ -116,11 +117,17 @@ def _await_start(state: StackState, data_dir: DataDir, console: Console) -> None
             time.sleep(0.3)
 
 
+class _Readiness(BaseModel):
+    models: tuple[str, ...] | None = None
+
+
 def _is_ready(url: str) -> bool:
+    """Also when no model is announced yet the API calls itself ready; a narration would be refused."""
     try:
-        return httpx.get(f"{url}/readyz", timeout=2.0, trust_env=False).is_success
+        response = httpx.get(f"{url}/readyz", timeout=2.0, trust_env=False)
     except httpx.TransportError:
         return False
+    return response.is_success and bool(_Readiness.model_validate_json(response.content).models)
 
 
 def _await_other_users(data_dir: DataDir, console: Console) -> None:

@@ -29,4 +29,4 @@ def stage(job: Job) -> str:
     """What the job is doing, in one word."""
     if job.state == "running" and job.phase:
         return {"synthesizing": "speaking", "assembling": "joining"}.get(job.phase, job.phase)
-    return "waiting" if job.state == "pending" else str(job.state)
+    return "queued" if job.state == "pending" else str(job.state)

@@ -1,6 +1,6 @@
-"""Becomes the given program after asking the kernel for a SIGTERM when the parent dies.
+"""Becomes the given program after asking the kernel for a signal when the parent dies.
 
-    python launcher.py PARENT_PID PROGRAM [ARGUMENT ...]
+    python launcher.py PARENT_PID SIGNAL PROGRAM [ARGUMENT ...]
 
 Run as a file by the supervisor for each of its processes, so that a supervisor killed with SIGKILL leaves
 nothing running. The request (PR_SET_PDEATHSIG) survives exec and is about the *thread* that started the child,
@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import ctypes
 import os
-import signal
 import sys
 
 PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    parent, program = int(sys.argv[1]), sys.argv[2:]
+    parent, signum, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
+        if libc.prctl(PR_SET_PDEATHSIG, signum, 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
     # The parent may have died before the request was in place.
     if os.getppid() != parent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -62,7 +63,8 @@ class OwnS3Server:
             **self._server.environment,
         }
         own = {name: value for name, value in environ.items() if name not in CLIENT_ONLY} | self._server.environment
-        self._spec = ProcessSpec(OBJECT_SERVER, command, own, data_dir.run, grace_s=10.0)
+        # weed was seen hanging in its own orderly end once its folder was gone; it keeps its data through SIGKILL.
+        self._spec = ProcessSpec(OBJECT_SERVER, command, own, data_dir.run, grace_s=10.0, orphan_signal=signal.SIGKILL)
 
     @property
     def environment(self) -> Mapping[str, str]:
