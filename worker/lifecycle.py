@@ -28,7 +28,7 @@ from storage.settings import SettingsError, describe
 from storage.telemetry import configure_logging
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError
-from worker.engine.process.engine_process import EngineProcess
+from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
 from worker.model_card import model_card
@@ -131,7 +131,8 @@ class WorkerProcess:
                 assert_never(self._settings.lane)
 
     def _with_engine(self, common: WorkerServices) -> SpeechServices:
-        engine = EngineProcess(self._settings.engine_settings())
+        times = ProcessTimes(watchdog_s=self._settings.engine_watchdog_s)
+        engine = EngineProcess(self._settings.engine_settings(), times)
         engine.start()
         model = self._settings.model_name
         registry = ModelRegistry(self._redis, self._settings.key_prefix)

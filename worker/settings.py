@@ -35,6 +35,7 @@ class WorkerSettings(ItemSettings):
     slots: segments the engine speaks at the same time.
     device: a torch device, such as cpu or cuda:0.
     engine_threads: torch's CPU threads; 0 leaves the choice to torch.
+    engine_watchdog_s: an engine that makes no step for so long while it has work is killed and started again.
     fake_step_s: seconds the fake engine takes for a frame.
     worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what
         the old one held. Empty draws a name, and a crash then costs a lease.
@@ -48,6 +49,7 @@ class WorkerSettings(ItemSettings):
     slots: int = Field(default=16, ge=1, le=1024)
     device: str = "cpu"
     engine_threads: int = Field(default=0, ge=0)
+    engine_watchdog_s: float = Field(default=20.0, gt=0)
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
     lease_s: float = Field(default=30.0, gt=0)

@@ -31,7 +31,7 @@ from storage.settings import StorageSettings
 CLI = str(Path(sys.executable).parent / "rhapsode")
 TENANTS = tuple(f"tenant-{number}" for number in range(7))
 SLOTS = 16
-STEP_S = 0.01
+STEP_S = 0.007
 START_S = 60
 KEYS = RedisKeys("rhapsode")
 

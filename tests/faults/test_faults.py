@@ -14,17 +14,19 @@ import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import httpx
 import pytest
 
 from rhapsode.stack import processes
-from storage.jobs import Tickets
+from storage.jobs import QUARANTINE_SUSPICIONS, Tickets
 from tests.faults.conftest import StartSystem
-from tests.faults.figures import FaultLog, Figures, check_standard_pass, collect
-from tests.faults.load import Load, NarrationJob, standard_load
+from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
+from tests.faults.load import Load, NarrationJob, Outcome, standard_load
 from tests.faults.system import SLOTS, RunningSystem, api_key
+from worker.engine.fake import POISON_MARKER
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
 
@@ -46,6 +48,19 @@ def _run_row(
     strike: Callable[[Load, FaultLog], None],
 ) -> Figures:
     """The load, the faults while it runs, and the standard pass afterwards."""
+    figures, outcomes = _run_load(row, system, jobs, seed, report, strike)
+    check_standard_pass(figures, system, outcomes)
+    return figures
+
+
+def _run_load(
+    row: str,
+    system: RunningSystem,
+    jobs: list[NarrationJob],
+    seed: int,
+    report: list[str],
+    strike: Callable[[Load, FaultLog], None],
+) -> tuple[Figures, list[Outcome]]:
     begun_s = time.monotonic()
     load, log = Load(system, jobs), FaultLog()
     with load.running():
@@ -53,9 +68,8 @@ def _run_row(
     outcomes = load.outcomes()
     figures = collect(row, seed, system, outcomes, log, time.monotonic() - begun_s)
     report.append(figures.line())
-    check_standard_pass(figures, system, outcomes)
     assert load.unhelpful == []
-    return figures
+    return figures, outcomes
 
 
 def _spread(count: int, dice: random.Random) -> list[float]:
@@ -234,6 +248,46 @@ def test_row_25_repeats_have_one_effect(start_system: StartSystem, num_jobs: int
     assert {ids for ids, _ in replays} == {1}
     assert {count for _, count in replays} <= {4, 5}
     assert figures.reruns == 0
+
+
+def test_row_33_poison_fails_alone(start_system: StartSystem, num_jobs: int, seed: int, report: list[str]) -> None:
+    """A text that kills the engine whenever it is spoken, amid others that have done nothing wrong."""
+    system, jobs, dice = start_system(), standard_load(num_jobs, seed), random.Random(seed)
+    poisonous = set(dice.sample(range(num_jobs * 3 // 4), max(1, 3 * num_jobs // 1000)))
+    for number in poisonous:
+        jobs[number] = replace(jobs[number], text=f"{jobs[number].text} This {POISON_MARKER}.")
+
+    figures, outcomes = _run_load("33 poison", system, jobs, seed, report, _strike_nothing)
+
+    check_honest_end(figures, system, outcomes)
+    failed = {outcome.job.number: outcome for outcome in outcomes if outcome.error is not None}
+    assert set(failed) == poisonous
+    assert {outcome.state for outcome in failed.values()} == {"failed"}
+    assert figures.charged_attempts == len(poisonous)
+    # In company until it is suspected, then alone until its attempts are used up.
+    deaths = QUARANTINE_SUSPICIONS + 4
+    assert len(system.log_events("engine died")) >= deaths
+    assert figures.reruns <= len(poisonous) * deaths * GPU_THREADS
+
+
+def test_row_35_a_hung_engine_is_replaced(
+    start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
+) -> None:
+    watchdog_s = 3.0
+    system, dice = start_system(RHAPSODE_ENGINE_WATCHDOG_S=str(watchdog_s)), random.Random(seed)
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(_scaled(num_jobs, 1), dice):
+            load.wait_until(fraction)
+            engine, struck_s = system.engine_pid(), time.time()
+            os.kill(engine, signal.SIGSTOP)
+            log.struck("SIGSTOP engine")
+            system.eventually(lambda old=engine: system.engine_pid() != old, 30)
+            log.until_progress(system, load, struck_s, since_s=time.time())
+
+    figures = _run_row("35 hung engine", system, standard_load(num_jobs, seed), seed, report, strike)
+
+    assert max(figures.recoveries_s) <= watchdog_s + 7
 
 
 def test_row_37_a_long_job_survives_the_death_of_everything(
