@@ -16,7 +16,7 @@ import pytest
 
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
-from worker.engine.interface import BuiltInSpeaker, Engine, FinishReason, Speech, SpeechRequest
+from worker.engine.interface import BuiltInSpeaker, Engine, FinishReason, Speech, SpeechRequest, TextMode
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 
 WAIT_S = 60
@@ -191,6 +191,7 @@ def test_cancelling_unknown_and_finished_requests_does_nothing(engine: Engine) -
         {"language": "klingon"},
         {"max_frames": 0},
         {"text": "word " * 5000},
+        {"text": "word " * 5000, "text_mode": TextMode.PER_FRAME},
     ],
 )
 def test_a_request_that_can_never_work_is_rejected_and_leaves_nothing(wrong: dict[str, Any], engine: Engine) -> None:

@@ -21,14 +21,22 @@ def expected_frames(num_text_tokens: int) -> int:
     return round(num_text_tokens / _TEXT_TOKENS_PER_SECOND * _FRAMES_PER_SECOND)
 
 
-def frame_budget(*, num_text_tokens: int, prompt_rows: int, capacity: int, requested: int | None) -> int:
-    """Frames the request may produce: what it asks for, else what its text suggests, within the row's capacity.
+def frame_budget(
+    *, num_text_tokens: int, prompt_rows: int, trailing_rows: int, capacity: int, requested: int | None
+) -> int:
+    """Frames the request may produce: what it asks for, else what its text suggests, within the slot's capacity.
 
+    trailing_rows: text rows that are added to later frames; a slot keeps as many as it has positions, less one.
     Raises RequestRejected when the prompt leaves no sensible room for speech.
     """
     room = capacity - prompt_rows
     if requested is not None and requested < 1:
         raise RequestRejected(f"max_frames should be at least 1, is {requested}")
+    if trailing_rows >= capacity:
+        raise RequestRejected(
+            f"the text of {num_text_tokens} tokens leaves {trailing_rows} for later frames; a slot has room for "
+            f"{capacity - 1}"
+        )
     wanted = requested or _SLACK * expected_frames(num_text_tokens) + _SLACK_FRAMES
     least = min(wanted, max(1, round(_LEAST_ROOM * expected_frames(num_text_tokens))))
     if room < least:

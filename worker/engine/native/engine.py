@@ -166,6 +166,7 @@ class NativeEngine:
         max_frames = frame_budget(
             num_text_tokens=prompt.num_text_tokens,
             prompt_rows=prompt.num_rows,
+            trailing_rows=prompt.trailing_text_ids.shape[0],
             capacity=self._parts.capacity,
             requested=request.max_frames,
         )
