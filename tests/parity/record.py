@@ -1,6 +1,6 @@
 """Record what the official package makes of the tiny checkpoints; our engine is tested against it.
 
-    python tests/parity/record.py tests/parity/fixtures
+    python tests/parity/record.py
 
 Run it in the environment of requirements.txt. README.md lists the files and their fields.
 """
@@ -296,7 +296,7 @@ def generator(name: str) -> np.random.Generator:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Record the official package's outputs as fixtures.")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(__file__).parent / "fixtures")
     folder = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
