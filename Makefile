@@ -56,6 +56,7 @@ bench: $(VENV)/.dev-installed ## print every figure of the README again
 record-parity: ## record the reference fixtures anew in an environment of its own
 	$(PYTHON) -m venv .venv-reference
 	.venv-reference/bin/python -m pip install --quiet $(PIP_ARGS) -r tests/parity/requirements.txt
+	.venv-reference/bin/python -m pip install --quiet $(PIP_ARGS) --no-deps qwen-tts==0.1.1
 	.venv-reference/bin/python tests/parity/record.py
 
 clean: ## remove the environments and the demo's data
