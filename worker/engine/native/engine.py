@@ -10,7 +10,6 @@ Each future has a ticket, and who takes the ticket resolves the future; so each 
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -49,7 +48,9 @@ logger = logging.getLogger(__name__)
 _MAX_PREFILL_ROWS = 512
 # An utterance is decoded in small passes that do not fill a second core, so two at a time.
 _DECODERS = 2
-_LEAST_TEMPERATURE = 1e-3
+# Beyond these, numbers leave fp32 before they make a difference that anybody could hear.
+_TEMPERATURES = (1e-3, 100.0)
+_PENALTIES = (0.01, 100.0)
 _SEED_RANGE = range(-(1 << 63), 1 << 63)
 
 
@@ -330,13 +331,15 @@ class NativeEngine:
 def _require_sampling(sampling: SamplingParams) -> None:
     for name, draw in (("talker", sampling.talker), ("predictor", sampling.predictor)):
         _require_draw(name, draw)
-    if not (math.isfinite(sampling.repetition_penalty) and sampling.repetition_penalty > 0):
-        raise RequestRejected(f"repetition_penalty should be positive, is {sampling.repetition_penalty}")
+    least, most = _PENALTIES
+    if not least <= sampling.repetition_penalty <= most:
+        raise RequestRejected(f"repetition_penalty should be {least} to {most}, is {sampling.repetition_penalty}")
 
 
 def _require_draw(name: str, draw: TokenSampling) -> None:
-    if not (draw.temperature == 0 or (math.isfinite(draw.temperature) and draw.temperature >= _LEAST_TEMPERATURE)):
-        raise RequestRejected(f"{name} temperature should be 0 or at least {_LEAST_TEMPERATURE}: {draw.temperature}")
+    least, most = _TEMPERATURES
+    if not (draw.temperature == 0 or least <= draw.temperature <= most):
+        raise RequestRejected(f"{name} temperature should be 0 or {least} to {most}, is {draw.temperature}")
     if draw.top_k < 0:
         raise RequestRejected(f"{name} top_k should be 0 (off) or more, is {draw.top_k}")
     if not 0 < draw.top_p <= 1:

@@ -141,7 +141,8 @@ def test_a_failure_nobody_foresaw_fails_everything_and_ends_the_engine(start: An
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("temperature", -1.0), ("temperature", float("nan")), ("top_k", -1), ("top_p", 0.0)]
+    ("field", "value"),
+    [("temperature", -1.0), ("temperature", float("nan")), ("temperature", 1e300), ("top_k", -1), ("top_p", 0.0)],
 )
 def test_sampling_out_of_range_is_rejected(field: str, value: float, start: Any, checkpoints: Any) -> None:
     engine = start(checkpoints["custom_voice"])
@@ -150,6 +151,23 @@ def test_sampling_out_of_range_is_rejected(field: str, value: float, start: Any,
 
     with pytest.raises(RequestRejected, match=f"predictor {field}"):
         engine.submit(replace(request, sampling=sampling)).result(WAIT_S)
+
+
+@pytest.mark.parametrize("penalty", [0.0, -1.0, 1e300, float("nan")])
+def test_a_repetition_penalty_out_of_range_is_rejected(penalty: float, start: Any, checkpoints: Any) -> None:
+    engine = start(checkpoints["custom_voice"])
+    request = speak("one", BuiltInSpeaker("ryan"))
+
+    with pytest.raises(RequestRejected, match="repetition_penalty"):
+        engine.submit(replace(request, sampling=replace(request.sampling, repetition_penalty=penalty))).result(WAIT_S)
+
+
+@pytest.mark.parametrize("seed", [-(1 << 63) - 1, 1 << 63])
+def test_a_seed_beyond_64_bits_is_rejected(seed: int, start: Any, checkpoints: Any) -> None:
+    engine = start(checkpoints["custom_voice"])
+
+    with pytest.raises(RequestRejected, match="seed"):
+        engine.submit(replace(speak("one", BuiltInSpeaker("ryan")), seed=seed)).result(WAIT_S)
 
 
 def test_the_checkpoint_is_described_from_its_files(start: Any, copied: Path) -> None:
