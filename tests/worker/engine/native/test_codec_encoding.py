@@ -67,8 +67,9 @@ def test_another_sample_rate_is_converted(codec: CodecStage, codec_recording: Ma
         (np.array([0.0, np.nan, 0.0], dtype=np.float32), RATE_HZ, "finite"),
         (np.array([0.0, np.inf, 0.0], dtype=np.float32), RATE_HZ, "finite"),
         (np.zeros(4800, dtype=np.float32), 0, "0 samples a second"),
+        (np.zeros(61 * RATE_HZ, dtype=np.float32), RATE_HZ, "too long: 61.0 s"),
     ],
-    ids=["empty", "stereo", "not a number", "infinite", "no rate"],
+    ids=["empty", "stereo", "not a number", "infinite", "no rate", "a minute and more"],
 )
 def test_what_is_no_recording_is_rejected(codec: CodecStage, pcm: np.ndarray, rate_hz: int, complaint: str) -> None:
     with pytest.raises(RequestRejected, match=complaint):

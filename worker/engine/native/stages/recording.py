@@ -9,12 +9,14 @@ from worker.engine.errors import RequestRejected
 from worker.engine.interface import Pcm
 
 _MAX_RATE_HZ = 768_000
+# 3 to 15 s are enough to clone a voice; a minute takes the published encoder about a gigabyte.
+_MAX_DURATION_S = 60.0
 
 
 def recording_at(pcm: Pcm, sample_rate_hz: int, wanted_rate_hz: int, min_samples: int) -> Pcm:
     """The samples (S,) at `wanted_rate_hz`, float32; nothing else about them is changed.
 
-    Raises RequestRejected for what is no recording: not a vector, not finite, an impossible rate, or too short.
+    Raises RequestRejected for what is no recording: not a vector, not finite, an impossible rate, too short or too long.
     """
     if pcm.ndim != 1:
         raise RequestRejected(f"a reference recording is a vector of mono samples, not of shape {pcm.shape}")
@@ -26,6 +28,10 @@ def recording_at(pcm: Pcm, sample_rate_hz: int, wanted_rate_hz: int, min_samples
         raise RequestRejected(
             f"the reference recording is too short: {pcm.size / sample_rate_hz:.3f} s, "
             f"at least {min_samples / wanted_rate_hz:.3f} s are needed"
+        )
+    if (duration_s := pcm.size / sample_rate_hz) > _MAX_DURATION_S:
+        raise RequestRejected(
+            f"the reference recording is too long: {duration_s:.1f} s, at most {_MAX_DURATION_S:.0f} s are taken"
         )
     samples = np.ascontiguousarray(pcm, dtype=np.float32)
     if sample_rate_hz == wanted_rate_hz:
