@@ -16,7 +16,7 @@ _MAX_DURATION_S = 60.0
 def recording_at(pcm: Pcm, sample_rate_hz: int, wanted_rate_hz: int, min_samples: int) -> Pcm:
     """The samples (S,) at `wanted_rate_hz`, float32; nothing else about them is changed.
 
-    Raises RequestRejected for what is no recording: not a vector, not finite, an impossible rate, too short or too long.
+    Raises RequestRejected for what is no recording: not a vector, not finite, impossible rate, too short or long.
     """
     if pcm.ndim != 1:
         raise RequestRejected(f"a reference recording is a vector of mono samples, not of shape {pcm.shape}")
