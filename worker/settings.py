@@ -34,7 +34,7 @@ class WorkerSettings(ItemSettings):
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time.
     device: a torch device, such as cpu or cuda:0.
-    engine_threads: torch's CPU threads; 0 leaves the choice to torch.
+    engine_threads: torch's CPU threads; 0 takes half of the cores.
     engine_watchdog_s: an engine that makes no step for so long while it has work is killed and started again.
     fake_step_s: seconds the fake engine takes for a frame.
     worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what

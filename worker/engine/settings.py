@@ -12,7 +12,8 @@ class NativeEngineSettings:
 
     checkpoint: directory in the published Qwen3-TTS 12 Hz layout.
     slots: requests that run at the same time.
-    num_threads: torch intra-op threads on the CPU; 0 leaves torch's choice.
+    num_threads: torch intra-op threads on the CPU; 0 takes half of the cores this process may use, because the codec
+        decoder runs beside the talker and more threads than cores cost a multiple of what they bring.
     """
 
     checkpoint: Path

@@ -77,8 +77,7 @@ class NativeEngine:
     """`Engine` in torch on one device. Raises CheckpointError when the checkpoint cannot be used."""
 
     def __init__(self, settings: NativeEngineSettings) -> None:
-        if settings.num_threads:
-            torch.set_num_threads(settings.num_threads)
+        torch.set_num_threads(settings.num_threads or _half_the_cores())
         self._parts = load_parts(settings)
         self._scheduler = Scheduler(settings.slots, _MAX_PREFILL_ROWS)
         self._wake = threading.Condition()
@@ -326,6 +325,11 @@ class NativeEngine:
             return XVectorPrompt(embedding)
         ref_code = self._parts.codec.encode(reference.pcm, reference.sample_rate_hz)
         return InContextPrompt(embedding, ref_code, reference.ref_text)
+
+
+def _half_the_cores() -> int:
+    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return max(1, usable // 2)
 
 
 def _require_sampling(sampling: SamplingParams) -> None:
