@@ -13,7 +13,7 @@ from httpx_sse import EventSource
 
 from rhapsode import calls
 from rhapsode.calls import Call, JobFilter
-from rhapsode.connection import DEFAULT_SERVER, Connection
+from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
@@ -35,7 +35,9 @@ class AsyncRhapsode:
         retries: RetryPolicy | None = None,
     ) -> None:
         self._connection = Connection(server_url, api_key, timeout_s, retries or RetryPolicy())
-        self._http = httpx.AsyncClient(base_url=server_url, headers=self._connection.headers(), follow_redirects=True)
+        self._http = httpx.AsyncClient(
+            base_url=server_url, headers=self._connection.headers(), follow_redirects=True, mounts=PROXY_FREE
+        )
 
     async def __aenter__(self) -> AsyncRhapsode:
         return self

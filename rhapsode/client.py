@@ -20,7 +20,7 @@ from httpx_sse import EventSource
 
 from rhapsode import calls
 from rhapsode.calls import Call, JobFilter
-from rhapsode.connection import DEFAULT_SERVER, Connection
+from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
@@ -42,7 +42,9 @@ class Rhapsode:
         retries: RetryPolicy | None = None,
     ) -> None:
         self._connection = Connection(server_url, api_key, timeout_s, retries or RetryPolicy())
-        self._http = httpx.Client(base_url=server_url, headers=self._connection.headers(), follow_redirects=True)
+        self._http = httpx.Client(
+            base_url=server_url, headers=self._connection.headers(), follow_redirects=True, mounts=PROXY_FREE
+        )
 
     def __enter__(self) -> Rhapsode:
         return self

@@ -9,6 +9,9 @@ import httpx
 from rhapsode.retries import RetryPolicy
 
 DEFAULT_SERVER = "http://127.0.0.1:8765"
+PROXY_FREE: dict[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
+"""Mounts that keep this machine's own addresses away from the proxies of the environment."""
+
 USER_AGENT = "rhapsode-python/0.1"
 
 

@@ -143,13 +143,8 @@ def _print_table(jobs: list[Job]) -> None:
     for heading in ("state", "segments", "spoken", "created"):
         table.add_column(heading)
     for job in jobs:
-        table.add_row(
-            job.id,
-            job.state,
-            _share(job),
-            clock(job.progress.audio_s_done),
-            f"{job.created_at.astimezone():%b %d %H:%M}",
-        )
+        created = f"{job.created_at.astimezone():%b %d %H:%M}"
+        table.add_row(job.id, job.state, _share(job), clock(job.progress.audio_s_done), created)
     console.print(table)
 
 

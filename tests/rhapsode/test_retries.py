@@ -153,6 +153,14 @@ def test_no_server_is_said_after_the_last_attempt() -> None:
         client.models()
 
 
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    script.answer(200, JOB)
+
+    with Rhapsode(script.url, retries=QUICK) as client:
+        assert client.job("job_1").id == "job_1"
+
+
 @pytest.mark.parametrize("url", ["localhost:8765", "ftp://host", "", "http://"])
 def test_a_url_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="URL"):

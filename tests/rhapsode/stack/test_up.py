@@ -201,6 +201,9 @@ def test_a_second_narrate_uses_the_stack_of_the_first_which_waits_for_it(
 ) -> None:
     (tmp_path / "long.txt").write_text(" ".join([TEXT] * 80))
     first = start_cli("narrate", "-", "-o", "first.wav", "--data-dir", str(data_dir), input=TEXT)
+    while read_state(DataDir(data_dir)) is None:
+        assert first.poll() is None
+        time.sleep(0.01)
 
     second = run_cli("narrate", "long.txt", "-o", "second.wav", "--data-dir", str(data_dir))
     _, said = first.communicate(timeout=60)
@@ -228,6 +231,19 @@ def test_a_redis_that_runs_already_is_used_and_keys_open_the_api_to_others(
     assert without_key.returncode == 1
     assert "401" in without_key.stderr
     assert set(pids_of(state)) == NAMES - {"valkey"}
+
+
+def test_two_narrates_at_the_same_moment_share_one_stack(start_cli: Any, tmp_path: Path, data_dir: Path) -> None:
+    both = [
+        start_cli("narrate", "-", "-o", f"{number}.wav", "--data-dir", str(data_dir), input=TEXT) for number in (1, 2)
+    ]
+
+    said = [process.communicate(timeout=60)[1] for process in both]
+
+    assert [process.returncode for process in both] == [0, 0], said
+    assert sum("started one" in each for each in said) == 1
+    assert (tmp_path / "1.wav").exists()
+    assert (tmp_path / "2.wav").exists()
 
 
 def test_s3_keeps_the_artifacts_in_a_bucket(up: Up, tmp_path: Path, data_dir: Path) -> None:
