@@ -40,6 +40,9 @@ RETENTION_INTERVAL_S = 5.0
 LEFTOVERS_INTERVAL_S = 3600.0
 
 BATCH = 200
+PATIENCE_AFTER_OUTAGE_S = 5.0
+"""Two rounds of the workers' lease keepers."""
+
 TEMPORARY_AGE_S = 3600.0
 ORPHAN_AGE_S = 24 * 3600.0
 
@@ -52,9 +55,16 @@ class Janitor:
         self._artifacts = artifacts
         self._tickets = tickets
         self._ticket_cap = ticket_cap
+        self._patient_until = 0.0
 
     def sweep(self) -> None:
-        """What the clock decides: leases, retries, deadlines. What becomes ready gets its ticket from `top_up`."""
+        """What the clock decides: leases, retries, deadlines. What becomes ready gets its ticket from `top_up`.
+
+        After Redis was away, every lease may look expired although its worker lives and could not say so; the
+        workers get a few seconds to extend them first (`redis_was_away`).
+        """
+        if time.monotonic() < self._patient_until:
+            return
         report = self._jobs.reap(BATCH)
         if report.leases_expired or report.retries_due or report.jobs_expired:
             logger.info(
@@ -65,6 +75,10 @@ class Janitor:
                     "jobs_expired": report.jobs_expired,
                 },
             )
+
+    def redis_was_away(self) -> None:
+        """Be patient with leases for a while."""
+        self._patient_until = time.monotonic() + PATIENCE_AFTER_OUTAGE_S
 
     def top_up(self) -> Tickets:
         """Replace lost tickets: as many as there are ready items (up to the cap) should wait in the broker."""
@@ -154,17 +168,26 @@ def run_chores(janitor: Janitor, renew_lock: Callable[[], bool], stop: threading
     ]
     while not stop.is_set():
         started = time.monotonic()
-        for chore in chores:
-            if chore.due_at <= started and not stop.is_set() and _succeeds(chore, renew_lock):
-                # A little early counts as due, or a tick of 1.001 s would skip every other one.
-                chore.due_at = started + chore.interval_s - TICK_S / 2
+        if _is_ours(renew_lock, janitor):
+            for chore in chores:
+                if chore.due_at <= started and not stop.is_set() and _succeeds(chore):
+                    # A little early counts as due, or a tick of 1.001 s would skip every other one.
+                    chore.due_at = started + chore.interval_s - TICK_S / 2
         stop.wait(max(0.0, started + TICK_S - time.monotonic()))
 
 
-def _succeeds(chore: _Chore, renew_lock: Callable[[], bool]) -> bool:
+def _is_ours(renew_lock: Callable[[], bool], janitor: Janitor) -> bool:
     try:
-        if renew_lock():
-            chore.run()
+        return renew_lock()
+    except StoreUnavailable as error:
+        logger.warning("no lock", extra={"error": str(error)})
+        janitor.redis_was_away()
+        return False
+
+
+def _succeeds(chore: _Chore) -> bool:
+    try:
+        chore.run()
     except StoreUnavailable as error:
         logger.warning("chore put off", extra={"chore": _name(chore), "error": str(error)})
         return False

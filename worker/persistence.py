@@ -14,16 +14,19 @@ from worker.leases import HeldLease
 
 T = TypeVar("T")
 
+PATIENCE_LEASES = 4
+"""Longer than a lease: after an outage of Redis itself the lease may still be ours, and the work is done already."""
+
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 3.0
 
 
 def until_available(call: Callable[[], T], held: HeldLease) -> T:
-    """The result of an idempotent call, repeated for the length of a lease while the store does not answer.
+    """The result of an idempotent call, repeated for four lease lengths while the store does not answer.
 
     Raises the last `StoreUnavailable` then, or `WorkDropped` if the work is not wanted any more.
     """
-    return _repeated(call, held.lease_s, held.check)
+    return _repeated(call, PATIENCE_LEASES * held.lease_s, held.check)
 
 
 def settle(call: Callable[[], T], patience_s: float) -> T:

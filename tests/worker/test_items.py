@@ -115,7 +115,7 @@ def test_a_put_whose_answer_was_lost_is_recognised(studio: Studio) -> None:
 def test_a_long_outage_puts_the_item_off(impatient_studio: Studio) -> None:
     studio = impatient_studio
     failing = FailingStore(studio.artifacts)
-    failing.before_put = fail_times(1)
+    failing.before_put = fail_times(1_000, only="plan-1.")
     job = studio.submit()
     patient = studio.with_artifacts(failing)
 

@@ -14,7 +14,7 @@ import redis
 from storage import keys
 from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
-from storage.jobs import JobId, JobState, Lane, TenantId, Tickets, WorkerIdentity
+from storage.jobs import JobId, JobState, Lane, LeaseStatus, TenantId, Tickets, WorkerIdentity
 from storage.queue import TicketQueue
 from tests.worker.studio import TENANT, Studio
 from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores
@@ -62,6 +62,18 @@ def test_an_expired_lease_goes_back_and_gets_a_ticket(studio: Studio, janitor: J
 
     assert studio.jobs.ready_counts()[Lane.CPU] == 1
     assert tickets.waiting(Lane.CPU) == 1
+
+
+def test_workers_may_extend_their_leases_before_the_sweep_after_an_outage(studio: Studio, janitor: Janitor) -> None:
+    studio.submit()
+    item = studio.jobs.claim(Lane.CPU, WorkerIdentity("alive", "1"), 0.01).item
+    assert item is not None
+    time.sleep(0.05)
+
+    janitor.redis_was_away()
+    janitor.sweep()
+
+    assert studio.jobs.extend([item.lease], 10) == [LeaseStatus.HELD]
 
 
 def test_drift_is_reported_and_left_alone(
