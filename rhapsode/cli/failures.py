@@ -56,12 +56,18 @@ def terminated_like_interrupted() -> Generator[None]:
     def raise_terminated(signum: int, frame: FrameType | None) -> NoReturn:
         raise Terminated
 
-    before = {signum: signal.signal(signum, raise_terminated) for signum in (signal.SIGTERM, signal.SIGHUP)}
+    before = {signum: signal.signal(signum, raise_terminated) for signum in termination_signals()}
     try:
         yield
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
+
+
+def termination_signals() -> tuple[signal.Signals, ...]:
+    """SIGTERM, and SIGHUP unless nohup has it ignored."""
+    hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+    return (signal.SIGTERM, signal.SIGHUP) if hangs_up else (signal.SIGTERM,)
 
 
 def status_of(interrupt: KeyboardInterrupt) -> int:

@@ -6,11 +6,12 @@ import os
 import signal
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rhapsode.cli.failures import termination_signals
 from rhapsode.cli.options import (
     CheckpointOption,
     DataDirOption,
@@ -78,14 +79,12 @@ def _serve(options: StackOptions, folder: DataDir, console: Console) -> None:
     began_s = time.monotonic()
     spinner = console.status("starting")
     narrator = Narrator(console, spinner)
-    with Stack(options, os.environ, narrator) as stack, _stopped_by_signals(stack, console):
-        try:
+    with Stack(options, os.environ, narrator) as stack, _stopped_by_signals(stack):
+        with suppress(StopAsked):
             with spinner:
                 stack.wait_ready()
-        except StopAsked:
-            return
-        if narrator.ready:
-            _greet(narrator.ready, folder, time.monotonic() - began_s, console)
+            if narrator.ready:
+                _greet(narrator.ready, folder, time.monotonic() - began_s, console)
         while not stack.has_ended(0.5):
             pass
         stack.raise_failure()
@@ -93,7 +92,7 @@ def _serve(options: StackOptions, folder: DataDir, console: Console) -> None:
 
 
 @contextmanager
-def _stopped_by_signals(stack: Stack, console: Console) -> Generator[None]:
+def _stopped_by_signals(stack: Stack) -> Generator[None]:
     """The first signal asks for the orderly end, the next one hurries it."""
     signals: list[int] = []
 
@@ -104,7 +103,7 @@ def _stopped_by_signals(stack: Stack, console: Console) -> Generator[None]:
         else:
             stack.ask_to_hurry()
 
-    before = {signum: signal.signal(signum, handle) for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {signum: signal.signal(signum, handle) for signum in (signal.SIGINT, *termination_signals())}
     try:
         yield
         stack.stop()

@@ -18,8 +18,9 @@ from rhapsode.stack.state_file import ProcessRecord
 
 FIRST_RESTART_S = 0.5
 LONGEST_RESTART_S = 30.0
-HEALTHY_S = 60.0
-"""A process that ran this long has recovered: its next failure counts as the first."""
+HEALTHY_S = 10.0
+"""A process that ran this long had come up: its next failure counts as the first. Longer, and an accident every
+half minute would be answered like a process that cannot start."""
 
 MAX_LOG_BYTES = 16 * 1024 * 1024
 LOG_TAIL_BYTES = 8192
