@@ -10,6 +10,8 @@ Each future has a ticket, and who takes the ticket resolves the future; so each 
 from __future__ import annotations
 
 import logging
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
