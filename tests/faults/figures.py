@@ -68,9 +68,9 @@ def collect(
     row: str, seed: int, system: RunningSystem, outcomes: Sequence[Outcome], log: FaultLog, wall_s: float
 ) -> Figures:
     failures = [outcome for outcome in outcomes if outcome.error is not None]
-    # A late worker learns it from its lease or, if it is quicker than that, from the commit.
-    lost = [entry for entry in system.log_events("work dropped") if entry.get("reason") == "lost"]
-    lost += [entry for entry in system.log_events("result refused") if entry.get("reason") == "LeaseLost"]
+    # A late worker learns it from its lease or, if it is quicker than that, from the commit; by then the job may
+    # have ended with the other worker's result. Nobody cancels jobs here, so every refusal is of this kind.
+    stale = system.log_events("work dropped") + system.log_events("result refused")
     topped_up = system.log_events("tickets topped up")
     return Figures(
         row=row,
@@ -82,7 +82,7 @@ def collect(
         wrong_bytes=[str(outcome.error) for outcome in failures if outcome.state == "succeeded"],
         charged_attempts=system.charged_attempts(),
         reruns=system.claims_beyond_first(),
-        stale_refused=len(lost),
+        stale_refused=len(stale),
         topped_up=sum(int(str(entry.get("cpu", 0))) + int(str(entry.get("gpu", 0))) for entry in topped_up),
         leftovers=system.leftovers(),
         recoveries_s=log.recoveries_s,

@@ -130,6 +130,10 @@ class RunningSystem:
     def wait_replaced(self, name: str, old_pid: int) -> None:
         self.eventually(lambda: self.pid(name) != old_pid, START_S)
 
+    def restarts(self, name: str) -> int:
+        """How often the supervisor has started this process again."""
+        return (self._data_dir.root / "up.log").read_text(errors="replace").count(f"{name} runs again")
+
     # ------------------------------------------------------------------------------------------ views
 
     @property
@@ -157,6 +161,10 @@ class RunningSystem:
     def leases(self) -> int:
         with self.redis() as client:
             return int(client.zcard(KEYS.single("leases")))
+
+    def leases_of(self, worker: str) -> int:
+        with self.redis() as client:
+            return int(client.hlen(f"{KEYS.root}:worker:{worker}"))
 
     def claims(self) -> int:
         """All leases ever given out."""

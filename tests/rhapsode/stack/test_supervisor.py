@@ -92,7 +92,7 @@ def test_what_a_dead_process_had_started_dies_with_it(recorder: Recorder, tmp_pa
     wait_until(lambda: not is_alive(grandchild))
 
 
-def test_delays_double_to_half_a_minute_and_begin_anew_after_a_healthy_minute(
+def test_delays_double_to_half_a_minute_and_begin_anew_after_a_healthy_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     child = program(tmp_path, "brief", "")
