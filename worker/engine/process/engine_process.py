@@ -29,6 +29,7 @@ _TICK_S = 0.25
 _PROGRESS_EVERY_S = 10.0
 _CLOSE_GRACE_S = 5.0
 _RESTARTS_KEPT = 1000
+_FIRST_STARTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ class EngineProcess:
     def start(self) -> None:
         """Start the process and wait until the engine takes requests.
 
-        Raises CheckpointError if the checkpoint cannot be used (no second try), EngineDied if the process did not
-        get ready within `ProcessTimes.start_s`, however often it was started. The object is closed then.
+        Raises CheckpointError if the checkpoint cannot be used (no second try), EngineDied if the process ended
+        three times before it was ready or did not get ready within `ProcessTimes.start_s`. The object is closed then.
         """
         begun_s = time.monotonic()
         self._supervisor.start()
@@ -258,11 +259,21 @@ class EngineProcess:
             self._deaths += 1
             self._last_death_reason = reason
             self._down_since_s = time.monotonic()
-            if ended.checkpoint_error is not None and self._info is None:
-                self._fatal = ended.checkpoint_error
-                self._changed.notify_all()
+            self._fatal = self._fatal or self._hopeless(ended)
+            self._changed.notify_all()
         logger.error("the engine process %d ended: %s; its last words: %s", ended.pid, reason, ended.last_words())
         return None if self._fatal else ended
+
+    def _hopeless(self, ended: Incarnation) -> EngineError | None:
+        """Why there shall be no further try. An engine that was ready once is started again for ever."""
+        if self._info is not None:
+            return None
+        if ended.checkpoint_error is not None:
+            return ended.checkpoint_error
+        if self._deaths < _FIRST_STARTS:
+            return None
+        words = ended.last_words().strip().rpartition("\n")[2]
+        return EngineDied(f"the engine ended {self._deaths} times before it was ready: {ended.end_reason}: {words}")
 
     def _wait_restarting(self, delay_s: float) -> None:
         until_s = time.monotonic() + delay_s
