@@ -9,6 +9,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from api import problems
 from api.boundary import request_id_of
@@ -26,6 +28,9 @@ from storage.errors import (
 )
 
 logger = logging.getLogger(__name__)
+
+METHODS = ("GET", "HEAD", "POST", "DELETE")
+"""Those that anything here answers to."""
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -90,6 +95,15 @@ def _framework_problem(request: Request, error: HTTPException) -> Problem | None
         case 404:
             return problems.not_found("there is nothing at this address")
         case 405:
-            return problems.method_not_allowed(request.method, (error.headers or {}).get("Allow", ""))
+            return problems.method_not_allowed(request.method, _allowed_methods(request))
         case _:
             return None
+
+
+def _allowed_methods(request: Request) -> str:
+    """Of all routes at this address: the framework's own answer names those of the first one only."""
+    return ", ".join(method for method in METHODS if _is_routed({**request.scope, "method": method}, request.app))
+
+
+def _is_routed(scope: Scope, app: FastAPI) -> bool:
+    return any(route.matches(scope)[0] is Match.FULL for route in app.routes)

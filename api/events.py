@@ -32,7 +32,9 @@ PROGRESS_INTERVAL_S = 0.5
 
 PROGRESS = "job.progress"
 
-_EVENT_ID = re.compile(r"\d{1,20}-\d{1,20}")
+_EVENT_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")
+"""Both halves have 64 bits; nineteen digits always fit, and are enough for the next hundred million years."""
+
 _COMMON = frozenset({"state", "phase", *COUNTERS})
 
 

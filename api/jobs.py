@@ -112,7 +112,7 @@ def _read_answer(
 ) -> Response:
     etag = JobViewer(services.artifacts, links, time.time()).etag(record)
     headers |= {"ETag": etag, "Cache-Control": "private, no-cache"}
-    if if_none_match is not None and etag in (tag.strip() for tag in if_none_match.split(",")):
+    if if_none_match is not None and {etag, "*"} & {tag.strip() for tag in if_none_match.split(",")}:
         return Response(status_code=304, headers=headers)
     job = _shown(services, links, record)
     if not record.state.is_terminal:

@@ -15,8 +15,9 @@ from storage.local_artifacts import LocalArtifactStore, SignedObject, UrlRefused
 
 router = APIRouter(prefix="/v1/objects", tags=["artifacts"])
 
-_RANGES = re.compile(r"bytes=\s*(\d+-\d*|-\d+)(\s*,\s*(\d+-\d*|-\d+))*\s*")
-_RANGE = re.compile(r"(\d+)-(\d*)|-(\d+)")
+_SPEC = r"([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})"
+_RANGES = re.compile(rf"bytes=\s*{_SPEC}(\s*,\s*{_SPEC})*\s*", re.IGNORECASE)
+_RANGE = re.compile(r"([0-9]+)-([0-9]*)|-([0-9]+)")
 
 
 @router.head("/{key:path}", include_in_schema=False)
@@ -25,7 +26,7 @@ def get_object(request: Request, services: Services, key: str) -> FileResponse:
     """The link itself is the permission; its signature covers the key, the file name, the type and the end."""
     found = _signed_object(services.artifacts, key, dict(request.query_params))
     status = found.path.stat()
-    _check_range(request.headers.get("range"), status.st_size)
+    _check_range(_byte_ranges(request), status.st_size)
     return FileResponse(
         found.path,
         headers={"Cache-Control": "private, max-age=900, immutable", "X-Content-Type-Options": "nosniff"},
@@ -44,6 +45,15 @@ def _signed_object(store: object, key: str, query: dict[str, str]) -> SignedObje
         raise forbidden(str(error)) from error
     except ArtifactMissing as error:
         raise not_found("the object is gone") from error
+
+
+def _byte_ranges(request: Request) -> str | None:
+    """The Range header. One in another unit has to be ignored (RFC 9110), so FileResponse must not see it."""
+    header = request.headers.get("range")
+    if header is None or header.lower().startswith("bytes"):
+        return header
+    request.scope["headers"] = [(name, value) for name, value in request.scope["headers"] if name != b"range"]
+    return None
 
 
 def _check_range(header: str | None, size: int) -> None:

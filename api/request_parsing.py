@@ -28,8 +28,18 @@ _CODES = {
     "too_long": "too_long",
     "string_unicode": "invalid_unicode",
     "timezone_aware": "not_a_date_time",
+    "int_parsing_size": "out_of_range",
 }
 """pydantic's types of errors in our words; its many `*_type` and `*_parsing` are all `wrong_type`."""
+
+_SENTENCES = {
+    "extra_forbidden": "there is no such field",
+    "missing": "this field is required",
+    "model_type": "must be a JSON object",
+    "dict_type": "must be a JSON object",
+    "string_unicode": "the text holds half of a surrogate pair, which is no character",
+}
+"""Where pydantic's own words would speak of Python."""
 
 
 def parse_job_request(body: bytes, max_text_chars: int) -> JobRequest:
@@ -61,7 +71,8 @@ def _body_violation(detail: ErrorDetails) -> Violation:
 
 def _parameter_violation(detail: ErrorDetails) -> Violation:
     _, *place = detail["loc"]
-    return Violation(_code(detail["type"]), _sentence(detail), parameter=".".join(map(str, place)))
+    # A parameter that may be repeated is reported as (name, position), and the caller gave it a name only.
+    return Violation(_code(detail["type"]), _sentence(detail), parameter=str(place[0]) if place else None)
 
 
 def _code(kind: str) -> str:
@@ -71,11 +82,7 @@ def _code(kind: str) -> str:
 
 
 def _sentence(detail: ErrorDetails) -> str:
-    if detail["type"] == "extra_forbidden":
-        return "there is no such field"
-    if detail["type"] == "string_unicode":
-        return "the text holds half of a surrogate pair, which is no character"
-    return detail["msg"]
+    return _SENTENCES.get(detail["type"], detail["msg"])
 
 
 def _pointer(place: Iterable[str | int]) -> str:

@@ -73,7 +73,7 @@ def _refuse(text: str, refused: re.Pattern[str]) -> None:
     bidi = "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069"
     raise PydanticCustomError(
         "bidi_control" if bidi else "control_character",
-        "character {at} is {code_point} ({name}), which cannot be spoken",
+        "character {at} is {code_point} ({name}), which must not be in a text",
         {
             "at": found.start(),
             "code_point": f"U+{ord(character):04X}",

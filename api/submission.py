@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import time
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from api.narration import choose_model, resolve_narration
 from api.problems import invalid_field, invalid_header
@@ -24,6 +24,9 @@ from storage.jobs import IdempotencyKey, JobRecord, Priority, Submission, Tenant
 from storage.keys import input_text, job_prefix
 
 MAX_KEY_CHARS = 255
+
+LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
+"""A later one could be read with its offset, but not be written down as UTC again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ def _future_ms(deadline: datetime | None) -> int | None:
         return None
     if deadline.timestamp() <= time.time():
         raise invalid_field("/deadline", "in_the_past", "the deadline has passed")
+    if deadline > LATEST_DEADLINE:
+        raise invalid_field("/deadline", "out_of_range", f"must not be later than {LATEST_DEADLINE.isoformat()}")
     return int(deadline.timestamp() * 1000)
 
 

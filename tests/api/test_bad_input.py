@@ -83,6 +83,10 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
     "no format": (fields(output={"formats": []}), bad("/output/formats", "too_short")),
     "priority": (fields(priority="urgent"), bad("/priority", "not_allowed")),
     "deadline passed": (fields(deadline="2020-01-01T00:00:00Z"), bad("/deadline", "in_the_past")),
+    "deadline beyond the calendar": (
+        fields(deadline="9999-12-31T23:59:59-14:00"),
+        bad("/deadline", "out_of_range"),
+    ),
     "deadline without zone": (fields(deadline="2040-01-01T00:00:00"), bad("/deadline", "not_a_date_time")),
     "deadline as number": (fields(deadline=4_000_000_000), bad("/deadline", "wrong_type")),
     "retention": (fields(retention_s=1), bad("/retention_s", "out_of_range")),
@@ -126,7 +130,8 @@ BAD_BYTES: dict[str, tuple[bytes, int, str]] = {
     "infinity": (b'{"input": {"text": "a"}, "sampling": {"temperature": -Infinity}}', 400, "Infinity"),
     "a key twice": (b'{"input": {"text": "a"}, "seed": 1, "seed": 2}', 400, '"seed" appears twice'),
     "too deep": (b"[" * 100_000, 400, "nested"),
-    "an endless number": (b'{"seed": ' + b"1" * 5_000 + b"}", 400, "not JSON"),
+    "an endless number": (b'{"seed": ' + b"1" * 5_000 + b"}", 400, "an integer has 5,000 digits"),
+    "no object": (b"7", 422, "must be a JSON object"),
 }
 
 

@@ -24,10 +24,13 @@ def test_a_path_that_is_none_is_a_problem(api: ServedApi) -> None:
 
 
 def test_a_method_that_is_none_names_those_that_are(api: ServedApi) -> None:
-    answer = api.http.put("/v1/models")
+    job = api.submit()["links"]["self"]
+
+    answer, of_the_list, of_a_job = api.http.put("/v1/models"), api.http.put("/v1/jobs"), api.http.put(job)
 
     assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
-    assert "GET" in answer.headers["allow"]
+    allowed = [each.headers["allow"] for each in (answer, of_the_list, of_a_job)]
+    assert allowed == ["GET", "GET, POST", "GET, HEAD, DELETE"]
 
 
 def test_a_fault_of_ours_tells_nothing_but_its_request(api: ServedApi) -> None:

@@ -180,7 +180,7 @@ def test_a_stream_is_not_to_be_buffered_or_cached(api: ServedApi) -> None:
     assert answer.headers["x-accel-buffering"] == "no"
 
 
-@pytest.mark.parametrize("last", ["x", "1", "$", "-"])
+@pytest.mark.parametrize("last", ["x", "1", "$", "-", "18446744073709551616-0", "1-99999999999999999999"])
 def test_a_last_event_id_of_another_stream_is_refused(api: ServedApi, last: str) -> None:
     job = api.submit()
 
