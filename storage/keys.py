@@ -25,6 +25,10 @@ def segment(tenant: TenantId, job: JobId, index: int, fence: int) -> str:
     return f"{job_prefix(tenant, job)}segments/{index:06d}-{fence}.safetensors"
 
 
+def artifacts_prefix(lease: Lease) -> str:
+    return f"{job_prefix(lease.tenant, lease.job)}artifacts/{lease.fence}/"
+
+
 def artifact(lease: Lease, name: str) -> str:
     """`name` is one of ours (narration.wav, codes.safetensors, manifest.json)."""
-    return f"{job_prefix(lease.tenant, lease.job)}artifacts/{lease.fence}/{name}"
+    return f"{artifacts_prefix(lease)}{name}"

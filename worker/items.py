@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from storage import keys
+from storage.artifacts import ArtifactStore
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.failpoints import failpoint
 from storage.job_store import JobStore
@@ -86,8 +88,12 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
                 logger.info("work dropped", extra={"reason": dropped.reason.value})
                 return Tickets()
             verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
-        except (LeaseLost, JobAborted, JobGone, JobNotFound) as error:
+        except (LeaseLost, JobAborted) as error:
             logger.info("result refused", extra={"reason": type(error).__name__})
+            _discard(lease, services.artifacts)
+            return Tickets()
+        except (JobGone, JobNotFound) as error:
+            logger.info("job vanished", extra={"reason": type(error).__name__})
             return Tickets()
         except EngineUnavailable as error:
             logger.warning("engine not available", extra={"error": str(error)})
@@ -106,6 +112,24 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             logger.exception("item failed unexpectedly")
             verdict = _retried(services.jobs, item, JobError("internal", f"{type(error).__name__}: {error}"))
         return _settled(verdict, services)
+
+
+def _discard(lease: Lease, artifacts: ArtifactStore) -> None:
+    """Delete what was stored for a result that was refused: the job may be deleted already, with all it stored.
+
+    Only after a refusal, which says that the result was never taken. Work that is dropped proves nothing: its result
+    may have been taken and the answer lost.
+    """
+    try:
+        if lease.item == PLAN_ITEM:
+            artifacts.delete(keys.plan(lease))
+        elif lease.item == ASSEMBLE_ITEM:
+            artifacts.delete_prefix(keys.artifacts_prefix(lease))
+        else:
+            artifacts.delete(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence))
+    except StoreUnavailable as error:
+        # It goes with its job, or with the janitor's sweep for orphans.
+        logger.warning("refused result left in the store", extra={"error": str(error)})
 
 
 def _settled(verdict: Callable[[], Tickets], services: WorkerServices) -> Tickets:

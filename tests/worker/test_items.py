@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from storage.jobs import JobState, Lane, WorkerIdentity
+from storage.keys import job_prefix
 from tests.worker.failing_store import FailingStore, fail_times
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.engine.errors import EngineDied, EngineUnavailable
@@ -216,6 +217,41 @@ def test_a_cancelled_job_frees_the_engine_within_seconds(slow_studio: Studio) ->
     assert not ticket.is_alive()
     assert slow_studio.services.engine.stats().active == 0
     assert slow_studio.record(job).state is JobState.CANCELLED
+
+
+@pytest.mark.parametrize(("lane", "stored"), [(Lane.CPU, "plan-"), (Lane.GPU, "segments/")])
+def test_a_result_that_comes_too_late_leaves_nothing_in_the_store(studio: Studio, lane: Lane, stored: str) -> None:
+    job = studio.submit("One sentence only.")
+    if lane is Lane.GPU:
+        studio.run_one(Lane.CPU)
+    failing = FailingStore(studio.artifacts)
+
+    def end_and_delete(_: str) -> None:
+        studio.jobs.cancel(TENANT, job.id)
+        studio.services.leases.extend_now()
+        studio.jobs.delete(TENANT, job.id)
+        studio.artifacts.delete_prefix(job_prefix(TENANT, job.id))
+
+    failing.before_put = end_and_delete
+
+    studio.with_artifacts(failing).run_one(lane)
+
+    assert [stored in key for key in failing.puts] == [True]
+    assert list(studio.artifacts.list("jobs/")) == []
+
+
+def test_an_assembly_that_comes_too_late_leaves_nothing_in_the_store(studio: Studio) -> None:
+    job = studio.submit("One sentence only.")
+    studio.run_one(Lane.CPU)
+    studio.run_one(Lane.GPU)
+    failing = FailingStore(studio.artifacts)
+    failing.after_put = lambda key: studio.jobs.cancel(TENANT, job.id) if key.endswith("manifest.json") else None
+
+    studio.with_artifacts(failing).run_one(Lane.CPU)
+
+    assert studio.record(job).state is JobState.CANCELLED
+    assert len(failing.puts) == 3
+    assert list(studio.artifacts.list(f"{job_prefix(TENANT, job.id)}artifacts/")) == []
 
 
 def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
