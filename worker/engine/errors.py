@@ -1,11 +1,11 @@
 """Errors of the engine. The class says what the caller should do.
 
-    EngineError
-    ├── CheckpointError      the checkpoint cannot be used; fix it and start again
-    ├── RequestRejected      this request can never work; do not retry it
-    ├── RequestCancelled     somebody called `cancel`
-    └── EngineDied           the engine went away; another incarnation may serve the request
-        └── EngineUnavailable    it was away already: the request never reached it and cannot be the cause
+EngineError
+├── CheckpointError      the checkpoint cannot be used; fix it and start again
+├── RequestRejected      this request can never work; do not retry it
+├── RequestCancelled     somebody called `cancel`
+└── EngineDied           the engine went away; another incarnation may serve the request
+    └── EngineUnavailable    it was away already: the request never reached it and cannot be the cause
 """
 
 
