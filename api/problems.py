@@ -99,6 +99,11 @@ def text_too_long(num_chars: int, limit: int) -> Problem:
     return Problem(422, "text_too_long", "Text is too long", detail, _at("/input/text", "too_long", detail))
 
 
+def speech_too_long(expected_audio_ms: int, limit_ms: int) -> Problem:
+    detail = f"the text would sound for about {_hours(expected_audio_ms)}; one job takes at most {_hours(limit_ms)}"
+    return Problem(422, "text_too_long", "Text is too long", detail, _at("/input/text", "too_long", detail))
+
+
 def voice_not_found(voice: str, model: str, known: Sequence[str]) -> Problem:
     detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}"
     return Problem(404, "voice_not_found", "No such voice", detail, _at("/voice", "not_found", detail))
@@ -195,6 +200,10 @@ def internal() -> Problem:
 def whole_seconds(seconds: float) -> str:
     """Retry-After wants whole seconds; at least one, at most five minutes."""
     return str(math.ceil(min(300.0, max(1.0, seconds))))
+
+
+def _hours(milliseconds: int) -> str:
+    return f"{milliseconds / 3_600_000:.1f} hours"
 
 
 def _at(pointer: str, code: str, detail: str) -> tuple[Violation, ...]:

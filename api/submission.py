@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from api.narration import choose_model, resolve_narration
-from api.problems import invalid_field, invalid_header
+from api.problems import invalid_field, invalid_header, speech_too_long
 from api.request_parsing import parse_job_request
 from api.schemas import JobRequest
 from api.services import ApiServices
 from storage.errors import AdmissionRefused, IdempotencyMismatch
-from storage.estimates import expected_audio_ms
+from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.failpoints import failpoint
 from storage.ids import new_job_id
 from storage.job_store import Submitted
@@ -84,6 +84,9 @@ def _find_replay(services: ApiServices, call: SubmissionCall) -> JobRecord | Non
 
 def _submission(services: ApiServices, call: SubmissionCall, request: JobRequest) -> Submission:
     spec = resolve_narration(request, choose_model(request.model, services.models.list()))
+    audio_ms = expected_audio_ms(request.input.text)
+    if audio_ms > MAX_AUDIO_MS:
+        raise speech_too_long(audio_ms, MAX_AUDIO_MS)
     job = new_job_id()
     return Submission(
         id=job,
@@ -92,7 +95,7 @@ def _submission(services: ApiServices, call: SubmissionCall, request: JobRequest
         priority=Priority(request.priority),
         input_key=input_text(call.tenant, job),
         input_chars=len(request.input.text),
-        estimated_audio_ms=expected_audio_ms(request.input.text),
+        estimated_audio_ms=audio_ms,
         retention_s=request.retention_s,
         deadline_ms=_future_ms(request.deadline),
         metadata=request.metadata,

@@ -7,7 +7,7 @@ import logging
 from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactMissing
-from storage.estimates import expected_audio_ms
+from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.failpoints import failpoint
 from storage.jobs import ClaimedItem, PlanResult, Tickets
 from storage.plan import encode_plan
@@ -30,14 +30,26 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
         segments = plan_segments(text, item.spec.segmentation, item.spec.pauses)
     except NothingToSpeak as error:
         raise unusable("invalid_request", str(error)) from error
+    audio_ms = expected_audio_ms(text)
+    _refuse_endless(audio_ms + round(1000 * sum(segment.pause_after_s for segment in segments)))
     key = keys.plan(item.lease)
     put_fenced(services.artifacts, key, encode_plan(segments), held)
     failpoint("plan.after_put")
-    result = PlanResult(key, len(segments), expected_audio_ms(text))
+    result = PlanResult(key, len(segments), audio_ms)
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
     failpoint("plan.before_tickets")
     logger.info("job planned", extra={"segments": len(segments), "chars": len(text)})
     return tickets
+
+
+def _refuse_endless(expected_ms: int) -> None:
+    """The API has looked at the speech; how many pauses there are is known only now."""
+    if expected_ms > MAX_AUDIO_MS:
+        limit_h = MAX_AUDIO_MS / 3_600_000
+        detail = (
+            f"speech and pauses would last about {expected_ms / 3_600_000:.1f} hours; a job has at most {limit_h:.0f}"
+        )
+        raise unusable("text_too_long", detail)
 
 
 def _input_text(key: str, artifacts: ArtifactStore) -> str:

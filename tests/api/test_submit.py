@@ -253,3 +253,17 @@ def test_links_lead_where_the_public_address_says(api_settings: ApiSettings) -> 
         api.models.publish(SMALL)
 
         assert api.submit()["links"]["self"].startswith("https://tts.example/api/v1/jobs/job_")
+
+
+def test_a_text_that_no_wav_file_could_hold_is_refused_at_once(
+    api_settings: ApiSettings, redis_client: redis.Redis
+) -> None:
+    with serve(api_settings) as api:
+        api.models.publish(SMALL)
+
+        answer = api.http.post("/v1/jobs", json={"input": {"text": "字" * 340_000}})
+
+        assert (answer.status_code, answer.json()["code"]) == (422, "text_too_long")
+        assert answer.json()["errors"][0]["pointer"] == "/input/text"
+        assert "20.2 hours" in answer.json()["detail"]
+        assert api.traces() == ([], [])

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from storage.jobs import JobState, Lane, WorkerIdentity
+from storage.jobs import JobState, Lane, Pauses, WorkerIdentity
 from storage.keys import job_prefix
 from tests.worker.failing_store import FailingStore, fail_times
 from tests.worker.studio import SPEC, TENANT, Studio
@@ -252,6 +252,18 @@ def test_an_assembly_that_comes_too_late_leaves_nothing_in_the_store(studio: Stu
     assert studio.record(job).state is JobState.CANCELLED
     assert len(failing.puts) == 3
     assert list(studio.artifacts.list(f"{job_prefix(TENANT, job.id)}artifacts/")) == []
+
+
+def test_a_narration_that_no_wav_file_could_hold_fails_before_anything_is_spoken(studio: Studio) -> None:
+    # The speech is under two hours; the ten seconds of silence behind every paragraph are 22.
+    job = studio.submit("Here it is." + "\n\nNow then." * 8_000, replace(SPEC, pauses=Pauses(paragraph_s=10.0)))
+
+    studio.drain()
+
+    record = studio.record(job)
+    assert record.error is not None
+    assert (record.state, record.error.code, record.segments.total) == (JobState.FAILED, "text_too_long", 0)
+    assert "23.8 hours" in record.error.detail
 
 
 def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
