@@ -17,7 +17,8 @@ from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.state_file import ProcessRecord
 
 FIRST_RESTART_S = 0.5
-LONGEST_RESTART_S = 30.0
+LONGEST_RESTART_S = 4.0
+"""Jobs wait while a process is away, so a longer pause costs more than the tries of a process that cannot start."""
 HEALTHY_S = 10.0
 """A process that ran this long had come up: its next failure counts as the first. Longer, and an accident every
 half minute would be answered like a process that cannot start."""

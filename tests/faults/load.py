@@ -25,7 +25,7 @@ from worker.engine.fake import SAMPLE_RATE_HZ
 from worker.wav import to_bytes, wav_header
 
 CLIENTS = 32
-PATIENCE_S = 240
+PATIENCE_S = 600
 """How long a client goes on with one job before it counts as lost."""
 
 SEGMENTATION = Segmentation(target_chars=20, max_chars=120)
