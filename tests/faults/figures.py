@@ -36,13 +36,18 @@ class FaultLog:
 
 @dataclass(frozen=True)
 class Figures:
-    """`reruns`: claims beyond one per item. `stale_refused`: results that came after their lease was lost."""
+    """What a row of the table says.
+
+    failed: jobs that ended as failed. lost: jobs that did not end. reruns: claims beyond one per item.
+    stale_refused: results that came after their lease was lost.
+    """
 
     row: str
     seed: int
     jobs: int
     segments: int
     faults: dict[str, int]
+    failed: list[str]
     lost: list[str]
     wrong_bytes: list[str]
     charged_attempts: int
@@ -57,10 +62,11 @@ class Figures:
         recovery = ", ".join(f"{seconds:.1f}" for seconds in _p50_p99(self.recoveries_s)) or "-"
         faults = ", ".join(f"{count} x {kind}" for kind, count in self.faults.items()) or "none"
         return (
-            f"{self.row}: jobs {self.jobs}, segments {self.segments}, faults {faults}, lost {len(self.lost)}, "
-            f"wrong bytes {len(self.wrong_bytes)}, attempts charged {self.charged_attempts}, re-runs {self.reruns}, "
-            f"stale refused {self.stale_refused}, topped up {self.topped_up}, drift {len(self.leftovers.drift)}, "
-            f"recovery p50/p99 s {recovery}, wall {self.wall_s:.0f} s, seed {self.seed}"
+            f"{self.row}: jobs {self.jobs}, segments {self.segments}, faults {faults}, failed {len(self.failed)}, "
+            f"lost {len(self.lost)}, wrong bytes {len(self.wrong_bytes)}, attempts charged {self.charged_attempts}, "
+            f"re-runs {self.reruns}, stale refused {self.stale_refused}, topped up {self.topped_up}, "
+            f"drift {len(self.leftovers.drift)}, recovery p50/p99 s {recovery}, "
+            f"wall {self.wall_s:.0f} s, seed {self.seed}"
         )
 
 
@@ -78,7 +84,8 @@ def collect(
         jobs=len(outcomes),
         segments=sum(outcome.num_segments for outcome in outcomes),
         faults=dict(log.faults),
-        lost=[str(outcome.error) for outcome in failures if outcome.state != "succeeded"],
+        failed=[str(outcome.error) for outcome in failures if outcome.state == "failed"],
+        lost=[str(outcome.error) for outcome in failures if outcome.state not in {"failed", "succeeded"}],
         wrong_bytes=[str(outcome.error) for outcome in failures if outcome.state == "succeeded"],
         charged_attempts=system.charged_attempts(),
         reruns=system.claims_beyond_first(),
@@ -93,7 +100,7 @@ def collect(
 def check_standard_pass(figures: Figures, system: RunningSystem, outcomes: Sequence[Outcome]) -> None:
     """Every job succeeded once, every byte right, nobody charged, nothing left."""
     explained = f"{figures.line()}\n{system.last_words()}"
-    assert figures.lost == [], explained
+    assert figures.failed == [], explained
     assert figures.charged_attempts == 0, explained
     check_honest_end(figures, system, outcomes)
 
@@ -102,6 +109,7 @@ def check_honest_end(figures: Figures, system: RunningSystem, outcomes: Sequence
     """What must hold even when a job was meant to fail."""
     ids = [outcome.job_id for outcome in outcomes]
     explained = f"{figures.line()}\n{system.last_words()}"
+    assert figures.lost == [], explained
     assert figures.wrong_bytes == [], explained
     assert len(set(ids)) == len(ids) == figures.jobs
     assert system.job_ids() == set(ids), "jobs that no client was told of"

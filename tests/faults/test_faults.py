@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import httpx
 import pytest
@@ -29,6 +30,9 @@ from tests.faults.system import SLOTS, RunningSystem, api_key
 from worker.engine.fake import POISON_MARKER
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
+
+TWICE = Path(__file__).parent / "twice"
+"""A folder for PYTHONPATH that makes processes repeat their commits."""
 
 GPU_THREADS = SLOTS * 3 // 2
 """Claims one gpu worker can hold at a time."""
@@ -244,9 +248,11 @@ def test_row_12_a_rolling_restart_runs_nothing_twice(
 
 
 def test_row_25_repeats_have_one_effect(start_system: StartSystem, num_jobs: int, seed: int, report: list[str]) -> None:
-    """Three tickets for each one that is needed, and every submission five times at once."""
-    system, jobs = start_system(), standard_load(num_jobs, seed)
+    """Three tickets for each one that is needed, every script that counts called twice, submissions five times."""
+    system, jobs = start_system(PYTHONPATH=str(TWICE)), standard_load(num_jobs, seed)
     replays: list[tuple[int, int]] = []
+    for name in (processes.API, processes.CPU_WORKER, processes.GPU_WORKER):
+        assert str(TWICE).encode() in Path(f"/proc/{system.pid(name)}/environ").read_bytes()
 
     def strike(load: Load, log: FaultLog) -> None:
         with ThreadPoolExecutor(5) as at_once:
