@@ -33,7 +33,9 @@ def resolve_narration(request: JobRequest, card: ModelCard) -> NarrationSpec:
         language=_language(request.language, card),
         instructions=_instructions(request, card),
         seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
-        segmentation=Segmentation(request.segmentation.target_chars, request.segmentation.max_chars),
+        segmentation=Segmentation(
+            request.segmentation.target_chars, request.segmentation.max_chars, max_bytes=card.max_text_tokens
+        ),
         pauses=Pauses(request.pauses.sentence_s, request.pauses.paragraph_s),
         sampling=SamplingOverrides(
             temperature=request.sampling.temperature,

@@ -14,6 +14,9 @@ from storage.jobs import JobClass, JobPhase, JobState, Priority
 MAX_SEED = 2**53 - 1
 """The largest integer that every JSON reader keeps exact."""
 
+MIN_TEMPERATURE = 0.001
+"""Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""
+
 MAX_METADATA_PAIRS = 16
 DAY_S = 24 * 3600
 
@@ -31,6 +34,12 @@ def _date_time(value: object) -> object:
         return datetime.fromisoformat(value)
     except ValueError as error:
         raise PydanticCustomError("not_a_date_time", "must be a date and time with time zone (RFC 3339)") from error
+
+
+def _zero_or_drawable(temperature: float) -> float:
+    if 0 < temperature < MIN_TEMPERATURE:
+        raise PydanticCustomError("out_of_range", "must be 0 or at least {least}", {"least": MIN_TEMPERATURE})
+    return temperature
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
@@ -67,7 +76,7 @@ class PausesRequest(RequestBody):
 class SamplingRequest(RequestBody):
     """What is absent stays as the checkpoint has it. Temperature 0 always takes the likeliest code."""
 
-    temperature: float | None = Field(default=None, ge=0, le=2)
+    temperature: Annotated[float, Field(ge=0, le=2), AfterValidator(_zero_or_drawable)] | None = None
     top_p: float | None = Field(default=None, gt=0, le=1)
     top_k: int | None = Field(default=None, ge=1, le=1000)
     repetition_penalty: float | None = Field(default=None, ge=1, le=2)

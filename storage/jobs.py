@@ -93,10 +93,15 @@ def job_class(priority: Priority, estimated_audio_ms: int) -> JobClass:
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
-    """How text becomes segments, in characters (code points)."""
+    """How text becomes segments, in characters (code points).
+
+    max_bytes: of a segment's text in UTF-8; None for no such bound. A byte-level tokenizer makes at most one token of
+    a byte, so this holds every segment within what the model takes, in scripts it hardly knows too.
+    """
 
     target_chars: int = 220
     max_chars: int = 400
+    max_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ whitespace, else between two characters.
 
 All lengths are in speech units (`storage.estimates`): a Chinese, Japanese or Korean character counts three, so
 that the same numbers mean about the same seconds in every script, and no segment has more code points than the
-cap.
+cap. A piece that is within the cap but has too many bytes for the model is cut once more, by bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import enum
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -36,6 +36,9 @@ _QUOTATIVE = re.compile(r"と|って|など|[、，」』）】》〉〕］]")
 _NO_SENTENCE_START = re.compile(r"[-‐-―−~,;:.!?…、，。；：！？)\]}»”’]")
 _CLAUSE_END = re.compile(r"[,;:)\]–—…][\"'”’»]*(?=\s)|[、，；：—…]+[」』）】》〉”’]*")
 _WHITESPACE = re.compile(r"\s")
+
+_Measure = Callable[[str], int]
+"""Speech units or bytes of a text; of a text in two parts, the sum of theirs."""
 
 
 class NothingToSpeak(ValueError):
@@ -134,46 +137,54 @@ def _behind_whitespace(text: str, position: int) -> int:
 
 def _capped(text: str, sentences: Iterator[_Piece], segmentation: Segmentation) -> Iterator[_Piece]:
     for sentence in sentences:
-        if speech_units(sentence.spoken) <= segmentation.max_chars:
-            yield sentence
-        else:
-            yield from _cut(text, sentence, segmentation.max_chars)
+        for piece in _cut(text, sentence, segmentation.max_chars, speech_units):
+            if segmentation.max_bytes is None:
+                yield piece
+            else:
+                yield from _cut(text, piece, segmentation.max_bytes, _num_bytes)
 
 
-def _cut(text: str, sentence: _Piece, cap: int) -> Iterator[_Piece]:
+def _num_bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def _cut(text: str, sentence: _Piece, cap: int, measure: _Measure) -> Iterator[_Piece]:
     """Pieces of about equal length within the cap; whitespace around the sentence stays with its outer pieces."""
+    remaining = measure(sentence.spoken)
+    if remaining <= cap:
+        yield sentence
+        return
     start = sentence.start
     content = text.index(sentence.spoken[0], start)
     stop = content + len(sentence.spoken)
-    remaining = speech_units(sentence.spoken)
     while remaining > cap:
         ideal = remaining / -(-remaining // cap)
-        cut = _cut_position(text, content, stop, ideal, cap)
+        cut = _cut_position(text, range(content, stop), ideal, cap, measure)
         yield _piece(text, start, cut, _Ending.CUT)
-        remaining -= speech_units(text[content:cut])
+        remaining -= measure(text[content:cut])
         start = content = cut
     yield _piece(text, start, sentence.end, sentence.ending)
 
 
-def _cut_position(text: str, start: int, stop: int, ideal: float, cap: int) -> int:
-    """Where to end the piece that starts at `start`: the clause mark, else the whitespace, nearest to `ideal`."""
-    nearest, furthest = _reach(text, start, stop, ideal / 2), _reach(text, start, stop, cap)
-    wanted = _reach(text, start, stop, ideal)
+def _cut_position(text: str, stretch: range, ideal: float, cap: int, measure: _Measure) -> int:
+    """Where to end the piece that starts the stretch: the clause mark, else the whitespace, nearest to `ideal`."""
+    nearest, furthest = _reach(text, stretch, ideal / 2, measure), _reach(text, stretch, cap, measure)
+    wanted = _reach(text, stretch, ideal, measure)
     for marks in (_CLAUSE_END, _WHITESPACE):
         places = [match.end() for match in marks.finditer(text, nearest, furthest)]
         places = [place for place in places if place < furthest or _is_cluster_start(text, place)]
         if places:
             return min(places, key=lambda place: abs(place - wanted))
-    return _cluster_start(text, start, wanted)
+    return _cluster_start(text, stretch.start, wanted)
 
 
-def _reach(text: str, start: int, stop: int, units: float) -> int:
-    """The furthest position whose distance from `start` is at most `units`; at least one character on."""
-    position = start + 1
-    spent = speech_units(text[start])
-    while position < stop:
-        spent += speech_units(text[position])
-        if spent > units:
+def _reach(text: str, stretch: range, length: float, measure: _Measure) -> int:
+    """The furthest position whose distance from the start is at most `length`; at least one character on."""
+    position = stretch.start + 1
+    spent = measure(text[stretch.start])
+    while position < stretch.stop:
+        spent += measure(text[position])
+        if spent > length:
             break
         position += 1
     return position
@@ -231,6 +242,8 @@ def _pack(text: str, pieces: Iterator[_Piece], segmentation: Segmentation) -> It
 def _is_better_joined(alone: _Piece, joined: _Piece, segmentation: Segmentation) -> bool:
     length = speech_units(joined.spoken)
     if length > segmentation.max_chars:
+        return False
+    if segmentation.max_bytes is not None and _num_bytes(joined.spoken) > segmentation.max_bytes:
         return False
     target = segmentation.target_chars
     return length <= target or length - target < target - speech_units(alone.spoken)

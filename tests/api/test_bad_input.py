@@ -65,6 +65,7 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
     "language is null": (fields(language=None), bad("/language", "wrong_type")),
     "temperature too high": (fields(sampling={"temperature": 2.1}), bad("/sampling/temperature", "out_of_range")),
     "temperature negative": (fields(sampling={"temperature": -0.1}), bad("/sampling/temperature", "out_of_range")),
+    "temperature next to zero": (fields(sampling={"temperature": 1e-30}), bad("/sampling/temperature", "out_of_range")),
     "temperature as text": (fields(sampling={"temperature": "0.9"}), bad("/sampling/temperature", "wrong_type")),
     "temperature as boolean": (fields(sampling={"temperature": True}), bad("/sampling/temperature", "wrong_type")),
     "temperature beyond float": (fields(sampling={"temperature": 10**400}), bad("/sampling/temperature", "wrong_type")),

@@ -86,7 +86,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     record = api.jobs.get(LOCAL, job_id(job))
     spec = record.spec
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
-    assert dataclasses.astuple(spec.segmentation) == (100, 200)
+    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens)
     assert dataclasses.astuple(spec.pauses) == (0, 2)
     assert dataclasses.asdict(spec.sampling) == {
         "temperature": 0,

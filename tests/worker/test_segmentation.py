@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import pytest
@@ -24,8 +25,10 @@ TEXTS = st.text(
     ),
     max_size=600,
 )
-LENGTHS = st.tuples(st.integers(1, 60), st.integers(3, 120)).map(
-    lambda pair: Segmentation(target_chars=min(pair), max_chars=max(pair))
+LENGTHS = st.builds(
+    lambda pair, max_bytes: Segmentation(target_chars=min(pair), max_chars=max(pair), max_bytes=max_bytes),
+    st.tuples(st.integers(1, 60), st.integers(3, 120)),
+    st.none() | st.integers(4, 100),
 )
 
 
@@ -48,6 +51,7 @@ def test_any_text_is_covered_exactly_within_the_cap(text: str, segmentation: Seg
     assert all(segment.text == segment.text.strip() for segment in segments)
     assert all(is_speakable(segment.text) for segment in segments)
     assert all(speech_units(segment.text) <= segmentation.max_chars for segment in segments)
+    assert all(len(segment.text.encode()) <= (segmentation.max_bytes or math.inf) for segment in segments)
     assert segments[-1].pause_after_s == 0
     assert segments == plan_segments(text, segmentation, Pauses())
 
@@ -59,6 +63,18 @@ def test_every_letter_and_digit_is_spoken(text: str, segmentation: Segmentation)
 
     said = [char for segment in segments for char in segment.text if char.isalnum()]
     assert said == [char for char in text if char.isalnum()]
+
+
+@pytest.mark.parametrize(
+    "text", ["สวัสดีครับยินดีต้อนรับ" * 40, "सभी मनुष्यों को गौरव और अधिकार " * 30, "Wow! " + "😀" * 300 + "ok"]
+)
+def test_a_script_of_many_bytes_is_cut_to_what_the_model_takes(text: str) -> None:
+    segments = plan_segments(text, Segmentation(max_bytes=393), Pauses())
+
+    lengths = [len(segment.text.encode()) for segment in segments]
+    assert max(lengths) <= 393
+    assert min(lengths[:-1]) > 100
+    assert "".join(text[segment.start : segment.end] for segment in segments) == text
 
 
 def test_sentences_are_packed_towards_the_target() -> None:
