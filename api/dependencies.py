@@ -62,7 +62,10 @@ async def _json_bytes(request: Request, tenant: Tenant) -> bytes:
     media_type, *parameters = (part.strip().lower() for part in request.headers.get("content-type", "").split(";"))
     if media_type != "application/json":
         raise unsupported_media("the body must be application/json")
-    if any(p.startswith("charset=") and p.strip("charset=\"'") not in {"utf-8", "utf8"} for p in parameters):
+    if any(
+        p.startswith("charset=") and p.removeprefix("charset=").strip("\"'") not in {"utf-8", "utf8"}
+        for p in parameters
+    ):
         raise unsupported_media("JSON is UTF-8")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise unsupported_media("the body must not be compressed")

@@ -98,6 +98,7 @@ class Rhapsode:
         """The job's events from the first one, or behind the id `after`, until the one that ends it.
 
         A broken connection is made again behind the last event seen: none is lost or repeated.
+        The server keeps the last 500 events of a job or a little more; what is older cannot be had again.
         """
         cursor, attempts = EventCursor(after), self._attempts()
         while not cursor.ended:

@@ -84,9 +84,11 @@ class Problem:
 
     def sentence(self) -> str:
         """The problem on one line, with what each violation points at."""
-        where = "; ".join(f"{v.where}: {v.detail}" if v.where else v.detail for v in self.violations)
         text = self.detail or self.title
-        if where and where != text:
+        # A single violation is often the whole problem; it is not said twice.
+        new = [v for v in self.violations if v.detail not in text]
+        where = "; ".join(f"{v.where}: {v.detail}" if v.where else v.detail for v in new)
+        if where:
             text = f"{text} ({where})" if text else where
         return " ".join(text.split())
 

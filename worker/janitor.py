@@ -18,11 +18,11 @@ from types import FrameType
 
 from storage import keys
 from storage.artifacts import ArtifactStore, ObjectEntry
-from storage.availability import redis_errors_named
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import JobGone, JobNotFound, StateConflict, StoreUnavailable
 from storage.failpoints import configure as configure_failpoints
 from storage.failpoints import failpoint
+from storage.janitor_lock import JanitorLock
 from storage.job_store import JobStore
 from storage.jobs import JobId, Lane, TenantId, Tickets
 from storage.local_artifacts import LocalArtifactStore
@@ -224,19 +224,11 @@ def main() -> None:
     tickets = TicketQueue(create_celery(settings, "rhapsode-janitor"))
     with connect_redis(settings) as redis:
         jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
-        lock = redis.lock(f"{settings.key_prefix}:janitor", timeout=LOCK_S, blocking=False)
-
-        def renew_lock() -> bool:
-            """Whether the lock is ours for another ten seconds."""
-            with redis_errors_named():
-                return lock.reacquire() if lock.owned() else lock.acquire()
-
+        lock = JanitorLock(redis, settings.key_prefix, LOCK_S)
         logger.info("janitor ready")
-        run_chores(Janitor(jobs, open_artifacts(settings), tickets, settings.ticket_cap), renew_lock, stop)
+        run_chores(Janitor(jobs, open_artifacts(settings), tickets, settings.ticket_cap), lock.renew, stop)
         try:
-            with redis_errors_named():
-                if lock.owned():
-                    lock.release()
+            lock.release()
         except StoreUnavailable as error:
             logger.warning("lock left to expire", extra={"error": str(error)})
     tickets.close()

@@ -177,7 +177,8 @@ def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_
     speed = f", {1 / factor:.1f}x real time (real-time factor {factor:.3f})" if factor else ""
     typer.echo(f"{file}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
     if request:
-        segments = job.progress.segments.total
-        typer.echo(f"  {segments} segments, model {request.model}, voice {request.voice}, seed {request.seed}")
+        total = job.progress.segments.total
+        segments = "1 segment" if total == 1 else f"{total} segments"
+        typer.echo(f"  {segments}, model {request.model}, voice {request.voice}, seed {request.seed}")
     if notice:
         typer.echo(f"  {notice}")

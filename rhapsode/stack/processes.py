@@ -77,7 +77,18 @@ def janitor(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
 
 def _celery(lane: str, threads: int) -> tuple[str, ...]:
     return python(
-        *("-m", "celery", "--app", "worker.app", "worker", "--pool", "threads", "--concurrency", str(threads)),
+        *(
+            "-m",
+            "celery",
+            "--quiet",
+            "--app",
+            "worker.app",
+            "worker",
+            "--pool",
+            "threads",
+            "--concurrency",
+            str(threads),
+        ),
         *("--queues", lane, "--hostname", f"{lane}@%h", "--loglevel", "INFO"),
         *("--without-mingle", "--without-gossip", "--without-heartbeat"),
     )

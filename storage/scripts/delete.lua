@@ -3,6 +3,8 @@
 local id, tenant = ARGV[1], ARGV[2]
 local job = load_job(id)
 if not job then
+  -- A record that vanished some other way must not be due for ever.
+  redis.call('ZREM', K.retention, tenant .. '|' .. id)
   return answer(redis.call('GET', K.tombstone .. id) == tenant and 'ok' or 'missing')
 end
 if job.tenant ~= tenant then return answer('missing') end
