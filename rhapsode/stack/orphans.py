@@ -10,7 +10,9 @@ from contextlib import suppress
 
 from rhapsode.stack.state_file import ProcessRecord
 
-GRACE_S = 10.0
+GRACE_S = 3.0
+"""Short, because their Valkey is often gone and nothing they still could do is needed: whatever they held is taken
+back by name when their successors start."""
 
 
 def end_orphans(records: Sequence[ProcessRecord]) -> tuple[ProcessRecord, ...]:
