@@ -6,6 +6,8 @@ import json
 import os
 import sys
 import time
+import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,27 +126,33 @@ def _run(client: Rhapsode, text: str, wishes: JobOptions, console: Console) -> t
     from rhapsode.cli.progress import follow
 
     began_s = time.monotonic()
-    job = client.submit_job(text, **wishes)
+    key = str(uuid.uuid4())
+
+    def submitted() -> Job:
+        return client.submit_job(text, idempotency_key=key, **wishes)
+
     try:
-        job = follow(client, job, console)
+        job = follow(client, submitted(), console)
     except KeyboardInterrupt:
-        _cancel(client, job, console)
+        # The key finds the job again even if the answer to the first submission was never read.
+        _cancel(client, submitted, console)
         raise
     return job, time.monotonic() - began_s
 
 
-def _cancel(client: Rhapsode, job: Job, console: Console) -> None:
+def _cancel(client: Rhapsode, find: Callable[[], Job], console: Console) -> None:
     from rhapsode.errors import RhapsodeError, WaitTimedOut
 
     try:
+        job = find()
         client.cancel(job)
         ended = client.wait(job, timeout_s=CANCEL_PATIENCE_S)
     except WaitTimedOut as error:
-        console.print(f"job {job.id} is {error.job.state}", markup=False, highlight=False)
+        console.print(f"job {error.job.id} is {error.job.state}", markup=False, highlight=False)
     except RhapsodeError as error:
-        console.print(f"job {job.id} could not be cancelled: {error}", markup=False, highlight=False)
+        console.print(f"the job could not be cancelled: {error}", markup=False, highlight=False)
     else:
-        console.print(f"job {job.id} {ended.state}", markup=False, highlight=False)
+        console.print(f"job {ended.id} {ended.state}", markup=False, highlight=False)
 
 
 def _speech(job: Job) -> Artifact:
