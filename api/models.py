@@ -7,18 +7,20 @@ from fastapi import APIRouter
 from api import schemas
 from api.dependencies import Services, Tenant
 from api.job_view import moment
-from storage.models import ModelCard
+from storage.models import ModelCard, served_models
 
 router = APIRouter(prefix="/v1/models", tags=["models"])
 
 
 @router.get("", response_model=schemas.ModelList)
 def list_models(_: Tenant, services: Services) -> schemas.ModelList:
-    """Every model that a worker announced; one that was seen long ago has no worker now."""
-    return schemas.ModelList(data=[_shown(card) for card in services.models.list()])
+    """Every model that a worker announced; one that is not available has no worker now."""
+    cards = services.models.list()
+    served = served_models(cards)
+    return schemas.ModelList(data=[_shown(card, available=card in served) for card in cards])
 
 
-def _shown(card: ModelCard) -> schemas.Model:
+def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
     return schemas.Model(
         name=card.name,
         revision=card.revision,
@@ -30,6 +32,8 @@ def _shown(card: ModelCard) -> schemas.Model:
         samples_per_frame=card.samples_per_frame,
         num_codebooks=card.num_codebooks,
         max_text_tokens=card.max_text_tokens,
+        accepts_instructions=card.accepts_instructions,
         notice=card.notice,
+        available=available,
         seen_at=moment(card.updated_at_ms),
     )

@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Sequence
 
-from api.problems import invalid_field, model_not_found, no_model, unsupported_language, voice_not_found
+from api.job_view import moment
+from api.problems import invalid_field, model_away, model_not_found, no_model, unsupported_language, voice_not_found
 from api.schemas import MAX_SEED, JobRequest
 from storage.jobs import NarrationSpec, Pauses, SamplingOverrides, Segmentation
-from storage.models import ModelCard
+from storage.models import ModelCard, served_models
 
 AUTO_LANGUAGE = "auto"
 
+_INSTRUCTION_BYTES_PER_TEXT_TOKEN = 4
+"""An instruction has at most a token a byte, and four of them take at most the room of one token of text."""
+
 
 def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
-    """The model of this name; without one, the model that a worker announced last. Raises a `Problem`."""
+    """The model of this name; without one, the model that a worker announced last. Raises a `Problem`.
+
+    A model whose workers are gone while others serve is refused: all models share one queue, so that another model's
+    worker would claim the job and fail it.
+    """
     if not cards:
         raise no_model()
     if name is None:
         return max(cards, key=lambda card: card.updated_at_ms)
-    for card in cards:
-        if card.name == name:
-            return card
-    raise model_not_found(name, [card.name for card in cards])
+    card = next((card for card in cards if card.name == name), None)
+    if card is None:
+        raise model_not_found(name, [card.name for card in cards])
+    served = served_models(cards)
+    if card not in served:
+        raise model_away(name, moment(card.updated_at_ms), [card.name for card in served])
+    return card
 
 
 def resolve_narration(request: JobRequest, card: ModelCard) -> NarrationSpec:
     """Raises a `Problem` for what this model cannot do."""
+    instructions = _instructions(request, card)
     return NarrationSpec(
         model=card.name,
         voice=_voice(request, card),
         language=_language(request.language, card),
-        instructions=_instructions(request, card),
+        instructions=instructions,
         seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
         segmentation=Segmentation(
-            request.segmentation.target_chars, request.segmentation.max_chars, max_bytes=card.max_text_tokens
+            request.segmentation.target_chars,
+            request.segmentation.max_chars,
+            max_bytes=card.max_text_tokens - _room_taken(instructions),
         ),
         pauses=Pauses(request.pauses.sentence_s, request.pauses.paragraph_s),
         sampling=SamplingOverrides(
@@ -75,9 +90,21 @@ def _instructions(request: JobRequest, card: ModelCard) -> str:
     instructions = (request.instructions or "").strip()
     if card.task == "voice_design" and not instructions:
         raise invalid_field("/instructions", "missing", f"{card.name} needs `instructions` that describe the voice")
-    if card.task == "base" and instructions:
+    if instructions and not card.accepts_instructions:
         raise invalid_field("/instructions", "not_supported", f"{card.name} does not take instructions")
+    most_room = card.max_text_tokens // 2
+    if _room_taken(instructions) > most_room:
+        most = most_room * _INSTRUCTION_BYTES_PER_TEXT_TOKEN
+        detail = (
+            f"{card.name} takes at most {most:,} bytes of instructions in UTF-8, not {len(instructions.encode()):,}"
+        )
+        raise invalid_field("/instructions", "too_long", detail)
     return instructions
+
+
+def _room_taken(instructions: str) -> int:
+    """Tokens of text that have no room beside these instructions, which the model reads with every segment."""
+    return math.ceil(len(instructions.encode()) / _INSTRUCTION_BYTES_PER_TEXT_TOKEN)
 
 
 def _listed(name: str, known: Sequence[str]) -> str | None:

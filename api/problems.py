@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from starlette.responses import Response
 
@@ -119,6 +120,14 @@ def unsupported_language(language: str, model: str, known: Sequence[str]) -> Pro
 def model_not_found(model: str, known: Sequence[str]) -> Problem:
     detail = f"there is no model {model!r}; there is: {', '.join(known) or 'none'}"
     return Problem(404, "model_not_available", "No such model", detail, _at("/model", "not_found", detail))
+
+
+def model_away(model: str, seen_at: datetime, served: Sequence[str]) -> Problem:
+    seen = seen_at.isoformat(timespec="seconds")
+    detail = f"no worker serves {model}, which was last seen at {seen}; served now: {', '.join(served)}"
+    violations = _at("/model", "not_available", detail)
+    headers = {"Retry-After": "30"}
+    return Problem(503, "model_not_available", "Model has no worker", detail, violations, headers, retryable=True)
 
 
 def no_model() -> Problem:

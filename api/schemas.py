@@ -243,7 +243,10 @@ class ArtifactList(Answer):
 
 
 class Model(Answer):
-    """A model that a worker serves or served; `seen_at` is when one last said so."""
+    """A model that a worker serves or served; `seen_at` is when one last said so.
+
+    `available`: false while workers serve other models and none serves this one.
+    """
 
     name: str
     object: Literal["model"] = "model"
@@ -256,7 +259,9 @@ class Model(Answer):
     samples_per_frame: int
     num_codebooks: int
     max_text_tokens: int
+    accepts_instructions: bool
     notice: str
+    available: bool
     seen_at: datetime
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import redis
 
 from storage.availability import redis_errors_named
+
+AWAY_MS = 120_000
+"""Workers announce their model every 30 s; so far behind another model's card, a card has no worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +21,9 @@ class ModelCard:
 
     task: what it speaks from ("custom_voice", "voice_design", "base").
     speakers: built-in voices; empty if the model has none. languages: without "auto".
-    samples_per_frame: PCM samples of one codec frame. notice: what a listener must be told, or "".
+    samples_per_frame: PCM samples of one codec frame. max_text_tokens: of one request's text; four tokens of an
+    instruction take at most the room of one of these. accepts_instructions: whether a job may say how to speak; a card
+    from before this field says no, until its worker is of this release. notice: what a listener must be told, or "".
     updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
     """
 
@@ -31,8 +37,19 @@ class ModelCard:
     samples_per_frame: int
     num_codebooks: int
     max_text_tokens: int
+    accepts_instructions: bool = False
     notice: str = ""
     updated_at_ms: int = 0
+
+
+def served_models(cards: Sequence[ModelCard]) -> tuple[ModelCard, ...]:
+    """The models that have workers, as far as cards tell: those seen about as lately as the one seen last.
+
+    Compared with each other and not with the clock: while no worker at all is there, the queue waits for those that
+    were last.
+    """
+    newest_ms = max((card.updated_at_ms for card in cards), default=0)
+    return tuple(card for card in cards if newest_ms - card.updated_at_ms <= AWAY_MS)
 
 
 class ModelRegistry:

@@ -19,5 +19,6 @@ def model_card(name: str, info: EngineInfo) -> ModelCard:
         samples_per_frame=info.samples_per_frame,
         num_codebooks=info.num_codebooks,
         max_text_tokens=info.max_text_tokens,
+        accepts_instructions=info.accepts_instructions,
         notice=info.notice,
     )

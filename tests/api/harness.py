@@ -37,6 +37,7 @@ SMALL = ModelCard(
     samples_per_frame=1920,
     num_codebooks=16,
     max_text_tokens=1024,
+    accepts_instructions=True,
     notice="a prototype",
 )
 

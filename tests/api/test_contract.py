@@ -60,6 +60,7 @@ def test_the_models_are_listed_as_their_workers_announced_them(api: ServedApi) -
 
     assert (model["name"], model["speakers"], model["languages"]) == ("small", ["Alice", "Bob"], ["English", "German"])
     assert (model["notice"], model["sample_rate_hz"]) == ("a prototype", 24_000)
+    assert (model["accepts_instructions"], model["available"]) == (True, True)
     assert model["seen_at"].endswith("Z")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ import redis
 from api.settings import ApiSettings
 from storage.jobs import Lane, TenantId
 from storage.keys import input_text
+from storage.models import AWAY_MS, ModelCard
 from storage.queue import TicketQueue, create_celery
 from tests.api.harness import SMALL, ServedApi, finish_job, job_id, serve
 
@@ -86,7 +88,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     record = api.jobs.get(LOCAL, job_id(job))
     spec = record.spec
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
-    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens)
+    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2)
     assert dataclasses.astuple(spec.pauses) == (0, 2)
     assert dataclasses.asdict(spec.sampling) == {
         "temperature": 0,
@@ -116,6 +118,58 @@ def test_a_model_that_designs_its_voice_needs_a_description_and_no_name(api: Ser
     assert ask().json()["errors"][0]["pointer"] == "/instructions"
     assert ask(voice="Alice", instructions="An old man.").json()["errors"][0]["pointer"] == "/voice"
     assert ask(instructions="An old man.").json()["request"]["instructions"] == "An old man."
+
+
+def test_instructions_for_a_model_that_takes_none_are_refused(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="plain", accepts_instructions=False))
+
+    body = {"input": {"text": "Hello."}, "model": "plain", "instructions": "Whisper."}
+    answer = api.http.post("/v1/jobs", json=body)
+
+    problem = answer.json()
+    assert (answer.status_code, problem["code"]) == (422, "invalid_request")
+    assert (problem["errors"][0]["pointer"], problem["errors"][0]["code"]) == ("/instructions", "not_supported")
+    assert "plain" in problem["detail"]
+    assert api.submit(model="plain", instructions="  ")["request"]["instructions"] == ""
+
+
+def test_instructions_leave_half_of_a_model_s_room_to_the_text(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="narrow", max_text_tokens=101))
+
+    longest = api.submit(model="narrow", instructions="ร" * 66 + "ab")
+    body = {"input": {"text": "Hello."}, "model": "narrow", "instructions": "ร" * 67}
+    answer = api.http.post("/v1/jobs", json=body)
+
+    assert api.jobs.get(LOCAL, job_id(longest)).spec.segmentation.max_bytes == 51
+    error = answer.json()["errors"][0]
+    assert (answer.status_code, error["pointer"], error["code"]) == (422, "/instructions", "too_long")
+    assert error["detail"] == "narrow takes at most 200 bytes of instructions in UTF-8, not 201"
+
+
+def test_a_model_whose_workers_left_is_refused_while_others_serve(api: ServedApi) -> None:
+    now_ms = int(time.time() * 1000)
+    _announced(api, dataclasses.replace(SMALL, name="gone", updated_at_ms=now_ms - AWAY_MS - 10_000))
+
+    answer = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}, "model": "gone"})
+
+    problem = answer.json()
+    assert (answer.status_code, problem["code"], problem["retryable"]) == (503, "model_not_available", True)
+    assert problem["detail"].endswith("+00:00; served now: small")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert api.submit()["request"]["model"] == "small"
+    listed = api.http.get("/v1/models").json()["data"]
+    assert {model["name"]: model["available"] for model in listed} == {"gone": False, "small": True}
+
+
+def test_a_sole_model_whose_workers_are_away_is_waited_for(api: ServedApi) -> None:
+    _announced(api, dataclasses.replace(SMALL, updated_at_ms=1))
+
+    assert api.submit(model="small")["request"]["model"] == "small"
+
+
+def _announced(api: ServedApi, card: ModelCard) -> None:
+    """At the time that the card says."""
+    api.redis.hset("rhapsode:models", card.name, json.dumps(dataclasses.asdict(card)))
 
 
 def test_a_model_without_a_voice_is_refused(api: ServedApi) -> None:

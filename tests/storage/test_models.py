@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import time
 
 import pytest
 import redis
 
 from storage.errors import StoreUnavailable
-from storage.models import ModelCard, ModelRegistry
+from storage.models import AWAY_MS, ModelCard, ModelRegistry, served_models
 
 CARD = ModelCard(
     name="small-voice",
@@ -20,6 +21,7 @@ CARD = ModelCard(
     samples_per_frame=1_920,
     num_codebooks=16,
     max_text_tokens=4_096,
+    accepts_instructions=True,
     notice="An artificial voice.",
 )
 
@@ -52,6 +54,25 @@ def test_models_are_listed_by_name(redis_client: redis.Redis) -> None:
 
     assert [card.name for card in registry.list()] == ["a", "b", "c"]
     assert ModelRegistry(redis_client).list() == ()
+
+
+def test_a_card_from_before_instructions_were_announced_takes_none(redis_client: redis.Redis) -> None:
+    fields = dataclasses.asdict(CARD)
+    del fields["accepts_instructions"]
+    redis_client.hset("rhapsode:models", CARD.name, json.dumps(fields))
+
+    assert ModelRegistry(redis_client).get(CARD.name) == dataclasses.replace(CARD, accepts_instructions=False)
+
+
+def test_models_far_behind_the_one_seen_last_have_no_worker() -> None:
+    newest, near, away = (
+        dataclasses.replace(CARD, name=name, updated_at_ms=10 * AWAY_MS - age_ms)
+        for name, age_ms in (("newest", 0), ("near", AWAY_MS), ("away", AWAY_MS + 1))
+    )
+
+    assert served_models((away, near, newest)) == (near, newest)
+    assert served_models((away,)) == (away,)
+    assert served_models(()) == ()
 
 
 def test_an_unknown_model_is_none(redis_client: redis.Redis) -> None:

@@ -124,6 +124,7 @@ class FakeEngine:
             speaker_dim=SPEAKER_DIM,
             slots=self._settings.slots,
             max_text_tokens=MAX_TEXT_TOKENS,
+            accepts_instructions=True,
             default_sampling=SamplingParams(),
             notice="This is the fake engine: tones instead of speech, for tests only.",
         )

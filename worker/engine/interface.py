@@ -158,6 +158,9 @@ class EngineInfo:
     speaker_dim: int
     slots: int
     max_text_tokens: int
+    """The longest text that fits a slot. Four tokens of an instruction take at most the room of one of these."""
+    accepts_instructions: bool
+    """Whether a request may say how to speak, or what the voice is like; if not, one that does is rejected."""
     default_sampling: SamplingParams
     """The checkpoint's own `generation_config.json`; requests override single fields of it."""
     notice: str = ""

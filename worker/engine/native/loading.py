@@ -94,6 +94,7 @@ def _describe(
         speaker_dim=config.talker.decoder.hidden_size,
         slots=settings.slots,
         max_text_tokens=max_text_tokens(capacity),
+        accepts_instructions=prompts.accepts_instructions,
         default_sampling=read_default_sampling(checkpoint / "generation_config.json"),
         notice=notice.read_text(encoding="utf-8").strip() if notice.is_file() else "",
     )

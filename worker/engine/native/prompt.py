@@ -103,6 +103,17 @@ class PromptBuilder:
     def speakers(self) -> tuple[str, ...]:
         return tuple(self._config.talker.speakers)
 
+    @property
+    def accepts_instructions(self) -> bool:
+        """A VoiceDesign checkpoint's instruction is the description of its voice."""
+        match self._config.task:
+            case ModelTask.CUSTOM_VOICE:
+                return self._config.model_size != _SIZE_WITHOUT_INSTRUCTIONS
+            case ModelTask.VOICE_DESIGN:
+                return True
+            case ModelTask.BASE:
+                return False
+
     def build(self, request: SpeechRequest) -> PromptLayout:
         """Raises RequestRejected when the request is not for this checkpoint; the message lists what would be."""
         text = self._encode_spoken(request.text, "text")

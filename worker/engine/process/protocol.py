@@ -36,7 +36,7 @@ from worker.engine.interface import (
 from worker.engine.process.framing import Array, Frame
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 
 class ProtocolError(Exception):
@@ -262,6 +262,12 @@ class _Fields:
             raise ProtocolError(f"{name} should be a number, is {value!r}")
         return float(value)
 
+    def truth(self, name: str) -> bool:
+        value = self._body.get(name)
+        if not isinstance(value, bool):
+            raise ProtocolError(f"{name} should be true or false, is {value!r}")
+        return value
+
     def texts(self, name: str) -> tuple[str, ...]:
         value = self._body.get(name)
         if not isinstance(value, list):
@@ -373,6 +379,7 @@ def _decode_info(fields: _Fields) -> EngineInfo:
         speaker_dim=fields.integer("speaker_dim"),
         slots=fields.integer("slots"),
         max_text_tokens=fields.integer("max_text_tokens"),
+        accepts_instructions=fields.truth("accepts_instructions"),
         default_sampling=_decode_sampling(fields.section("default_sampling")),
         notice=fields.text("notice"),
     )

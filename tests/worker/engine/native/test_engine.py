@@ -177,6 +177,7 @@ def test_the_checkpoint_is_described_from_its_files(start: Any, copied: Path) ->
 
     assert info.model == "spoiled"
     assert info.task is ModelTask.CUSTOM_VOICE
+    assert info.accepts_instructions
     assert "ryan" in info.speakers
     assert "english" in info.languages
     assert not [language for language in info.languages if "dialect" in language]

@@ -89,6 +89,7 @@ INFO = st.builds(
     speaker_dim=INTEGERS,
     slots=INTEGERS,
     max_text_tokens=INTEGERS,
+    accepts_instructions=st.booleans(),
     default_sampling=SAMPLING,
     notice=TEXTS,
 )

@@ -45,3 +45,13 @@ def test_the_longest_announced_text_fits() -> None:
         > 0
     )
     assert longest > 300
+
+
+@pytest.mark.parametrize("capacity", range(1024, 2049, 64))
+def test_a_text_that_gives_up_a_token_for_every_four_of_an_instruction_fits(capacity: int) -> None:
+    longest = max_text_tokens(capacity)
+
+    for instruction in range(1, 2 * longest + 1):
+        text = longest - -(-instruction // 4)
+        rows = instruction + text + 16  # the template around the text and around the instruction
+        assert frame_budget(num_text_tokens=text, prompt_rows=rows, trailing_rows=0, capacity=capacity, requested=None)

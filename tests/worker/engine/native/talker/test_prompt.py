@@ -67,12 +67,18 @@ def test_space_around_the_text_does_not_reach_the_template(rigs: Any) -> None:
     assert plain.text_ids.tolist() == spaced.text_ids.tolist()
 
 
+@pytest.mark.parametrize(("variant", "accepts"), [("custom_voice", True), ("voice_design", True), ("base", False)])
+def test_what_a_checkpoint_is_decides_whether_it_takes_instructions(variant: str, accepts: bool, rigs: Any) -> None:
+    assert rigs[variant].prompts.accepts_instructions is accepts
+
+
 def test_an_instruction_for_a_size_that_was_trained_without_is_rejected(rigs: Any) -> None:
     from worker.engine.native.prompt import PromptBuilder
 
     rig = rigs["custom_voice"]
     small = PromptBuilder(replace(rig.config, model_size="0b6"), rig.prompts._tokenizer)  # pyright: ignore[reportPrivateUsage]
 
+    assert not small.accepts_instructions
     assert small.build(request(BuiltInSpeaker("ryan", " "))).num_rows > 0
     with pytest.raises(RequestRejected, match="without instructions"):
         small.build(request(BuiltInSpeaker("ryan", "Whisper.")))
