@@ -59,7 +59,9 @@ def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) 
         PLAN_ITEM: run_plan,
         ASSEMBLE_ITEM: run_assembly,
     }
-    return runs[item.lease.item](item, held, services)
+    with services.gate.admit(item):
+        held.check()
+        return runs[item.lease.item](item, held, services)
 
 
 def _run_ticket(lane: Lane, services: WorkerServices, run: Run) -> None:

@@ -121,6 +121,7 @@ class WorkerProcess:
             plans=PlanCache(artifacts),
             lease_s=self._settings.lease_s,
             closing=self._closing,
+            gate=QuarantineGate(),
         )
         match self._settings.lane:
             case Lane.CPU:
@@ -150,8 +151,8 @@ class WorkerProcess:
             common.plans,
             common.lease_s,
             common.closing,
+            common.gate,
             engine=engine,
-            gate=QuarantineGate(),
             model=model,
         )
 

@@ -1,14 +1,16 @@
-"""Who may be in the engine together: everybody, or one suspect alone.
+"""Who may run together: everybody, or one suspect alone.
 
-An item that was present at several deaths of the engine runs with nobody else in the batch, so that a further
-death convicts it and nobody innocent pays.
+An item that was present at several deaths (of the engine, or of the whole worker) runs with nobody else beside it,
+so that a further death convicts it and nobody innocent pays.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+
+from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem
 
 
 class QuarantineGate:
@@ -19,6 +21,10 @@ class QuarantineGate:
         self._inside = 0
         self._suspects_waiting = 0
         self._is_exclusive = False
+
+    def admit(self, item: ClaimedItem) -> AbstractContextManager[None]:
+        """Enter as the item's past asks for."""
+        return self.alone() if item.suspicions >= QUARANTINE_SUSPICIONS else self.together()
 
     @contextmanager
     def together(self) -> Generator[None]:

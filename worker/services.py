@@ -30,6 +30,7 @@ class WorkerServices:
     plans: PlanCache
     lease_s: float
     closing: threading.Event
+    gate: QuarantineGate
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +38,4 @@ class SpeechServices(WorkerServices):
     """For the lane that speaks. `model` is the name under which jobs ask for this engine's checkpoint."""
 
     engine: Engine
-    gate: QuarantineGate
     model: str

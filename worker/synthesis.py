@@ -9,7 +9,7 @@ from dataclasses import replace
 from storage import keys
 from storage.errors import ArtifactMissing
 from storage.failpoints import failpoint
-from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem, NarrationSpec, SamplingOverrides, SegmentReport, Tickets
+from storage.jobs import ClaimedItem, NarrationSpec, SamplingOverrides, SegmentReport, Tickets
 from storage.plan import PlanFormatError, PlannedSegment
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import (
@@ -152,8 +152,7 @@ def _conditioning(spec: NarrationSpec, info: EngineInfo) -> Conditioning:
 
 
 def _speak(request: SpeechRequest, item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Speech:
-    is_suspect = item.suspicions >= QUARANTINE_SUSPICIONS
-    with services.gate.alone() if is_suspect else services.gate.together():
+    with services.gate.admit(item):
         held.check()
         future = services.engine.submit(request)
         held.on_drop(lambda: services.engine.cancel(request.request_id))

@@ -6,7 +6,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem, JobId, Lease, NarrationSpec, TenantId
 from worker.quarantine import QuarantineGate
+
+
+def item_with(suspicions: int) -> ClaimedItem:
+    lease = Lease(JobId("job_1"), TenantId("local"), "assemble", 1)
+    return ClaimedItem(lease, 1, suspicions, NarrationSpec("m", "v"), "input", None, None)
 
 
 def test_the_innocent_run_together() -> None:
@@ -85,3 +91,16 @@ def test_a_failure_inside_opens_the_gate() -> None:
                 raise KeyError
         except KeyError:
             continue
+
+
+def test_an_item_is_alone_from_its_third_suspicion() -> None:
+    gate = QuarantineGate()
+
+    with ThreadPoolExecutor(1) as pool:
+        with gate.admit(item_with(QUARANTINE_SUSPICIONS - 1)):
+            with gate.together():
+                pass
+            suspect = pool.submit(lambda: gate.admit(item_with(QUARANTINE_SUSPICIONS)).__enter__())
+            time.sleep(0.05)
+            assert not suspect.done()
+        suspect.result(5)
