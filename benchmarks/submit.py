@@ -26,14 +26,17 @@ from pathlib import Path
 import redis
 
 from storage.embedded_redis import EmbeddedRedis
+from storage.jobs import Pauses, Segmentation
 from storage.models import ModelCard, ModelRegistry
+from worker.segmentation import plan_segments
 
 ROOT = Path(__file__).resolve().parent.parent
 
 SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."
 
-SEGMENTS = 5_000
-CHARS_PER_SEGMENT = 220
+SENTENCES = 10_000
+TARGET_CHARS = 160
+"""Two sentences a segment."""
 
 CARD = ModelCard("small", "r1", "custom_voice", ("Alice",), ("English",), "English", 24_000, 1920, 16, 1024)
 
@@ -75,9 +78,10 @@ def main() -> None:
         print(f"{'clients':>7} {'submits':>8} {'submits/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
         for clients in arguments.clients:
             print(_submit_many(api, clients, arguments.submits).row())
-        text = " ".join([SENTENCE] * (SEGMENTS * CHARS_PER_SEGMENT // len(SENTENCE)))
+        text = " ".join([SENTENCE] * SENTENCES)
+        segments = len(plan_segments(text, Segmentation(target_chars=TARGET_CHARS), Pauses()))
         long = [_submit(api.port, text) for _ in range(5)]
-        print(f"\nsubmit of {len(text):,} characters ({SEGMENTS:,} segments): median {_ms(statistics.median(long))} ms")
+        print(f"\nsubmit of {len(text):,} characters ({segments:,} segments): median {_ms(statistics.median(long))} ms")
         jobs, memory = api.state.scard("{rhapsode}:active"), api.state.info("memory")["used_memory_human"]
         print(f"jobs held by Redis afterwards: {jobs}, memory {memory}")
 
@@ -162,7 +166,7 @@ def _submit(port: int, text: str) -> float:
 
 def _post(connection: http.client.HTTPConnection, text: str) -> float:
     """Seconds until the 202 was read."""
-    body = json.dumps({"input": {"text": text}}).encode()
+    body = json.dumps({"input": {"text": text}, "segmentation": {"target_chars": TARGET_CHARS}}).encode()
     headers = {"Content-Type": "application/json", "Idempotency-Key": secrets.token_hex(16)}
     started = time.perf_counter()
     connection.request("POST", "/v1/jobs", body, headers)
