@@ -135,7 +135,10 @@ class JobPage(Resource):
 
 
 class Model(Resource):
-    """A checkpoint that workers have loaded. `notice` is a sentence its users should see, or empty."""
+    """A checkpoint that workers have loaded. `notice` is a sentence its users should see, or empty.
+
+    available: false once its workers were not heard of for minutes while another model's were.
+    """
 
     name: str
     revision: str = ""
@@ -143,6 +146,8 @@ class Model(Resource):
     speakers: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     sample_rate_hz: int | None = None
+    accepts_instructions: bool = False
+    available: bool = True
     notice: str = ""
 
 
