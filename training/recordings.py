@@ -1,0 +1,101 @@
+"""The synthesised speech as it lies on disk: streams of whole frames and what is said where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.dimensions import LABELS_PER_FRAME, PHONE_HOP, PHONES, SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
+
+_PHONE_IDS = {name: number for number, name in enumerate(PHONES)}
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """`start` and `frames` are places in the stream it belongs to. Times are seconds from its start."""
+
+    number: int
+    split: str
+    text: str
+    speaker: int
+    start: int
+    frames: int
+    phones: tuple[tuple[str, float], ...]
+    tokens: tuple[tuple[float, float] | None, ...]
+
+    def phone_labels(self) -> NDArray[np.uint8]:
+        """The phone of every 20 ms, (frames * 4,)."""
+        ends = np.array([end for _, end in self.phones])
+        ids = np.array([_PHONE_IDS.get(name, 0) for name, _ in self.phones] + [0], np.uint8)
+        middles = (np.arange(self.frames * LABELS_PER_FRAME) + 0.5) * PHONE_HOP / SAMPLE_RATE_HZ
+        return ids[np.searchsorted(ends, middles)]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """One speaker and synthesis job: utterances without gaps from frame 0. `pcm` is int16 (frames * 1920,)."""
+
+    name: str
+    pcm: NDArray[np.int16]
+    utterances: tuple[Utterance, ...]
+
+    @property
+    def frames(self) -> int:
+        last = self.utterances[-1]
+        return last.start + last.frames
+
+    def samples(self, first: int, last: int, device: torch.device) -> Tensor:
+        """float32 samples of frames [first, last)."""
+        part = self.pcm[first * SAMPLES_PER_FRAME : last * SAMPLES_PER_FRAME]
+        return torch.from_numpy(np.array(part)).to(device).float() / 32768
+
+    def phone_labels(self) -> NDArray[np.uint8]:
+        """(frames, 4)."""
+        labels = np.concatenate([utterance.phone_labels() for utterance in self.utterances])
+        return labels.reshape(-1, LABELS_PER_FRAME)
+
+
+def load_streams(folder: Path, max_hours: float = 1e9) -> list[Stream]:
+    """What is complete on disk, also while the synthesis goes on; `max_hours` in all, taken evenly."""
+    indices = sorted(folder.glob("*.jsonl"))
+    share = int(max_hours * 3600 * SAMPLE_RATE_HZ / SAMPLES_PER_FRAME / max(1, len(indices)))
+    streams = [_load_stream(index, share) for index in indices]
+    return [stream for stream in streams if stream is not None]
+
+
+def _load_stream(index: Path, max_frames: int) -> Stream | None:
+    samples = index.with_suffix(".pcm")
+    if samples.stat().st_size < SAMPLES_PER_FRAME * 2:
+        return None
+    pcm = np.memmap(samples, dtype="<i2", mode="r")
+    written = len(pcm) // SAMPLES_PER_FRAME
+    utterances: list[Utterance] = []
+    for utterance in _read_index(index):
+        if utterance.start + utterance.frames > min(written, max_frames):
+            break
+        utterances.append(utterance)
+    return Stream(index.stem, pcm, tuple(utterances)) if utterances else None
+
+
+def _read_index(index: Path) -> Iterator[Utterance]:
+    for line in index.read_text(encoding="utf-8").splitlines(keepends=True):
+        if not line.endswith("\n"):
+            return
+        record = json.loads(line)
+        yield Utterance(
+            number=record["id"],
+            split=record["split"],
+            text=record["text"],
+            speaker=record["speaker"],
+            start=record["start"],
+            frames=record["frames"],
+            phones=tuple((name, end) for name, end in record["phones"]),
+            tokens=tuple(t and (t[0], t[1]) for t in record["tokens"]),
+        )
