@@ -85,12 +85,17 @@ class Problem:
     def sentence(self) -> str:
         """The problem on one line, with what each violation points at."""
         text = self.detail or self.title
-        # A single violation is often the whole problem; it is not said twice.
-        new = [v for v in self.violations if v.detail not in text]
-        where = "; ".join(f"{v.where}: {v.detail}" if v.where else v.detail for v in new)
+        where = "; ".join(part for part in (_place(v, text) for v in self.violations) if part)
         if where:
             text = f"{text} ({where})" if text else where
         return " ".join(text.split())
+
+
+def _place(violation: Violation, said: str) -> str:
+    """What a violation adds to what was said already: a single one often is the whole problem."""
+    if violation.detail in said:
+        return "" if violation.where in said else violation.where
+    return f"{violation.where}: {violation.detail}" if violation.where else violation.detail
 
 
 class ApiError(RhapsodeError):
