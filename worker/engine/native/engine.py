@@ -1,8 +1,8 @@
 """The native engine: requests behind futures, batched frame by frame.
 
-Three threads of its own. The loop runs the talker: take in, plan, run, commit, once per frame. The decoder turns
-finished frames into samples, one utterance at a time, so that the loop never waits for audio. The encoder (a pool of
-one) turns recordings into voice prompts.
+The loop, a thread, runs the talker: take in, plan, run, commit, once per frame. A decoder lane turns finished frames
+into samples on threads of its own, so that the loop never waits for audio. The encoder (a pool of one) turns
+recordings into voice prompts.
 
 Each future has a ticket, and who takes the ticket resolves the future; so each is resolved exactly once.
 """
@@ -17,14 +17,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
 
-import numpy as np
 import torch
 
 from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.interface import (
-    CodecFrames,
     EngineInfo,
     EngineStats,
     FinishReason,
@@ -39,6 +36,7 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.native.budget import frame_budget
+from worker.engine.native.decoder_lane import DecoderLane, ThreadedDecoderLane, Utterance
 from worker.engine.native.loading import load_parts
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.scheduler import Ended, Scheduler, StepPlan
@@ -48,8 +46,6 @@ logger = logging.getLogger(__name__)
 
 # Prompts are 40 to 300 rows; this is a handful of them between two frames.
 _MAX_PREFILL_ROWS = 512
-# An utterance is decoded in small passes that do not fill a second core, so two at a time.
-_DECODERS = 2
 # Beyond these, numbers leave fp32 before they make a difference that anybody could hear.
 _TEMPERATURES = (1e-3, 100.0)
 _PENALTIES = (0.01, 100.0)
@@ -66,15 +62,6 @@ class _Ticket:
     admitted_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Utterance:
-    """Frames on their way to the decoder thread."""
-
-    state: RequestState
-    frames: CodecFrames
-    finish_reason: FinishReason
-
-
 class NativeEngine:
     """`Engine` in torch on one device. Raises CheckpointError when the checkpoint cannot be used."""
 
@@ -89,15 +76,11 @@ class NativeEngine:
         self._voices: set[Future[VoicePrompt]] = set()
         self._stopped: EngineDied | None = None
         self._steps = self._frames = self._finished = 0
-        self._utterances: SimpleQueue[_Utterance | None] = SimpleQueue()
+        self._decoder: DecoderLane = ThreadedDecoderLane(self._parts.codec)
         self._encoder = ThreadPoolExecutor(1, thread_name_prefix="voice-encoder")
-        self._loop = threading.Thread(target=self._guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
-        self._decoders = tuple(
-            threading.Thread(target=self._guarded, args=(self._decode,), name=f"codec-decoder-{n}", daemon=True)
-            for n in range(_DECODERS)
-        )
-        for thread in (self._loop, *self._decoders):
-            thread.start()
+        self._loop = threading.Thread(target=self.run_guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
+        self._decoder.start(self)
+        self._loop.start()
 
     @property
     def info(self) -> EngineInfo:
@@ -135,7 +118,7 @@ class NativeEngine:
             with self._wake:
                 self._require_running()
                 self._voices.add(future)
-                self._encoder.submit(self._guarded, lambda: self._encode(reference, future))
+                self._encoder.submit(self.run_guarded, lambda: self._encode(reference, future))
         except EngineDied as error:
             future.set_exception(error)
         return future
@@ -153,8 +136,8 @@ class NativeEngine:
 
     def close(self) -> None:
         self._stop(EngineDied("the engine was closed"))
-        for thread in (self._loop, *self._decoders):
-            thread.join()
+        self._loop.join()
+        self._decoder.join()
         self._encoder.shutdown(cancel_futures=True)
 
     # ------------------------------------------------------------------------------------------ any thread
@@ -193,12 +176,11 @@ class NativeEngine:
             self._tickets.clear()
             self._voices.clear()
             self._wake.notify_all()
-        for _ in self._decoders:
-            self._utterances.put(None)
+        self._decoder.close()
         for future in futures:
             future.set_exception(reason)
 
-    def _guarded(self, work: Callable[[], None]) -> None:
+    def run_guarded(self, work: Callable[[], None]) -> None:
         """The outermost frame of each thread: what nobody foresaw ends the engine, not only the thread."""
         try:
             with torch.inference_mode():
@@ -255,7 +237,7 @@ class NativeEngine:
                 continue
             reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
             frames = self._parts.runner.frames(one.row, one.request.frames)
-            self._utterances.put(_Utterance(one.request, frames, reason))
+            self._decoder.put(Utterance(one.request, frames, reason))
 
     def _reject(self, state: RequestState, complaint: str) -> None:
         with self._wake:
@@ -265,40 +247,30 @@ class NativeEngine:
             del self._tickets[state.request_id]
         ticket.future.set_exception(RequestRejected(complaint))
 
-    # ------------------------------------------------------------------------------------------ decoder thread
+    # ------------------------------------------------------------------------------------------ decoder lane
 
-    def _decode(self) -> None:
-        while (utterance := self._utterances.get()) is not None:
-            with self._wake:
-                ticket = self._ticket(utterance.state)
-            if ticket is not None:
-                self._deliver(utterance, ticket)
+    def is_wanted(self, utterance: Utterance) -> bool:
+        with self._wake:
+            return self._ticket(utterance.request) is not None
 
-    def _deliver(self, utterance: _Utterance, ticket: _Ticket) -> None:
-        pcm = self._samples(utterance.frames, ticket.request)
-        assert ticket.admitted_s is not None  # noqa: S101  (it has frames)
-        speech = Speech(
-            pcm=pcm,
-            frames=utterance.frames,
-            sample_rate_hz=self.info.sample_rate_hz,
-            finish_reason=utterance.finish_reason,
-            engine_s=time.monotonic() - ticket.admitted_s,
-        )
+    def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
         with self._wake:
             self._steps += 1  # the watchdog sees progress while only the decoder works
-            if self._ticket(utterance.state) is not ticket:
+            ticket = self._ticket(utterance.request)
+            if ticket is None:
                 return  # cancelled, or stopped, while it was decoded
-            del self._tickets[utterance.state.request_id]
+            del self._tickets[utterance.request.request_id]
             self._finished += 1
-        ticket.future.set_result(speech)
-
-    def _samples(self, frames: CodecFrames, request: SpeechRequest) -> Pcm:
-        if not isinstance(request.conditioning, InContextPrompt):
-            return self._parts.codec.decode(frames)
-        # The utterance goes on from the reference, so the decoder hears that first; its samples are dropped.
-        reference = request.conditioning.ref_code.astype(frames.dtype)
-        pcm = self._parts.codec.decode(np.concatenate((reference, frames)))
-        return pcm[reference.shape[0] * self.info.samples_per_frame :]
+        assert ticket.admitted_s is not None  # noqa: S101  (it has frames)
+        ticket.future.set_result(
+            Speech(
+                pcm=pcm,
+                frames=utterance.frames,
+                sample_rate_hz=self.info.sample_rate_hz,
+                finish_reason=utterance.finish_reason,
+                engine_s=time.monotonic() - ticket.admitted_s,
+            )
+        )
 
     # ------------------------------------------------------------------------------------------ encoder thread
 
