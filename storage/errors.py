@@ -10,6 +10,10 @@ StorageError
 │   └── BacklogFull        the system's limit
 ├── LeaseLost              somebody else holds the item now, or nobody; drop the work
 ├── JobAborted             the job was cancelled, failed or expired meanwhile; drop the work
+├── VoiceNotFound          no such voice for this tenant
+├── VoiceGone              the voice existed and was deleted
+├── VoiceNameTaken         this tenant has a voice of that name
+├── BuildRefused           the cache is not wanted any more, or somebody else builds it; delete what you stored
 ├── ArtifactError
 │   ├── ArtifactMissing    no object under this key
 │   ├── ArtifactExists     the key is taken; keys are written once
@@ -68,6 +72,26 @@ class LeaseLost(StorageError):
 
 class JobAborted(StorageError):
     """The job ended while the work was under way."""
+
+
+class VoiceNotFound(StorageError):
+    """No such voice."""
+
+
+class VoiceGone(StorageError):
+    """The voice and its caches were deleted."""
+
+
+class VoiceNameTaken(StorageError):
+    """This tenant has a voice of that name."""
+
+    def __init__(self, name: str, voice: str) -> None:
+        super().__init__(f"the voice {voice} is already called {name!r}")
+        self.voice = voice
+
+
+class BuildRefused(StorageError):
+    """The cache was deleted or its build is somebody else's now."""
 
 
 class ArtifactError(StorageError):

@@ -5,8 +5,14 @@ from __future__ import annotations
 from ulid import ULID
 
 from storage.jobs import JobId
+from storage.voice_reference import VoiceId
 
 
 def new_job_id() -> JobId:
     """`job_` and a lower-case ULID: 48 bits of Unix milliseconds, 80 random bits."""
     return JobId(f"job_{str(ULID()).lower()}")
+
+
+def new_voice_id() -> VoiceId:
+    """`voc_` and a lower-case ULID."""
+    return VoiceId(f"voc_{str(ULID()).lower()}")

@@ -7,6 +7,7 @@ lease under which they were written: a late writer writes a name that nobody rea
 from __future__ import annotations
 
 from storage.jobs import JobId, Lease, TenantId
+from storage.voice_reference import ContentKey, VoiceId
 
 
 def job_prefix(tenant: TenantId, job: JobId) -> str:
@@ -32,3 +33,16 @@ def artifacts_prefix(lease: Lease) -> str:
 def artifact(lease: Lease, name: str) -> str:
     """`name` is one of ours (narration.wav, codes.safetensors, manifest.json)."""
     return f"{artifacts_prefix(lease)}{name}"
+
+
+def voice_prefix(tenant: TenantId, voice: VoiceId) -> str:
+    return f"voices/{tenant}/{voice}/"
+
+
+def voice_source(tenant: TenantId, voice: VoiceId, upload: str) -> str:
+    """`upload` is an id of ours: a voice may get another recording while the old one is still read."""
+    return f"{voice_prefix(tenant, voice)}source-{upload}"
+
+
+def voice_cache(tenant: TenantId, content: ContentKey, fence: int) -> str:
+    return f"voice-caches/{tenant}/{content}/{fence}.safetensors"

@@ -24,6 +24,8 @@ class ModelCard:
     samples_per_frame: PCM samples of one codec frame. max_text_tokens: of one request's text; four tokens of an
     instruction take at most the room of one of these. accepts_instructions: whether a job may say how to speak; a card
     from before this field says no, until its worker is of this release. notice: what a listener must be told, or "".
+    speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
+    not.
     updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
     """
 
@@ -39,6 +41,8 @@ class ModelCard:
     max_text_tokens: int
     accepts_instructions: bool = False
     notice: str = ""
+    speaker_dim: int = 0
+    voice_modes: tuple[str, ...] = ()
     updated_at_ms: int = 0
 
 
@@ -81,4 +85,5 @@ class ModelRegistry:
 
 def _card(text: str) -> ModelCard:
     fields = json.loads(text)
-    return ModelCard(**fields | {"speakers": tuple(fields["speakers"]), "languages": tuple(fields["languages"])})
+    lists = ("speakers", "languages", "voice_modes")
+    return ModelCard(**fields | {name: tuple(fields.get(name, ())) for name in lists})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from storage.models import ModelCard
-from worker.engine.interface import EngineInfo
+from storage.voice_reference import CacheMode
+from worker.engine.interface import EngineInfo, ModelTask
 
 
 def model_card(name: str, info: EngineInfo) -> ModelCard:
@@ -21,4 +22,6 @@ def model_card(name: str, info: EngineInfo) -> ModelCard:
         max_text_tokens=info.max_text_tokens,
         accepts_instructions=info.accepts_instructions,
         notice=info.notice,
+        speaker_dim=info.speaker_dim,
+        voice_modes=tuple(CacheMode) if info.task is ModelTask.BASE else (),
     )

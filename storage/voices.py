@@ -1,0 +1,174 @@
+"""Voices and their caches: the records, the states and what enters and leaves their store. Pure.
+
+A voice is what somebody uploaded: a recording or an embedding. A cache is that voice made ready for one model in one
+mode.
+"""
+
+from __future__ import annotations
+
+import enum
+import unicodedata
+from dataclasses import dataclass, field
+
+from storage.jobs import JobError, JobId, TenantId
+from storage.voice_reference import CacheMode, ContentKey, SourceKind, VoiceId, VoiceSource
+
+
+class CacheState(enum.StrEnum):
+    PENDING = "pending"
+    PROCESSING = "processing"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The speaker's permission: what was stated, by whom (a tenant or a person), when (Unix ms)."""
+
+    statement: str
+    actor: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewVoice:
+    """A voice to be created; its source lies in the store already. The time is the server's."""
+
+    id: VoiceId
+    tenant: TenantId
+    name: str
+    source: VoiceSource
+    ref_text: str = ""
+    language: str = "auto"
+    description: str = ""
+    consent: Consent | None = None
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceRecord:
+    """A voice as Redis holds it.
+
+    revision: 1 at first, one more with every new recording. ref_text: what the recording says, "" if unknown.
+    consent: of whoever is heard; None where nobody's recording was cloned (blends of consented voices carry theirs).
+    """
+
+    id: VoiceId
+    tenant: TenantId
+    name: str
+    revision: int
+    source: VoiceSource
+    ref_text: str
+    language: str
+    description: str
+    consent: Consent | None
+    created_at_ms: int
+    updated_at_ms: int
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def default_mode(self) -> CacheMode:
+        """The fullest that the voice allows."""
+        has_context = self.source.kind is SourceKind.RECORDING and bool(self.ref_text)
+        return CacheMode.IN_CONTEXT if has_context else CacheMode.X_VECTOR
+
+
+def name_key(name: str) -> str:
+    """What two names of one tenant must not share: case and spelling of the same characters make no difference."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTarget:
+    """Which cache of a voice: for one model, in one mode."""
+
+    voice: VoiceId
+    model: str
+    mode: CacheMode
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRequest:
+    """One cache wanted, by a job that will see to it.
+
+    revision: the voice's; the request is refused if it has moved on. model_revision: of the checkpoint in the content.
+    """
+
+    target: CacheTarget
+    tenant: TenantId
+    revision: int
+    model_revision: str
+    content: ContentKey
+    job: JobId
+
+
+@dataclass(frozen=True, slots=True)
+class CacheArtifact:
+    """A stored cache. `fence`: of the lease under which it was built; larger is newer."""
+
+    key: str
+    sha256: str
+    bytes: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceCacheRecord:
+    """A cache as Redis holds it; times are Unix ms of the Redis server.
+
+    artifact: the version that is served; also while a forced rebuild runs, and after one that failed.
+    error: why the last build failed. job: the last that asked for a build.
+    """
+
+    target: CacheTarget
+    content: ContentKey
+    model_revision: str
+    state: CacheState
+    artifact: CacheArtifact | None
+    error: JobError | None
+    job: JobId | None
+    attempts: int
+    requested_at_ms: int
+    finished_at_ms: int | None
+    build_ms: int | None
+
+
+class ClaimStatus(enum.StrEnum):
+    BUILD = "build"
+    """The build is the caller's: put the artifact, then `commit_build` or `fail_build`."""
+
+    READY = "ready"
+    """It is there already."""
+
+    BUSY = "busy"
+    """Another live lease builds it."""
+
+    FAILED = "failed"
+    """The last build failed for good and nobody asked again."""
+
+    UNKNOWN = "unknown"
+    """Nobody keeps a cache of this content; build for your own use and store nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildClaim:
+    """`artifact` with READY, `error` with FAILED."""
+
+    status: ClaimStatus
+    artifact: CacheArtifact | None = None
+    error: JobError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VoicePage:
+    voices: tuple[VoiceRecord, ...]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceCachePage:
+    """One page of a list. The next one starts after `scanned_to`, which filters may move past the last cache."""
+
+    caches: tuple[VoiceCacheRecord, ...]
+    has_more: bool
+    scanned_to: str | None = None
