@@ -12,7 +12,8 @@ from mimetypes import types_map
 from api import schemas
 from api.links import LinkBuilder
 from storage.artifacts import ArtifactStore, Download
-from storage.jobs import ArtifactRecord, JobRecord, JobState, NarrationSpec
+from storage.jobs import ArtifactRecord, JobRecord, JobState
+from storage.voice_reference import VoiceCacheSpec
 
 URL_TTL_S = 900
 DEFAULT_RETRY_AFTER_S = 2
@@ -33,6 +34,7 @@ class JobViewer:
         """ahead_audio_ms: None leaves the place in the queue unsaid."""
         return schemas.Job(
             id=record.id,
+            kind="voice_cache" if isinstance(record.spec, VoiceCacheSpec) else "synthesis",
             state=record.state,
             phase=record.phase,
             created_at=moment(record.created_at_ms),
@@ -152,8 +154,17 @@ def _eta_s(record: JobRecord, now_s: float) -> float | None:
     return round(elapsed_s * (counts.total - counts.done) / counts.done, 1)
 
 
-def _resolved(record: JobRecord) -> schemas.ResolvedRequest:
-    spec: NarrationSpec = record.spec
+def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVoiceCaches:
+    spec = record.spec
+    if isinstance(spec, VoiceCacheSpec):
+        return schemas.ResolvedVoiceCaches(
+            model=spec.model,
+            voices=spec.num_voices,
+            force=spec.rebuild,
+            priority=record.priority,
+            deadline=optional_moment(record.deadline_ms),
+            retention_s=record.retention_s,
+        )
     return schemas.ResolvedRequest(
         model=spec.model,
         voice=spec.voice,

@@ -121,7 +121,7 @@ class Queue(Answer):
 
 
 class SegmentProgress(Answer):
-    """`total` is 0 until the text is planned."""
+    """`total` is 0 until the text is planned. In a job of kind `voice_cache` these are voices."""
 
     total: int
     done: int
@@ -188,6 +188,17 @@ class ResolvedRequest(Answer):
     retention_s: int
 
 
+class ResolvedVoiceCaches(Answer):
+    """What a job of kind `voice_cache` does: makes so many voices ready for a model; `force`: also those that are."""
+
+    model: str
+    voices: int
+    force: bool
+    priority: Priority
+    deadline: datetime | None
+    retention_s: int
+
+
 class Usage(Answer):
     """`engine_s`: seconds that the segments spent in the engine; they overlap."""
 
@@ -215,7 +226,7 @@ class Links(Answer):
 class Job(Answer):
     id: str
     object: Literal["job"] = "job"
-    kind: Literal["synthesis"] = "synthesis"
+    kind: Literal["synthesis", "voice_cache"]
     state: JobState
     phase: JobPhase | None
     created_at: datetime
@@ -224,7 +235,7 @@ class Job(Answer):
     expires_at: datetime | None
     queue: Queue | None
     progress: Progress
-    request: ResolvedRequest
+    request: ResolvedRequest | ResolvedVoiceCaches
     artifacts: list[Artifact]
     usage: Usage
     error: Failure | None

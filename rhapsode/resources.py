@@ -95,10 +95,19 @@ class ResolvedRequest(Resource):
     seed: int
 
 
+class ResolvedVoiceCaches(Resource):
+    """What a job of kind `voice_cache` does: makes so many voices ready for a model."""
+
+    model: str
+    voices: int
+    force: bool
+
+
 class Job(Resource):
-    """A narration from its acceptance to its artifacts."""
+    """A narration from its acceptance to its artifacts, or (kind `voice_cache`) voices made ready for a model."""
 
     id: str
+    kind: str = "synthesis"
     state: JobState
     created_at: datetime
     phase: str | None = None
@@ -107,7 +116,7 @@ class Job(Resource):
     expires_at: datetime | None = None
     queue: QueuePlace | None = None
     progress: Progress = Progress()
-    request: ResolvedRequest | None = None
+    request: ResolvedRequest | ResolvedVoiceCaches | None = None
     artifacts: tuple[Artifact, ...] = ()
     usage: Usage | None = None
     error: JobFailure | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
+from typing import Annotated
 
-from pydantic import TypeAdapter
+from pydantic import Discriminator, Tag, TypeAdapter
 
 from storage.jobs import (
     ArtifactRecord,
@@ -15,6 +16,7 @@ from storage.jobs import (
     JobId,
     JobPhase,
     JobRecord,
+    JobSpec,
     JobState,
     NarrationSpec,
     Priority,
@@ -23,8 +25,21 @@ from storage.jobs import (
     Submission,
     TenantId,
 )
+from storage.voice_reference import VoiceCacheSpec
 
-_SPEC = TypeAdapter(NarrationSpec)
+
+def _spec_kind(value: object) -> str:
+    """Specs carry no tag: those of before there were two kinds have none either."""
+    is_cache = isinstance(value, VoiceCacheSpec) or (isinstance(value, Mapping) and "num_voices" in value)
+    return "voice_cache" if is_cache else "narration"
+
+
+_SPEC: TypeAdapter[JobSpec] = TypeAdapter(
+    Annotated[
+        Annotated[NarrationSpec, Tag("narration")] | Annotated[VoiceCacheSpec, Tag("voice_cache")],
+        Discriminator(_spec_kind),
+    ]
+)
 _METADATA = TypeAdapter(dict[str, str])
 _ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
 _ERROR = TypeAdapter(JobError)
@@ -83,7 +98,7 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
     )
 
 
-def decode_spec(text: str) -> NarrationSpec:
+def decode_spec(text: str) -> JobSpec:
     return _SPEC.validate_json(text)
 
 

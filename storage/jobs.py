@@ -7,8 +7,14 @@ the tests walk it.
 from __future__ import annotations
 
 import enum
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
+
+from storage.work_queues import WorkQueue, speech_queue
+
+from storage.voice_reference import VoiceCacheSpec, VoiceReference
 
 JobId = NewType("JobId", str)
 TenantId = NewType("TenantId", str)
@@ -69,7 +75,7 @@ class JobClass(enum.StrEnum):
 
 
 class Lane(enum.StrEnum):
-    """Where an item runs: `cpu` plans and assembles, `gpu` synthesises."""
+    """What a worker process does: `cpu` plans and assembles, `gpu` synthesises. See work_queues for where items wait."""
 
     CPU = "cpu"
     GPU = "gpu"
@@ -126,7 +132,8 @@ class SamplingOverrides:
 class NarrationSpec:
     """What a narration job asks for, apart from its text.
 
-    voice: a built-in speaker of the model; "" when the model designs the voice from `instructions`.
+    voice: a built-in speaker of the model; "" when the model designs the voice from `instructions`; the name of the
+        caller's own voice when `own_voice` is set.
     language: a language of the model, or "auto".
     """
 
@@ -138,6 +145,11 @@ class NarrationSpec:
     segmentation: Segmentation = field(default_factory=Segmentation)
     pauses: Pauses = field(default_factory=Pauses)
     sampling: SamplingOverrides = field(default_factory=SamplingOverrides)
+    own_voice: VoiceReference | None = None
+
+
+JobSpec = NarrationSpec | VoiceCacheSpec
+"""What a job makes: speech from a text, or caches of voices. Both are made by one model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +192,7 @@ class JobRecord:
     version: int
     job_class: JobClass
     priority: Priority
-    spec: NarrationSpec
+    spec: JobSpec
     input_key: str
     input_chars: int
     created_at_ms: int
@@ -201,6 +213,11 @@ class JobRecord:
     error: JobError | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def queue(self) -> WorkQueue:
+        """Where its segments wait."""
+        return speech_queue(self.spec.model)
+
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
@@ -212,11 +229,11 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A validated narration whose text already lies in the store under `input_key`."""
+    """A validated job whose text, or list of voices, already lies in the store under `input_key`."""
 
     id: JobId
     tenant: TenantId
-    spec: NarrationSpec
+    spec: JobSpec
     priority: Priority
     input_key: str
     input_chars: int
@@ -239,13 +256,18 @@ class AdmissionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Tickets:
-    """How many items a script made ready, by lane; as many tickets should be sent."""
+    """How many items a script made ready, by queue; as many tickets should be sent. Queues with none are left out."""
 
-    cpu: int = 0
-    gpu: int = 0
+    by_queue: Mapping[WorkQueue, int] = field(default_factory=dict[WorkQueue, int])
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_queue.values())
 
     def __add__(self, other: Tickets) -> Tickets:
-        return Tickets(self.cpu + other.cpu, self.gpu + other.gpu)
+        both = Counter(self.by_queue)
+        both.update(other.by_queue)
+        return Tickets(dict(both))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,10 +298,17 @@ class ClaimedItem:
     lease: Lease
     attempt: int
     suspicions: int
-    spec: NarrationSpec
+    spec: JobSpec
     input_key: str
     plan_key: str | None
     deadline_ms: int | None
+
+    @property
+    def narration(self) -> NarrationSpec:
+        """The spec of an item that belongs to a narration."""
+        if not isinstance(self.spec, NarrationSpec):
+            raise TypeError(f"{self.lease.item} of {self.lease.job} is no part of a narration")
+        return self.spec
 
 
 class LeaseStatus(enum.StrEnum):
@@ -295,8 +324,8 @@ QUARANTINE_SUSPICIONS = 3
 class ReleaseReason(enum.StrEnum):
     """Why an item goes back without a result.
 
-    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran in quarantine: whoever
-    shares a batch with poison is innocent until it fails alone.
+    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran alone: whoever shares a batch with
+    poison is innocent until it fails alone. A suspect that still waited to run alone is held nothing against.
     """
 
     SHUTDOWN = "shutdown"

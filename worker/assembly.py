@@ -172,10 +172,10 @@ def _manifest(item: ClaimedItem, spoken: list[_Spoken], wav: ArtifactRecord, cod
     document = {
         "format": MANIFEST_FORMAT,
         "job": item.lease.job,
-        "model": item.spec.model,
+        "model": item.narration.model,
         # More than one if the checkpoint was replaced while the job ran.
         "revisions": sorted({each.header.revision for each in spoken}),
-        "settings": asdict(item.spec),
+        "settings": asdict(item.narration),
         "sample_rate_hz": rate,
         "totals": {
             "segments": len(spoken),

@@ -27,7 +27,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
     """
     text = until_available(lambda: _input_text(item.input_key, services.artifacts), held)
     try:
-        segments = plan_segments(text, item.spec.segmentation, item.spec.pauses)
+        segments = plan_segments(text, item.narration.segmentation, item.narration.pauses)
     except NothingToSpeak as error:
         raise unusable("invalid_request", str(error)) from error
     audio_ms = expected_audio_ms(text)

@@ -39,7 +39,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     """Speak one segment, store it, count it; returns the tickets to send."""
     index = int(item.lease.item)
     planned = until_available(lambda: _planned(item, index, services.plans), held)
-    _require_model(item.spec, services.model)
+    _require_model(item.narration, services.model)
     request = speech_request(item, planned, services.engine.info)
     speech = _speak(request, item, held, services)
     if speech.finish_reason is FinishReason.LENGTH:
@@ -66,7 +66,7 @@ def speech_request(item: ClaimedItem, planned: PlannedSegment, info: EngineInfo)
 
     Runs of whitespace are spoken as one space, so that the line width of the input is not heard.
     """
-    lease, spec = item.lease, item.spec
+    lease, spec = item.lease, item.narration
     return SpeechRequest(
         request_id=f"{lease.job}/{lease.item}/{lease.fence}",
         text=" ".join(planned.text.split()),
@@ -118,7 +118,7 @@ def finished_segment(item: ClaimedItem, request: SpeechRequest, speech: Speech, 
         text_sha256=hashlib.sha256(request.text.encode()).hexdigest(),
         seed=request.seed,
         finish_reason=speech.finish_reason.value,
-        model=item.spec.model,
+        model=item.narration.model,
         revision=info.revision,
         sample_rate_hz=speech.sample_rate_hz,
     )

@@ -150,6 +150,7 @@ def _print_table(jobs: list[Job]) -> None:
 
 def _facts(job: Job) -> Generator[tuple[str, str]]:
     from rhapsode.cli.wording import span, stage
+    from rhapsode.resources import ResolvedRequest, ResolvedVoiceCaches
 
     yield "job", job.id
     yield "state", job.state if stage(job) == job.state else f"{job.state}, {stage(job)}"
@@ -158,11 +159,17 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
         yield "took", span((job.finished_at - job.started_at).total_seconds())
     yield "segments", _share(job)
     yield "spoken", span(job.progress.audio_s_done)
-    if job.request:
-        yield "model", job.request.model
-        yield "voice", job.request.voice
-        yield "language", job.request.language
-        yield "seed", str(job.request.seed)
+    match job.request:
+        case ResolvedRequest() as request:
+            yield "model", request.model
+            yield "voice", request.voice
+            yield "language", request.language
+            yield "seed", str(request.seed)
+        case ResolvedVoiceCaches() as request:
+            yield "model", request.model
+            yield "voices", str(request.voices)
+        case None:
+            pass
     for name, value in sorted(job.metadata.items()):
         yield "metadata", f"{name}={value}"
     if job.error:

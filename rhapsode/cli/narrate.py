@@ -162,10 +162,11 @@ def _speech(job: Job) -> Artifact:
 def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
     """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
     from rhapsode.cli.wording import span
+    from rhapsode.resources import ResolvedRequest
 
     audio_s = artifact.duration_s or 0.0
     factor = wall_s / audio_s if audio_s else 0.0
-    request = job.request
+    request = job.request if isinstance(job.request, ResolvedRequest) else None
     notice = next((m.notice for m in client.models() if request and m.name == request.model), "")
     if as_json:
         facts = {

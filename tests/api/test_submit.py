@@ -12,7 +12,7 @@ import httpx
 import redis
 
 from api.settings import ApiSettings
-from storage.jobs import Lane, TenantId
+from storage.jobs import Lane, NarrationSpec, TenantId
 from storage.keys import input_text
 from storage.models import AWAY_MS, ModelCard
 from storage.queue import TicketQueue, create_celery
@@ -87,6 +87,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
 
     record = api.jobs.get(LOCAL, job_id(job))
     spec = record.spec
+    assert isinstance(spec, NarrationSpec)
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
     assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2)
     assert dataclasses.astuple(spec.pauses) == (0, 2)
@@ -140,7 +141,9 @@ def test_instructions_leave_half_of_a_model_s_room_to_the_text(api: ServedApi) -
     body = {"input": {"text": "Hello."}, "model": "narrow", "instructions": "ร" * 67}
     answer = api.http.post("/v1/jobs", json=body)
 
-    assert api.jobs.get(LOCAL, job_id(longest)).spec.segmentation.max_bytes == 51
+    spec = api.jobs.get(LOCAL, job_id(longest)).spec
+    assert isinstance(spec, NarrationSpec)
+    assert spec.segmentation.max_bytes == 51
     error = answer.json()["errors"][0]
     assert (answer.status_code, error["pointer"], error["code"]) == (422, "/instructions", "too_long")
     assert error["detail"] == "narrow takes at most 200 bytes of instructions in UTF-8, not 201"
