@@ -7,12 +7,8 @@ the tests walk it.
 from __future__ import annotations
 
 import enum
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
-
-from storage.work_queues import WorkQueue, speech_queue
 
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
 
@@ -75,7 +71,7 @@ class JobClass(enum.StrEnum):
 
 
 class Lane(enum.StrEnum):
-    """What a worker process does: `cpu` plans and assembles, `gpu` synthesises. See work_queues for where items wait."""
+    """Where an item runs: `cpu` plans and assembles, `gpu` synthesises."""
 
     CPU = "cpu"
     GPU = "gpu"
@@ -213,11 +209,6 @@ class JobRecord:
     error: JobError | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
 
-    @property
-    def queue(self) -> WorkQueue:
-        """Where its segments wait."""
-        return speech_queue(self.spec.model)
-
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
@@ -256,18 +247,13 @@ class AdmissionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Tickets:
-    """How many items a script made ready, by queue; as many tickets should be sent. Queues with none are left out."""
+    """How many items a script made ready, by lane; as many tickets should be sent."""
 
-    by_queue: Mapping[WorkQueue, int] = field(default_factory=dict[WorkQueue, int])
-
-    @property
-    def total(self) -> int:
-        return sum(self.by_queue.values())
+    cpu: int = 0
+    gpu: int = 0
 
     def __add__(self, other: Tickets) -> Tickets:
-        both = Counter(self.by_queue)
-        both.update(other.by_queue)
-        return Tickets(dict(both))
+        return Tickets(self.cpu + other.cpu, self.gpu + other.gpu)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +310,8 @@ QUARANTINE_SUSPICIONS = 3
 class ReleaseReason(enum.StrEnum):
     """Why an item goes back without a result.
 
-    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran alone: whoever shares a batch with
-    poison is innocent until it fails alone. A suspect that still waited to run alone is held nothing against.
+    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran in quarantine: whoever
+    shares a batch with poison is innocent until it fails alone.
     """
 
     SHUTDOWN = "shutdown"
