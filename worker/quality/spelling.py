@@ -1,0 +1,127 @@
+"""English text as a sequence of words that sound alike whoever wrote them down."""
+
+from __future__ import annotations
+
+import re
+
+_ONES = [
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+]
+_TENS = ["_", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_SCALES = ((1_000_000_000, "billion"), (1_000_000, "million"), (1000, "thousand"), (100, "hundred"))
+_IRREGULAR_ORDINALS = {
+    "one": "first",
+    "two": "second",
+    "three": "third",
+    "five": "fifth",
+    "eight": "eighth",
+    "nine": "ninth",
+    "twelve": "twelfth",
+}
+_MAX_READ_AS_NUMBER = 10**12
+_NUMBER_WORDS = frozenset(_ONES + _TENS[1:] + [word for _, word in _SCALES])
+_BEFORE_AND = frozenset(word for _, word in _SCALES)
+
+_SAME = {
+    "cannot": "can not",
+    "can't": "can not",
+    "won't": "will not",
+    "shan't": "shall not",
+    "let's": "let us",
+    "gonna": "going to",
+    "wanna": "want to",
+    "ok": "okay",
+    "mr": "mister",
+    "mrs": "missus",
+    "dr": "doctor",
+    "grey": "gray",
+    "colour": "color",
+    "neighbour": "neighbor",
+    "neighbours": "neighbors",
+    "harbour": "harbor",
+    "favourite": "favorite",
+    "centre": "center",
+    "theatre": "theater",
+    "traveller": "traveler",
+    "travellers": "travelers",
+}
+_SUFFIXES = {"n't": " not", "'re": " are", "'ll": " will", "'ve": " have", "'m": " am", "'d": " would"}
+_IS_AFTER = frozenset(["it", "that", "he", "she", "what", "there", "who", "where", "here", "how"])
+
+_TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*|\d+(?:st|nd|rd|th)\b|\d+(?:\.\d+)?")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})\b")
+_MONEY = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)")
+
+
+def spoken_words(text: str) -> list[str]:
+    """Lower-case words without marks; numbers spelled, contractions written out, one spelling for each word.
+
+    Written out the same way on both sides of a comparison, so it need not be what a speaker would choose.
+    """
+    plain = _plain(text)
+    words = [word for token in _TOKEN.findall(plain) for word in _written_out(token)]
+    return _without_and_in_numbers(words)
+
+
+def _plain(text: str) -> str:
+    lowered = text.lower().replace("\u2019", "'").replace("\u2018", "'")
+    lowered = _CLOCK.sub(lambda m: m[1] if m[2] == "00" else f"{m[1]} {m[2]}", lowered)
+    lowered = _MONEY.sub(r"\1 dollars", lowered)
+    return _THOUSANDS.sub("", lowered).replace("%", " percent ").replace("&", " and ")
+
+
+def _written_out(token: str) -> list[str]:
+    if token[0].isdigit():
+        return _number(token)
+    if token in _SAME:
+        return _SAME[token].split()
+    for suffix, words in _SUFFIXES.items():
+        if token.endswith(suffix) and token != suffix:
+            return (token.removesuffix(suffix) + words).split()
+    if token.endswith("'s") and token[:-2] in _IS_AFTER:
+        return [token[:-2], "is"]
+    return [token.replace("'", "")]
+
+
+def _number(token: str) -> list[str]:
+    if token[-1].isalpha():
+        words = _integer(int(token[:-2]))
+        return [*words[:-1], _ordinal(words[-1])]
+    whole, _, decimals = token.partition(".")
+    words = _integer(int(whole))
+    return [*words, "point", *(_ONES[int(digit)] for digit in decimals)] if decimals else words
+
+
+def _integer(number: int) -> list[str]:
+    if number >= _MAX_READ_AS_NUMBER:
+        return [_ONES[int(digit)] for digit in str(number)]
+    for size, name in _SCALES:
+        if number >= size:
+            rest = number % size
+            return [*_integer(number // size), name, *(_integer(rest) if rest else [])]
+    if number < len(_ONES):
+        return [_ONES[number]]
+    tens, ones = divmod(number, 10)
+    return [_TENS[tens], *([_ONES[ones]] if ones else [])]
+
+
+def _ordinal(word: str) -> str:
+    if word in _IRREGULAR_ORDINALS:
+        return _IRREGULAR_ORDINALS[word]
+    return f"{word.removesuffix('y')}ieth" if word.endswith("y") else f"{word}th"
+
+
+def _without_and_in_numbers(words: list[str]) -> list[str]:
+    """ "two hundred and five" is said for "205" by some and not by others."""
+    return [
+        word
+        for place, word in enumerate(words)
+        if not (
+            word == "and"
+            and 0 < place < len(words) - 1
+            and words[place - 1] in _BEFORE_AND
+            and words[place + 1] in _NUMBER_WORDS
+        )
+    ]
