@@ -13,6 +13,7 @@ StorageError
 ├── VoiceNotFound          no such voice for this tenant
 ├── VoiceGone              the voice existed and was deleted
 ├── VoiceNameTaken         this tenant has a voice of that name
+├── VoiceChanged           the voice got another recording meanwhile; read it again
 ├── BuildRefused           the cache is not wanted any more, or somebody else builds it; delete what you stored
 ├── ArtifactError
 │   ├── ArtifactMissing    no object under this key
@@ -88,6 +89,10 @@ class VoiceNameTaken(StorageError):
     def __init__(self, name: str, voice: str) -> None:
         super().__init__(f"the voice {voice} is already called {name!r}")
         self.voice = voice
+
+
+class VoiceChanged(StorageError):
+    """The voice has another recording than the one that was to be replaced."""
 
 
 class BuildRefused(StorageError):

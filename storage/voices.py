@@ -89,17 +89,15 @@ class CacheTarget:
 
 @dataclass(frozen=True, slots=True)
 class CacheRequest:
-    """One cache wanted, by a job that will see to it.
+    """One cache wanted.
 
     revision: the voice's; the request is refused if it has moved on. model_revision: of the checkpoint in the content.
     """
 
     target: CacheTarget
-    tenant: TenantId
     revision: int
     model_revision: str
     content: ContentKey
-    job: JobId
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +129,44 @@ class VoiceCacheRecord:
     requested_at_ms: int
     finished_at_ms: int | None
     build_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceChanges:
+    """What may be changed without a new recording; None leaves a field as it is."""
+
+    name: str | None = None
+    description: str | None = None
+    metadata: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecording:
+    """Another source for a voice, in place of the one of `revision`."""
+
+    revision: int
+    source: VoiceSource
+    ref_text: str
+    consent: Consent | None
+
+
+class RequestOutcome(enum.StrEnum):
+    """What became of a request for a cache; the first four are the state it is in now."""
+
+    PENDING = "pending"
+    PROCESSING = "processing"
+    READY = "ready"
+    FAILED = "failed"
+    """Asked before by the same job."""
+
+    MISSING = "missing"
+    """There is no such voice."""
+
+    MOVED = "moved"
+    """The voice has another recording now."""
+
+    ENDED = "ended"
+    """The job that asked is not under way."""
 
 
 class ClaimStatus(enum.StrEnum):
