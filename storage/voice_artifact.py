@@ -13,7 +13,6 @@ Other programs read the files with the safetensors library.
 from __future__ import annotations
 
 import array
-import enum
 import hashlib
 import json
 import math
@@ -22,6 +21,8 @@ import sys
 from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter, ValidationError
+
+from storage.voice_reference import CacheMode
 
 ARTIFACT_FORMAT = 1
 MAX_HEADER_BYTES = 64 * 1024
@@ -47,16 +48,6 @@ class ArtifactUnknown(ArtifactFormatError):
     """A file of another format or version; never read by guess."""
 
 
-class VoiceMode(enum.StrEnum):
-    """What of a recording conditions the speech."""
-
-    X_VECTOR = "x_vector"
-    """The speaker embedding alone."""
-
-    IN_CONTEXT = "in_context"
-    """The embedding, the recording's frames and its words."""
-
-
 @dataclass(frozen=True, slots=True)
 class ArtifactHeader:
     """What the artifact was made from and for.
@@ -69,7 +60,7 @@ class ArtifactHeader:
     model: str
     model_revision: str
     codec_revision: str
-    mode: VoiceMode
+    mode: CacheMode
     ref_text: str = ""
     dtype: str = "float32"
     format: int = ARTIFACT_FORMAT
@@ -122,9 +113,9 @@ class VoiceArtifact:
             raise ArtifactFormatError(f"x_vector is {self.x_vector.dtype}{list(self.x_vector.shape)}, not F32 [D]")
         if not all(map(math.isfinite, tensor_values(self.x_vector))):
             raise ArtifactFormatError("x_vector is not finite")
-        if (self.header.mode is VoiceMode.IN_CONTEXT) != (self.in_context is not None):
+        if (self.header.mode is CacheMode.IN_CONTEXT) != (self.in_context is not None):
             raise ArtifactFormatError(f"mode {self.header.mode} does not fit the tensors")
-        if (self.header.mode is VoiceMode.IN_CONTEXT) != bool(self.header.ref_text.strip()):
+        if (self.header.mode is CacheMode.IN_CONTEXT) != bool(self.header.ref_text.strip()):
             raise ArtifactFormatError(f"mode {self.header.mode} does not fit the reference text")
 
 

@@ -23,12 +23,12 @@ from storage.voice_artifact import (
     InContextPart,
     Tensor,
     VoiceArtifact,
-    VoiceMode,
     decode_artifact,
     encode_artifact,
     float_tensor,
     tensor_values,
 )
+from storage.voice_reference import CacheMode
 
 NUM_DAMAGED_FILES = 1_000
 HEADER = ArtifactHeader(
@@ -36,7 +36,7 @@ HEADER = ArtifactHeader(
     model="qwen3-tts-0.6b-base",
     model_revision="5d839924",
     codec_revision="ab12",
-    mode=VoiceMode.IN_CONTEXT,
+    mode=CacheMode.IN_CONTEXT,
     ref_text="Grüße von der Küste.",
 )
 
@@ -52,7 +52,7 @@ def voice(num_frames: int = 25) -> VoiceArtifact:
 
 
 def bare_voice() -> VoiceArtifact:
-    header = replace(HEADER, mode=VoiceMode.X_VECTOR, ref_text="")
+    header = replace(HEADER, mode=CacheMode.X_VECTOR, ref_text="")
     return VoiceArtifact(header, float_tensor((0.25, -0.5, 1.0)))
 
 
@@ -167,7 +167,7 @@ def test_another_version_is_unknown_and_not_guessed() -> None:
         (lambda: replace(bare_voice(), x_vector=float_tensor(())), "x_vector"),
         (lambda: replace(voice(), in_context=None), "does not fit"),
         (lambda: replace(bare_voice(), header=HEADER), "does not fit"),
-        (lambda: replace(bare_voice(), header=replace(HEADER, mode=VoiceMode.X_VECTOR)), "reference text"),
+        (lambda: replace(bare_voice(), header=replace(HEADER, mode=CacheMode.X_VECTOR)), "reference text"),
         (lambda: replace(bare_voice(), header=replace(bare_voice().header, content="")), "content"),
         (lambda: replace(voice(), header=replace(HEADER, ref_text="x" * 5_000)), "5000 characters"),
     ],

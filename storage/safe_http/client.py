@@ -1,0 +1,162 @@
+"""The client: one attempt a call, each of which ends in an answer or in one of the errors of `errors`."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import certifi
+import httpcore
+import httpx
+
+from storage.safe_http.addresses import AddressRules
+from storage.safe_http.dialling import CheckedDialler, Deadline, Resolver, resolve, system_resolver
+from storage.safe_http.errors import (
+    ConnectionFailed,
+    Redirected,
+    ResponseEncoded,
+    ResponseTooLarge,
+    TimedOut,
+    UnexpectedStatus,
+    UrlRefused,
+)
+
+MAX_URL_CHARS = 2_048
+MAX_HOST_CHARS = 253
+USER_AGENT = "rhapsode/0.1"
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class UrlRules:
+    """What may be named at all. Plain http and other ports are for tests and for receivers on one's own network."""
+
+    schemes: frozenset[str] = frozenset({"https"})
+    ports: frozenset[int] = frozenset({443, 8443})
+    addresses: AddressRules = field(default_factory=AddressRules)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptTimes:
+    """Of one attempt: `total_s` covers name server, connection, TLS, request and the whole answer."""
+
+    connect_s: float = 3.0
+    total_s: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`body`: at most what was asked for. Header names are lower-case; of repeated ones the last counts."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    is_whole: bool
+
+
+class SafeHttp:
+    """Any thread may call any method; nothing is kept between calls."""
+
+    def __init__(
+        self,
+        rules: UrlRules | None = None,
+        times: AttemptTimes | None = None,
+        resolver: Resolver = system_resolver,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._rules = rules or UrlRules()
+        self._times = times or AttemptTimes()
+        self._resolver = resolver
+        self._tls = tls or ssl.create_default_context(cafile=certifi.where())
+
+    def check(self, url: str) -> None:
+        """Whether a request would be made now; for registration. It is checked again at every request.
+
+        Raises `UrlRefused`, `AddressBlocked`, `HostUnresolved` or `TimedOut`.
+        """
+        host, port = _target(_parsed(url, self._rules))
+        resolve(host, port, self._resolver, self._rules.addresses, Deadline(self._times.total_s))
+
+    def get(self, url: str, max_bytes: int) -> bytes:
+        """The body of a 200. Raises `SafeHttpError`; `ResponseTooLarge` before more than `max_bytes` are held."""
+        answer = self._attempt("GET", url, {}, b"", max_bytes)
+        if answer.status != 200:
+            raise UnexpectedStatus(answer.status)
+        if answer.headers.get("content-encoding", "identity").lower() != "identity":
+            raise ResponseEncoded("the server sent a compressed body")
+        if not answer.is_whole:
+            raise ResponseTooLarge(f"the server's answer is larger than {max_bytes} bytes")
+        return answer.body
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> Answer:
+        """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
+        return self._attempt("POST", url, headers, body, max_bytes)
+
+    def _attempt(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> Answer:
+        deadline = Deadline(self._times.total_s)
+        parsed = _parsed(url, self._rules)
+        host, port = _target(parsed)
+        addresses = resolve(host, port, self._resolver, self._rules.addresses, deadline)
+        dialler = CheckedDialler(addresses, self._times.connect_s, deadline)
+        fields = {"Host": parsed.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+        fields |= headers
+        if method == "POST":
+            fields["Content-Length"] = str(len(body))
+        try:
+            with (
+                httpcore.ConnectionPool(ssl_context=self._tls, network_backend=dialler, max_connections=1) as pool,
+                pool.stream(method, _wire_url(parsed), headers=list(fields.items()), content=body) as response,
+            ):
+                return _answer(response, max_bytes)
+        except httpcore.TimeoutException as error:
+            raise TimedOut(f"{host} did not answer in time") from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError) as error:
+            raise ConnectionFailed(f"no usable connection to {host}: {error}") from error
+
+
+def _parsed(url: str, rules: UrlRules) -> httpx.URL:
+    """Raises `UrlRefused`."""
+    if len(url) > MAX_URL_CHARS:
+        raise UrlRefused(f"the URL has {len(url)} characters; {MAX_URL_CHARS} are taken")
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise UrlRefused(f"not a URL: {error}") from error
+    if parsed.scheme not in rules.schemes:
+        raise UrlRefused(f"a URL begins with {' or '.join(sorted(rules.schemes))}, not {parsed.scheme[:20]!r}")
+    if parsed.userinfo:
+        raise UrlRefused("a URL must not hold a user name or password")
+    if not 1 <= len(parsed.raw_host) <= MAX_HOST_CHARS:
+        raise UrlRefused("the URL names no host")
+    if _target(parsed)[1] not in rules.ports:
+        raise UrlRefused(f"port {_target(parsed)[1]} is not allowed; {sorted(rules.ports)} are")
+    return parsed
+
+
+def _target(url: httpx.URL) -> tuple[str, int]:
+    return url.raw_host.decode("ascii"), url.port or _DEFAULT_PORTS[url.scheme]
+
+
+def _wire_url(url: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+
+
+def _answer(response: httpcore.Response, max_bytes: int) -> Answer:
+    """Raises `Redirected`: what a redirect names was never checked."""
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+    if 300 <= response.status < 400:
+        raise Redirected(f"the server answered with a redirect ({response.status})")
+    body, is_whole = _read(response.iter_stream(), max_bytes)
+    return Answer(response.status, headers, body, is_whole)
+
+
+def _read(chunks: Iterable[bytes], max_bytes: int) -> tuple[bytes, bool]:
+    """The first `max_bytes`, and whether that is all."""
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk[: max_bytes + 1 - len(body)]
+        if len(body) > max_bytes:
+            return bytes(body[:max_bytes]), False
+    return bytes(body), True

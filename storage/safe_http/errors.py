@@ -1,0 +1,81 @@
+"""Why a request to an address that somebody named came to nothing. `reason` is the word for logs and records.
+
+SafeHttpError
+├── UrlRefused            not a URL we would ever open: scheme, port, credentials, no host
+├── AddressBlocked        the host resolves to an address that is not public
+├── HostUnresolved        the host has no address, or its name server did not answer
+├── ConnectionFailed      no connection, no TLS, or it broke
+├── TimedOut              the attempt's time is over
+├── Redirected            the server sent us elsewhere; we do not go
+├── ResponseTooLarge      more bytes than were wanted
+├── ResponseEncoded       the body is compressed, though we asked for it plain
+└── UnexpectedStatus      not 200
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SafeHttpError(Exception):
+    """The request was refused, or it failed."""
+
+    reason: ClassVar[str] = "failed"
+
+
+class UrlRefused(SafeHttpError):
+    """Not a URL we would ever open."""
+
+    reason = "url_refused"
+
+
+class AddressBlocked(SafeHttpError):
+    """The host resolves to an address that is not public."""
+
+    reason = "blocked_address"
+
+
+class HostUnresolved(SafeHttpError):
+    """The host has no address."""
+
+    reason = "unresolved"
+
+
+class ConnectionFailed(SafeHttpError):
+    """No connection, no TLS, or it broke."""
+
+    reason = "connection_failed"
+
+
+class TimedOut(SafeHttpError):
+    """The attempt's time is over."""
+
+    reason = "timed_out"
+
+
+class Redirected(SafeHttpError):
+    """The server sent us elsewhere; we do not go."""
+
+    reason = "redirect"
+
+
+class ResponseTooLarge(SafeHttpError):
+    """More bytes than were wanted."""
+
+    reason = "too_large"
+
+
+class ResponseEncoded(SafeHttpError):
+    """The body is compressed."""
+
+    reason = "encoded"
+
+
+class UnexpectedStatus(SafeHttpError):
+    """The server did not answer with 200."""
+
+    reason = "status"
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the server answered with status {status}")
+        self.status = status
