@@ -20,6 +20,7 @@ from worker.engine.native.model.talker import Talker
 from worker.engine.native.model.weights import read_tensors, tensors_under
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.sampling import (
+    MIN_FRAMES,
     Argmax,
     Draw,
     NoiseTable,
@@ -37,10 +38,6 @@ from worker.engine.native.stages.talker import TalkerStage
 # the CPU (1 to 16 rows, 1 and 2 threads), where fewer than four rows and odd lengths take other kernels.
 _ROW_STEP = 4
 LENGTH_STEP = 16
-
-# Upstream generates with `min_new_tokens=2`: the end cannot be drawn for the first two frames.
-_MIN_FRAMES = 2
-
 
 _TALKER, _PREDICTOR_IN_TALKER, _SPEAKER_ENCODER = "talker.", "code_predictor.", "speaker_encoder."
 
@@ -69,18 +66,7 @@ class StepRunner:
         num_rows: how many requests can run; capacity: positions of each, a multiple of `LENGTH_STEP`.
         """
         num_rows = _round_up(num_rows, _ROW_STEP)
-        tensors = read_tensors(path)
-        _require_known(tensors, config, path)
-        talker_tensors = {
-            name: tensor
-            for name, tensor in tensors_under(tensors, _TALKER).items()
-            if not name.startswith(_PREDICTOR_IN_TALKER)
-        }
-        predictor_tensors = tensors_under(tensors, _TALKER + _PREDICTOR_IN_TALKER)
-        talker = Talker.load(config.talker, talker_tensors, f"{path} ({_TALKER}*)", device)
-        predictor = CodePredictor.load(
-            config.predictor, predictor_tensors, f"{path} ({_TALKER}{_PREDICTOR_IN_TALKER}*)", device
-        )
+        talker, predictor = load_modules(path, config, torch.float32, device)
         first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
         return cls(
             config,
@@ -157,7 +143,7 @@ class StepRunner:
         """Codebook 0, or the lane above it for the end of speech: lanes int64 (B,), winning scores (B,)."""
         rows, num_rows = self._rows, logits.shape[0]
         logits = penalise_repetition(logits, rows.present[:num_rows], rows.penalty[:num_rows])
-        logits[:, -1].masked_fill_(rows.frame[:num_rows] < _MIN_FRAMES, -torch.inf)
+        logits[:, -1].masked_fill_(rows.frame[:num_rows] < MIN_FRAMES, -torch.inf)
         return sample(logits, noise[0], rows.talker_sampling.first(num_rows), draw)
 
     def _frame_noise(self, num_rows: int, talker_draw: Draw, predictor_draw: Draw) -> Sequence[Tensor]:
@@ -168,6 +154,23 @@ class StepRunner:
     def _no_noise(self, num_rows: int) -> Sequence[Tensor]:
         nothing = self._rows.next_input.new_empty(num_rows, 0)
         return [nothing] * len(self._noise.vocab_sizes)
+
+
+def load_modules(
+    path: Path, config: ModelConfig, dtype: torch.dtype, device: torch.device
+) -> tuple[Talker, CodePredictor]:
+    """From the main `model.safetensors`, in `dtype`. Raises CheckpointError naming tensors not as published."""
+    tensors = read_tensors(path)
+    _require_known(tensors, config, path)
+    talker_tensors = {
+        name: tensor
+        for name, tensor in tensors_under(tensors, _TALKER).items()
+        if not name.startswith(_PREDICTOR_IN_TALKER)
+    }
+    predictor_tensors = tensors_under(tensors, _TALKER + _PREDICTOR_IN_TALKER)
+    talker = Talker.load(config.talker, talker_tensors, f"{path} ({_TALKER}*)", dtype, device)
+    source = f"{path} ({_TALKER}{_PREDICTOR_IN_TALKER}*)"
+    return talker, CodePredictor.load(config.predictor, predictor_tensors, source, dtype, device)
 
 
 def _round_up(number: int, step: int) -> int:

@@ -25,6 +25,9 @@ _MIX_1 = 0xBF58476D1CE4E5B9 - (1 << 64)
 _MIX_2 = 0x94D049BB133111EB - (1 << 64)
 _FRAME_STRIDE = 0xD1342543DE82EF95 - (1 << 64)
 
+# Upstream generates with `min_new_tokens=2`: the end cannot be drawn for the first two frames.
+MIN_FRAMES = 2
+
 # Every uniform (k + 0.5) / 2^23 has an exact fp32 representation below 1, so its double logarithm is finite.
 _UNIFORM_BITS = 23
 
@@ -56,7 +59,7 @@ def draw_for(rows: Iterable[TokenSampling], vocab_size: int) -> Draw:
         return Argmax()
     if any(row.top_p < 1 for row in drawing):
         return TopP()
-    return TopK(max(_effective_k(row, vocab_size) for row in drawing))
+    return TopK(max(effective_k(row, vocab_size) for row in drawing))
 
 
 class RowSampling:
@@ -77,7 +80,7 @@ class RowSampling:
         draws = sampling.temperature > 0
         self.inverse_temperature[row] = 1 / sampling.temperature if draws else 1.0
         self.noise_scale[row] = 1.0 if draws else 0.0
-        self.top_k[row] = _effective_k(sampling, self._vocab_size) if draws else self._vocab_size
+        self.top_k[row] = effective_k(sampling, self._vocab_size) if draws else self._vocab_size
         self.top_p[row] = sampling.top_p if draws else 1.0
 
     def move(self, source: int, target: int) -> None:
@@ -174,7 +177,7 @@ def _top_p_threshold(scaled: Tensor, rows: StepSampling) -> Tensor:
     return ordered.gather(1, (count - 1).clamp_min(0))
 
 
-def _effective_k(sampling: TokenSampling, vocab_size: int) -> int:
+def effective_k(sampling: TokenSampling, vocab_size: int) -> int:
     return sampling.top_k if 0 < sampling.top_k < vocab_size else vocab_size
 
 

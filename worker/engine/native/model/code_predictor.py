@@ -49,12 +49,17 @@ class CodePredictor(nn.Module):
 
     @classmethod
     def load(
-        cls, config: CodePredictorConfig, tensors: Mapping[str, Tensor], source: str, device: torch.device
+        cls,
+        config: CodePredictorConfig,
+        tensors: Mapping[str, Tensor],
+        source: str,
+        dtype: torch.dtype,
+        device: torch.device,
     ) -> CodePredictor:
         """`tensors` are named without the `talker.code_predictor.` prefix. Raises CheckpointError."""
         with torch.device("meta"):
             predictor = cls(config)
-        predictor = predictor.to_empty(device=device)
+        predictor = predictor.to(dtype).to_empty(device=device)
         load_strict(predictor, tensors, source)
         return predictor.eval()
 

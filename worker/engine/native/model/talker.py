@@ -43,11 +43,18 @@ class Talker(nn.Module):
         self.codec_head = nn.Linear(config.decoder.hidden_size, config.vocab_size, bias=False)
 
     @classmethod
-    def load(cls, config: TalkerConfig, tensors: Mapping[str, Tensor], source: str, device: torch.device) -> Talker:
+    def load(
+        cls,
+        config: TalkerConfig,
+        tensors: Mapping[str, Tensor],
+        source: str,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> Talker:
         """`tensors` are named without the `talker.` prefix. Raises CheckpointError as `load_strict` does."""
         with torch.device("meta"):  # no time for initial values that the checkpoint replaces
             talker = cls(config)
-        talker = talker.to_empty(device=device)
+        talker = talker.to(dtype).to_empty(device=device)
         load_strict(talker, tensors, source)
         return talker.eval()
 

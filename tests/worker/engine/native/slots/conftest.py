@@ -1,0 +1,109 @@
+"""Two lanes over the same checkpoint: rows of the CPU engine, and slots as on a GPU but computed by plain torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from worker.engine.interface import CodecFrames, SpeechRequest
+from worker.engine.native.cuda.capture_plan import Reproducibility, capture_plan
+from worker.engine.native.cuda.frame_executor import EagerFrames
+from worker.engine.native.cuda.plain_operations import PlainOperations
+from worker.engine.native.cuda.slot_lane import SlotTalkerLane
+from worker.engine.native.cuda.slot_scheduler import AdmissionPolicy, SlotScheduler
+from worker.engine.native.cuda.slot_talker import SlotTalker
+from worker.engine.native.cuda.weights import SpeechWeights
+from worker.engine.native.model.config import read_model_config
+from worker.engine.native.prompt import PromptBuilder
+from worker.engine.native.request_state import RequestState, RowEnd
+from worker.engine.native.runner import StepRunner
+from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
+from worker.engine.native.text_tokenizer import TextTokenizer
+
+SLOTS = 4
+CAPACITY = 256
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    frames: CodecFrames
+    end: RowEnd
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A request that is submitted before step `step` and, if asked, cancelled before step `cancel_step`."""
+
+    request: SpeechRequest
+    step: int = 0
+    cancel_step: int | None = None
+
+
+class LaneRig:
+    """One loaded checkpoint, with a new lane for every run."""
+
+    def __init__(self, checkpoint: Path) -> None:
+        self.config = read_model_config(checkpoint / "config.json")
+        self.prompts = PromptBuilder(self.config, TextTokenizer.load(checkpoint, self.config.text_control))
+        path = checkpoint / "model.safetensors"
+        self._runner = StepRunner.load(path, self.config, SLOTS, CAPACITY, CPU)
+        self._weights = SpeechWeights.load(path, self.config, CAPACITY, torch.float32, CPU)
+
+    def row_lane(self) -> TalkerLane:
+        return EagerTalkerLane(self._runner, SLOTS)
+
+    def slot_lane(self, reproducibility: Reproducibility = Reproducibility.STRICT) -> SlotTalkerLane:
+        weights, pad_id = self._weights, self.config.text_control.tts_pad
+        plan = capture_plan(SLOTS, CAPACITY, reproducibility)
+        talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, pad_id)
+        operations = PlainOperations(weights.num_codebooks, weights.codebook_size, CPU)
+        return SlotTalkerLane(
+            lambda admissions, num_tokens: talker.admit(admissions, num_tokens, operations),
+            EagerFrames(talker.step, plan, operations, SLOTS),
+            SlotScheduler(SLOTS, AdmissionPolicy(max_prefill_rows=64)),
+            plan,
+            (SLOTS, CAPACITY, weights.num_codebooks),
+            max_in_flight=3,
+        )
+
+    def run(self, lane: TalkerLane, arrivals: Sequence[Arrival]) -> Mapping[str, Outcome]:
+        """What became of every request that was not cancelled in time."""
+        states = {arrival.request.request_id: self._state(arrival.request) for arrival in arrivals}
+        outcomes = dict[str, Outcome]()
+        step, last_arrival = 0, max(arrival.step for arrival in arrivals)
+        while step <= last_arrival or lane.has_work:
+            for arrival in arrivals:
+                if arrival.step == step:
+                    lane.add(states[arrival.request.request_id])
+                if arrival.cancel_step == step:
+                    lane.cancel(states[arrival.request.request_id])
+            if lane.has_work:
+                for ended in lane.step().ended:
+                    outcomes[ended.request.request_id] = Outcome(ended.frames, ended.end)
+            step += 1
+        return outcomes
+
+    def _state(self, request: SpeechRequest) -> RequestState:
+        assert request.max_frames is not None
+        prompt = self.prompts.build(request)
+        return RequestState(request.request_id, prompt, request.sampling, request.seed, request.max_frames)
+
+
+@pytest.fixture(scope="session")
+def open_rig() -> Callable[[Path], LaneRig]:
+    return LaneRig
+
+
+@pytest.fixture(scope="session")
+def rigs(checkpoints: Mapping[str, Path]) -> Mapping[str, LaneRig]:
+    return {variant: LaneRig(path) for variant, path in checkpoints.items()}
+
+
+@pytest.fixture(scope="session")
+def arrive() -> Callable[..., Arrival]:
+    return Arrival

@@ -1,0 +1,128 @@
+"""Frames launched ahead over slots say what rows on the CPU say, whoever comes and goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from worker.engine.interface import (
+    BuiltInSpeaker,
+    DesignedVoice,
+    InContextPrompt,
+    SamplingParams,
+    SpeechRequest,
+    TextMode,
+    TokenSampling,
+    XVectorPrompt,
+)
+from worker.engine.native.cuda.capture_plan import Reproducibility
+from worker.engine.native.request_state import RowEnd
+
+TEXTS = ("Hi.", "the rain in the north", "No, thanks: not today, and not on Sunday either.", "2 x 3 = 6")
+DRAWS = (
+    TokenSampling(),
+    TokenSampling(temperature=0.0),
+    TokenSampling(temperature=1.3, top_k=0),
+    TokenSampling(temperature=0.7, top_k=8),
+    TokenSampling(temperature=1.0, top_k=20, top_p=0.8),
+)
+requests = st.builds(
+    SpeechRequest,
+    request_id=st.just(""),
+    text=st.sampled_from(TEXTS),
+    conditioning=st.builds(BuiltInSpeaker, name=st.sampled_from(("ryan", "eric", "serena"))),
+    language=st.sampled_from(("auto", "english", "chinese")),
+    text_mode=st.sampled_from(TextMode),
+    sampling=st.builds(
+        SamplingParams,
+        talker=st.sampled_from(DRAWS),
+        predictor=st.sampled_from(DRAWS),
+        repetition_penalty=st.sampled_from((1.0, 1.05, 1.5)),
+    ),
+    seed=st.integers(-(1 << 63), (1 << 63) - 1),
+    max_frames=st.integers(1, 14),
+)
+# (request, step of arrival, steps until it is cancelled or None)
+schedules = st.lists(
+    st.tuples(requests, st.integers(0, 10), st.one_of(st.none(), st.none(), st.integers(0, 8))), min_size=2, max_size=9
+)
+
+
+@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(schedule=schedules)
+def test_every_request_has_the_codes_it_has_alone_on_the_cpu(schedule: list[Any], rigs: Any, arrive: Any) -> None:
+    rig = rigs["custom_voice"]
+    named = [(replace(request, request_id=str(n)), *when) for n, (request, *when) in enumerate(schedule)]
+
+    outcomes = rig.run(
+        rig.slot_lane(),
+        [arrive(request, step, None if patience is None else step + patience) for request, step, patience in named],
+    )
+
+    assert {request.request_id for request, _, patience in named if patience is None} <= outcomes.keys()
+    for request, _, _ in named:
+        if request.request_id in outcomes:
+            expected = rig.run(rig.row_lane(), [arrive(request)])[request.request_id]
+            np.testing.assert_array_equal(outcomes[request.request_id].frames, expected.frames)
+            assert outcomes[request.request_id].end is expected.end
+
+
+def test_every_kind_of_voice_is_prefilled_as_on_the_cpu(rigs: Any, arrive: Any) -> None:
+    generator = np.random.default_rng(4)
+    width = rigs["base"].config.talker.decoder.hidden_size
+    embedding = generator.standard_normal(width).astype(np.float32)
+    ref_code = generator.integers(0, 64, (7, 16)).astype(np.int16)
+    voices = {
+        "custom_voice": [BuiltInSpeaker("ryan")],
+        "voice_design": [DesignedVoice("an old man with a deep voice"), DesignedVoice("")],
+        "base": [XVectorPrompt(embedding), InContextPrompt(embedding, ref_code, "what was said")],
+    }
+    for variant, conditionings in voices.items():
+        rig = rigs[variant]
+        together = [
+            SpeechRequest(f"{n} {mode}", "the rain in the north", conditioning, text_mode=mode, max_frames=6)
+            for n, conditioning in enumerate(conditionings)
+            for mode in TextMode
+        ]
+
+        outcomes = rig.run(rig.slot_lane(Reproducibility.BEST_EFFORT), [arrive(request) for request in together])
+
+        for request in together:
+            expected = rig.run(rig.row_lane(), [arrive(request)])[request.request_id]
+            np.testing.assert_array_equal(outcomes[request.request_id].frames, expected.frames)
+
+
+def test_a_sick_row_fails_alone_and_leaves_nothing_in_its_slot(
+    open_rig: Any, make_checkpoint: Any, arrive: Any, tmp_path: Path
+) -> None:
+    make_checkpoint(tmp_path, "tiny", "custom_voice", 3, 1.0)
+    healthy = [
+        SpeechRequest(str(n), "the rain in the north", BuiltInSpeaker("ryan"), seed=n, max_frames=12) for n in range(6)
+    ]
+    rig = open_rig(tmp_path)
+    expected = rig.run(rig.row_lane(), [arrive(request) for request in healthy])
+    make_token_sick(tmp_path, rig.prompts._tokenizer.encode("~")[0])  # pyright: ignore[reportPrivateUsage]
+    sick_rig = open_rig(tmp_path)
+    sick = SpeechRequest("sick", "the ~ in the north", BuiltInSpeaker("ryan"), max_frames=12)
+
+    outcomes = sick_rig.run(
+        sick_rig.slot_lane(), [arrive(sick), *[arrive(request, step=n) for n, request in enumerate(healthy)]]
+    )
+
+    assert outcomes["sick"].end is RowEnd.NON_FINITE
+    for request in healthy:
+        np.testing.assert_array_equal(outcomes[request.request_id].frames, expected[request.request_id].frames)
+
+
+def make_token_sick(checkpoint: Path, token_id: int) -> None:
+    path = checkpoint / "model.safetensors"
+    tensors = load_file(path)
+    tensors["talker.model.text_embedding.weight"][token_id] = torch.nan
+    save_file(tensors, path)

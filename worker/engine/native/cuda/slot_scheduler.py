@@ -1,0 +1,135 @@
+"""Who gets a slot, and when: requests join between any two frames. Pure: knows no tensors, no threads and no clock."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worker.engine.native.budget import expected_frames
+from worker.engine.native.cuda.prompt_pack import SlotAdmission
+from worker.engine.native.request_state import RequestState
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionPolicy:
+    """How many are taken in between two frames.
+
+    max_prefill_rows: prompt rows between two frames, so that arrivals cannot starve running streams; one prompt goes
+    in whatever its length. least_together, patience_steps: a pass over the prompts costs nearly the same for one as
+    for a few, so while others run, requests wait until so many can go in together, but no longer than so many steps.
+    """
+
+    max_prefill_rows: int
+    least_together: int = 1
+    patience_steps: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """`turn`: how many had been admitted when the request came."""
+
+    request: RequestState
+    turn: int
+    gone: bool = False
+
+
+class SlotScheduler:
+    """Single-threaded: belongs to the engine's loop.
+
+    The longest expected speech goes first, so that the last ones to run are short and the batch stays full to the
+    end. Nobody is overtaken for ever: who has seen as many others go in as there are slots is next.
+    """
+
+    def __init__(self, num_slots: int, policy: AdmissionPolicy) -> None:
+        self._policy = policy
+        self._num_slots = num_slots
+        self._free = list(reversed(range(num_slots)))
+        self._running: dict[int, RequestState] = {}
+        self._by_length: list[tuple[int, int, _Waiting]] = []
+        self._by_arrival: deque[_Waiting] = deque()
+        self._arrived = self._admitted = self._steps_waited = 0
+        self._num_waiting = 0
+
+    @property
+    def num_waiting(self) -> int:
+        return self._num_waiting
+
+    @property
+    def running(self) -> Sequence[int]:
+        """The slots in use, in the order of admission."""
+        return tuple(self._running)
+
+    def request_of(self, slot: int) -> RequestState:
+        return self._running[slot]
+
+    def add(self, request: RequestState) -> None:
+        waiting = _Waiting(request, self._admitted)
+        self._arrived += 1
+        self._num_waiting += 1
+        heapq.heappush(self._by_length, (-_expected(request), self._arrived, waiting))
+        self._by_arrival.append(waiting)
+
+    def cancel(self, request: RequestState) -> int | None:
+        """The request runs no more; its slot if it had one, which is free now. Others are ignored."""
+        for waiting in self._by_arrival:
+            if waiting.request is request and not waiting.gone:
+                self._forget(waiting)
+                return None
+        for slot, running in self._running.items():
+            if running is request:
+                self.release(slot)
+                return slot
+        return None
+
+    def release(self, slot: int) -> None:
+        del self._running[slot]
+        self._free.append(slot)
+
+    def admit(self) -> tuple[SlotAdmission, ...]:
+        """Called once per step: who takes a slot before it."""
+        if not self._is_time():
+            return ()
+        admissions: list[SlotAdmission] = []
+        prefill_rows = 0
+        while self._free and (waiting := self._next()) is not None:
+            prefill_rows += waiting.request.prompt.num_rows
+            if admissions and prefill_rows > self._policy.max_prefill_rows:
+                break
+            self._forget(waiting)
+            self._admitted += 1
+            slot = self._free.pop()
+            self._running[slot] = waiting.request
+            admissions.append(SlotAdmission(slot, waiting.request))
+        return tuple(admissions)
+
+    def _is_time(self) -> bool:
+        possible = min(len(self._free), self._num_waiting)
+        if not possible:
+            self._steps_waited = 0
+            return False
+        self._steps_waited += 1
+        enough = possible >= self._policy.least_together or self._steps_waited > self._policy.patience_steps
+        if enough or not self._running:
+            self._steps_waited = 0
+            return True
+        return False
+
+    def _next(self) -> _Waiting | None:
+        while self._by_arrival and self._by_arrival[0].gone:
+            self._by_arrival.popleft()
+        while self._by_length and self._by_length[0][2].gone:
+            heapq.heappop(self._by_length)
+        if not self._by_arrival:
+            return None
+        oldest = self._by_arrival[0]
+        return oldest if self._admitted - oldest.turn >= self._num_slots else self._by_length[0][2]
+
+    def _forget(self, waiting: _Waiting) -> None:
+        waiting.gone = True
+        self._num_waiting -= 1
+
+
+def _expected(request: RequestState) -> int:
+    return min(request.max_frames, expected_frames(request.prompt.num_text_tokens))

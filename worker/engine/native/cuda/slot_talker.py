@@ -1,0 +1,38 @@
+"""The talker and the code predictor over slots: admission of prompts, and the frame step that runs the slots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from worker.engine.native.cuda.frame_step import FrameStep, KvMemory
+from worker.engine.native.cuda.operations import Operations
+from worker.engine.native.cuda.prompt_pack import SlotAdmission, pack_prompts, pack_slots
+from worker.engine.native.cuda.prompt_pass import PromptPass
+from worker.engine.native.cuda.slot_state import SlotState
+from worker.engine.native.cuda.weights import SpeechWeights
+
+
+class SlotTalker:
+    """Everything is allocated here, once. Single-threaded; all calls belong on one stream."""
+
+    def __init__(self, weights: SpeechWeights, num_slots: int, capacity: int, max_rows: int, pad_id: int) -> None:
+        """capacity: positions of a slot; max_rows: of a step; pad_id: the text id behind a request's own."""
+        hidden_size = weights.codec_table.shape[1]
+        self.state = SlotState.allocate(
+            num_slots, capacity, weights.codebook_size, hidden_size, weights.dtype, weights.device
+        )
+        self.memory = KvMemory.allocate(weights.talker.decoder, num_slots + 1, capacity, weights.dtype, weights.device)
+        self.step = FrameStep(weights.talker, weights.predictor, weights.tables, self.state, self.memory, max_rows)
+        self.capacity = capacity
+        self.num_codebooks = weights.num_codebooks
+        self._prompts = PromptPass(weights.talker.decoder, weights.codec_table, weights.tables, self.state, self.memory)
+        self._codebook_size = weights.codebook_size
+        self._pad_id = pad_id
+
+    @torch.inference_mode()
+    def admit(self, admissions: Sequence[SlotAdmission], num_tokens: int, operations: Operations) -> None:
+        """One pass of `num_tokens` tokens, at least the prefill rows of all; the slots then run."""
+        self._prompts.run(pack_prompts(admissions, num_tokens, self.state.num_slots), operations)
+        self._prompts.set_slots(pack_slots(admissions, self._codebook_size, self._pad_id))

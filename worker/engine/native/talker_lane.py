@@ -1,0 +1,79 @@
+"""Requests to frames, one step after the other: what the engine's loop drives, and how it is done on a CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from worker.engine.interface import CodecFrames
+from worker.engine.native.request_state import RequestState, RowEnd
+from worker.engine.native.runner import StepRunner
+from worker.engine.native.scheduler import Scheduler
+
+# Prompts are 40 to 300 rows; this is a handful of them between two frames.
+_MAX_PREFILL_ROWS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class EndedSpeech:
+    """`request` has left the batch with these frames (T, Q)."""
+
+    request: RequestState
+    end: RowEnd
+    frames: CodecFrames
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStep:
+    """admitted: who joined the batch; ended: who left it; num_frames: how many frames were made for those who run."""
+
+    admitted: Sequence[RequestState]
+    ended: Sequence[EndedSpeech]
+    num_frames: int
+
+
+class TalkerLane(Protocol):
+    """Single-threaded: belongs to the engine's loop."""
+
+    @property
+    def has_work(self) -> bool: ...
+
+    def add(self, request: RequestState) -> None: ...
+
+    def cancel(self, request: RequestState) -> None:
+        """The request is in no later step's results. Requests that have ended are ignored."""
+        ...
+
+    def step(self) -> LaneStep:
+        """Moves on by one step. There is work."""
+        ...
+
+
+class EagerTalkerLane:
+    """One frame at a time, each looked at before the next begins."""
+
+    def __init__(self, runner: StepRunner, num_slots: int) -> None:
+        self._runner = runner
+        self._scheduler = Scheduler(num_slots, _MAX_PREFILL_ROWS)
+
+    @property
+    def has_work(self) -> bool:
+        return self._scheduler.num_running > 0 or self._scheduler.num_waiting > 0
+
+    def add(self, request: RequestState) -> None:
+        self._scheduler.add(request)
+
+    def cancel(self, request: RequestState) -> None:
+        self._scheduler.cancel(request)
+
+    def step(self) -> LaneStep:
+        plan = self._scheduler.plan()
+        if plan is None:
+            return LaneStep((), (), 0)
+        ended = tuple(
+            EndedSpeech(one.request, one.end, self._runner.frames(one.row, one.request.frames))
+            for one in self._scheduler.commit(plan, self._runner.run(plan))
+        )
+        admitted = tuple(admission.request for admission in plan.admissions)
+        return LaneStep(admitted, ended, len(plan.rows) - len(ended))
