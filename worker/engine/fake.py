@@ -161,7 +161,8 @@ class FakeEngine:
         elif reference.ref_text is None:
             future.set_result(XVectorPrompt(embedding))
         else:
-            future.set_result(InContextPrompt(embedding, _draw_frames(digest, 12), reference.ref_text))
+            ids = tuple(reference.ref_text.encode())
+            future.set_result(InContextPrompt(embedding, _draw_frames(digest, 12), reference.ref_text, ids))
         return future
 
     def stats(self) -> EngineStats:

@@ -89,11 +89,15 @@ class XVectorPrompt:
 
 @dataclass(frozen=True, slots=True)
 class InContextPrompt:
-    """Cloning with the reference in context: embedding (D,), ref_code (T, Q), and what the reference says."""
+    """Cloning with the reference in context: embedding (D,), ref_code (T, Q), and what the reference says.
+
+    ref_text_ids: the checkpoint's ids of `ref_text`, as `encode_voice` returns them; empty has them made again.
+    """
 
     speaker_embedding: NDArray[np.float32]
     ref_code: CodecFrames
     ref_text: str
+    ref_text_ids: tuple[int, ...] = ()
 
 
 VoicePrompt = XVectorPrompt | InContextPrompt

@@ -298,7 +298,8 @@ class NativeEngine:
         if reference.ref_text is None:
             return XVectorPrompt(embedding)
         ref_code = self._parts.codec.encode(reference.pcm, reference.sample_rate_hz)
-        return InContextPrompt(embedding, ref_code, reference.ref_text)
+        ids = self._parts.prompts.reference_text_ids(reference.ref_text)
+        return InContextPrompt(embedding, ref_code, reference.ref_text, ids)
 
 
 def _half_the_cores() -> int:

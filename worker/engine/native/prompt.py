@@ -114,6 +114,10 @@ class PromptBuilder:
             case ModelTask.BASE:
                 return False
 
+    def reference_text_ids(self, ref_text: str) -> tuple[int, ...]:
+        """What a recording says, as ids. Raises RequestRejected when it is empty."""
+        return tuple(self._encode_spoken(ref_text, "reference text"))
+
     def build(self, request: SpeechRequest) -> PromptLayout:
         """Raises RequestRejected when the request is not for this checkpoint; the message lists what would be."""
         text = self._encode_spoken(request.text, "text")
@@ -153,7 +157,7 @@ class PromptBuilder:
         control, codec = self._config.text_control, self._config.talker.control
         codes = self._reference_codes(conditioning)
         num_frames = codes.shape[0]
-        text = (*self._encode_spoken(conditioning.ref_text, "reference text"), *target, control.tts_eos)
+        text = (*self._reference_text(conditioning), *target, control.tts_eos)
         if mode is TextMode.PER_FRAME:
             beside = text[: num_frames + 1]
             beside = (*beside, *[control.tts_pad] * (num_frames + 1 - len(beside)))
@@ -230,6 +234,15 @@ class PromptBuilder:
         if not np.isfinite(embedding).all():
             raise RequestRejected("the speaker embedding is not finite")
         return embedding
+
+    def _reference_text(self, conditioning: InContextPrompt) -> Sequence[int]:
+        ids = conditioning.ref_text_ids
+        if not ids:
+            return self._encode_spoken(conditioning.ref_text, "reference text")
+        size = self._config.talker.text_vocab_size
+        if not 0 <= min(ids) <= max(ids) < size:
+            raise RequestRejected(f"the reference text has ids outside 0 to {size - 1}")
+        return ids
 
     def _reference_codes(self, conditioning: InContextPrompt) -> CodecFrames:
         codes, num_codebooks = conditioning.ref_code, self._config.talker.num_codebooks

@@ -36,7 +36,7 @@ from worker.engine.interface import (
 from worker.engine.process.framing import Array, Frame
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 
 class ProtocolError(Exception):
@@ -278,6 +278,16 @@ class _Fields:
             raise ProtocolError(f"{name} should be a list of texts, is {value!r}")
         return texts
 
+    def integers(self, name: str) -> tuple[int, ...]:
+        value = self._body.get(name)
+        if not isinstance(value, list):
+            raise ProtocolError(f"{name} should be a list of integers, is {value!r}")
+        items = cast("list[object]", value)
+        integers = tuple(item for item in items if isinstance(item, int) and not isinstance(item, bool))
+        if len(integers) != len(items):
+            raise ProtocolError(f"{name} should be a list of integers, is {value!r}")
+        return integers
+
     def section(self, name: str) -> _Fields:
         value = self._body.get(name)
         if not isinstance(value, dict):
@@ -323,8 +333,8 @@ def _encode_conditioning(conditioning: Conditioning) -> tuple[dict[str, object],
             return {"kind": "designed", "description": description}, ()
         case XVectorPrompt(embedding):
             return {"kind": "x_vector"}, (embedding,)
-        case InContextPrompt(embedding, ref_code, ref_text):
-            return {"kind": "in_context", "ref_text": ref_text}, (embedding, ref_code)
+        case InContextPrompt(embedding, ref_code, ref_text, ids):
+            return {"kind": "in_context", "ref_text": ref_text, "ref_text_ids": ids}, (embedding, ref_code)
 
 
 def _decode_conditioning(fields: _Fields, arrays: tuple[Array, ...]) -> Conditioning:
@@ -337,7 +347,7 @@ def _decode_conditioning(fields: _Fields, arrays: tuple[Array, ...]) -> Conditio
             return XVectorPrompt(*_floats(arrays, 1))
         case "in_context":
             embedding, ref_code = _floats_and_codes(arrays)
-            return InContextPrompt(embedding, ref_code, fields.text("ref_text"))
+            return InContextPrompt(embedding, ref_code, fields.text("ref_text"), fields.integers("ref_text_ids"))
         case other:
             raise ProtocolError(f"unknown conditioning {other!r}")
 

@@ -59,9 +59,10 @@ INTEGERS = st.integers(-(1 << 63), (1 << 64) - 1)
 FLOATS = st.floats(allow_nan=False)
 PCM = arrays(np.float32, st.integers(0, 40), elements=st.floats(-1, 1, width=32))
 CODES = arrays(np.int16, st.tuples(st.integers(0, 5), st.integers(1, 16)))
+IDS = st.lists(st.integers(0, 151_935), max_size=20).map(tuple)
 TOKEN_SAMPLING = st.builds(TokenSampling, FLOATS, INTEGERS, FLOATS)
 SAMPLING = st.builds(SamplingParams, TOKEN_SAMPLING, TOKEN_SAMPLING, FLOATS)
-PROMPTS = st.one_of(st.builds(XVectorPrompt, PCM), st.builds(InContextPrompt, PCM, CODES, TEXTS))
+PROMPTS = st.one_of(st.builds(XVectorPrompt, PCM), st.builds(InContextPrompt, PCM, CODES, TEXTS, IDS))
 CONDITIONING = st.one_of(st.builds(BuiltInSpeaker, TEXTS, TEXTS), st.builds(DesignedVoice, TEXTS), PROMPTS)
 REQUESTS = st.builds(
     SpeechRequest,

@@ -39,6 +39,8 @@ def request(conditioning: Conditioning, text: str = "Hi.", language: str = "auto
         ("base", InContextPrompt(EMBEDDING, CODES[:0], "Hello."), r"have shape \(0, 16\)"),
         ("base", InContextPrompt(EMBEDDING, CODES + 64, "Hello."), "outside 0 to 63"),
         ("base", InContextPrompt(EMBEDDING, CODES, " \n"), "the reference text is empty"),
+        ("base", InContextPrompt(EMBEDDING, CODES, "Hello.", (3, -1)), "ids outside 0 to"),
+        ("base", InContextPrompt(EMBEDDING, CODES, "Hello.", (3, 1 << 20)), "ids outside 0 to"),
     ],
 )
 def test_wrong_conditioning_is_rejected(variant: str, conditioning: Any, complaint: str, rigs: Any) -> None:
@@ -65,6 +67,16 @@ def test_space_around_the_text_does_not_reach_the_template(rigs: Any) -> None:
     spaced = prompts.build(request(BuiltInSpeaker("ryan"), "\n\n Hi.\n"))
 
     assert plain.text_ids.tolist() == spaced.text_ids.tolist()
+
+
+def test_a_reference_text_may_come_as_the_ids_it_was_made_of(rigs: Any) -> None:
+    prompts = rigs["base"].prompts
+
+    from_text = prompts.build(request(InContextPrompt(EMBEDDING, CODES, " It was dark.\n")))
+    ids = prompts.reference_text_ids(" It was dark.\n")
+    from_ids = prompts.build(request(InContextPrompt(EMBEDDING, CODES, "never read", ids)))
+
+    assert from_ids.text_ids.tolist() == from_text.text_ids.tolist()
 
 
 @pytest.mark.parametrize(("variant", "accepts"), [("custom_voice", True), ("voice_design", True), ("base", False)])
