@@ -1,0 +1,79 @@
+"""Norm, SwiGLU product and row gather against plain torch in fp64."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from worker.engine.native.cuda.kernels.code_embedding import gather_codes
+from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm
+from worker.engine.native.cuda.kernels.swiglu import silu_multiply
+
+TOLERANCE = {torch.float32: 1e-6, torch.bfloat16: 4e-3}
+DTYPES = tuple(TOLERANCE)
+
+
+def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
+    return float((found.double() - expected).norm() / expected.norm())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [64, 192, 1024, 2048])
+def test_norm_adds_the_update_to_the_residual_and_norms_the_sum(
+    dtype: torch.dtype, width: int, device: torch.device, random: torch.Generator
+) -> None:
+    update = torch.randn(5, width, generator=random, device=device).to(dtype)
+    residual = torch.randn(5, width, generator=random, device=device).to(dtype)
+    weight = torch.randn(width, generator=random, device=device).to(dtype)
+    total = update.double() + residual.double()
+
+    normed = add_rms_norm(update, residual, weight, 1e-6)
+
+    assert normed.dtype == dtype
+    assert relative_error(residual, total) < TOLERANCE[dtype]
+    assert relative_error(normed, F.rms_norm(total, (width,), weight.double(), 1e-6)) < TOLERANCE[dtype]
+
+
+def test_norm_without_an_update_leaves_the_residual_alone(device: torch.device, random: torch.Generator) -> None:
+    residual = torch.randn(3, 128, generator=random, device=device)
+    weight = torch.randn(128, generator=random, device=device)
+    before = residual.clone()
+
+    normed = add_rms_norm(None, residual, weight, 1e-6)
+
+    assert torch.equal(residual, before)
+    assert relative_error(normed, F.rms_norm(before.double(), (128,), weight.double(), 1e-6)) < 1e-6
+
+
+def test_a_sick_row_stays_the_only_one(device: torch.device, random: torch.Generator) -> None:
+    residual = torch.randn(3, 128, generator=random, device=device)
+    residual[1, 7] = torch.nan
+
+    normed = add_rms_norm(None, residual, torch.ones(128, device=device), 1e-6)
+
+    assert normed[[0, 2]].isfinite().all()
+    assert normed[1].isnan().all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [96, 1024, 3072])
+def test_silu_multiply_takes_the_gate_first(
+    dtype: torch.dtype, width: int, device: torch.device, random: torch.Generator
+) -> None:
+    gate_up = (3 * torch.randn(4, 2 * width, generator=random, device=device)).to(dtype)
+    gate, up = gate_up.double().chunk(2, dim=1)
+
+    product = silu_multiply(gate_up)
+
+    assert relative_error(product, F.silu(gate) * up) < TOLERANCE[dtype]
+
+
+def test_gathered_rows_are_those_of_the_column_and_end_of_speech_takes_the_last(
+    device: torch.device, random: torch.Generator
+) -> None:
+    table = torch.randn(10, 96, generator=random, device=device)
+    codes = torch.tensor([[3, 9], [0, 4], [9, 10]], dtype=torch.int32, device=device)
+
+    assert torch.equal(gather_codes(codes, 0, table), table[[3, 0, 9]])
+    assert torch.equal(gather_codes(codes, 1, table), table[[9, 4, 9]])

@@ -1,0 +1,56 @@
+"""Residual addition and RMSNorm in one pass over the rows."""
+
+# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
+# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
+# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+
+def add_rms_norm(update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """The normed sum of `update` and `residual`, (N, width); the sum itself takes the residual's place.
+
+    Without an update the residual is only normed. Sum and norm are computed in fp32.
+    """
+    normed = torch.empty_like(residual, dtype=weight.dtype)
+    width = residual.shape[1]
+    block = triton.next_power_of_2(width)
+    _add_rms_norm[(residual.shape[0],)](
+        residual if update is None else update,
+        residual,
+        weight,
+        normed,
+        eps,
+        width=width,
+        block=block,
+        has_update=update is not None,
+        num_warps=max(1, min(8, block // 512)),
+    )
+    return normed
+
+
+@triton.jit
+def _add_rms_norm(
+    update: tl.tensor,
+    residual: tl.tensor,
+    weight: tl.tensor,
+    normed: tl.tensor,
+    eps: tl.tensor,
+    width: tl.constexpr,
+    block: tl.constexpr,
+    has_update: tl.constexpr,
+) -> None:
+    start = tl.program_id(0).to(tl.int64) * width
+    lanes = tl.arange(0, block)
+    inside = lanes < width
+    x = tl.load(residual + start + lanes, mask=inside, other=0.0).to(tl.float32)
+    if has_update:
+        x += tl.load(update + start + lanes, mask=inside, other=0.0).to(tl.float32)
+        tl.store(residual + start + lanes, x.to(residual.dtype.element_ty), mask=inside)
+    scale = tl.rsqrt(tl.sum(x * x, axis=0) / width + eps)
+    y = x * scale * tl.load(weight + lanes, mask=inside, other=0.0).to(tl.float32)
+    tl.store(normed + start + lanes, y.to(normed.dtype.element_ty), mask=inside)
