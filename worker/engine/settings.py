@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from worker.engine.profiles import Reproducibility, ServingProfile
+
 
 @dataclass(frozen=True, slots=True)
 class NativeEngineSettings:
@@ -14,12 +16,15 @@ class NativeEngineSettings:
     slots: requests that run at the same time.
     num_threads: torch intra-op threads on the CPU; 0 takes half of the cores this process may use, because the codec
         decoder runs beside the talker and more threads than cores cost a multiple of what they bring.
+    profile, reproducibility: of an engine on a GPU; on a CPU every frame is looked at and rows round alike anyway.
     """
 
     checkpoint: Path
     slots: int = 16
     device: str = "cpu"
     num_threads: int = 0
+    profile: ServingProfile = ServingProfile.BALANCED
+    reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
 
 
 @dataclass(frozen=True, slots=True)

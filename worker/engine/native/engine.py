@@ -1,6 +1,6 @@
 """The native engine: requests behind futures, batched frame by frame.
 
-The loop, a thread, runs the talker: take in, plan, run, commit, once per frame. A decoder lane turns finished frames
+The loop, a thread, runs the talker: take in, step, commit, once per frame. A decoder lane turns finished frames
 into samples on threads of its own, so that the loop never waits for audio. The encoder (a pool of one) turns
 recordings into voice prompts.
 
@@ -36,16 +36,14 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.native.budget import frame_budget
-from worker.engine.native.decoder_lane import DecoderLane, ThreadedDecoderLane, Utterance
+from worker.engine.native.decoder_lane import Utterance
 from worker.engine.native.loading import load_parts
 from worker.engine.native.request_state import RequestState, RowEnd
-from worker.engine.native.scheduler import Ended, Scheduler, StepPlan
+from worker.engine.native.talker_lane import LaneStep
 from worker.engine.settings import NativeEngineSettings
 
 logger = logging.getLogger(__name__)
 
-# Prompts are 40 to 300 rows; this is a handful of them between two frames.
-_MAX_PREFILL_ROWS = 512
 # Beyond these, numbers leave fp32 before they make a difference that anybody could hear.
 _TEMPERATURES = (1e-3, 100.0)
 _PENALTIES = (0.01, 100.0)
@@ -68,7 +66,7 @@ class NativeEngine:
     def __init__(self, settings: NativeEngineSettings) -> None:
         torch.set_num_threads(settings.num_threads or _half_the_cores())
         self._parts = load_parts(settings)
-        self._scheduler = Scheduler(settings.slots, _MAX_PREFILL_ROWS)
+        self._talker = self._parts.talker
         self._wake = threading.Condition()
         self._tickets: dict[str, _Ticket] = {}
         self._arrivals: list[RequestState] = []
@@ -76,7 +74,7 @@ class NativeEngine:
         self._voices: set[Future[VoicePrompt]] = set()
         self._stopped: EngineDied | None = None
         self._steps = self._frames = self._finished = 0
-        self._decoder: DecoderLane = ThreadedDecoderLane(self._parts.codec)
+        self._decoder = self._parts.decoder
         self._encoder = ThreadPoolExecutor(1, thread_name_prefix="voice-encoder")
         self._loop = threading.Thread(target=self.run_guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
         self._decoder.start(self)
@@ -195,49 +193,41 @@ class NativeEngine:
 
     def _run_loop(self) -> None:
         while self._take_in():
-            plan = self._scheduler.plan()
-            if plan is None:
-                continue
-            self._note_admissions(plan)
-            ends = self._parts.runner.run(plan)
-            self._commit(plan, self._scheduler.commit(plan, ends))
+            if self._talker.has_work:
+                began_s = time.monotonic()
+                self._commit(self._talker.step(), began_s)
 
     def _take_in(self) -> bool:
-        """Hand arrivals and cancellations to the scheduler, asleep while there is nothing to do. False: stop."""
+        """Hand arrivals and cancellations to the talker, asleep while there is nothing to do. False: stop."""
         with self._wake:
-            while not (self._stopped or self._arrivals or self._cancelled or self._has_work()):
+            while not (self._stopped or self._arrivals or self._cancelled or self._talker.has_work):
                 self._wake.wait()
             # Arrivals first: a request cancelled since it arrived must be known to be forgotten.
             for state in self._arrivals:
-                self._scheduler.add(state)
+                self._talker.add(state)
             for state in self._cancelled:
-                self._scheduler.cancel(state)
+                self._talker.cancel(state)
             self._arrivals.clear()
             self._cancelled.clear()
             return self._stopped is None
 
-    def _has_work(self) -> bool:
-        return self._scheduler.num_running > 0 or self._scheduler.num_waiting > 0
-
-    def _note_admissions(self, plan: StepPlan) -> None:
-        now_s = time.monotonic()
-        with self._wake:
-            for admission in plan.admissions:
-                ticket = self._ticket(admission.request)
-                if ticket is not None:
-                    ticket.admitted_s = now_s
-
-    def _commit(self, plan: StepPlan, ended: tuple[Ended, ...]) -> None:
-        with self._wake:
-            self._steps += 1
-            self._frames += len(plan.rows) - len(ended)
-        for one in ended:
+    def _commit(self, step: LaneStep, began_s: float) -> None:
+        self._note_progress(step, began_s)
+        for one in step.ended:
             if one.end is RowEnd.NON_FINITE:
-                self._reject(one.request, f"the numbers stopped being finite after {one.request.frames} frames")
+                self._reject(one.request, f"the numbers stopped being finite after {len(one.frames)} frames")
                 continue
             reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
-            frames = self._parts.runner.frames(one.row, one.request.frames)
-            self._decoder.put(Utterance(one.request, frames, reason))
+            self._decoder.put(Utterance(one.request, one.frames, reason))
+
+    def _note_progress(self, step: LaneStep, began_s: float) -> None:
+        with self._wake:
+            self._steps += 1
+            self._frames += step.num_frames
+            for request in step.admitted:
+                ticket = self._ticket(request)
+                if ticket is not None:
+                    ticket.admitted_s = began_s
 
     def _reject(self, state: RequestState, complaint: str) -> None:
         with self._wake:

@@ -11,11 +11,13 @@ import torch
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import EngineInfo, ModelTask
 from worker.engine.native.budget import max_text_tokens
+from worker.engine.native.decoder_lane import DecoderLane, ThreadedDecoderLane
 from worker.engine.native.model.config import ModelConfig, read_default_sampling, read_model_config
 from worker.engine.native.prompt import PromptBuilder
 from worker.engine.native.runner import LENGTH_STEP, StepRunner
 from worker.engine.native.stages.codec import CodecStage
 from worker.engine.native.stages.speaker import SpeakerStage
+from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
 from worker.engine.native.text_tokenizer import TextTokenizer
 from worker.engine.settings import NativeEngineSettings
 
@@ -38,8 +40,9 @@ class EngineParts:
 
     info: EngineInfo
     prompts: PromptBuilder
-    runner: StepRunner
+    talker: TalkerLane
     codec: CodecStage
+    decoder: DecoderLane
     speaker: SpeakerStage | None
     capacity: int
 
@@ -57,14 +60,30 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
     prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
     codec = CodecStage.load(checkpoint, settings.device)
     _require_same_codebooks(config, codec, checkpoint)
+    talker, num_slots = _talker_lane(settings, config, capacity, device)
     return EngineParts(
-        info=_describe(settings, config, prompts, codec, capacity),
+        info=_describe(checkpoint, num_slots, config, prompts, codec, capacity),
         prompts=prompts,
-        runner=StepRunner.load(checkpoint / "model.safetensors", config, settings.slots, capacity, device),
+        talker=talker,
         codec=codec,
+        decoder=ThreadedDecoderLane(codec),
         speaker=SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None,
         capacity=capacity,
     )
+
+
+def _talker_lane(
+    settings: NativeEngineSettings, config: ModelConfig, capacity: int, device: torch.device
+) -> tuple[TalkerLane, int]:
+    """The lane of the device's kind, and how many slots it has."""
+    path = settings.checkpoint / "model.safetensors"
+    if device.type == "cuda":
+        # Its kernels need Triton, which a machine without a GPU does not have.
+        from worker.engine.native.cuda.start import start_slot_lane
+
+        return start_slot_lane(path, config, capacity, settings, device)
+    runner = StepRunner.load(path, config, settings.slots, capacity, device)
+    return EagerTalkerLane(runner, settings.slots), settings.slots
 
 
 def _require_same_codebooks(config: ModelConfig, codec: CodecStage, checkpoint: Path) -> None:
@@ -77,9 +96,8 @@ def _require_same_codebooks(config: ModelConfig, codec: CodecStage, checkpoint: 
 
 
 def _describe(
-    settings: NativeEngineSettings, config: ModelConfig, prompts: PromptBuilder, codec: CodecStage, capacity: int
+    checkpoint: Path, num_slots: int, config: ModelConfig, prompts: PromptBuilder, codec: CodecStage, capacity: int
 ) -> EngineInfo:
-    checkpoint = settings.checkpoint
     notice = checkpoint / "NOTICE.txt"
     return EngineInfo(
         model=checkpoint.resolve().name,
@@ -92,7 +110,7 @@ def _describe(
         num_codebooks=config.talker.num_codebooks,
         codebook_size=config.predictor.codebook_size,
         speaker_dim=config.talker.decoder.hidden_size,
-        slots=settings.slots,
+        slots=num_slots,
         max_text_tokens=max_text_tokens(capacity),
         accepts_instructions=prompts.accepts_instructions,
         default_sampling=read_default_sampling(checkpoint / "generation_config.json"),

@@ -126,10 +126,10 @@ def test_a_request_whose_numbers_blow_up_fails_alone(start: Any, copied: Path) -
 def test_a_failure_nobody_foresaw_fails_everything_and_ends_the_engine(start: Any, checkpoints: Any) -> None:
     engine = start(checkpoints["custom_voice"])
 
-    def fail(_plan: object) -> None:
+    def fail() -> None:
         raise ZeroDivisionError("out of the blue")
 
-    engine._parts.runner.run = fail  # pyright: ignore[reportPrivateUsage]
+    engine._parts.talker.step = fail  # pyright: ignore[reportPrivateUsage]
 
     futures = [engine.submit(speak(str(n), BuiltInSpeaker("ryan"))) for n in range(4)]
 

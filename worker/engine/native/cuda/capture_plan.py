@@ -6,23 +6,16 @@ the same shapes: `strict` has one number of rows, and gives each prompt the pass
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
+from worker.engine.profiles import Reproducibility
 
 _ROW_BUCKETS = (1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 320, 384, 448, 512)
 _TOKEN_BUCKETS = (64, 128, 256, 512, 1024, 2048)
 # The pass of ordinary prompts where each has the pass that its own length asks for.
 _STRICT_TOKENS = 512
-
-
-class Reproducibility(enum.StrEnum):
-    """Whether a request's codes may depend, in rounding, on who shares the batch."""
-
-    BEST_EFFORT = "best_effort"
-    STRICT = "strict"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,20 +10,7 @@ from dataclasses import dataclass
 from worker.engine.native.budget import expected_frames
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.request_state import RequestState
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionPolicy:
-    """How many are taken in between two frames.
-
-    max_prefill_rows: prompt rows between two frames, so that arrivals cannot starve running streams; one prompt goes
-    in whatever its length. least_together, patience_steps: a pass over the prompts costs nearly the same for one as
-    for a few, so while others run, requests wait until so many can go in together, but no longer than so many steps.
-    """
-
-    max_prefill_rows: int
-    least_together: int = 1
-    patience_steps: int = 0
+from worker.engine.profiles import AdmissionPolicy
 
 
 @dataclass(slots=True, eq=False)

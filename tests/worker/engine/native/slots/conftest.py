@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from worker.engine.interface import CodecFrames, SpeechRequest
-from worker.engine.native.cuda.capture_plan import Reproducibility, capture_plan
+from worker.engine.native.cuda.capture_plan import capture_plan
 from worker.engine.native.cuda.frame_executor import EagerFrames
 from worker.engine.native.cuda.plain_operations import PlainOperations
 from worker.engine.native.cuda.slot_lane import SlotTalkerLane
-from worker.engine.native.cuda.slot_scheduler import AdmissionPolicy, SlotScheduler
+from worker.engine.native.cuda.slot_scheduler import SlotScheduler
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.weights import SpeechWeights
 from worker.engine.native.model.config import read_model_config
@@ -23,6 +23,7 @@ from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.runner import StepRunner
 from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
 from worker.engine.native.text_tokenizer import TextTokenizer
+from worker.engine.profiles import AdmissionPolicy, Reproducibility
 
 SLOTS = 4
 CAPACITY = 256

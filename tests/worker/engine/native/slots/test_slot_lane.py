@@ -22,8 +22,8 @@ from worker.engine.interface import (
     TokenSampling,
     XVectorPrompt,
 )
-from worker.engine.native.cuda.capture_plan import Reproducibility
 from worker.engine.native.request_state import RowEnd
+from worker.engine.profiles import Reproducibility
 
 TEXTS = ("Hi.", "the rain in the north", "No, thanks: not today, and not on Sunday either.", "2 x 3 = 6")
 DRAWS = (

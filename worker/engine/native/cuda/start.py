@@ -1,0 +1,93 @@
+"""The talker's lane on a CUDA device: weights, memory, kernels, graphs, in this order, before the first request."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from worker.engine.native.cuda.capture_plan import CapturePlan, capture_plan
+from worker.engine.native.cuda.frame_executor import GraphedFrames
+from worker.engine.native.cuda.memory_plan import bytes_per_slot, plan_slots
+from worker.engine.native.cuda.operations import Operations
+from worker.engine.native.cuda.prompt_pack import SlotAdmission
+from worker.engine.native.cuda.slot_lane import SlotTalkerLane
+from worker.engine.native.cuda.slot_scheduler import SlotScheduler
+from worker.engine.native.cuda.slot_talker import SlotTalker
+from worker.engine.native.cuda.triton_operations import TritonOperations
+from worker.engine.native.cuda.weights import SpeechWeights
+from worker.engine.native.model.config import ModelConfig
+from worker.engine.profiles import PROFILES, Reproducibility
+from worker.engine.settings import NativeEngineSettings
+
+logger = logging.getLogger(__name__)
+
+# bfloat16 as the checkpoints are published; norms, rotations, softmax, logits and sums are float32 inside.
+_DTYPE = torch.bfloat16
+# Programs that attention should have at least, whatever the number of rows: some for each of 132 multiprocessors.
+_ATTENTION_PROGRAMS = 512
+_MAX_SPLITS = 16
+# The highest priority that a stream of ours asks for: the talker's frames go before the decoder's convolutions.
+_TALKER_PRIORITY = -1
+
+
+def start_slot_lane(
+    path: Path, config: ModelConfig, capacity: int, settings: NativeEngineSettings, device: torch.device
+) -> tuple[SlotTalkerLane, int]:
+    """The lane and how many slots it has. Raises CheckpointError, and whatever CUDA raises when a capture fails."""
+    began_s = time.monotonic()
+    torch.cuda.set_device(device)
+    weights = SpeechWeights.load(path, config, capacity, _DTYPE, device)
+    free_bytes, _ = torch.cuda.mem_get_info(device)
+    memory = plan_slots(settings.slots, capacity, bytes_per_slot(config, capacity, _DTYPE), free_bytes)
+    lane = slot_lane(weights, memory.num_slots, capacity, config.text_control.tts_pad, settings)
+    logger.info("the talker is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
+    return lane, memory.num_slots
+
+
+def slot_lane(
+    weights: SpeechWeights, num_slots: int, capacity: int, pad_id: int, settings: NativeEngineSettings
+) -> SlotTalkerLane:
+    """A lane over loaded weights on a CUDA device."""
+    parameters, device = PROFILES[settings.profile], weights.device
+    plan = capture_plan(num_slots, capacity, settings.reproducibility)
+    stream = torch.cuda.Stream(device, priority=_TALKER_PRIORITY)
+    with torch.cuda.stream(stream):
+        talker = SlotTalker(weights, num_slots, capacity, plan.max_rows, pad_id)
+        operations_for = operations_by_rows(weights, plan)
+        frames = GraphedFrames(talker.step, plan, operations_for, num_slots, parameters.frames_in_flight, stream)
+
+    def admit(admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
+        with torch.cuda.stream(stream):
+            talker.admit(admissions, num_tokens, operations_for(plan.max_rows))
+
+    return SlotTalkerLane(
+        admit,
+        frames,
+        SlotScheduler(num_slots, parameters.admission),
+        plan,
+        (num_slots, capacity, weights.num_codebooks),
+        parameters.frames_in_flight,
+    )
+
+
+def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[int], Operations]:
+    """Operations for a bucket: few rows divide their histories into more parts, unless all are to round alike."""
+    num_kv_heads = weights.talker.decoder.layers[0].heads.num_kv_heads
+    arrivals = torch.zeros(plan.max_rows * num_kv_heads, dtype=torch.int32, device=weights.device)
+
+    def operations(num_rows: int) -> Operations:
+        rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
+        return TritonOperations(_num_splits(rows * num_kv_heads), arrivals)
+
+    return operations
+
+
+def _num_splits(num_histories: int) -> int:
+    splits = 1
+    while splits < _MAX_SPLITS and splits * num_histories < _ATTENTION_PROGRAMS:
+        splits *= 2
+    return splits

@@ -1,0 +1,99 @@
+"""The operations of a frame on a CUDA device: our Triton kernels, and cuBLAS for the products."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from worker.engine.native.cuda.decoder_weights import Heads, RotaryFactors
+from worker.engine.native.cuda.kernels.code_embedding import begin_rows, gather_codes
+from worker.engine.native.cuda.kernels.decode_attention import decode_attention
+from worker.engine.native.cuda.kernels.frame_end import finish_frame
+from worker.engine.native.cuda.kernels.predictor_attention import attend_first_pair, attend_position
+from worker.engine.native.cuda.kernels.prompt_attention import prompt_attention
+from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm
+from worker.engine.native.cuda.kernels.rotary_heads import rotate_and_store
+from worker.engine.native.cuda.kernels.sampler import draw_first, draw_residual
+from worker.engine.native.cuda.kernels.swiglu import silu_multiply
+from worker.engine.native.cuda.slot_state import FrameTables, SlotState
+from worker.engine.native.sampling import MIN_FRAMES
+
+
+class TritonOperations:
+    """`Operations` on one stream: `arrivals` is shared by all calls.
+
+    num_splits: into how many parts a row's history is divided. The rounding of a row depends on it and on nothing
+    else of the batch.
+    """
+
+    def __init__(self, num_splits: int, arrivals: Tensor) -> None:
+        """arrivals: int32 zeros, one per row and KV head."""
+        self._num_splits = num_splits
+        self._arrivals = arrivals
+
+    def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
+        return begin_rows(slots, state)
+
+    def add_rms_norm(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
+        return add_rms_norm(update, residual, weight, eps)
+
+    def linear(self, x: Tensor, weight: Tensor) -> Tensor:
+        return F.linear(x, weight)
+
+    def logits(self, x: Tensor, weight: Tensor) -> Tensor:
+        return torch.mm(x, weight.t(), out_dtype=torch.float32)
+
+    def silu_multiply(self, gate_up: Tensor) -> Tensor:
+        return silu_multiply(gate_up)
+
+    def rotate_and_store(
+        self,
+        qkv: Tensor,
+        heads: Heads,
+        rotary: RotaryFactors,
+        slots: Tensor,
+        positions: Tensor,
+        keys: Tensor,
+        values: Tensor,
+    ) -> Tensor:
+        norms = (heads.query_norm, heads.key_norm, heads.eps)
+        return rotate_and_store(qkv, *norms, rotary.cos, rotary.sin, slots, positions, keys, values)
+
+    def decode_attention(
+        self, queries: Tensor, keys: Tensor, values: Tensor, slots: Tensor, positions: Tensor
+    ) -> Tensor:
+        return decode_attention(queries, keys, values, slots, positions, self._num_splits, self._arrivals)
+
+    def prompt_attention(
+        self, queries: Tensor, keys: Tensor, values: Tensor, slots: Tensor, starts: Tensor, max_length: int
+    ) -> Tensor:
+        return prompt_attention(queries, keys, values, slots, starts, max_length)
+
+    def attend_first_pair(
+        self, qkv: Tensor, heads: Heads, rotary: RotaryFactors, keys: Tensor, values: Tensor
+    ) -> Tensor:
+        norms = (heads.query_norm, heads.key_norm, heads.eps)
+        return attend_first_pair(qkv, *norms, rotary.cos, rotary.sin, keys, values)
+
+    def attend_position(
+        self, qkv: Tensor, heads: Heads, rotary: RotaryFactors, keys: Tensor, values: Tensor, position: int
+    ) -> Tensor:
+        norms = (heads.query_norm, heads.key_norm, heads.eps)
+        return attend_position(qkv, *norms, rotary.cos, rotary.sin, keys, values, position)
+
+    def gather_codes(self, codes: Tensor, codebook: int, table: Tensor) -> Tensor:
+        return gather_codes(codes, codebook, table)
+
+    def draw_first(self, logits: Tensor, slots: Tensor, state: SlotState, codes: Tensor, finite: Tensor) -> None:
+        draw_first(logits, slots, state, MIN_FRAMES, codes, finite)
+
+    def draw_residual(
+        self, logits: Tensor, codebook: int, slots: Tensor, state: SlotState, codes: Tensor, finite: Tensor
+    ) -> None:
+        draw_residual(logits, codebook, slots, state, codes, finite)
+
+    def finish_frame(
+        self, codes: Tensor, finite: Tensor, slots: Tensor, state: SlotState, tables: FrameTables
+    ) -> Tensor:
+        return finish_frame(codes, finite, slots, state, tables)

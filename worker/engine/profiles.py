@@ -1,0 +1,52 @@
+"""How an engine on a GPU trades the wait of one against the speed of all: serving profiles as data."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class ServingProfile(enum.StrEnum):
+    LATENCY = "latency"
+    BALANCED = "balanced"
+    THROUGHPUT = "throughput"
+
+
+class Reproducibility(enum.StrEnum):
+    """Whether a request's codes may depend, in rounding, on who shares the batch."""
+
+    BEST_EFFORT = "best_effort"
+    STRICT = "strict"
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionPolicy:
+    """How many requests are taken in between two frames.
+
+    max_prefill_rows: prompt rows between two frames, so that arrivals cannot starve running streams; one prompt goes
+    in whatever its length. least_together, patience_steps: a pass over the prompts costs nearly the same for one as
+    for a few, so while others run, requests wait until so many can go in together, but no longer than so many steps.
+    """
+
+    max_prefill_rows: int
+    least_together: int = 1
+    patience_steps: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileParameters:
+    """frames_in_flight: frame steps launched and not yet looked at; an end is noticed so many frames late at most."""
+
+    admission: AdmissionPolicy
+    frames_in_flight: int
+
+
+PROFILES = {
+    ServingProfile.LATENCY: ProfileParameters(AdmissionPolicy(max_prefill_rows=256), frames_in_flight=2),
+    ServingProfile.BALANCED: ProfileParameters(
+        AdmissionPolicy(max_prefill_rows=512, least_together=2, patience_steps=2), frames_in_flight=3
+    ),
+    ServingProfile.THROUGHPUT: ProfileParameters(
+        AdmissionPolicy(max_prefill_rows=2048, least_together=16, patience_steps=12), frames_in_flight=4
+    ),
+}
