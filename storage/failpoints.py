@@ -22,6 +22,7 @@ FailpointName = Literal[
     "plan.before_tickets",
     "segment.after_put",  # the audio lies in the store, the job does not know it
     "segment.before_tickets",
+    "voice.after_put",  # the voice's cache lies in the store, nobody serves it
     "assemble.after_put",  # the artifacts lie in the store, the job has not ended
     "assemble.after_finish",  # the job has ended, the ticket is not acknowledged
     "purge.after_objects",  # the objects are gone, the record is not

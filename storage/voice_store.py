@@ -62,7 +62,7 @@ LIST_SCAN_LIMIT = 2_000
 _SCRIPTS = (
     *("voice_create", "voice_update", "voice_replace", "voice_delete"),
     *("voice_cache_request", "voice_cache_forget", "voice_cache_read"),
-    *("voice_build_claim", "voice_build_commit", "voice_build_fail"),
+    *("voice_build_claim", "voice_build_commit", "voice_build_fail", "voice_build_reject"),
 )
 
 
@@ -235,16 +235,15 @@ class VoiceStore:
 
     def claim_build(self, content: ContentKey, lease: Lease) -> BuildClaim:
         """Take the build under the lease of the item that needs it; it ends with this lease and needs no other."""
-        reply = self._run("voice_build_claim", content, _lease_name(lease))
-        match ClaimStatus(str(reply[0])):
-            case ClaimStatus.READY:
-                version, sha256, num_bytes = (str(part) for part in reply[1:])
-                fields = {"version": version, "sha256": sha256, "bytes": num_bytes}
-                return BuildClaim(ClaimStatus.READY, decode_artifact_fields(lease.tenant, content, fields))
-            case ClaimStatus.FAILED:
-                return BuildClaim(ClaimStatus.FAILED, error=decode_error(str(reply[1])))
-            case status:
-                return BuildClaim(status)
+        return _claim(content, lease, self._run("voice_build_claim", content, _lease_name(lease)))
+
+    def reject_version(self, content: ContentKey, lease: Lease, fence: int) -> BuildClaim:
+        """The served version of this fence is damaged or missing: what its finder is to do.
+
+        It is dropped and its finder builds it anew; a successor that is damaged as well fails the cache. If another
+        version is served meanwhile, the answer is as `claim_build`'s.
+        """
+        return _claim(content, lease, self._run("voice_build_reject", content, _lease_name(lease), fence))
 
     def commit_build(self, content: ContentKey, lease: Lease, artifact: CacheArtifact, build_ms: int) -> None:
         """The artifact lies in the store under the lease's fence: serve it. Raises `BuildRefused`."""
@@ -331,6 +330,18 @@ def _request_arguments(wanted: CacheRequest) -> tuple[Argument, ...]:
 
 def _lease_name(lease: Lease) -> str:
     return f"{lease.job}|{lease.item}|{lease.fence}"
+
+
+def _claim(content: ContentKey, lease: Lease, reply: Sequence[object]) -> BuildClaim:
+    match ClaimStatus(str(reply[0])):
+        case ClaimStatus.READY:
+            version, sha256, num_bytes = (str(part) for part in reply[1:])
+            fields = {"version": version, "sha256": sha256, "bytes": num_bytes}
+            return BuildClaim(ClaimStatus.READY, decode_artifact_fields(lease.tenant, content, fields))
+        case ClaimStatus.FAILED:
+            return BuildClaim(ClaimStatus.FAILED, error=decode_error(str(reply[1])))
+        case status:
+            return BuildClaim(status)
 
 
 def _check_build(content: ContentKey, reply: Sequence[object]) -> None:

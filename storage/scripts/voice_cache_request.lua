@@ -4,7 +4,7 @@ local tenant, job, rebuild = ARGV[1], ARGV[2], ARGV[3] == '1'
 
 local function start(build)
   save_build(build, {state = 'pending', job = job, requested_at_ms = now, attempts = 0})
-  redis.call('HDEL', V.build .. build.content, 'error')
+  redis.call('HDEL', V.build .. build.content, 'error', 'rejected')
 end
 
 local function ask(build)

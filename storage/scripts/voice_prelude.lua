@@ -68,6 +68,18 @@ local function settle(build)
   end
 end
 
+-- What the holder of this lease is to do about the build; it becomes the builder where there is none.
+local function claim(build, lease)
+  if build.state == 'ready' then
+    return {'ready', unpack(redis.call('HMGET', V.build .. build.content, 'version', 'sha256', 'bytes'))}
+  end
+  if build.state == 'failed' then return {'failed', redis.call('HGET', V.build .. build.content, 'error')} end
+  if build.state == 'processing' then return {build.holder == lease and 'build' or 'busy'} end
+  save_build(build, {state = 'processing', holder = lease})
+  redis.call('HINCRBY', V.build .. build.content, 'attempts', 1)
+  return {'build'}
+end
+
 -- Caches. A cache is `voice|mode|model`; V.caches .. voice says which content it is of.
 
 local function cache_name(voice, field) return voice .. '|' .. field end

@@ -13,6 +13,7 @@ from storage.errors import (
     VoiceNameTaken,
     VoiceNotFound,
 )
+from storage.jobs import Lease
 from storage.voice_reference import CacheMode, IfCacheMissing, VoiceReference, content_key, normalised_ref_text
 from storage.voice_store import VoiceStore
 from storage.voices import CacheState, ClaimStatus, NewRecording, RequestOutcome, VoiceChanges, VoiceRecord
@@ -364,3 +365,46 @@ def test_the_content_depends_on_everything_that_changes_the_cache() -> None:
     assert len(different | {content}) == 7
     assert normalised_ref_text(" a\n b ", CacheMode.IN_CONTEXT) == "a b"
     assert normalised_ref_text("a b", CacheMode.X_VECTOR) == ""
+
+
+def test_a_damaged_version_is_dropped_and_its_finder_builds_it_anew(world: VoiceWorld, ada: VoiceRecord) -> None:
+    content, damaged = content_of(ada), ready(world, ada)
+    finder = world.lease(world.start_job())
+
+    claim = world.store.reject_version(content, finder, damaged)
+
+    assert claim.status is ClaimStatus.BUILD
+    assert world.store.reject_version(content, finder, damaged).status is ClaimStatus.BUILD
+    assert world.store.find_artifact(ALICE, content) is None
+    other = world.store.reject_version(content, world.lease(world.jobs[-1]), damaged)
+    assert other.status is ClaimStatus.BUSY
+
+
+def test_a_successor_that_is_damaged_too_fails_the_cache_until_somebody_asks_again(
+    world: VoiceWorld, ada: VoiceRecord
+) -> None:
+    content, first = content_of(ada), ready(world, ada)
+    world.store.reject_version(content, world.lease(world.start_job()), first)
+    world.lose(Lease(world.jobs[-1], ALICE, "0", world.fence))
+    second = build(world, ada)
+
+    claim = world.store.reject_version(content, world.lease(world.jobs[-1]), second)
+
+    assert claim.status is ClaimStatus.FAILED
+    assert claim.error is not None
+    assert claim.error.code == "voice_cache_corrupt"
+    third = ready(world, ada)
+    assert world.store.reject_version(content, world.lease(world.jobs[-1]), third).status is ClaimStatus.BUILD
+
+
+def test_rejecting_what_is_not_served_any_more_changes_nothing(world: VoiceWorld, ada: VoiceRecord) -> None:
+    content, served = content_of(ada), ready(world, ada)
+
+    claim = world.store.reject_version(content, world.lease(world.jobs[-1]), served - 1)
+
+    assert claim.status is ClaimStatus.READY
+    assert claim.artifact is not None
+    assert claim.artifact.fence == served
+    world.delete(ada.id)
+    gone = world.store.reject_version(content, world.lease(world.jobs[-1]), served)
+    assert gone.status is ClaimStatus.UNKNOWN
