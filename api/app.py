@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import artifacts, events, health, jobs, models, objects
+from api import artifacts, events, health, jobs, models, objects, voices
 from api.body_limit import BodyLimit
 from api.boundary import RequestBoundary
 from api.errors import add_error_handlers
@@ -53,7 +53,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for router in (jobs.router, events.router, artifacts.router, models.router, health.router):
+    for router in (jobs.router, events.router, artifacts.router, voices.router, models.router, health.router):
         app.include_router(router)
     if settings.store.startswith("file:"):
         app.include_router(objects.router)

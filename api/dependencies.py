@@ -9,9 +9,11 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from api.links import LinkBuilder
-from api.problems import not_found, unauthorized, unsupported_media
+from api.problems import not_found, unauthorized, unsupported_media, voice_unknown
 from api.services import LOCAL_TENANT, ApiServices
+from api.voice_names import VOICE_ID
 from storage.jobs import JobId, TenantId
+from storage.voice_reference import VoiceId
 
 _JOB_ID = re.compile(r"job_[0-9a-hjkmnp-tv-z]{26}")
 
@@ -48,6 +50,15 @@ async def _job_id(job_id: str) -> JobId:
 
 
 KnownJobId = Annotated[JobId, Depends(_job_id)]
+
+
+async def _voice_id(voice_id: str) -> VoiceId:
+    if not VOICE_ID.fullmatch(voice_id):
+        raise voice_unknown(f"there is no voice {voice_id[:64]!r}; ids begin with voc_")
+    return VoiceId(voice_id)
+
+
+KnownVoiceId = Annotated[VoiceId, Depends(_voice_id)]
 
 
 async def _links(request: Request, services: Services) -> LinkBuilder:

@@ -25,11 +25,15 @@ from storage.errors import (
     StateConflict,
     StorageError,
     StoreUnavailable,
+    VoiceChanged,
+    VoiceGone,
+    VoiceNameTaken,
+    VoiceNotFound,
 )
 
 logger = logging.getLogger(__name__)
 
-METHODS = ("GET", "HEAD", "POST", "DELETE")
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 """Those that anything here answers to."""
 
 
@@ -74,8 +78,14 @@ def _storage_problem(error: StorageError) -> Problem | None:
     match error:
         case JobNotFound():
             return problems.not_found(str(error))
-        case JobGone():
+        case VoiceNotFound():
+            return problems.voice_unknown(str(error))
+        case JobGone() | VoiceGone():
             return problems.gone(str(error))
+        case VoiceNameTaken():
+            return problems.name_taken(str(error))
+        case VoiceChanged():
+            return problems.state_conflict(str(error))
         case StateConflict():
             return problems.state_conflict(str(error))
         case IdempotencyMismatch():

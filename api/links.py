@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from storage.jobs import JobId
+from storage.voice_reference import VoiceId
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,15 @@ class LinkBuilder:
 
     def artifact(self, job: JobId, name: str) -> str:
         return f"{self.artifacts(job)}/{quote(name, safe='')}"
+
+    def voice(self, voice: VoiceId) -> str:
+        return f"{self.base}/v1/voices/{voice}"
+
+    def voice_sample(self, voice: VoiceId) -> str:
+        return f"{self.voice(voice)}/sample"
+
+    def voice_embedding(self, voice: VoiceId) -> str:
+        return f"{self.voice(voice)}/embedding"
 
     def absolute(self, url: str) -> str:
         """A store's link: S3's are whole, the local store's are paths on this API."""

@@ -10,6 +10,9 @@ from pydantic.json_schema import models_json_schema
 
 from api.problems import MEDIA_TYPE
 from api.schemas import Event, JobRequest, ProblemDocument
+from api.voice_schemas import RecordingForm, VoiceChange, VoiceForm
+
+_BODIES = (JobRequest, VoiceForm, RecordingForm, VoiceChange)
 
 _REF = "#/components/schemas/{model}"
 
@@ -28,7 +31,7 @@ def complete_openapi(app: FastAPI) -> None:
 def _described(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
     schemas: dict[str, Any] = document["components"]["schemas"]
-    _, bodies = models_json_schema([(JobRequest, "validation")], ref_template=_REF)
+    _, bodies = models_json_schema([(body, "validation") for body in _BODIES], ref_template=_REF)
     _, answers = models_json_schema([(Event, "serialization"), (ProblemDocument, "serialization")], ref_template=_REF)
     schemas |= bodies["$defs"] | answers["$defs"]
     for unused in ("HTTPValidationError", "ValidationError"):

@@ -110,6 +110,37 @@ def voice_not_found(voice: str, model: str, known: Sequence[str]) -> Problem:
     return Problem(404, "voice_not_found", "No such voice", detail, _at("/voice", "not_found", detail))
 
 
+def voice_unknown(detail: str) -> Problem:
+    return Problem(404, "voice_not_found", "No such voice", detail)
+
+
+def name_taken(detail: str) -> Problem:
+    return Problem(409, "name_taken", "The name is taken", detail, _at("/name", "taken", detail))
+
+
+def consent_missing() -> Problem:
+    detail = "cloning a voice needs the statement that the speaker agrees, in the field `consent`"
+    return Problem(422, "invalid_request", "Consent is missing", detail, _at("/consent", "missing", detail))
+
+
+def decoder_unavailable() -> Problem:
+    detail = "this server cannot decode recordings at the moment; its log says why"
+    return Problem(503, "decoder_unavailable", "Decoder is unavailable", detail, headers={"Retry-After": "30"})
+
+
+def not_ready(detail: str, retry_after_s: float) -> Problem:
+    headers = {"Retry-After": whole_seconds(retry_after_s)}
+    return Problem(
+        409,
+        "voice_cache_not_ready",
+        "Voice cache is not ready",
+        detail,
+        _at("/voice", "not_ready", detail),
+        headers,
+        retryable=True,
+    )
+
+
 def unsupported_language(language: str, model: str, known: Sequence[str]) -> Problem:
     detail = f"{model} does not speak {language!r}; use one of: {', '.join(('auto', *known))}"
     return Problem(
@@ -168,7 +199,7 @@ def method_not_allowed(method: str, allowed: str) -> Problem:
 
 
 def state_conflict(detail: str) -> Problem:
-    return Problem(409, "state_conflict", "The job's state does not allow this", detail)
+    return Problem(409, "state_conflict", "The state does not allow this", detail)
 
 
 def idempotency_mismatch() -> Problem:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from api.json_body import parse_json
@@ -42,6 +43,17 @@ _SENTENCES = {
 """Where pydantic's own words would speak of Python."""
 
 
+B = TypeVar("B", bound=BaseModel)
+
+
+def parse_body(form: type[B], body: bytes) -> B:
+    """Raises a `Problem`: 400 for what is not JSON, 422 for what is not a `form`."""
+    try:
+        return form.model_validate(parse_json(body))
+    except ValidationError as error:
+        raise invalid(body_violations(error)) from None
+
+
 def parse_job_request(body: bytes, max_text_chars: int) -> JobRequest:
     """Raises a `Problem`: 400 for what is not JSON, 422 for what is not a job."""
     document = parse_json(body)
@@ -54,8 +66,12 @@ def parse_job_request(body: bytes, max_text_chars: int) -> JobRequest:
     try:
         return JobRequest.model_validate(document)
     except ValidationError as error:
-        details = error.errors(include_url=False, include_input=False)
-        raise invalid([_body_violation(detail) for detail in details]) from None
+        raise invalid(body_violations(error)) from None
+
+
+def body_violations(error: ValidationError) -> list[Violation]:
+    """One for every field at fault."""
+    return [_body_violation(detail) for detail in error.errors(include_url=False, include_input=False)]
 
 
 def parameter_problem(error: RequestValidationError) -> Problem:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import redis
+from anyio import CapacityLimiter
 
 from api.settings import ApiSettings
 from storage.artifacts import ArtifactStore
@@ -16,9 +17,14 @@ from storage.job_store import JobStore
 from storage.jobs import TenantId
 from storage.models import ModelRegistry
 from storage.queue import TicketQueue, create_celery
+from storage.voice_store import VoiceStore
 
 LOCAL_TENANT = TenantId("local")
 """Whose jobs they are where no keys are configured."""
+
+
+MAX_DECODERS = 2
+"""Recordings being decoded at the same time: each is a process that may take a core and a gibibyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,8 @@ class ApiServices:
     artifacts: ArtifactStore
     tickets: TicketQueue
     models: ModelRegistry
+    voices: VoiceStore
+    decoders: CapacityLimiter
 
 
 @asynccontextmanager
@@ -47,6 +55,8 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             artifacts=open_artifacts(settings),
             tickets=tickets,
             models=ModelRegistry(client, settings.key_prefix),
+            voices=VoiceStore(client, settings.key_prefix),
+            decoders=CapacityLimiter(MAX_DECODERS),
         )
     finally:
         tickets.close()

@@ -1,0 +1,248 @@
+"""The story of a new voice: its name is free, somebody consented, its recording is stored, the voice is made.
+
+A refusal at any step leaves nothing behind, in Redis or in the store.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from collections.abc import Callable, Iterator
+from typing import IO
+
+from anyio.to_thread import run_sync
+from ulid import ULID
+
+from api.problems import (
+    Problem,
+    Violation,
+    consent_missing,
+    decoder_unavailable,
+    invalid,
+    invalid_field,
+    model_not_found,
+    name_taken,
+    no_model,
+)
+from api.services import ApiServices
+from api.voice_names import built_in_speaker
+from api.voice_schemas import RecordingForm, VoiceForm
+from api.voice_upload import Upload, parse_fields
+from storage.errors import QuotaExceeded, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound
+from storage.ids import new_voice_id
+from storage.jobs import TenantId
+from storage.keys import voice_source
+from storage.models import ModelCard
+from storage.recordings import DecoderBroken, RecordingRefused, inspect_recording
+from storage.voice_artifact import ArtifactFormatError, decode_artifact, tensor_values
+from storage.voice_reference import CacheMode, SourceKind, VoiceId, VoiceSource
+from storage.voices import Consent, NewRecording, NewVoice, VoiceRecord
+
+SAMPLE_FIELD = "audio_sample"
+EMBEDDING_FIELD = "speaker_embedding"
+
+MEDIA_TYPES = {"wav": "audio/wav", "flac": "audio/flac", "mp3": "audio/mpeg", "ogg": "audio/ogg"}
+EMBEDDING_MEDIA_TYPE = "application/octet-stream"
+
+MAX_EMBEDDING_MAGNITUDE = 1e4
+"""Speaker embeddings have components of a few units; what is far beyond is another kind of number."""
+
+_PIECE_BYTES = 256 * 1024
+_REFUSALS = (VoiceNameTaken, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNotFound)
+
+
+async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) -> VoiceRecord:
+    """A voice from a recording or from an embedding. Raises a `Problem` or a `StorageError`."""
+    fields = dict(upload.fields)
+    embedding_text = fields.pop(EMBEDDING_FIELD, None)
+    form = parse_fields(VoiceForm, fields)
+    _require_one_source(upload, embedding_text)
+    consent = _consent(form.consent, tenant)
+    await run_sync(_require_free_name, services, tenant, form.name)
+    voice = new_voice_id()
+    if SAMPLE_FIELD in upload.files:
+        if form.model is not None:
+            raise invalid_field("/model", "not_supported", "a recording fits every model that clones")
+        source = await store_recording(services, tenant, voice, upload.files[SAMPLE_FIELD])
+    else:
+        source = await run_sync(_store_embedding, services, tenant, voice, upload, embedding_text, form)
+    wanted = NewVoice(
+        id=voice,
+        tenant=tenant,
+        name=form.name,
+        source=source,
+        ref_text=form.ref_text.strip(),
+        language=form.language,
+        description=form.description,
+        consent=consent,
+    )
+    return await run_sync(_or_discard, services, source, lambda: services.voices.create(wanted))
+
+
+async def replace_recording(services: ApiServices, tenant: TenantId, voice: VoiceId, upload: Upload) -> VoiceRecord:
+    """Another recording for a voice. Raises a `Problem` or a `StorageError`."""
+    form = parse_fields(RecordingForm, upload.fields)
+    if SAMPLE_FIELD not in upload.files:
+        raise _missing_source()
+    consent = _consent(form.consent, tenant)
+    revision = (await run_sync(services.voices.get, tenant, voice)).revision
+    source = await store_recording(services, tenant, voice, upload.files[SAMPLE_FIELD])
+    wanted = NewRecording(revision, source, form.ref_text.strip(), consent)
+    return await run_sync(_or_discard, services, source, lambda: services.voices.replace(tenant, voice, wanted))
+
+
+async def store_recording(services: ApiServices, tenant: TenantId, voice: VoiceId, file: IO[bytes]) -> VoiceSource:
+    """Decode the whole recording in a process of its own, then store it as it came."""
+    try:
+        facts = await run_sync(inspect_recording, file, limiter=services.decoders)
+    except RecordingRefused as error:
+        raise _recording_refused(error) from error
+    except DecoderBroken as error:
+        raise decoder_unavailable() from error
+    return await run_sync(
+        _store, services, voice_source(tenant, voice, _upload_id()), file, MEDIA_TYPES[facts.container]
+    )
+
+
+def parse_embedding(data: bytes, card: ModelCard) -> bytes:
+    """float32 (speaker_dim,), little-endian, from raw numbers or from an exported voice. Raises a `Problem`."""
+    if len(data) == card.speaker_dim * 4:
+        return _checked_embedding(struct.unpack(f"<{card.speaker_dim}f", data), card)
+    try:
+        artifact = decode_artifact(data)
+    except ArtifactFormatError as error:
+        detail = (
+            f"{len(data)} bytes are neither {card.speaker_dim} float32 for {card.name} nor an exported voice: {error}"
+        )
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_dimension", detail) from error
+    if artifact.header.model != card.name:
+        detail = f"the embedding is of {artifact.header.model}, not of {card.name}"
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_model", detail)
+    return _checked_embedding(tensor_values(artifact.x_vector), card)
+
+
+def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
+    """The model an embedding is of: the one named, or the only one that clones. Raises a `Problem`."""
+    cards = services.models.list()
+    if not cards:
+        raise no_model()
+    cloning = [card for card in cards if CacheMode.X_VECTOR in card.voice_modes]
+    if name is None:
+        if len(cloning) != 1:
+            known = ", ".join(card.name for card in cloning) or "none"
+            raise invalid_field("/model", "missing", f"say which model the embedding is of; those that clone: {known}")
+        return cloning[0]
+    card = next((card for card in cards if card.name == name), None)
+    if card is None:
+        raise model_not_found(name, [card.name for card in cloning])
+    if card not in cloning:
+        raise invalid_field("/model", "not_supported", f"{name} does not clone voices")
+    return card
+
+
+def _require_one_source(upload: Upload, embedding_text: str | None) -> None:
+    num_sources = len(upload.files) + (embedding_text is not None)
+    if num_sources == 0:
+        raise _missing_source()
+    if num_sources > 1:
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "not_allowed", "a voice is made from one source")
+
+
+def _missing_source() -> Problem:
+    detail = f"a voice needs a file `{SAMPLE_FIELD}` or a `{EMBEDDING_FIELD}`"
+    return invalid([Violation("missing", detail, pointer=f"/{SAMPLE_FIELD}")])
+
+
+def _consent(statement: str | None, tenant: TenantId) -> Consent:
+    """`false` said in a form is no consent."""
+    stated = (statement or "").strip()
+    if stated.casefold() in {"", "false", "no", "0", "none", "null"}:
+        raise consent_missing()
+    return Consent(stated, tenant, round(time.time() * 1000))
+
+
+def _require_free_name(services: ApiServices, tenant: TenantId, name: str) -> None:
+    """Before a recording is decoded in vain; the store decides."""
+    if speaker := built_in_speaker(name, services.models.list()):
+        raise name_taken(f"{speaker!r} is a built-in voice")
+    if found := services.voices.find(tenant, name):
+        raise name_taken(f"the voice {found.id} is already called {found.name!r}")
+
+
+def _store_embedding(
+    services: ApiServices, tenant: TenantId, voice: VoiceId, upload: Upload, text: str | None, form: VoiceForm
+) -> VoiceSource:
+    if form.ref_text:
+        raise invalid_field("/ref_text", "not_supported", "an embedding says nothing that could be written down")
+    card = embedding_model(services, form.model)
+    if text is not None:
+        data = _checked_embedding(_json_numbers(text), card)
+    else:
+        data = parse_embedding(upload.files[EMBEDDING_FIELD].read(), card)
+    return put_embedding(services, tenant, voice, data, card)
+
+
+def put_embedding(services: ApiServices, tenant: TenantId, voice: VoiceId, data: bytes, card: ModelCard) -> VoiceSource:
+    """data: float32 (speaker_dim,), little-endian."""
+    stored = services.artifacts.put(voice_source(tenant, voice, _upload_id()), data)
+    return VoiceSource(
+        SourceKind.EMBEDDING, stored.key, stored.sha256, stored.bytes, EMBEDDING_MEDIA_TYPE, model=card.name
+    )
+
+
+def _json_numbers(text: str) -> tuple[float, ...]:
+    try:
+        numbers = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_type", "must be a JSON array of numbers") from error
+    match numbers:
+        case list() if all(type(number) in (int, float) for number in numbers):
+            return tuple(numbers)
+        case _:
+            raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_type", "must be a JSON array of numbers")
+
+
+def _checked_embedding(values: tuple[float, ...], card: ModelCard) -> bytes:
+    if len(values) != card.speaker_dim:
+        detail = f"{card.name} takes embeddings of {card.speaker_dim} numbers, not {len(values)}"
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_dimension", detail)
+    # Comparisons with NaN are false.
+    if not all(abs(value) <= MAX_EMBEDDING_MAGNITUDE for value in values) or not any(values):
+        detail = f"must be finite, at most {MAX_EMBEDDING_MAGNITUDE:g} in size, and not all zero"
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "out_of_range", detail)
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+def _store(services: ApiServices, key: str, file: IO[bytes], media_type: str) -> VoiceSource:
+    file.seek(0)
+    stored = services.artifacts.put_stream(key, _pieces(file))
+    return VoiceSource(SourceKind.RECORDING, stored.key, stored.sha256, stored.bytes, media_type)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(_PIECE_BYTES):
+        yield piece
+
+
+def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:
+    try:
+        return call()
+    except _REFUSALS:
+        # Only after an answer: when Redis was not heard, the voice may exist and needs its source.
+        services.artifacts.delete(source.key)
+        raise
+
+
+def _upload_id() -> str:
+    return str(ULID()).lower()
+
+
+def _recording_refused(error: RecordingRefused) -> Problem:
+    return Problem(
+        422,
+        "unsupported_media",
+        "The recording cannot become a voice",
+        error.detail,
+        (Violation(error.code, error.detail, pointer=f"/{SAMPLE_FIELD}"),),
+    )

@@ -1,0 +1,117 @@
+"""The bodies of requests and answers about voices: the public contract."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from api.schemas import MAX_METADATA_PAIRS, Answer, MetadataKey, MetadataValue, RequestBody
+from api.speakable_text import check_label, check_prose
+from api.voice_names import check_voice_name
+
+MAX_REF_TEXT_CHARS = 4_000
+
+VoiceName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_voice_name)]
+Description = Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)]
+RefText = Annotated[str, Field(max_length=MAX_REF_TEXT_CHARS), AfterValidator(check_prose)]
+Statement = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(check_prose)]
+Language = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
+Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_METADATA_PAIRS)]
+
+
+class VoiceForm(RequestBody):
+    """The text fields of a new voice's form; its recording or embedding comes as a file beside them.
+
+    `consent`: the statement that the speaker agrees, which is kept with its time. `ref_text`: what the recording says;
+    with it the voice is cloned in context, without from its embedding alone. `model`: the one that an embedding is of.
+    """
+
+    name: VoiceName
+    consent: Statement | None = None
+    ref_text: RefText = ""
+    language: Language = "auto"
+    description: Description = ""
+    model: Language | None = None
+
+
+class RecordingForm(RequestBody):
+    """The text fields of another recording for a voice."""
+
+    consent: Statement | None = None
+    ref_text: RefText = ""
+
+
+class VoiceChange(RequestBody):
+    """What is absent stays as it is."""
+
+    name: VoiceName | None = None
+    description: Description | None = None
+    metadata: Metadata | None = None
+
+
+class VoiceConsent(Answer):
+    """`actor`: whose key it was."""
+
+    statement: str
+    actor: str
+    at: datetime
+
+
+class VoiceSample(Answer):
+    """What the voice was made from; `url` needs the key and leads to the object."""
+
+    kind: Literal["recording", "embedding"]
+    media_type: str
+    bytes: int
+    sha256: str
+    url: str
+
+
+class VoiceLinks(Answer):
+    self_: str = Field(serialization_alias="self")
+    sample: str
+    embedding: str
+
+
+class Voice(Answer):
+    """A voice that was uploaded (`own`) or that models bring along (`built_in`, without an id).
+
+    `models`: those that speak with it now. `revision`: one more with every new recording.
+    """
+
+    id: str | None
+    object: Literal["voice"] = "voice"
+    kind: Literal["own", "built_in"]
+    name: str
+    models: list[str]
+    language: str
+    description: str
+    ref_text: str
+    revision: int
+    sample: VoiceSample | None
+    consent: VoiceConsent | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    metadata: dict[str, str]
+    links: VoiceLinks | None
+
+
+class VoiceList(Answer):
+    data: list[Voice]
+    next_cursor: str | None
+    has_more: bool
+
+
+class VoiceEmbedding(Answer):
+    """`values`: float32, as many as the model's `speaker_dim`."""
+
+    model_config = ConfigDict(frozen=True, protected_namespaces=())
+
+    object: Literal["voice.embedding"] = "voice.embedding"
+    voice: str
+    model: str
+    model_revision: str | None
+    dimension: int
+    values: list[float]
