@@ -1,0 +1,69 @@
+"""From what somebody uploaded to what the engine speaks with. Takes seconds; the result belongs into a cache."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from storage.artifacts import ArtifactStore
+from storage.errors import ArtifactMissing
+from storage.recordings import RecordingRefused, RefusalCode, decode_recording
+from storage.voice_reference import SourceKind, VoiceReference, VoiceSource, normalised_ref_text
+from worker.engine.errors import RequestRejected
+from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt, XVectorPrompt
+from worker.errors import unusable
+from worker.leases import HeldLease
+from worker.persistence import until_available
+
+_MEDIA = frozenset({RefusalCode.UNSUPPORTED_MEDIA, RefusalCode.UNREADABLE})
+
+
+def encode_source(reference: VoiceReference, artifacts: ArtifactStore, engine: Engine, held: HeldLease) -> VoicePrompt:
+    """The voice as this engine's checkpoint speaks with it.
+
+    Raises `PermanentItemError` when this voice can never work here, `StoreUnavailable`, `EngineDied`, `WorkDropped`.
+    """
+    source = reference.source
+    data = until_available(lambda: _source_bytes(source, artifacts), held)
+    match source.kind:
+        case SourceKind.EMBEDDING:
+            return _from_embedding(data, engine)
+        case SourceKind.RECORDING:
+            return _from_recording(data, normalised_ref_text(reference.ref_text, reference.mode), engine, held)
+
+
+def _source_bytes(source: VoiceSource, artifacts: ArtifactStore) -> bytes:
+    try:
+        data = artifacts.get(source.key)
+    except ArtifactMissing as error:
+        raise unusable("voice_not_found", "the voice was deleted, and its recording with it") from error
+    if hashlib.sha256(data).hexdigest() != source.sha256:
+        raise unusable("internal", "the voice's recording in the store is damaged; upload it again")
+    return data
+
+
+def _from_embedding(data: bytes, engine: Engine) -> VoicePrompt:
+    embedding = np.frombuffer(data, "<f4").astype(np.float32)
+    if embedding.shape != (engine.info.speaker_dim,):
+        raise unusable(
+            "invalid_request",
+            f"the voice's embedding has {embedding.size} values; {engine.info.model} needs {engine.info.speaker_dim}",
+        )
+    if not np.isfinite(embedding).all():
+        raise unusable("invalid_request", "the voice's embedding is not finite")
+    return XVectorPrompt(embedding)
+
+
+def _from_recording(data: bytes, ref_text: str, engine: Engine, held: HeldLease) -> VoicePrompt:
+    try:
+        recording = decode_recording(data)
+    except RecordingRefused as refused:
+        code = "unsupported_media" if refused.code in _MEDIA else "invalid_request"
+        raise unusable(code, refused.detail) from refused
+    held.check()
+    pcm = np.frombuffer(recording.pcm, np.float32)
+    try:
+        return engine.encode_voice(ReferenceAudio(pcm, recording.facts.sample_rate_hz, ref_text or None)).result()
+    except RequestRejected as error:
+        raise unusable("invalid_request", str(error)) from error

@@ -1,0 +1,220 @@
+"""A voice that a job names, as the engine wants it: from memory, from the store, or made from what was uploaded.
+
+What is made under the record of a cache is stored for everybody. The rest is made for this worker alone: while another
+worker is building the same cache, and for a request that replaces the voice's own reference text.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from storage import keys
+from storage.artifacts import ArtifactStore
+from storage.errors import ArtifactMissing, BuildRefused, StoreUnavailable
+from storage.failpoints import failpoint
+from storage.voice_artifact import ArtifactFormatError, ArtifactUnknown, decode_artifact, encode_artifact
+from storage.voice_reference import ContentKey, IfCacheMissing, VoiceReference
+from storage.voice_store import VoiceStore
+from storage.voices import BuildClaim, CacheArtifact, ClaimStatus
+from worker.engine.interface import Engine, VoicePrompt
+from worker.errors import PermanentItemError, unusable
+from worker.leases import HeldLease
+from worker.persistence import put_fenced, until_available
+from worker.voices.cache import VoiceCache
+from worker.voices.encoding import encode_source
+from worker.voices.voice_files import to_artifact, to_prompt
+
+logger = logging.getLogger(__name__)
+
+
+class Preparation(enum.Enum):
+    """What `VoiceResolver.prepare` came to."""
+
+    READY = enum.auto()
+    """It was there already."""
+
+    BUILT = enum.auto()
+
+    BUSY = enum.auto()
+    """Another item builds it; look again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """One resolution under one lease."""
+
+    reference: VoiceReference
+    content: ContentKey
+    held: HeldLease
+
+
+class VoiceResolver:
+    """Thread-safe. A voice in memory costs a dictionary lookup and neither Redis nor the store."""
+
+    def __init__(self, store: VoiceStore, artifacts: ArtifactStore, engine: Engine, cache: VoiceCache) -> None:
+        self._store = store
+        self._artifacts = artifacts
+        self._engine = engine
+        self._cache = cache
+
+    @property
+    def cache(self) -> VoiceCache:
+        return self._cache
+
+    def resolve(self, reference: VoiceReference, held: HeldLease) -> VoicePrompt:
+        """The voice for one segment.
+
+        Raises `PermanentItemError` when it can never be had, `StoreUnavailable`, `EngineDied` or `WorkDropped`.
+        """
+        wanted = self._wanted(reference, held)
+        return self._cache.get(wanted.content, lambda: self._obtain(wanted), held.check)
+
+    def prepare(self, reference: VoiceReference, held: HeldLease) -> Preparation:
+        """See that the voice's cache is in the store; memory is left to voices that are spoken with.
+
+        Raises as `resolve`.
+        """
+        wanted = self._wanted(reference, held)
+        claim = until_available(lambda: self._store.claim_build(wanted.content, held.lease), held)
+        if claim.status is ClaimStatus.READY:
+            claim = self._checked(wanted, claim)
+        match claim.status:
+            case ClaimStatus.READY:
+                return Preparation.READY
+            case ClaimStatus.BUILD:
+                self._build(wanted)
+                return Preparation.BUILT
+            case ClaimStatus.BUSY:
+                return Preparation.BUSY
+            case ClaimStatus.FAILED:
+                raise _failed(claim)
+            case ClaimStatus.UNKNOWN:
+                raise unusable("voice_not_found", f"the voice {reference.name} was deleted or changed meanwhile")
+
+    def _wanted(self, reference: VoiceReference, held: HeldLease) -> _Wanted:
+        return _Wanted(reference, reference.content(held.lease.tenant, self._engine.info.revision), held)
+
+    def _obtain(self, wanted: _Wanted) -> VoicePrompt:
+        """Not from memory."""
+        lease = wanted.held.lease
+        served = until_available(lambda: self._store.find_artifact(lease.tenant, wanted.content), wanted.held)
+        if served is not None:
+            return self._load_or_replace(wanted, served)
+        claim = until_available(lambda: self._store.claim_build(wanted.content, lease), wanted.held)
+        if claim.status is ClaimStatus.READY:
+            return self._load_or_replace(wanted, _served(claim))
+        return self._make(wanted, claim)
+
+    def _load_or_replace(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt:
+        """The stored voice; one that is damaged is built anew, once."""
+        try:
+            return until_available(lambda: self._load(wanted.content, served), wanted.held)
+        except (ArtifactFormatError, ArtifactMissing) as error:
+            claim = self._rejected(wanted, served, error)
+        if claim.status is ClaimStatus.READY:
+            # Another worker was faster; if its version is damaged too, that is no accident of one object.
+            return self._last_load(wanted, _served(claim))
+        return self._make(wanted, claim)
+
+    def _last_load(self, wanted: _Wanted, served: CacheArtifact) -> VoicePrompt:
+        try:
+            return until_available(lambda: self._load(wanted.content, served), wanted.held)
+        except (ArtifactFormatError, ArtifactMissing) as error:
+            raise unusable("voice_cache_corrupt", f"the voice's cache was damaged twice: {error}") from error
+
+    def _checked(self, wanted: _Wanted, claim: BuildClaim) -> BuildClaim:
+        """A cache that is said to be ready, looked at; what the rejection of a damaged one makes of it."""
+        served = _served(claim)
+        try:
+            until_available(lambda: self._load(wanted.content, served), wanted.held)
+        except (ArtifactFormatError, ArtifactMissing) as error:
+            return self._rejected(wanted, served, error)
+        return claim
+
+    def _rejected(
+        self, wanted: _Wanted, served: CacheArtifact, error: ArtifactFormatError | ArtifactMissing
+    ) -> BuildClaim:
+        logger.warning("voice cache damaged", extra={"content": wanted.content, "key": served.key, "error": str(error)})
+        return until_available(
+            lambda: self._store.reject_version(wanted.content, wanted.held.lease, served.fence), wanted.held
+        )
+
+    def _make(self, wanted: _Wanted, claim: BuildClaim) -> VoicePrompt:
+        """The claim says that there is nothing to load."""
+        match claim.status:
+            case ClaimStatus.BUILD:
+                return self._build(wanted)
+            case ClaimStatus.FAILED if wanted.reference.if_missing is not IfCacheMissing.COMPUTE:
+                raise _failed(claim)
+            case _:
+                return self._encode(wanted)
+
+    def _build(self, wanted: _Wanted) -> VoicePrompt:
+        """Make it, store it, say so. Refused results are deleted: the voice may be gone, with all it stored."""
+        start = time.perf_counter()
+        lease, content = wanted.held.lease, wanted.content
+        try:
+            prompt = self._encode(wanted)
+            data = self._file(wanted, prompt)
+        except PermanentItemError as failure:
+            # Bound now: the name of a caught exception does not outlive its block.
+            error = failure.error
+            self._said(wanted, lambda: self._store.fail_build(content, lease, error))
+            raise
+        key = keys.voice_cache(lease.tenant, content, lease.fence)
+        sha256 = put_fenced(self._artifacts, key, data, wanted.held)
+        failpoint("voice.after_put")
+        artifact = CacheArtifact(key, sha256, len(data), lease.fence)
+        build_ms = round((time.perf_counter() - start) * 1000)
+        if not self._said(wanted, lambda: self._store.commit_build(content, lease, artifact, build_ms)):
+            self._delete(key)
+        return prompt
+
+    def _said(self, wanted: _Wanted, say: Callable[[], None]) -> bool:
+        """Whether the store took the outcome of a build."""
+        try:
+            until_available(say, wanted.held)
+        except BuildRefused as refusal:
+            logger.info("voice build refused", extra={"content": wanted.content, "reason": str(refusal)})
+            return False
+        return True
+
+    def _encode(self, wanted: _Wanted) -> VoicePrompt:
+        return encode_source(wanted.reference, self._artifacts, self._engine, wanted.held)
+
+    def _file(self, wanted: _Wanted, prompt: VoicePrompt) -> bytes:
+        try:
+            info = self._engine.info
+            return encode_artifact(to_artifact(prompt, wanted.content, wanted.reference.model, info.revision))
+        except ArtifactFormatError as error:
+            raise unusable("invalid_request", f"the voice cannot be cached: {error}") from error
+
+    def _load(self, content: ContentKey, served: CacheArtifact) -> VoicePrompt:
+        """Raises `ArtifactMissing`, or `ArtifactFormatError` unless every byte and the content are as recorded."""
+        artifact = decode_artifact(self._artifacts.get(served.key), served.sha256)
+        if artifact.header.content != content:
+            raise ArtifactUnknown(f"the file holds {artifact.header.content}")
+        return to_prompt(artifact)
+
+    def _delete(self, key: str) -> None:
+        try:
+            self._artifacts.delete(key)
+        except StoreUnavailable as error:
+            # The janitor sweeps what nobody points at.
+            logger.warning("refused voice left in the store", extra={"error": str(error)})
+
+
+def _served(claim: BuildClaim) -> CacheArtifact:
+    if claim.artifact is None:
+        raise RuntimeError("a ready cache without an artifact")
+    return claim.artifact
+
+
+def _failed(claim: BuildClaim) -> PermanentItemError:
+    if claim.error is None:
+        raise RuntimeError("a failed cache without an error")
+    return PermanentItemError(claim.error)
