@@ -24,7 +24,6 @@ from storage.job_store import JobStore
 from storage.jobs import (
     ClaimedItem,
     JobId,
-    Lane,
     NarrationSpec,
     PlanResult,
     Priority,
@@ -33,11 +32,13 @@ from storage.jobs import (
     TenantId,
     WorkerIdentity,
 )
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 TENANTS = 7
 SEGMENT_AUDIO_MS = 12_000
 WORKER = WorkerIdentity("benchmark", "1")
 T = TypeVar("T")
+GPU_QUEUE = speech_queue("small")
 
 
 class Stopwatch:
@@ -96,11 +97,11 @@ def measure_long_job(store: JobStore, client: redis.Redis, num_segments: int) ->
     wanted = new_submission(TenantId("book"), num_segments * SEGMENT_AUDIO_MS)
     claim, commit, extend = Stopwatch("claim"), Stopwatch("commit_segment"), Stopwatch("extend 24")
     store.submit(wanted)
-    plan = must_claim(store, Lane.CPU)
+    plan = must_claim(store, CPU_QUEUE)
     opening = Stopwatch("commit_plan")
     opening.run(lambda: store.commit_plan(plan.lease, PlanResult("plan", num_segments, wanted.estimated_audio_ms)))
     print(f"commit_plan      {opening.times_ms[0]:.2f} ms for {num_segments} segments")
-    held = [must_claim(store, Lane.GPU) for _ in range(24)]
+    held = [must_claim(store, GPU_QUEUE) for _ in range(24)]
     for _ in range(200):
         extend.run(lambda: store.extend([item.lease for item in held], 30))
     while held:
@@ -108,7 +109,7 @@ def measure_long_job(store: JobStore, client: redis.Redis, num_segments: int) ->
         digest = hashlib.sha256(item.lease.item.encode()).hexdigest()
         finished = SegmentReport(288_000, 24_000, 220, digest, "eos", 900)
         commit.run(lambda item=item, finished=finished: store.commit_segment(item.lease, finished))
-        if (next_item := claim.run(lambda: store.claim(Lane.GPU, WORKER, 30)).item) is not None:
+        if (next_item := claim.run(lambda: store.claim(GPU_QUEUE, WORKER, 30)).item) is not None:
             held.append(next_item)
     for watch in (claim, commit, extend):
         watch.print_row()
@@ -146,8 +147,8 @@ def new_submission(tenant: TenantId, audio_ms: int) -> Submission:
     )
 
 
-def must_claim(store: JobStore, lane: Lane) -> ClaimedItem:
-    item = store.claim(lane, WORKER, 30).item
+def must_claim(store: JobStore, queue: WorkQueue) -> ClaimedItem:
+    item = store.claim(queue, WORKER, 30).item
     assert item is not None
     return item
 

@@ -191,7 +191,7 @@ def worker(
         "RHAPSODE_SLOTS": str(load.slots),
     }
     options = "--without-mingle --without-gossip --without-heartbeat"
-    arguments = f"-m celery -A worker.app worker --pool threads -Q {lane.value} --concurrency {concurrency} {options}"
+    arguments = f"-m celery -A worker.app worker --pool threads --concurrency {concurrency} {options}"
     with (folder / f"{lane.value}.log").open("wb") as log:
         command = [sys.executable, *arguments.split()]
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)

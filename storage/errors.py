@@ -9,6 +9,7 @@ StorageError
 │   ├── QuotaExceeded      this tenant's own limit
 │   └── BacklogFull        the system's limit
 ├── LeaseLost              somebody else holds the item now, or nobody; drop the work
+├── RecountOvertaken       another recount began; its result counts
 ├── JobAborted             the job was cancelled, failed or expired meanwhile; drop the work
 ├── VoiceNotFound          no such voice for this tenant
 ├── VoiceGone              the voice existed and was deleted
@@ -44,6 +45,13 @@ class StateConflict(StorageError):
         super().__init__(f"a job that is {state} cannot be {action}")
         self.state = state
         self.action = action
+
+
+class RecountOvertaken(StorageError):
+    """Another recount began before this one had ended; its result counts."""
+
+    def __init__(self) -> None:
+        super().__init__("another recount began before this one had ended")
 
 
 class IdempotencyMismatch(StorageError):

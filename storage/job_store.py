@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import builtins
 import hashlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, cast
 from uuid import uuid4
@@ -24,6 +25,7 @@ from storage.errors import (
     JobNotFound,
     LeaseLost,
     QuotaExceeded,
+    RecountOvertaken,
     StateConflict,
 )
 from storage.job_records import (
@@ -48,7 +50,6 @@ from storage.jobs import (
     JobQuery,
     JobRecord,
     JobState,
-    Lane,
     Lease,
     LeaseStatus,
     PlanResult,
@@ -64,6 +65,7 @@ from storage.jobs import (
 )
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
+from storage.work_queues import WorkQueue, speech_queue
 
 IDEMPOTENCY_TTL_S = 24 * 3600
 TOMBSTONE_TTL_S = 30 * 24 * 3600
@@ -71,9 +73,12 @@ LIST_CHUNK = 100
 LIST_SCAN_LIMIT = 2_000
 """Records one `list` call looks at before it hands the cursor back."""
 
+RECOUNT_BATCH = 100
+"""Jobs of one step of a recount: about a millisecond of the server's time."""
+
 _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
-    *("claim", "extend", "commit_plan", "commit_segment", "finish", "fail", "release"),
+    *("claim", "extend", "commit_plan", "commit_segment", "finish", "fail", "release", "isolate"),
     *("release_worker", "reap", "retentions", "recount"),
 )
 
@@ -116,7 +121,8 @@ class Drift:
 class JobStore:
     """Safe to share between threads, as the client is.
 
-    clock: Lua source that defines `clock()`; tests put a settable one here.
+    window: the fewest segments of a job that are open at a time; more are while the workers of its model have slots
+        for them. clock: Lua source that defines `clock()`; tests put a settable one here.
     """
 
     def __init__(
@@ -157,19 +163,20 @@ class JobStore:
             self._limits.total_jobs,
             self._limits.total_audio_ms,
             IDEMPOTENCY_TTL_S,
+            speech_queue(submission.spec.model),
             *submitted_fields(submission),
         )
         match reply[0]:
             case "mismatch":
                 raise IdempotencyMismatch
             case "refused":
-                limit, retry_after_s = str(reply[3]), float(reply[4])
+                limit, retry_after_s = str(reply[2]), float(str(reply[3]))
                 refusal = QuotaExceeded if limit.startswith("tenant_") else BacklogFull
                 raise refusal(limit, retry_after_s)
             case _:
-                if not reply[4]:
-                    raise JobGone(f"{reply[3]} answered this idempotency key and was deleted since")
-                return Submitted(_record(reply[4]), replayed=reply[0] == "replayed", tickets=_tickets(reply))
+                if not reply[3]:
+                    raise JobGone(f"{reply[2]} answered this idempotency key and was deleted since")
+                return Submitted(_record(reply[3]), replayed=reply[0] == "replayed", tickets=_tickets(reply))
 
     def find_replay(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
         """The job this key was used for, if any; `submit` decides, this only saves storing the text in vain."""
@@ -190,19 +197,20 @@ class JobStore:
             self._raise_missing(tenant, job_id)
         return decode_record(fields)
 
-    def claim(self, lane: Lane, worker: WorkerIdentity, lease_s: float) -> Claim:
-        """The next item of the lane by class, tenant and job, under a lease; None when nothing is ready."""
-        reply = self._run("claim", lane, worker.name, worker.incarnation, _milliseconds(lease_s), uuid4().hex)
+    def claim(self, queue: WorkQueue, worker: WorkerIdentity, lease_s: float) -> Claim:
+        """The next item of the queue by class, tenant and job, under a lease; None when nothing is ready."""
+        reply = self._run("claim", queue, worker.name, worker.incarnation, _milliseconds(lease_s), uuid4().hex)
         if reply[0] == "empty":
             return Claim(None, _tickets(reply))
-        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms = reply[3:]
+        parts = [str(part) for part in reply[2:]]
+        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms = parts
         claimed = ClaimedItem(
-            lease=Lease(JobId(str(job)), TenantId(str(tenant)), str(item), int(fence)),
+            lease=Lease(JobId(job), TenantId(tenant), item, int(fence)),
             attempt=int(attempt),
             suspicions=int(suspicions),
-            spec=decode_spec(str(spec)),
-            input_key=str(input_key),
-            plan_key=str(plan_key) or None,
+            spec=decode_spec(spec),
+            input_key=input_key,
+            plan_key=plan_key or None,
             deadline_ms=int(deadline_ms) if deadline_ms else None,
         )
         return Claim(claimed, _tickets(reply))
@@ -213,7 +221,7 @@ class JobStore:
             return []
         names = [part for lease in leases for part in (lease.job, lease.item, lease.fence)]
         reply = self._run("extend", _milliseconds(lease_s), *names)
-        return [LeaseStatus(str(status)) for status in reply[3:]]
+        return [LeaseStatus(str(status)) for status in reply[2:]]
 
     def commit_plan(self, lease: Lease, result: PlanResult) -> Tickets:
         """The plan lies in the store: open the window. Raises `LeaseLost` or `JobAborted`."""
@@ -249,8 +257,16 @@ class JobStore:
             pack_sha256(report.sha256),
             report.finish_reason,
             report.engine_ms,
+            self._window,
         )
         return _held(lease, reply)
+
+    def isolate(self, lease: Lease) -> None:
+        """Nothing runs beside the item from now on: what its worker dies of is the item's doing.
+
+        Raises `LeaseLost` or `JobAborted`.
+        """
+        _held(lease, self._run("isolate", lease.job, lease.item, lease.fence))
 
     def release(self, lease: Lease, reason: ReleaseReason) -> Tickets:
         """Put the item back in front, without a result. A lease that is not held any more is left alone."""
@@ -275,7 +291,7 @@ class JobStore:
             raise ValueError("a finished job has artifacts")
         reply = self._run("finish", lease.job, lease.fence, encode_artifacts(tuple(artifacts)))
         _held(lease, reply)
-        return _record(reply[3])
+        return _record(reply[2])
 
     def cancel(self, tenant: TenantId, job_id: JobId) -> Transitioned:
         """`cancelled` at once, or `cancelling` until the last lease is gone. Raises `StateConflict` once ended."""
@@ -314,33 +330,46 @@ class JobStore:
     def reap(self, limit: int = 200) -> ReapReport:
         """Expired leases go back, due retries become ready, overdue jobs end: at most `limit` of each."""
         reply = self._run("reap", limit, self._max_attempts)
-        leases, retries, jobs = (int(count) for count in reply[3:6])
+        leases, retries, jobs = (int(str(count)) for count in reply[2:5])
         return ReapReport(leases, retries, jobs, _tickets(reply))
 
     def expired_retentions(self, limit: int = 100) -> builtins.list[tuple[TenantId, JobId]]:
         """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""
         reply = self._run("retentions", limit)
-        pairs = (str(entry).rpartition("|") for entry in reply[3:])
+        pairs = (str(entry).rpartition("|") for entry in reply[2:])
         return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]
 
-    def ready_counts(self) -> dict[Lane, int]:
-        """Items that may be claimed now, by lane; as many tickets should be on their way."""
+    def ready_counts(self) -> Counter[WorkQueue]:
+        """Items that may be claimed now, by queue; as many tickets should be on their way."""
         with redis_errors_named():
-            counts = cast("list[str | None]", self._redis.hmget(self._keys.single("counters"), list(Lane)))
-        return {lane: int(count or 0) for lane, count in zip(Lane, counts, strict=True)}
+            counts = cast("dict[str, str]", self._redis.hgetall(self._keys.single("counters")))
+        return Counter({WorkQueue(queue): int(count) for queue, count in counts.items()})
 
     def recount(self) -> Drift:
-        """Compare every counter with a count from the jobs themselves, in one step; repairs nothing."""
-        rows = self._run("recount")[3:]
-        return Drift(
-            tuple(
-                Difference(str(name), int(expected), int(actual))
+        """Compare every counter with a count from the jobs themselves; repairs nothing.
+
+        Raises `RecountOvertaken` if another recount began meanwhile.
+        """
+        return Drift(tuple(difference for found in self.recount_steps(RECOUNT_BATCH) for difference in found))
+
+    def recount_steps(self, batch: int) -> Iterator[builtins.list[Difference]]:
+        """A recount as its steps, of about `batch` jobs each; gives what each has found.
+
+        Others work on in between, and the result is exact nevertheless: what has been counted is followed.
+        """
+        epoch, cursor = uuid4().hex, ""
+        while cursor != "0":
+            reply = self._run("recount", epoch, cursor, batch)
+            if reply[0] == "overtaken":
+                raise RecountOvertaken
+            cursor, *rows = (str(part) for part in reply[2:])
+            yield [
+                Difference(name, int(expected), int(actual))
                 for name, expected, actual in zip(rows[::3], rows[1::3], rows[2::3], strict=True)
-            )
-        )
+            ]
 
     def ahead_audio_ms(self, job: JobRecord) -> int:
-        """Expected audio that came before this waiting job in its class and has not gone out; 0 once it runs.
+        """Expected audio of its model and class that came before this waiting job and has not gone out; 0 once it runs.
 
         An estimate: rings serve tenants in turn, so work that came later may go first.
         """
@@ -348,7 +377,8 @@ class JobStore:
             return 0
         with redis_errors_named():
             mark = cast("str | None", self._redis.hget(self._keys.job(job.id), "queue_mark_ms"))
-            flow = cast("list[str | None]", self._redis.hmget(self._keys.flow(job.job_class), ["in", "out"]))
+            fields = [f"{job.queue}:{job.job_class}:{direction}" for direction in ("in", "out")]
+            flow = cast("list[str | None]", self._redis.hmget(self._keys.single("flow"), fields))
         came, went = (int(value or 0) for value in flow)
         return max(0, min(int(mark or 0) - went, came - went - job.estimated_audio_ms))
 
@@ -402,13 +432,13 @@ class JobStore:
     def _transition(self, script: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:
         reply = self._run(script, job_id, tenant)
         self._check_transition(reply, tenant, job_id, action)
-        return Transitioned(_record(reply[3]), _tickets(reply))
+        return Transitioned(_record(reply[2]), _tickets(reply))
 
     def _check_transition(self, reply: Reply, tenant: TenantId, job_id: JobId, action: str) -> None:
         if reply[0] == "missing":
             self._raise_missing(tenant, job_id)
         if reply[0] == "conflict":
-            raise StateConflict(str(reply[3]), action)
+            raise StateConflict(str(reply[2]), action)
 
     def _raise_missing(self, tenant: TenantId, job_id: JobId) -> NoReturn:
         with redis_errors_named():
@@ -449,7 +479,8 @@ def _held(lease: Lease, reply: Reply) -> Tickets:
 
 
 def _tickets(reply: Reply) -> Tickets:
-    return Tickets(cpu=int(reply[1]), gpu=int(reply[2]))
+    ready = cast("list[str | int]", reply[1])
+    return Tickets({WorkQueue(str(queue)): int(count) for queue, count in zip(ready[::2], ready[1::2], strict=True)})
 
 
 def _record(part: object) -> JobRecord:

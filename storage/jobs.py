@@ -7,10 +7,13 @@ the tests walk it.
 from __future__ import annotations
 
 import enum
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
+from storage.work_queues import WorkQueue, speech_queue
 
 JobId = NewType("JobId", str)
 TenantId = NewType("TenantId", str)
@@ -71,7 +74,7 @@ class JobClass(enum.StrEnum):
 
 
 class Lane(enum.StrEnum):
-    """Where an item runs: `cpu` plans and assembles, `gpu` synthesises."""
+    """What a worker process does: `cpu` plans and assembles, `gpu` synthesises. Where items wait: work_queues."""
 
     CPU = "cpu"
     GPU = "gpu"
@@ -209,6 +212,11 @@ class JobRecord:
     error: JobError | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def queue(self) -> WorkQueue:
+        """Where its segments wait."""
+        return speech_queue(self.spec.model)
+
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
@@ -247,13 +255,18 @@ class AdmissionLimits:
 
 @dataclass(frozen=True, slots=True)
 class Tickets:
-    """How many items a script made ready, by lane; as many tickets should be sent."""
+    """How many items a script made ready, by queue; as many tickets should be sent. Queues with none are left out."""
 
-    cpu: int = 0
-    gpu: int = 0
+    by_queue: Mapping[WorkQueue, int] = field(default_factory=dict[WorkQueue, int])
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_queue.values())
 
     def __add__(self, other: Tickets) -> Tickets:
-        return Tickets(self.cpu + other.cpu, self.gpu + other.gpu)
+        both = Counter(self.by_queue)
+        both.update(other.by_queue)
+        return Tickets(dict(both))
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,8 +323,8 @@ QUARANTINE_SUSPICIONS = 3
 class ReleaseReason(enum.StrEnum):
     """Why an item goes back without a result.
 
-    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran in quarantine: whoever
-    shares a batch with poison is innocent until it fails alone.
+    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran alone: whoever shares a batch with
+    poison is innocent until it fails alone. A suspect that still waited to run alone is held nothing against.
     """
 
     SHUTDOWN = "shutdown"

@@ -25,7 +25,8 @@ end
 """
 """Unix milliseconds of the Redis server: no client's clock decides anything."""
 
-Reply = list[str | int]
+Reply = list[str | int | list[str | int]]
+"""A script's answer; lists in it are flat pairs."""
 Argument = str | int | float
 
 

@@ -1,4 +1,4 @@
-"""Tickets: Celery messages without arguments that say "there is an item in this lane".
+"""Tickets: Celery messages without arguments that say "there is an item in this queue".
 
 Nothing rests on a ticket. Which item is next is the job store's knowledge; a lost ticket is replaced by the
 janitor from the counts, a surplus one finds nothing and ends. That is why sending may fail quietly (counted
@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,14 +22,13 @@ from kombu.messaging import Producer
 from redis.exceptions import RedisError
 
 from storage.errors import StoreUnavailable
-from storage.jobs import Lane, Tickets
+from storage.jobs import Tickets
 from storage.settings import StorageSettings
+from storage.work_queues import WorkQueue
 
 logger = logging.getLogger(__name__)
 
-TICKET_TASKS: dict[Lane, str] = {Lane.CPU: "rhapsode.ticket.cpu", Lane.GPU: "rhapsode.ticket.gpu"}
-
-QUEUES: dict[Lane, str] = {Lane.CPU: "cpu", Lane.GPU: "gpu"}
+TICKET_TASK = "rhapsode.ticket"
 
 BATCH_SIZE = 200
 MAX_CONNECTIONS = 8
@@ -43,14 +43,16 @@ janitor's sweep, which replaces what was not sent, has the same period."""
 _BROKER_TROUBLE = (KombuError, RedisError, OSError)
 
 
-def create_celery(settings: StorageSettings, app_name: str) -> Celery:
-    """The Celery application of a producer or a worker; both sides must agree on every line of it."""
+def create_celery(settings: StorageSettings, app_name: str, consumed: Sequence[WorkQueue] = ()) -> Celery:
+    """The Celery application of a producer or a worker; both sides must agree on every line of it.
+
+    consumed: what a worker of this application takes tickets from. Whoever only sends need not know any queue.
+    """
     app = Celery(app_name, broker=settings.broker_url.get_secret_value(), backend=None, set_as_current=False)
     app.conf.update(
         task_serializer="json",
         accept_content=["json"],
-        # No named exchange: its binding would be lost with a flushed broker, and every later ticket with it.
-        task_queues=[Queue(name, no_declare=True) for name in QUEUES.values()],
+        task_queues=[_celery_queue(queue) for queue in consumed],
         task_create_missing_queues=False,
         task_ignore_result=True,
         task_store_errors_even_if_ignored=False,
@@ -99,8 +101,7 @@ class TicketQueue:
 
     def send(self, tickets: Tickets) -> None:
         """Send as many tickets as items became ready. Never raises for broker trouble, and returns in seconds."""
-        wanted = {Lane.CPU: tickets.cpu, Lane.GPU: tickets.gpu}
-        total = sum(wanted.values())
+        total = tickets.total
         if total == 0:
             return
         if time.monotonic() < self._rest_until:
@@ -108,34 +109,40 @@ class TicketQueue:
             return
         try:
             with self._connections.acquire(block=True, timeout=SEND_TIMEOUT_S) as connection:
-                self._publish(connection, wanted)
+                self._publish(connection, tickets.by_queue)
         except (*_BROKER_TROUBLE, LimitExceeded) as error:
             self._rest_until = time.monotonic() + REST_AFTER_FAILURE_S
             self._count_unsent(total)
             logger.warning("tickets not sent", extra={"unsent": total, "error": str(error)})
 
-    def waiting(self, lane: Lane) -> int:
+    def waiting(self, queue: WorkQueue) -> int:
         """Tickets in the broker that no worker has taken. Raises `StoreUnavailable`."""
         try:
             with self._connections.acquire(block=True, timeout=SEND_TIMEOUT_S) as connection:
-                return int(connection.default_channel.client.llen(QUEUES[lane]))
+                return int(connection.default_channel.client.llen(queue))
         except (*_BROKER_TROUBLE, LimitExceeded) as error:
             raise StoreUnavailable(f"the broker does not answer: {error}") from error
 
     def close(self) -> None:
         self._connections.force_close_all()
 
-    def _publish(self, connection: Connection, wanted: dict[Lane, int]) -> None:
+    def _publish(self, connection: Connection, wanted: Mapping[WorkQueue, int]) -> None:
         with Producer(connection) as producer, producer.batch(BATCH_SIZE):
-            for lane, count in wanted.items():
+            for queue, count in wanted.items():
+                target = _celery_queue(queue)
                 for _ in range(count):
                     self._celery.send_task(
-                        TICKET_TASKS[lane], queue=QUEUES[lane], producer=producer, retry=False, add_to_parent=False
+                        TICKET_TASK, queue=target, producer=producer, retry=False, add_to_parent=False
                     )
 
     def _count_unsent(self, number: int) -> None:
         with self._lock:
             self._unsent += number
+
+
+def _celery_queue(queue: WorkQueue) -> Queue:
+    """Without a named exchange: its binding would be lost with a flushed broker, and every later ticket with it."""
+    return Queue(queue, no_declare=True)
 
 
 def _transport_options(settings: StorageSettings) -> dict[str, Any]:

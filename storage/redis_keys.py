@@ -6,21 +6,22 @@ Keys are built from our own ids, tenant names and hashes, never from a caller's 
 
 from __future__ import annotations
 
-from storage.jobs import JobId, Lane, TenantId
+from storage.jobs import JobId, TenantId
+from storage.work_queues import WorkQueue
 
 FAMILIES = {
     "job": "hash: the job's record",
-    "live": "hash per job: item -> L<fence>|<worker> (leased) or W (waits for its retry)",
+    "live": "hash per job: item -> L<fence>|<worker> (leased; A... if it runs alone) or W (waits for its retry)",
     "results": "hash per job: item -> D<fence>... (done) or X<fence> (failed for good)",
     "tries": "hash per job: item -> attempts:suspicions:fence of the last retry; only items that went back once",
-    "ready": "list per lane and job: items that may be claimed, next first; exists only while it has items",
-    "parked": "list per lane and job: what `ready` would hold if the job were not paused",
-    "tenants": "list per lane and class: the tenants with claimable work, next first",
-    "line": "list per lane, class and tenant: the jobs with claimable work, next first",
-    "deficit": "hash per lane and class: tenant -> audio ms it may still take in this turn",
+    "ready": "list per queue and job: items that may be claimed, next first; exists only while it has items",
+    "parked": "list per queue and job: what `ready` would hold if the job were not paused",
+    "tenants": "list per queue and class: the tenants with claimable work, next first",
+    "line": "list per queue, class and tenant: the jobs with claimable work, next first",
+    "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
     "claims": "string per claim call: job|item|fence it was given, for 20 s, to answer a repeated call",
     "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
-    "flow": "hash per class: expected audio ms that came in and went out since the beginning",
+    "fleet": "hash per queue: worker name -> its slots and, in Unix ms, when that is over",
     "worker": "hash per worker name: lease -> incarnation",
     "jobs": "sorted set per tenant: every job id, in order of the ids",
     "idempotency": "string per tenant and key: job id and fingerprint, for 24 hours",
@@ -34,8 +35,10 @@ SINGLES = {
     "deadlines": "sorted set: job -> deadline in Unix ms",
     "retention": "sorted set: tenant|job -> end of retention in Unix ms",
     "active": "set: jobs that have not ended",
-    "counters": "hash: lane -> claimable items",
-    "turns": "hash: lane -> claims taken while both classes had work",
+    "counters": "hash: queue -> claimable items; no entry while there are none",
+    "flow": "hash: queue:class:in and queue:class:out -> expected audio ms since the beginning",
+    "audit": "hash: the recount under way: its epoch, and sums by name",
+    "turns": "hash: queue -> claims taken while both classes had work",
     "drain": "hash: decaying sum of finished audio ms, and when it was last touched",
     "fence": "counter: the last fence given out",
 }
@@ -63,17 +66,14 @@ class RedisKeys:
     def tombstone(self, job: JobId) -> str:
         return self._family("tombstone", job)
 
-    def ready(self, lane: Lane, job: JobId) -> str:
-        return self._family("ready", lane, job)
+    def ready(self, queue: WorkQueue, job: JobId) -> str:
+        return self._family("ready", queue, job)
 
-    def parked(self, lane: Lane, job: JobId) -> str:
-        return self._family("parked", lane, job)
+    def parked(self, queue: WorkQueue, job: JobId) -> str:
+        return self._family("parked", queue, job)
 
     def jobs(self, tenant: TenantId) -> str:
         return self._family("jobs", tenant)
-
-    def flow(self, job_class: str) -> str:
-        return self._family("flow", job_class)
 
     def idempotency(self, tenant: TenantId, key_sha256: str) -> str:
         return self._family("idempotency", tenant, key_sha256)

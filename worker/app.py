@@ -1,4 +1,7 @@
-"""The worker as Celery starts it: `celery -A worker.app worker --pool threads -Q gpu` with RHAPSODE_LANE=gpu."""
+"""The worker as Celery starts it: `celery -A worker.app worker --pool threads`, with RHAPSODE_LANE in its environment.
+
+Which queue it takes from follows from its lane and its model, so Celery is told none.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ try:
 except SettingsError as error:
     sys.exit(str(error))
 
-app = create_celery(settings, "rhapsode-worker")
+app = create_celery(settings, "rhapsode-worker", consumed=(settings.queue,))
 process = WorkerProcess(settings, TicketQueue(app))
 connect_signals(process)
-register_ticket(app, settings.lane, process)
+register_ticket(app, process)

@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from storage.jobs import Lane
 from storage.queue import TicketQueue
+from storage.work_queues import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -25,13 +25,13 @@ class ConsumptionWatch:
 
     def __init__(
         self,
-        lane: Lane,
+        queue: WorkQueue,
         tickets: TicketQueue,
         is_busy: Callable[[], bool],
         on_stall: Callable[[], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._lane = lane
+        self._queue = queue
         self._tickets = tickets
         self._is_busy = is_busy
         self._on_stall = on_stall
@@ -47,7 +47,7 @@ class ConsumptionWatch:
     def check(self) -> None:
         """Raises `StoreUnavailable`, after which patience begins anew: a dead broker is not this process's fault."""
         try:
-            is_fine = self._is_busy() or self._tickets.waiting(self._lane) == 0
+            is_fine = self._is_busy() or self._tickets.waiting(self._queue) == 0
         except BaseException:
             self.seen()
             raise
@@ -57,5 +57,5 @@ class ConsumptionWatch:
         with self._lock:
             silent_s = time.monotonic() - self._idle_since
         if silent_s > self._patience_s:
-            logger.critical("tickets wait and none is taken", extra={"lane": self._lane, "silent_s": round(silent_s)})
+            logger.critical("tickets wait and none is taken", extra={"queue": self._queue, "silent_s": round(silent_s)})
             self._on_stall()

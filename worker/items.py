@@ -17,7 +17,6 @@ from storage.jobs import (
     PLAN_ITEM,
     ClaimedItem,
     JobError,
-    Lane,
     Lease,
     ReleaseReason,
     Tickets,
@@ -45,13 +44,13 @@ Run = Callable[[ClaimedItem, HeldLease], Tickets]
 
 
 def run_cpu_ticket(services: WorkerServices) -> None:
-    """Plan or assemble whatever is next in the cpu lane."""
-    _run_ticket(Lane.CPU, services, lambda item, held: _run_cpu_item(item, held, services))
+    """Plan or assemble whatever is next."""
+    _run_ticket(services, lambda item, held: _run_cpu_item(item, held, services))
 
 
 def run_gpu_ticket(services: SpeechServices) -> None:
-    """Speak whatever is next in the gpu lane."""
-    _run_ticket(Lane.GPU, services, lambda item, held: run_segment(item, held, services))
+    """Speak whatever is next of this worker's model."""
+    _run_ticket(services, lambda item, held: run_segment(item, held, services))
 
 
 def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
@@ -59,19 +58,17 @@ def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) 
         PLAN_ITEM: run_plan,
         ASSEMBLE_ITEM: run_assembly,
     }
-    with services.gate.admit(item):
-        held.check()
-        return runs[item.lease.item](item, held, services)
+    return runs[item.lease.item](item, held, services)
 
 
-def _run_ticket(lane: Lane, services: WorkerServices, run: Run) -> None:
+def _run_ticket(services: WorkerServices, run: Run) -> None:
     if services.closing.is_set():
         return
     try:
-        claim = services.jobs.claim(lane, services.identity, services.lease_s)
+        claim = services.jobs.claim(services.queue, services.identity, services.lease_s)
     except StoreUnavailable as error:
         # The janitor sends another ticket once Redis answers again.
-        logger.warning("nothing claimed", extra={"lane": lane, "error": str(error)})
+        logger.warning("nothing claimed", extra={"queue": services.queue, "error": str(error)})
         return
     failpoint("claim.after")
     services.tickets.send(claim.tickets)
@@ -84,7 +81,8 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
     lease = item.lease
     with item_fields(lease.job, lease.item, item.attempt), services.leases.hold(lease) as held:
         try:
-            return run(item, held)
+            with services.gate.admitted(item, held, services.jobs):
+                return run(item, held)
         except WorkDropped as dropped:
             if dropped.reason is not DropReason.SHUTDOWN:
                 logger.info("work dropped", extra={"reason": dropped.reason.value})

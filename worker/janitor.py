@@ -19,16 +19,17 @@ from types import FrameType
 from storage import keys
 from storage.artifacts import ArtifactStore, ObjectEntry
 from storage.connections import connect_redis, open_artifacts
-from storage.errors import JobGone, JobNotFound, StateConflict, StoreUnavailable
+from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict, StoreUnavailable
 from storage.failpoints import configure as configure_failpoints
 from storage.failpoints import failpoint
 from storage.janitor_lock import JanitorLock
 from storage.job_store import JobStore
-from storage.jobs import JobId, Lane, TenantId, Tickets
+from storage.jobs import JobId, TenantId, Tickets
 from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
 from storage.settings import SettingsError, describe, load_settings
 from storage.telemetry import configure_logging
+from storage.work_queues import WorkQueue
 from worker.settings import JanitorSettings
 
 logger = logging.getLogger("worker.janitor")  # __name__ is __main__ here
@@ -81,18 +82,28 @@ class Janitor:
         self._patient_until = time.monotonic() + PATIENCE_AFTER_OUTAGE_S
 
     def top_up(self) -> Tickets:
-        """Replace lost tickets: as many as there are ready items (up to the cap) should wait in the broker."""
-        ready = self._jobs.ready_counts()
-        missing = {lane: min(ready[lane], self._ticket_cap) - self._waiting(lane, ready[lane]) for lane in Lane}
-        tickets = Tickets(cpu=max(0, missing[Lane.CPU]), gpu=max(0, missing[Lane.GPU]))
-        if tickets != Tickets():
-            logger.info("tickets topped up", extra={"cpu": tickets.cpu, "gpu": tickets.gpu})
-            self._tickets.send(tickets)
+        """Replace lost tickets: as many as there are ready items (up to the cap) should wait in the broker.
+
+        A queue without ready items has no entry and is not asked about: an idle system costs the broker nothing.
+        """
+        missing: dict[WorkQueue, int] = {}
+        for queue, ready in self._jobs.ready_counts().items():
+            number = min(ready, self._ticket_cap) - self._tickets.waiting(queue)
+            if number > 0:
+                missing[queue] = number
+                logger.info("tickets topped up", extra={"queue": queue, "tickets": number})
+        tickets = Tickets(missing)
+        self._tickets.send(tickets)
         return tickets
 
     def audit(self) -> None:
         """Compare the counters with a recount; a difference is a bug and is reported, never repaired in silence."""
-        for difference in self._jobs.recount().differences:
+        try:
+            drift = self._jobs.recount()
+        except RecountOvertaken as error:
+            logger.info("no recount", extra={"error": str(error)})
+            return
+        for difference in drift.differences:
             logger.error(
                 "counter drift",
                 extra={"counter": difference.name, "expected": difference.expected, "actual": difference.actual},
@@ -143,10 +154,6 @@ class Janitor:
                 return True
             logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})
         return False
-
-    def _waiting(self, lane: Lane, ready: int) -> int:
-        """Only asked when it matters: an idle system costs the broker nothing."""
-        return self._tickets.waiting(lane) if ready else 0
 
 
 @dataclass(slots=True)

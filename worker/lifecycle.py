@@ -20,12 +20,14 @@ from celery import signals
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
+from storage.fleet import ANNOUNCE_INTERVAL_S, Fleet
 from storage.job_store import JobStore
 from storage.jobs import Lane, WorkerIdentity
 from storage.models import ModelRegistry
 from storage.queue import TicketQueue
 from storage.settings import SettingsError, describe
 from storage.telemetry import configure_logging
+from storage.work_queues import WorkQueue
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
@@ -43,7 +45,7 @@ logger = logging.getLogger(__name__)
 SHUTDOWN_GRACE_S = 20.0
 """How long running items may go on after SIGTERM. A segment takes seconds; supervisors wait at least 25 s."""
 
-ANNOUNCE_INTERVAL_S = 30.0
+CARD_INTERVAL_S = 30.0
 
 STALLED_EXIT_STATUS = 75
 """The process asks for a restart (EX_TEMPFAIL)."""
@@ -59,7 +61,8 @@ class WorkerProcess:
         self._tickets = tickets
         self._jobs = JobStore(self._redis, settings.key_prefix, max_attempts=settings.max_attempts)
         self._leases = LeaseKeeper(self._jobs, settings.lease_s)
-        self._watch = ConsumptionWatch(settings.lane, tickets, self._is_busy, _ask_for_restart)
+        self._watch = ConsumptionWatch(settings.queue, tickets, self._is_busy, _ask_for_restart)
+        self._fleet = Fleet(self._redis, settings.key_prefix)
         self._periodic = [Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)]
         self._services: WorkerServices | SpeechServices | None = None
 
@@ -71,6 +74,7 @@ class WorkerProcess:
             configure_failpoints(self._settings.failpoint)
             self._services = self._build()
             self._tickets.send(self._jobs.release_worker(self._services.identity))
+            self._join_fleet(self._services)
         except (SettingsError, StorageError, EngineError) as error:
             self.stop()
             raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
@@ -80,7 +84,7 @@ class WorkerProcess:
         logger.info("worker ready", extra={"lane": self._settings.lane, "worker": self._services.identity.name})
 
     def run_ticket(self) -> None:
-        """One ticket of this process's lane."""
+        """One ticket of this process's queue."""
         self._watch.seen()
         match self._services:
             case SpeechServices() as services:
@@ -114,6 +118,7 @@ class WorkerProcess:
         artifacts.check()
         common = WorkerServices(
             identity=WorkerIdentity(self._settings.name_for(incarnation), incarnation),
+            queue=self._settings.queue,
             jobs=self._jobs,
             artifacts=artifacts,
             tickets=self._tickets,
@@ -141,9 +146,10 @@ class WorkerProcess:
         if card.notice:
             logger.warning(card.notice)
         registry.publish(card)
-        self._periodic.append(Periodic("model-card", ANNOUNCE_INTERVAL_S, lambda: registry.publish(card)))
+        self._periodic.append(Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card)))
         return SpeechServices(
             common.identity,
+            common.queue,
             common.jobs,
             common.artifacts,
             common.tickets,
@@ -153,8 +159,21 @@ class WorkerProcess:
             common.closing,
             common.gate,
             engine=engine,
-            model=model,
         )
+
+    def _join_fleet(self, services: WorkerServices) -> None:
+        """A worker that plans has no slots that a window could follow."""
+        if isinstance(services, SpeechServices):
+            queue, worker, slots = services.queue, services.identity.name, services.engine.info.slots
+            self._fleet.announce(queue, worker, slots)
+            again = Periodic("fleet", ANNOUNCE_INTERVAL_S, lambda: self._announce(queue, worker, slots))
+            self._periodic.append(again)
+
+    def _announce(self, queue: WorkQueue, worker: str, slots: int) -> None:
+        if self._closing.is_set():
+            self._fleet.leave(queue, worker)
+        else:
+            self._fleet.announce(queue, worker, slots)
 
     def _is_busy(self) -> bool:
         return self._leases.num_held > 0 or self._closing.is_set()

@@ -1,16 +1,20 @@
 """Who may run together: everybody, or one suspect alone.
 
 An item that was present at several deaths (of the engine, or of the whole worker) runs with nobody else beside it,
-so that a further death convicts it and nobody innocent pays.
+so that a further death convicts it and nobody innocent pays. Nor does the suspect itself pay for a death before its
+turn: the job store is told when it runs.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 
+from storage.job_store import JobStore
 from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem
+from worker.leases import HeldLease
+from worker.persistence import until_available
 
 
 class QuarantineGate:
@@ -22,9 +26,18 @@ class QuarantineGate:
         self._suspects_waiting = 0
         self._is_exclusive = False
 
-    def admit(self, item: ClaimedItem) -> AbstractContextManager[None]:
-        """Enter as the item's past asks for."""
-        return self.alone() if item.suspicions >= QUARANTINE_SUSPICIONS else self.together()
+    @contextmanager
+    def admitted(self, item: ClaimedItem, held: HeldLease, jobs: JobStore) -> Generator[None]:
+        """Enter as the item's past asks for. Raises `WorkDropped`, `LeaseLost`, `JobAborted` or `StoreUnavailable`."""
+        if item.suspicions < QUARANTINE_SUSPICIONS:
+            with self.together():
+                held.check()
+                yield
+            return
+        with self.alone():
+            held.check()
+            until_available(lambda: jobs.isolate(item.lease), held)
+            yield
 
     @contextmanager
     def together(self) -> Generator[None]:

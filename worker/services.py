@@ -9,6 +9,7 @@ from storage.artifacts import ArtifactStore
 from storage.job_store import JobStore
 from storage.jobs import WorkerIdentity
 from storage.queue import TicketQueue
+from storage.work_queues import WorkQueue
 from worker.engine.interface import Engine
 from worker.leases import LeaseKeeper
 from worker.plan_cache import PlanCache
@@ -19,10 +20,12 @@ from worker.quarantine import QuarantineGate
 class WorkerServices:
     """For every lane.
 
+    queue: where this worker's items wait.
     closing: set when the process is asked to leave; from then on nothing new is claimed.
     """
 
     identity: WorkerIdentity
+    queue: WorkQueue
     jobs: JobStore
     artifacts: ArtifactStore
     tickets: TicketQueue
@@ -35,7 +38,6 @@ class WorkerServices:
 
 @dataclass(frozen=True, slots=True)
 class SpeechServices(WorkerServices):
-    """For the lane that speaks. `model` is the name under which jobs ask for this engine's checkpoint."""
+    """For the lane that speaks."""
 
     engine: Engine
-    model: str

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from storage.jobs import Lane
 from storage.settings import StorageSettings
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 
 SMALL_VOICE = Path(__file__).parent / "small_voice"
@@ -59,6 +60,11 @@ class WorkerSettings(ItemSettings):
         """The name under which jobs ask for this worker's model."""
         return self.model or ("fake" if self.engine == "fake" else self.checkpoint.absolute().name)
 
+    @property
+    def queue(self) -> WorkQueue:
+        """Where this worker's items wait."""
+        return speech_queue(self.model_name) if self.lane is Lane.GPU else CPU_QUEUE
+
     def engine_settings(self) -> EngineSettings:
         match self.engine:
             case "native":
@@ -76,7 +82,7 @@ class WorkerSettings(ItemSettings):
 class JanitorSettings(ItemSettings):
     """The janitor.
 
-    ticket_cap: tickets that may wait in a lane; four times the slots of all workers is plenty.
+    ticket_cap: tickets that may wait in a queue; four times the slots of all workers is plenty.
     """
 
     ticket_cap: int = Field(default=256, ge=1)

@@ -39,7 +39,6 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     """Speak one segment, store it, count it; returns the tickets to send."""
     index = int(item.lease.item)
     planned = until_available(lambda: _planned(item, index, services.plans), held)
-    _require_model(item.narration, services.model)
     request = speech_request(item, planned, services.engine.info)
     speech = _speak(request, item, held, services)
     if speech.finish_reason is FinishReason.LENGTH:
@@ -136,11 +135,6 @@ def _planned(item: ClaimedItem, index: int, plans: PlanCache) -> PlannedSegment:
         raise unusable("internal", f"the job's plan in the store is damaged: {error}", index) from error
 
 
-def _require_model(spec: NarrationSpec, served: str) -> None:
-    if spec.model != served:
-        raise unusable("model_not_available", f"this worker serves {served}, not {spec.model}")
-
-
 def _conditioning(spec: NarrationSpec, info: EngineInfo) -> Conditioning:
     match info.task:
         case ModelTask.CUSTOM_VOICE:
@@ -152,14 +146,12 @@ def _conditioning(spec: NarrationSpec, info: EngineInfo) -> Conditioning:
 
 
 def _speak(request: SpeechRequest, item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Speech:
-    with services.gate.admit(item):
+    future = services.engine.submit(request)
+    held.on_drop(lambda: services.engine.cancel(request.request_id))
+    try:
+        return future.result()
+    except RequestCancelled:
         held.check()
-        future = services.engine.submit(request)
-        held.on_drop(lambda: services.engine.cancel(request.request_id))
-        try:
-            return future.result()
-        except RequestCancelled:
-            held.check()
-            raise
-        except RequestRejected as error:
-            raise unusable("invalid_request", str(error), int(item.lease.item)) from error
+        raise
+    except RequestRejected as error:
+        raise unusable("invalid_request", str(error), int(item.lease.item)) from error

@@ -89,6 +89,6 @@ def _celery(lane: str, threads: int) -> tuple[str, ...]:
             "--concurrency",
             str(threads),
         ),
-        *("--queues", lane, "--hostname", f"{lane}@%h", "--loglevel", "INFO"),
+        *("--hostname", f"{lane}@%h", "--loglevel", "INFO"),
         *("--without-mingle", "--without-gossip", "--without-heartbeat"),
     )

@@ -1,33 +1,33 @@
--- ARGV: lane, worker name, incarnation, lease ms, an id of this call
+-- ARGV: queue, worker name, incarnation, lease ms, an id of this call
 -- -> item + what its work needs; empty
-local lane, worker, incarnation, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local queue, worker, incarnation, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = K.claims .. ARGV[5]
 local CALL_KEPT_S = 20 -- longer than any client repeats a command
 local INTERACTIVE_SHARE = 5 -- of so many claims, bulk gets one, when both classes have work
 local MOST_DROPS = 64 -- overdue jobs ended by one claim
 
 local function next_class()
-  local interactive = redis.call('EXISTS', K.tenants .. lane .. ':interactive') == 1
-  local bulk = redis.call('EXISTS', K.tenants .. lane .. ':bulk') == 1
+  local interactive = redis.call('EXISTS', K.tenants .. queue .. ':interactive') == 1
+  local bulk = redis.call('EXISTS', K.tenants .. queue .. ':bulk') == 1
   if interactive and bulk then
-    local turn = redis.call('HINCRBY', K.turns, lane, 1)
+    local turn = redis.call('HINCRBY', K.turns, queue, 1)
     return turn % INTERACTIVE_SHARE == 0 and 'bulk' or 'interactive'
   end
   return interactive and 'interactive' or bulk and 'bulk' or nil
 end
 
 local function item_cost(job)
-  if lane == 'cpu' then return CPU_COST_MS end
+  if queue == 'cpu' then return CPU_COST_MS end
   return math.min(math.max(job.cost_ms, 1), MAX_COST_MS)
 end
 
 -- Deficit round robin: the tenant in front is served while its credit lasts, then goes to the back with a
 -- new quantum.
 local function next_job(class)
-  local ring, deficits = K.tenants .. lane .. ':' .. class, K.deficit .. lane .. ':' .. class
+  local ring, deficits = K.tenants .. queue .. ':' .. class, K.deficit .. queue .. ':' .. class
   while true do
     local tenant = redis.call('LINDEX', ring, 0)
-    local id = redis.call('LINDEX', K.line .. lane .. ':' .. class .. ':' .. tenant, 0)
+    local id = redis.call('LINDEX', K.line .. queue .. ':' .. class .. ':' .. tenant, 0)
     local job = load_job(id)
     if not job or is_terminal(job) then return {id = id, tenant = tenant, class = class, state = 'gone'} end
     local credit = tonumber(redis.call('HGET', deficits, tenant)) or 0
@@ -38,14 +38,14 @@ local function next_job(class)
 end
 
 local function take_item(job)
-  local ready = K.ready .. lane .. ':' .. job.id
+  local ready = ready_key(job, queue)
   local item = redis.call('LPOP', ready)
-  redis.call('HINCRBY', K.counters, lane, -1)
-  redis.call('HINCRBY', deficit_key(job, lane), job.tenant, text(0 - item_cost(job)))
+  count_ready(job, queue, -1)
+  redis.call('HINCRBY', deficit_key(job, queue), job.tenant, text(0 - item_cost(job)))
   if redis.call('EXISTS', ready) == 0 then
-    leave_ring(job, lane)
+    leave_ring(job, queue)
   else
-    redis.call('LMOVE', line_key(job, lane), line_key(job, lane), 'LEFT', 'RIGHT')
+    redis.call('LMOVE', line_key(job, queue), line_key(job, queue), 'LEFT', 'RIGHT')
   end
   return item
 end
@@ -56,6 +56,7 @@ local function lease(job, item)
   redis.call('ZADD', K.leases, text(now + lease_ms), name)
   redis.call('HSET', K.worker .. worker, name, incarnation)
   redis.call('HSET', K.live .. job.id, item, 'L' .. fence .. '|' .. worker)
+  tally(job, 'leases:', 1)
   save(job, {leased = job.leased + 1})
   if job.state == 'pending' then
     move(job, 'running')
@@ -84,9 +85,9 @@ for _ = 1, MOST_DROPS do
   if not class then return answer('empty') end
   local job = next_job(class)
   if job.state == 'gone' then
-    -- A job that ends takes its items along; should the two ever disagree, the lane must not stop at it.
-    close_lane(job, lane)
-    redis.call('DEL', K.ready .. lane .. ':' .. job.id)
+    -- A job that ends takes its items along; should the two ever disagree, the queue must not stop at it.
+    close_queue(job, queue)
+    redis.call('DEL', ready_key(job, queue))
   elseif is_overdue(job) then
     expire_job(job)
   else
@@ -96,5 +97,5 @@ for _ = 1, MOST_DROPS do
     return work_of(job, item, fence)
   end
 end
-tickets[lane] = tickets[lane] + 1
+add_tickets(queue, 1)
 return answer('empty')

@@ -1,4 +1,4 @@
--- ARGV: job, fence, plan key, segments, estimated audio ms, window
+-- ARGV: job, fence, plan key, segments, estimated audio ms, smallest window
 -- -> ok | lost | aborted
 local id, fence, plan_key = ARGV[1], ARGV[2], ARGV[3]
 local total, estimate, window = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -10,14 +10,12 @@ if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, 'plan', fence, worker)
 redis.call('HSET', K.results .. id, 'plan', result)
-local change = text(estimate - job.estimated_audio_ms)
-redis.call('HINCRBY', K.admission .. job.tenant, 'audio_ms', change)
-redis.call('HINCRBY', K.total, 'audio_ms', change)
-redis.call('HINCRBY', K.flow .. job.class, 'in', change)
-local opened = math.min(window, total)
+local change = estimate - job.estimated_audio_ms
+count_admission(job, 0, change)
+count_flow(job, 'in', change)
 save(job, {
-  plan_key = plan_key, total = total, next = opened, phase = 'synthesizing',
+  plan_key = plan_key, total = total, next = 0, phase = 'synthesizing',
   estimated_audio_ms = estimate, cost_ms = math.floor(estimate / total),
 })
-for index = 0, opened - 1 do make_ready(job, text(index), 'RPUSH') end
+open_window(job, window)
 return answer('ok')

@@ -1,4 +1,4 @@
--- ARGV: job, index, fence, samples, sample rate, characters, sha256, finish reason, engine ms
+-- ARGV: job, index, fence, samples, sample rate, characters, sha256, finish reason, engine ms, smallest window
 -- -> ok | lost | aborted
 local id, item, fence = ARGV[1], ARGV[2], ARGV[3]
 local samples, rate, chars, engine_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[9])
@@ -21,13 +21,10 @@ save(job, {
   done = job.done + 1, chars_done = job.chars_done + chars, samples_done = job.samples_done + samples,
   sample_rate_hz = rate, engine_ms = job.engine_ms + engine_ms, out_ms = job.out_ms + job.cost_ms,
 })
-redis.call('HINCRBY', K.flow .. job.class, 'out', text(job.cost_ms))
+count_flow(job, 'out', job.cost_ms)
 local audio_ms = math.floor(samples * 1000 / rate)
 count_drain(audio_ms)
-if job.next < job.total then
-  make_ready(job, text(job.next), 'RPUSH')
-  save(job, {next = job.next + 1})
-end
+open_window(job, tonumber(ARGV[10]))
 if job.done == job.total then
   save(job, {phase = 'assembling'})
   make_ready(job, 'assemble', 'RPUSH')

@@ -17,5 +17,6 @@ if delay == '' or attempts + 1 >= tonumber(ARGV[7]) then
 end
 redis.call('HSET', K.live .. id, item, 'W')
 redis.call('ZADD', K.retries, text(now + tonumber(delay)), id .. '|' .. item)
+tally(job, 'retries:', 1)
 save(job, {retries = job.retries + 1})
 return answer('ok')

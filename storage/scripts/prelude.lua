@@ -2,15 +2,17 @@
 -- `K` (keys), `MOVES` (allowed state changes), `QUARANTINE` and `clock` are generated in front of this.
 
 local now = clock()
-local tickets = {cpu = 0, gpu = 0}
+local tickets = {} -- queue -> items made ready
 
 local QUANTUM_MS = 15000 -- audio a tenant may take in one turn
 local MAX_COST_MS = 60000 -- bounds the turns a claim has to walk until an item is affordable
 local CPU_COST_MS = 5000 -- plan and assemble: a few per turn
 local EVENTS_KEPT = 500
+local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
+local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
 local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput
 
-local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key'}
+local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit'}
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s',
@@ -21,9 +23,18 @@ for _, name in ipairs(NUMBERS) do FIELDS[#FIELDS + 1] = name end
 -- Never of -x: a negated zero reads "-0", which Redis takes for no integer.
 local function text(number) return string.format('%.0f', number) end
 
--- Every answer starts with a status and the number of items made ready by lane.
+-- Every answer starts with a status and the number of items made ready by queue: {queue, number, ...}.
 local function answer(status, ...)
-  return {status, tickets.cpu, tickets.gpu, ...}
+  local ready = {}
+  for queue, count in pairs(tickets) do
+    ready[#ready + 1] = queue
+    ready[#ready + 1] = count
+  end
+  return {status, ready, ...}
+end
+
+local function add_tickets(queue, count)
+  if count > 0 then tickets[queue] = (tickets[queue] or 0) + count end
 end
 
 local function load_job(id)
@@ -66,77 +77,161 @@ local function event(job, kind, more)
     'audio_ms_done', text(audio_ms), 'more', more and cjson.encode(more) or '')
 end
 
--- Rings. A job is in the line of (lane, class, tenant) exactly while its ready list there has items;
--- a tenant is in the ring of (lane, class) exactly while that line has jobs.
+-- Counters. Each is the sum of what every unfinished job contributes, and changes only here: a recount that has
+-- looked at a job already (its `audit` is the recount's epoch) follows what happens to the job from then on.
 
-local function lane_of(item)
+local audit_epoch
+
+local function current_audit()
+  if audit_epoch == nil then audit_epoch = redis.call('HGET', K.audit, 'epoch') end
+  return audit_epoch
+end
+
+local function tally(job, name, change)
+  if job.audit and job.audit == current_audit() then redis.call('HINCRBY', K.audit, name, text(change)) end
+end
+
+local function count_ready(job, queue, change)
+  if redis.call('HINCRBY', K.counters, queue, text(change)) == 0 then redis.call('HDEL', K.counters, queue) end
+  tally(job, 'ready:' .. queue, change)
+end
+
+local function count_flow(job, direction, change)
+  tally(job, 'flow:' .. job.queue .. ':' .. job.class, direction == 'in' and change or 0 - change)
+  return redis.call('HINCRBY', K.flow, job.queue .. ':' .. job.class .. ':' .. direction, text(change))
+end
+
+local function count_admission(job, jobs, audio_ms)
+  for _, key in ipairs({K.admission .. job.tenant, K.total}) do
+    redis.call('HINCRBY', key, 'jobs', text(jobs))
+    redis.call('HINCRBY', key, 'audio_ms', text(audio_ms))
+  end
+  for _, scope in ipairs({'tenant:' .. job.tenant, 'total'}) do
+    tally(job, 'jobs:' .. scope, jobs)
+    tally(job, 'audio_ms:' .. scope, audio_ms)
+  end
+end
+
+-- Queues and rings. A job is in the line of (queue, class, tenant) exactly while its ready list there has items;
+-- a tenant is in the ring of (queue, class) exactly while that line has jobs.
+
+local function is_segment(item) return string.match(item, '^%d+$') ~= nil end
+
+local function queue_of(job, item)
   if item == 'plan' or item == 'assemble' then return 'cpu' end
-  return 'gpu'
+  return job.queue
 end
 
-local function ring_key(job, lane) return K.tenants .. lane .. ':' .. job.class end
-local function line_key(job, lane) return K.line .. lane .. ':' .. job.class .. ':' .. job.tenant end
-local function deficit_key(job, lane) return K.deficit .. lane .. ':' .. job.class end
+local function queues_of(job) return {'cpu', job.queue} end
 
-local function enter_ring(job, lane)
-  if redis.call('RPUSH', line_key(job, lane), job.id) == 1 then
-    redis.call('RPUSH', ring_key(job, lane), job.tenant)
-    redis.call('HSET', deficit_key(job, lane), job.tenant, QUANTUM_MS)
+local function ready_key(job, queue) return K.ready .. queue .. ':' .. job.id end
+local function parked_key(job, queue) return K.parked .. queue .. ':' .. job.id end
+local function ring_key(job, queue) return K.tenants .. queue .. ':' .. job.class end
+local function line_key(job, queue) return K.line .. queue .. ':' .. job.class .. ':' .. job.tenant end
+local function deficit_key(job, queue) return K.deficit .. queue .. ':' .. job.class end
+
+local function enter_ring(job, queue)
+  local line = line_key(job, queue)
+  if redis.call('RPUSH', line, job.id) == 1 then
+    redis.call('RPUSH', ring_key(job, queue), job.tenant)
+    redis.call('HSET', deficit_key(job, queue), job.tenant, QUANTUM_MS)
   end
+  tally(job, 'line:' .. line, 1)
 end
 
-local function leave_ring(job, lane)
-  redis.call('LREM', line_key(job, lane), 1, job.id)
-  if redis.call('EXISTS', line_key(job, lane)) == 0 then
-    redis.call('LREM', ring_key(job, lane), 1, job.tenant)
-    redis.call('HDEL', deficit_key(job, lane), job.tenant)
+local function leave_ring(job, queue)
+  local line = line_key(job, queue)
+  redis.call('LREM', line, 1, job.id)
+  if redis.call('EXISTS', line) == 0 then
+    redis.call('LREM', ring_key(job, queue), 1, job.tenant)
+    redis.call('HDEL', deficit_key(job, queue), job.tenant)
   end
+  tally(job, 'line:' .. line, -1)
 end
 
--- push is 'LPUSH' (before everything that waits) or 'RPUSH'.
-local function make_ready(job, item, push)
-  local lane = lane_of(item)
+-- All items are of one queue. push is 'LPUSH' (before everything that waits) or 'RPUSH'.
+local function make_all_ready(job, items, push)
+  local queue = queue_of(job, items[1])
   if job.state == 'paused' then
-    redis.call(push, K.parked .. lane .. ':' .. job.id, item)
+    redis.call(push, parked_key(job, queue), unpack(items))
     return
   end
-  if redis.call(push, K.ready .. lane .. ':' .. job.id, item) == 1 then enter_ring(job, lane) end
-  redis.call('HINCRBY', K.counters, lane, 1)
-  tickets[lane] = tickets[lane] + 1
+  if redis.call(push, ready_key(job, queue), unpack(items)) == #items then enter_ring(job, queue) end
+  count_ready(job, queue, #items)
+  add_tickets(queue, #items)
 end
 
--- Takes the job's claimable items out of the lane; returns how many there were.
-local function close_lane(job, lane)
-  local count = redis.call('LLEN', K.ready .. lane .. ':' .. job.id)
+local function make_ready(job, item, push) make_all_ready(job, {item}, push) end
+
+-- Takes the job's claimable items out of the queue; returns how many there were.
+local function close_queue(job, queue)
+  local count = redis.call('LLEN', ready_key(job, queue))
   if count > 0 then
-    redis.call('HINCRBY', K.counters, lane, -count)
-    leave_ring(job, lane)
+    count_ready(job, queue, 0 - count)
+    leave_ring(job, queue)
   end
   return count
 end
 
+local function forget_retry(job, item)
+  redis.call('ZREM', K.retries, job.id .. '|' .. item)
+  redis.call('HDEL', K.live .. job.id, item)
+  tally(job, 'retries:', -1)
+end
+
 local function drop_unleased(job)
-  for _, lane in ipairs({'cpu', 'gpu'}) do
-    close_lane(job, lane)
-    redis.call('DEL', K.ready .. lane .. ':' .. job.id, K.parked .. lane .. ':' .. job.id)
+  for _, queue in ipairs(queues_of(job)) do
+    close_queue(job, queue)
+    redis.call('DEL', ready_key(job, queue), parked_key(job, queue))
   end
   local live = redis.call('HGETALL', K.live .. job.id)
   for i = 1, #live, 2 do
-    if live[i + 1] == 'W' then
-      redis.call('ZREM', K.retries, job.id .. '|' .. live[i])
-      redis.call('HDEL', K.live .. job.id, live[i])
-    end
+    if live[i + 1] == 'W' then forget_retry(job, live[i]) end
   end
 end
 
--- Leases. live[item] = L<fence>|<worker name>, mirrored in K.leases (expiry) and K.worker (incarnation).
+-- The window: how many segments of a job are open, that is ready, under lease or waiting.
+
+-- What the workers of a queue can speak at the same time: slots of those that announced themselves lately.
+local function fleet_slots(queue)
+  local slots = 0
+  for _, value in ipairs(redis.call('HVALS', K.fleet .. queue)) do
+    local count, expires = string.match(value, '^(%d+)|(%d+)$')
+    if tonumber(expires) > now then slots = slots + tonumber(count) end
+  end
+  return slots
+end
+
+-- A tenant's jobs together may fill all slots, half as many wait behind them, and no job has fewer than `least`: so
+-- one job alone keeps the fleet busy, and ten thousand jobs take the memory of `least` each.
+local function window_of(job, least)
+  local wanted = math.min(math.ceil(fleet_slots(job.queue) * 3 / 2), MOST_WINDOW)
+  local sharers = math.max(redis.call('LLEN', line_key(job, job.queue)), 1)
+  return math.max(least, math.ceil(wanted / sharers))
+end
+
+-- Makes the next segments ready, as far as the window allows.
+local function open_window(job, least)
+  if job.next >= job.total then return end
+  local room = window_of(job, least) - (job.next - job.done)
+  local count = math.min(room, job.total - job.next, MOST_OPENED)
+  if count <= 0 then return end
+  local items = {}
+  for index = job.next, job.next + count - 1 do items[#items + 1] = text(index) end
+  make_all_ready(job, items, 'RPUSH')
+  save(job, {next = job.next + count})
+end
+
+-- Leases. live[item] = L<fence>|<worker name>, mirrored in K.leases (expiry) and K.worker (incarnation); A instead of L
+-- once the item runs alone.
 
 local function lease_name(job_id, item, fence) return job_id .. '|' .. item .. '|' .. fence end
 
 local function read_lease(job_id, item)
   local value = redis.call('HGET', K.live .. job_id, item)
   if not value then return nil end
-  return string.match(value, '^L(%d+)|(.*)$')
+  local kind, fence, worker = string.match(value, '^([LA])(%d+)|(.*)$')
+  return fence, worker, kind == 'A'
 end
 
 local function forget_lease(job, item, fence, worker)
@@ -144,28 +239,24 @@ local function forget_lease(job, item, fence, worker)
   redis.call('ZREM', K.leases, name)
   redis.call('HDEL', K.worker .. worker, name)
   redis.call('HDEL', K.live .. job.id, item)
+  tally(job, 'leases:', -1)
   save(job, {leased = job.leased - 1})
 end
 
 -- Ends.
 
 local function give_back_admission(job)
+  count_admission(job, -1, 0 - job.estimated_audio_ms)
   local tenant = K.admission .. job.tenant
-  if redis.call('HINCRBY', tenant, 'jobs', -1) == 0 then
-    redis.call('DEL', tenant)
-  else
-    redis.call('HINCRBY', tenant, 'audio_ms', text(0 - job.estimated_audio_ms))
-  end
-  redis.call('HINCRBY', K.total, 'jobs', -1)
-  redis.call('HINCRBY', K.total, 'audio_ms', text(0 - job.estimated_audio_ms))
-  redis.call('HINCRBY', K.flow .. job.class, 'out', text(job.estimated_audio_ms - job.out_ms))
+  if redis.call('HGET', tenant, 'jobs') == '0' then redis.call('DEL', tenant) end
+  count_flow(job, 'out', job.estimated_audio_ms - job.out_ms)
 end
 
 local function finish_job(job, state, failure)
   drop_unleased(job)
   local live = redis.call('HGETALL', K.live .. job.id)
   for i = 1, #live, 2 do
-    local fence, worker = string.match(live[i + 1], '^L(%d+)|(.*)$')
+    local _, fence, worker = string.match(live[i + 1], '^([LA])(%d+)|(.*)$')
     forget_lease(job, live[i], fence, worker)
   end
   give_back_admission(job)
@@ -193,12 +284,13 @@ local function settle_cancellation(job)
   end
 end
 
--- Finds the job whose lease a worker speaks of: 'held', 'lost' or 'aborted', and the worker's name.
+-- Finds the job whose lease a worker speaks of: 'held', 'lost' or 'aborted', the worker's name, and whether the item
+-- runs alone.
 -- A lease of a cancelled job is taken away here, since its holder has just been told.
 local function resolve(job_id, item, fence)
   local job = load_job(job_id)
   if not job or is_terminal(job) then return job, 'aborted' end
-  local current, worker = read_lease(job_id, item)
+  local current, worker, is_alone = read_lease(job_id, item)
   local is_current = current == fence
   if job.state == 'cancelling' then
     if is_current then
@@ -208,13 +300,13 @@ local function resolve(job_id, item, fence)
     return job, 'aborted'
   end
   if not is_current then return job, 'lost' end
-  return job, 'held', worker
+  return job, 'held', worker, is_alone
 end
 
 -- A repeated call whose first answer may have been lost is told what is ready now, as a hint for tickets.
 local function answer_again(job_id)
-  tickets.cpu = redis.call('LLEN', K.ready .. 'cpu:' .. job_id)
-  tickets.gpu = redis.call('LLEN', K.ready .. 'gpu:' .. job_id)
+  local job = load_job(job_id)
+  for _, queue in ipairs(queues_of(job)) do add_tickets(queue, redis.call('LLEN', ready_key(job, queue))) end
   return answer('ok')
 end
 
@@ -234,7 +326,7 @@ end
 -- The item is given up, and the job with it. failure.code and failure.detail are set.
 local function fail_item(job, item, fence, failure)
   redis.call('HSET', K.results .. job.id, item, 'X' .. fence)
-  if lane_of(item) == 'gpu' then
+  if is_segment(item) then
     failure.segment = tonumber(item)
     save(job, {failed = job.failed + 1})
     event(job, 'job.segment.failed', failure)
@@ -242,18 +334,19 @@ local function fail_item(job, item, fence, failure)
   finish_job(job, 'failed', failure)
 end
 
--- The item goes back without a result. reason is 'shutdown' or one that counts as a suspicion; attempts are
--- charged only to an item that ran alone, because whoever shares a batch with poison is innocent.
+-- The item goes back without a result. reason is 'shutdown' or one that counts as a suspicion. Attempts are charged
+-- only to an item that ran alone, because whoever shares a batch with poison is innocent; and a suspect that did not
+-- run, since it still waited for the others to leave, has nothing to do with the end of its worker.
 local function release_item(job_id, item, fence, reason, max_attempts)
-  local job, verdict, worker = resolve(job_id, item, fence)
+  local job, verdict, worker, is_alone = resolve(job_id, item, fence)
   if verdict ~= 'held' then return end
   forget_lease(job, item, fence, worker)
-  if reason == 'shutdown' then
+  local attempts, suspicions, last = read_tries(job_id, item)
+  if reason == 'shutdown' or (suspicions >= QUARANTINE and not is_alone) then
     make_ready(job, item, 'LPUSH')
     return
   end
-  local attempts, suspicions, last = read_tries(job_id, item)
-  if suspicions >= QUARANTINE then attempts = attempts + 1 end
+  if is_alone then attempts = attempts + 1 end
   write_tries(job_id, item, attempts, suspicions + 1, last)
   if attempts >= max_attempts then
     local detail = 'the worker was lost ' .. (suspicions + 1) .. ' times at this item, last: ' .. reason

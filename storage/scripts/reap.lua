@@ -25,10 +25,11 @@ local retries = due(K.retries)
 for _, name in ipairs(retries) do
   local id, item = string.match(name, '^([^|]*)|([^|]*)$')
   local job = load_job(id)
-  redis.call('ZREM', K.retries, name)
   if job then
-    redis.call('HDEL', K.live .. id, item)
+    forget_retry(job, item)
     make_ready(job, item, 'LPUSH')
+  else
+    redis.call('ZREM', K.retries, name)
   end
 end
 return answer('ok', #leases, #retries, #overdue)

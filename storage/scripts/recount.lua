@@ -1,11 +1,11 @@
--- Counts everything again from the jobs that have not ended; changes nothing.
--- -> ok + name, expected, actual of each counter that differs
-local ready = {cpu = 0, gpu = 0}
-local lines = {} -- line key -> jobs that belong there
-local admission = {} -- tenant -> {jobs, audio}
-local flow = {interactive = 0, bulk = 0}
-local total = {jobs = 0, audio = 0}
-local leased, waiting = 0, 0
+-- ARGV: epoch of this recount, cursor ('' to begin), jobs to look at
+-- -> ok + next cursor ('0' when all is done) + name, expected, actual of what differs; overtaken
+--
+-- Counts a few of the jobs that have not ended, and at the end compares every counter with what was counted. In between
+-- jobs change: one that was counted already carries the epoch, and `tally` follows it; one that was not is met later.
+-- K.audit holds the sums, by the names that `tally` uses.
+local epoch, cursor, limit = ARGV[1], ARGV[2], ARGV[3]
+local ABANDONED_S = 600
 local drift = {}
 
 local function expect(name, expected, actual)
@@ -17,27 +17,25 @@ local function expect(name, expected, actual)
   end
 end
 
--- Only what is compared: load_job reads twice as much, and this runs over every unfinished job.
-local function load_counts(id)
-  local v = redis.call('HMGET', K.job .. id, 'state', 'tenant', 'class', 'phase', 'estimated_audio_ms', 'out_ms',
-    'next', 'done', 'leased')
-  if not v[1] then return nil end
-  return {
-    id = id, state = v[1], tenant = v[2], class = v[3], phase = v[4], estimated_audio_ms = tonumber(v[5]),
-    out_ms = tonumber(v[6]) or 0, next = tonumber(v[7]) or 0, done = tonumber(v[8]) or 0, leased = tonumber(v[9]) or 0,
-  }
+-- What has a counter must be counted even if no job contributes.
+local function begin()
+  redis.call('DEL', K.audit)
+  redis.call('HSET', K.audit, 'epoch', epoch, 'leases:', 0, 'retries:', 0, 'jobs:total', 0, 'audio_ms:total', 0)
+  for _, queue in ipairs(redis.call('HKEYS', K.counters)) do redis.call('HSET', K.audit, 'ready:' .. queue, 0) end
+  for _, field in ipairs(redis.call('HKEYS', K.flow)) do
+    redis.call('HSET', K.audit, 'flow:' .. string.match(field, '^(.*):%l+$'), 0)
+  end
 end
 
 local function count_lists(job)
+  local key_of = job.state == 'paused' and parked_key or ready_key
   local listed = 0
-  local family = job.state == 'paused' and K.parked or K.ready
-  for _, lane in ipairs({'cpu', 'gpu'}) do
-    local count = redis.call('LLEN', family .. lane .. ':' .. job.id)
+  for _, queue in ipairs(queues_of(job)) do
+    local count = redis.call('LLEN', key_of(job, queue))
     listed = listed + count
-    if count > 0 and family == K.ready then
-      ready[lane] = ready[lane] + count
-      local line = line_key(job, lane)
-      lines[line] = (lines[line] or 0) + 1
+    if count > 0 and job.state ~= 'paused' then
+      tally(job, 'ready:' .. queue, count)
+      tally(job, 'line:' .. line_key(job, queue), 1)
     end
   end
   return listed
@@ -45,10 +43,11 @@ end
 
 local function count_live(job)
   local held, waits = 0, 0
-  local live = redis.call('HVALS', K.live .. job.id)
-  for _, value in ipairs(live) do
+  for _, value in ipairs(redis.call('HVALS', K.live .. job.id)) do
     if value == 'W' then waits = waits + 1 else held = held + 1 end
   end
+  tally(job, 'leases:', held)
+  tally(job, 'retries:', waits)
   return held, waits
 end
 
@@ -59,39 +58,62 @@ local function open_items(job)
   return 1
 end
 
-for _, id in ipairs(redis.call('SMEMBERS', K.active)) do
-  local job = load_counts(id)
+local function count_job(id)
+  local job = load_job(id)
   if not job or is_terminal(job) then
     expect('active:' .. id, 0, 1)
-  else
-    local listed = count_lists(job)
-    local held, waits = count_live(job)
-    expect('leased:' .. id, held, job.leased)
-    local open = open_items(job)
-    if open then expect('open:' .. id, open, listed + held + waits) end
-    leased, waiting = leased + held, waiting + waits
-    local mine = admission[job.tenant] or {jobs = 0, audio = 0}
-    mine.jobs, mine.audio = mine.jobs + 1, mine.audio + job.estimated_audio_ms
-    admission[job.tenant] = mine
-    total.jobs, total.audio = total.jobs + 1, total.audio + job.estimated_audio_ms
-    flow[job.class] = flow[job.class] + job.estimated_audio_ms - job.out_ms
+    return
+  end
+  if job.audit == epoch then return end
+  redis.call('HSET', K.job .. id, 'audit', epoch)
+  job.audit = epoch
+  local listed = count_lists(job)
+  local held, waits = count_live(job)
+  expect('leased:' .. id, held, job.leased)
+  local open = open_items(job)
+  if open then expect('open:' .. id, open, listed + held + waits) end
+  for _, scope in ipairs({'tenant:' .. job.tenant, 'total'}) do
+    tally(job, 'jobs:' .. scope, 1)
+    tally(job, 'audio_ms:' .. scope, job.estimated_audio_ms)
+  end
+  tally(job, 'flow:' .. job.queue .. ':' .. job.class, job.estimated_audio_ms - job.out_ms)
+end
+
+-- kind -> the counter's value
+local ACTUAL = {
+  ready = function(queue) return redis.call('HGET', K.counters, queue) end,
+  line = function(key) return redis.call('LLEN', key) end,
+  leases = function() return redis.call('ZCARD', K.leases) end,
+  retries = function() return redis.call('ZCARD', K.retries) end,
+  flow = function(name)
+    local seen = redis.call('HMGET', K.flow, name .. ':in', name .. ':out')
+    return (tonumber(seen[1]) or 0) - (tonumber(seen[2]) or 0)
+  end,
+}
+for _, field in ipairs({'jobs', 'audio_ms'}) do
+  ACTUAL[field] = function(scope)
+    local tenant = string.match(scope, '^tenant:(.*)$')
+    return redis.call('HGET', tenant and K.admission .. tenant or K.total, field)
   end
 end
 
-for lane, count in pairs(ready) do expect('ready:' .. lane, count, redis.call('HGET', K.counters, lane)) end
-for line, count in pairs(lines) do expect(line, count, redis.call('LLEN', line)) end
-expect('leases', leased, redis.call('ZCARD', K.leases))
-expect('retries', waiting, redis.call('ZCARD', K.retries))
-for tenant, mine in pairs(admission) do
-  local held = redis.call('HMGET', K.admission .. tenant, 'jobs', 'audio_ms')
-  expect('admission:' .. tenant .. ':jobs', mine.jobs, held[1])
-  expect('admission:' .. tenant .. ':audio_ms', mine.audio, held[2])
+local function compare()
+  local sums = redis.call('HGETALL', K.audit)
+  for i = 1, #sums, 2 do
+    local kind, rest = string.match(sums[i], '^(%l[%l_]*):(.*)$')
+    if kind then expect(sums[i], sums[i + 1], ACTUAL[kind](rest)) end
+  end
+  redis.call('DEL', K.audit)
 end
-local held = redis.call('HMGET', K.total, 'jobs', 'audio_ms')
-expect('total:jobs', total.jobs, held[1])
-expect('total:audio_ms', total.audio, held[2])
-for class, expected in pairs(flow) do
-  local seen = redis.call('HMGET', K.flow .. class, 'in', 'out')
-  expect('flow:' .. class, expected, (tonumber(seen[1]) or 0) - (tonumber(seen[2]) or 0))
+
+if cursor == '' then
+  if current_audit() ~= epoch then begin() end
+  audit_epoch = epoch
+  cursor = '0'
 end
-return answer('ok', unpack(drift))
+if current_audit() ~= epoch then return answer('overtaken') end
+local page = redis.call('SSCAN', K.active, cursor, 'COUNT', limit)
+for _, id in ipairs(page[2]) do count_job(id) end
+redis.call('EXPIRE', K.audit, ABANDONED_S)
+if page[1] == '0' then compare() end
+return answer('ok', page[1], unpack(drift))

@@ -5,14 +5,14 @@ local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
 if job.state == 'paused' then
   move(job, job.started_at_ms > 0 and 'running' or 'pending')
-  for _, lane in ipairs({'cpu', 'gpu'}) do
-    local parked = K.parked .. lane .. ':' .. id
+  for _, queue in ipairs(queues_of(job)) do
+    local parked = parked_key(job, queue)
     local count = redis.call('LLEN', parked)
     if count > 0 then
-      redis.call('RENAME', parked, K.ready .. lane .. ':' .. id)
-      enter_ring(job, lane)
-      redis.call('HINCRBY', K.counters, lane, count)
-      tickets[lane] = tickets[lane] + count
+      redis.call('RENAME', parked, ready_key(job, queue))
+      enter_ring(job, queue)
+      count_ready(job, queue, count)
+      add_tickets(queue, count)
     end
   end
   event(job, 'job.resumed')

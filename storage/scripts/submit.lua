@@ -1,10 +1,10 @@
 -- ARGV: id, tenant, idempotency key sha256 or '', fingerprint, estimated audio ms, class, deadline ms or '',
---       tenant jobs, tenant audio ms, total jobs, total audio ms (limits), idempotency ttl s,
+--       tenant jobs, tenant audio ms, total jobs, total audio ms (limits), idempotency ttl s, queue,
 --       then field, value, ... of the record.
 -- -> created | replayed + the record; mismatch; refused + limit + retry after s
 local id, tenant, key, fingerprint = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local estimate, class, deadline = tonumber(ARGV[5]), ARGV[6], ARGV[7]
-local FIRST_FIELD = 13
+local FIRST_FIELD = 14
 
 local function record_of(job_id)
   return redis.call('HGETALL', K.job .. job_id)
@@ -12,7 +12,7 @@ end
 
 local function replay(job_id)
   local status = job_id == id and 'created' or 'replayed'
-  tickets.cpu = redis.call('LLEN', K.ready .. 'cpu:' .. job_id)
+  add_tickets('cpu', redis.call('LLEN', K.ready .. 'cpu:' .. job_id))
   return answer(status, job_id, record_of(job_id))
 end
 
@@ -53,13 +53,12 @@ local refusal = check('tenant', K.admission .. tenant, tonumber(ARGV[8]), tonumb
 if refusal then return refusal end
 
 redis.call('HSET', K.job .. id, 'id', id, 'tenant', tenant, 'state', 'pending', 'version', 1, 'class', class,
-  'estimated_audio_ms', text(estimate), 'created_at_ms', text(now), unpack(ARGV, FIRST_FIELD))
-for _, admission in ipairs({K.admission .. tenant, K.total}) do
-  redis.call('HINCRBY', admission, 'jobs', 1)
-  redis.call('HINCRBY', admission, 'audio_ms', text(estimate))
-end
-local mark = redis.call('HINCRBY', K.flow .. class, 'in', text(estimate)) - estimate
-redis.call('HSET', K.job .. id, 'queue_mark_ms', text(mark))
+  'queue', ARGV[13], 'estimated_audio_ms', text(estimate), 'created_at_ms', text(now), unpack(ARGV, FIRST_FIELD))
+-- A recount under way would not meet a job that came after its beginning.
+if current_audit() then redis.call('HSET', K.job .. id, 'audit', current_audit()) end
+local job = load_job(id)
+count_admission(job, 1, estimate)
+redis.call('HSET', K.job .. id, 'queue_mark_ms', text(count_flow(job, 'in', estimate) - estimate))
 if deadline ~= '' then
   redis.call('HSET', K.job .. id, 'deadline_ms', deadline)
   redis.call('ZADD', K.deadlines, deadline, id)
@@ -67,7 +66,7 @@ end
 if key ~= '' then redis.call('SET', known_key, id .. '|' .. fingerprint, 'EX', ARGV[12]) end
 redis.call('SADD', K.active, id)
 redis.call('ZADD', K.jobs .. tenant, 0, id)
-local job = load_job(id)
+job = load_job(id)
 make_ready(job, 'plan', 'RPUSH')
 event(job, 'job.created')
 return answer('created', id, record_of(id))

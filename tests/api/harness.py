@@ -19,12 +19,14 @@ from api.settings import ApiSettings
 from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis, open_artifacts
 from storage.job_store import JobStore
-from storage.jobs import ArtifactRecord, ClaimedItem, JobId, JobRecord, Lane, PlanResult, SegmentReport, WorkerIdentity
+from storage.jobs import ArtifactRecord, ClaimedItem, JobId, JobRecord, PlanResult, SegmentReport, WorkerIdentity
 from storage.keys import artifact, plan
 from storage.models import ModelCard, ModelRegistry
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 WORKER = WorkerIdentity("worker", "first")
 LEASE_S = 30.0
+GPU_QUEUE = speech_queue("small")
 
 SMALL = ModelCard(
     name="small",
@@ -91,18 +93,18 @@ def serve(settings: ApiSettings) -> Iterator[ServedApi]:
         listener.close()
 
 
-def claim(api: ServedApi, lane: Lane) -> ClaimedItem:
+def claim(api: ServedApi, queue: WorkQueue) -> ClaimedItem:
     """The next item, which has to be there."""
-    item = api.jobs.claim(lane, WORKER, LEASE_S).item
+    item = api.jobs.claim(queue, WORKER, LEASE_S).item
     assert item is not None
     return item
 
 
 def start_job(api: ServedApi, num_segments: int = 2) -> ClaimedItem:
     """Plan the only waiting job and claim its first segment."""
-    item = claim(api, Lane.CPU)
+    item = claim(api, CPU_QUEUE)
     api.jobs.commit_plan(item.lease, PlanResult(plan(item.lease), num_segments, 3_000))
-    return claim(api, Lane.GPU)
+    return claim(api, GPU_QUEUE)
 
 
 def commit(api: ServedApi, item: ClaimedItem) -> None:
@@ -113,8 +115,8 @@ def commit(api: ServedApi, item: ClaimedItem) -> None:
 def finish_job(api: ServedApi, audio: bytes = b"RIFF" + bytes(range(256)) * 8) -> JobRecord:
     """Do the work of the only waiting job: two segments and an artifact of these bytes."""
     commit(api, start_job(api))
-    commit(api, claim(api, Lane.GPU))
-    item = claim(api, Lane.CPU)
+    commit(api, claim(api, GPU_QUEUE))
+    item = claim(api, CPU_QUEUE)
     stored = api.objects.put(artifact(item.lease, "narration.wav"), audio)
     record = ArtifactRecord("narration.wav", "wav", stored.key, stored.bytes, stored.sha256, 2.0)
     return api.jobs.finish(item.lease, [record])

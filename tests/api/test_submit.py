@@ -12,10 +12,11 @@ import httpx
 import redis
 
 from api.settings import ApiSettings
-from storage.jobs import Lane, NarrationSpec, TenantId
+from storage.jobs import NarrationSpec, TenantId
 from storage.keys import input_text
 from storage.models import AWAY_MS, ModelCard
 from storage.queue import TicketQueue, create_celery
+from storage.work_queues import CPU_QUEUE
 from tests.api.harness import SMALL, ServedApi, finish_job, job_id, serve
 
 LOCAL = TenantId("local")
@@ -45,7 +46,7 @@ def test_a_ticket_for_the_plan_is_sent(api_settings: ApiSettings) -> None:
         api.submit()
 
     queue = TicketQueue(create_celery(api_settings, "test"))
-    assert queue.waiting(Lane.CPU) == 1
+    assert queue.waiting(CPU_QUEUE) == 1
     queue.close()
 
 

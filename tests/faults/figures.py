@@ -90,7 +90,7 @@ def collect(
         charged_attempts=system.charged_attempts(),
         reruns=system.claims_beyond_first(),
         stale_refused=len(stale),
-        topped_up=sum(int(str(entry.get("cpu", 0))) + int(str(entry.get("gpu", 0))) for entry in topped_up),
+        topped_up=sum(int(str(entry["tickets"])) for entry in topped_up),
         leftovers=system.leftovers(),
         recoveries_s=log.recoveries_s,
         wall_s=wall_s,

@@ -23,6 +23,7 @@ import pytest
 
 from rhapsode.stack import processes
 from storage.jobs import QUARANTINE_SUSPICIONS, Tickets
+from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.faults.conftest import StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
@@ -389,7 +390,7 @@ def _surplus_tickets(system: RunningSystem) -> Generator[None]:
 
     def send() -> None:
         while not over.wait(0.1):
-            tickets.send(Tickets(cpu=4, gpu=10))
+            tickets.send(Tickets({CPU_QUEUE: 4, speech_queue("fake"): 10}))
 
     sender = threading.Thread(target=send)
     sender.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import redis
 
@@ -14,7 +15,6 @@ from storage.jobs import (
     ClaimedItem,
     IdempotencyKey,
     JobRecord,
-    Lane,
     NarrationSpec,
     PlanResult,
     Priority,
@@ -23,6 +23,7 @@ from storage.jobs import (
     TenantId,
     WorkerIdentity,
 )
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 CLOCK_KEY = "{rhapsode}:test_clock"
 TEST_CLOCK = f"local function clock() return tonumber(redis.call('GET', '{CLOCK_KEY}')) end\n"
@@ -30,6 +31,7 @@ EPOCH_MS = 1_800_000_000_000
 LEASE_S = 30.0
 WORKER = WorkerIdentity("worker", "first")
 SPEC = NarrationSpec(model="small", voice="alice")
+GPU_QUEUE = speech_queue(SPEC.model)
 ALICE = TenantId("alice")
 BOB = TenantId("bob")
 
@@ -63,12 +65,13 @@ def submission(
     deadline_ms: int | None = None,
     idempotency: IdempotencyKey | None = None,
     metadata: dict[str, str] | None = None,
+    model: str = SPEC.model,
 ) -> Submission:
     job_id = new_job_id()
     return Submission(
         id=job_id,
         tenant=tenant,
-        spec=SPEC,
+        spec=replace(SPEC, model=model),
         priority=priority,
         input_key=f"jobs/{tenant}/{job_id}/input.txt",
         input_chars=audio_ms // 60,
@@ -99,9 +102,9 @@ def artifact(key: str = "jobs/alice/job/artifacts/1/narration.wav") -> ArtifactR
     return ArtifactRecord("narration.wav", "wav", key, bytes=44, sha256=sha256_of(key), duration_s=1.5)
 
 
-def claim(store: JobStore, lane: Lane, worker: WorkerIdentity = WORKER) -> ClaimedItem:
+def claim(store: JobStore, queue: WorkQueue, worker: WorkerIdentity = WORKER) -> ClaimedItem:
     """The next item, which has to be there."""
-    item = store.claim(lane, worker, LEASE_S).item
+    item = store.claim(queue, worker, LEASE_S).item
     assert item is not None
     return item
 
@@ -110,7 +113,7 @@ def start_job(store: JobStore, num_segments: int, wanted: Submission | None = No
     """A job whose plan is committed; nothing else may be ready in the cpu lane."""
     wanted = wanted or submission()
     store.submit(wanted)
-    plan = claim(store, Lane.CPU)
+    plan = claim(store, CPU_QUEUE)
     assert plan.lease.job == wanted.id
     store.commit_plan(plan.lease, PlanResult(f"plan-{plan.lease.fence}", num_segments, wanted.estimated_audio_ms))
     return store.get(wanted.tenant, wanted.id)
@@ -118,4 +121,4 @@ def start_job(store: JobStore, num_segments: int, wanted: Submission | None = No
 
 def finish_segments(store: JobStore, count: int) -> None:
     for _ in range(count):
-        store.commit_segment(claim(store, Lane.GPU).lease, report())
+        store.commit_segment(claim(store, GPU_QUEUE).lease, report())

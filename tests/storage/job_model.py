@@ -7,21 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import ceil
 
 from storage.jobs import (
     ASSEMBLE_ITEM,
     MOVES,
     PLAN_ITEM,
     QUARANTINE_SUSPICIONS,
+    JobClass,
     JobId,
     JobState,
-    Lane,
     Lease,
     ReleaseReason,
     Submission,
     TenantId,
     WorkerIdentity,
+    job_class,
 )
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 Outcome = tuple[object, ...]
 """What a commit said, to tell a repeat from another result under the same fence."""
@@ -32,6 +35,7 @@ class Holding:
     fence: int
     worker: WorkerIdentity
     expires_ms: int
+    is_alone: bool = False
 
 
 @dataclass
@@ -42,6 +46,8 @@ class ModelJob:
     tenant: TenantId
     audio_ms: int
     deadline_ms: int | None
+    queue: WorkQueue
+    line: tuple[TenantId, JobClass]
     state: JobState = JobState.PENDING
     is_started: bool = False
     total: int = 0
@@ -76,6 +82,7 @@ class ModelStore:
         self.window = window
         self.jobs: dict[JobId, ModelJob] = {}
         self.deleted: dict[JobId, TenantId] = {}
+        self.fleet: dict[WorkQueue, dict[str, tuple[int, int]]] = {}
         self.keys: dict[tuple[TenantId, str], tuple[str, JobId]] = {}
         self.last_fence = 0
 
@@ -106,13 +113,25 @@ class ModelStore:
         job = self.jobs.get(lease.job)
         return job is not None and job.given_up.get(lease.item) == lease.fence
 
-    def claimable(self, lane: Lane, now_ms: int) -> set[tuple[JobId, str]]:
+    def window_of(self, job: ModelJob, now_ms: int) -> int:
+        """A tenant's jobs of one class and model share one and a half times the slots of the model's workers."""
+        slots = sum(slots for slots, until_ms in self.fleet.get(job.queue, {}).values() if until_ms > now_ms)
+        sharers = [
+            other
+            for other in self.jobs.values()
+            if (other.queue, other.line) == (job.queue, job.line)
+            and other.is_claimable
+            and any(item.isdecimal() for item in other.ready)
+        ]
+        return max(self.window, ceil(ceil(slots * 3 / 2) / max(len(sharers), 1)))
+
+    def claimable(self, queue: WorkQueue, now_ms: int) -> set[tuple[JobId, str]]:
         return {
             (job.id, item)
             for job in self.jobs.values()
             if job.is_claimable and not self.is_overdue(job, now_ms)
             for item in job.ready
-            if lane_of(item) is lane
+            if queue_of(job, item) == queue
         }
 
     @staticmethod
@@ -129,7 +148,12 @@ class ModelStore:
 
     def submit(self, submission: Submission) -> None:
         self.jobs[submission.id] = ModelJob(
-            submission.id, submission.tenant, submission.estimated_audio_ms, submission.deadline_ms
+            submission.id,
+            submission.tenant,
+            submission.estimated_audio_ms,
+            submission.deadline_ms,
+            speech_queue(submission.spec.model),
+            (submission.tenant, job_class(submission.priority, submission.estimated_audio_ms)),
         )
         if submission.idempotency:
             key = submission.idempotency
@@ -156,19 +180,26 @@ class ModelStore:
             if not job.held:
                 job.move(JobState.CANCELLED)
 
-    def commit_plan(self, lease: Lease, outcome: Outcome, total: int, audio_ms: int) -> None:
+    def commit_plan(self, lease: Lease, outcome: Outcome, total: int, audio_ms: int, now_ms: int) -> None:
         job = self._take(lease, outcome)
         job.total, job.audio_ms = total, audio_ms
-        job.opened = min(self.window, total)
-        job.ready |= {str(index) for index in range(job.opened)}
+        self._open_window(job, now_ms)
 
-    def commit_segment(self, lease: Lease, outcome: Outcome) -> None:
+    def commit_segment(self, lease: Lease, outcome: Outcome, now_ms: int) -> None:
         job = self._take(lease, outcome)
-        if job.opened < job.total:
-            job.ready.add(str(job.opened))
-            job.opened += 1
+        self._open_window(job, now_ms)
         if all(str(index) in job.done for index in range(job.total)):
             job.ready.add(ASSEMBLE_ITEM)
+
+    def _open_window(self, job: ModelJob, now_ms: int) -> None:
+        segments_done = sum(item.isdecimal() for item in job.done)
+        room = self.window_of(job, now_ms) - (job.opened - segments_done)
+        until = min(job.opened + max(room, 0), job.total)
+        job.ready |= {str(index) for index in range(job.opened, until)}
+        job.opened = until
+
+    def isolate(self, lease: Lease) -> None:
+        self.jobs[lease.job].held[lease.item].is_alone = True
 
     def finish(self, lease: Lease, outcome: Outcome) -> None:
         job = self._take(lease, outcome)
@@ -184,11 +215,12 @@ class ModelStore:
 
     def release(self, lease: Lease, reason: ReleaseReason) -> None:
         job = self.jobs[lease.job]
-        del job.held[lease.item]
-        if reason is not ReleaseReason.SHUTDOWN:
-            before = job.suspicions.get(lease.item, 0)
+        holding = job.held.pop(lease.item)
+        before = job.suspicions.get(lease.item, 0)
+        was_waiting = before >= QUARANTINE_SUSPICIONS and not holding.is_alone
+        if reason is not ReleaseReason.SHUTDOWN and not was_waiting:
             job.suspicions[lease.item] = before + 1
-            if before >= QUARANTINE_SUSPICIONS:
+            if holding.is_alone:
                 job.attempts[lease.item] = job.attempts.get(lease.item, 0) + 1
             if job.attempts.get(lease.item, 0) >= self.max_attempts:
                 job.given_up[lease.item] = lease.fence
@@ -273,5 +305,5 @@ class ModelStore:
         del self.jobs[job.id]
 
 
-def lane_of(item: str) -> Lane:
-    return Lane.CPU if item in (PLAN_ITEM, ASSEMBLE_ITEM) else Lane.GPU
+def queue_of(job: ModelJob, item: str) -> WorkQueue:
+    return CPU_QUEUE if item in (PLAN_ITEM, ASSEMBLE_ITEM) else job.queue

@@ -12,15 +12,16 @@ import redis.asyncio
 from storage.connections import connect_redis_async
 from storage.events import FOLLOW_LIMIT, AsyncEventLog, EventLog
 from storage.job_store import JobStore
-from storage.jobs import JobError, JobEvent, JobId, Lane
+from storage.jobs import JobError, JobEvent, JobId
 from storage.settings import StorageSettings
-from tests.storage.job_driver import ALICE, artifact, claim, finish_segments, report, start_job, submission
+from storage.work_queues import CPU_QUEUE
+from tests.storage.job_driver import ALICE, GPU_QUEUE, artifact, claim, finish_segments, report, start_job, submission
 
 
 def run_to_the_end(store: JobStore, num_segments: int) -> JobId:
     job = start_job(store, num_segments)
     finish_segments(store, num_segments)
-    store.finish(claim(store, Lane.CPU).lease, [artifact()])
+    store.finish(claim(store, CPU_QUEUE).lease, [artifact()])
     return job.id
 
 
@@ -89,8 +90,8 @@ def test_pause_resume_and_cancel_are_events(store: JobStore, redis_client: redis
 
 def test_a_failed_segment_is_named(store: JobStore, redis_client: redis.Redis) -> None:
     job = start_job(store, 3)
-    claim(store, Lane.GPU)
-    store.fail(claim(store, Lane.GPU).lease, JobError("segment_quality", "it does not end"))
+    claim(store, GPU_QUEUE)
+    store.fail(claim(store, GPU_QUEUE).lease, JobError("segment_quality", "it does not end"))
 
     *_, segment, failed = EventLog(redis_client).read(job.id)
 
@@ -122,7 +123,7 @@ def test_following_returns_what_is_there_and_waits_for_the_rest(
             there = await log.follow(job.id, "0", block_s=1)
             waiting = asyncio.create_task(log.follow(job.id, there[-1].id, block_s=5))
             await asyncio.sleep(0.05)
-            await asyncio.to_thread(store.commit_segment, claim(store, Lane.GPU).lease, report())
+            await asyncio.to_thread(store.commit_segment, claim(store, GPU_QUEUE).lease, report())
             came = await waiting
             nothing = await log.follow(job.id, came[-1].id, block_s=0.05)
         return there, came, nothing

@@ -22,6 +22,7 @@ from storage.errors import (
 )
 from storage.job_store import JobStore
 from storage.jobs import (
+    QUARANTINE_SUSPICIONS,
     AdmissionLimits,
     IdempotencyKey,
     JobError,
@@ -29,7 +30,6 @@ from storage.jobs import (
     JobPhase,
     JobQuery,
     JobState,
-    Lane,
     LeaseStatus,
     PlanResult,
     ReleaseReason,
@@ -37,9 +37,11 @@ from storage.jobs import (
     Tickets,
     WorkerIdentity,
 )
+from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import (
     ALICE,
     BOB,
+    GPU_QUEUE,
     LEASE_S,
     SPEC,
     WORKER,
@@ -63,12 +65,12 @@ def test_a_job_goes_from_pending_to_succeeded(store: JobStore, clock: Clock) -> 
 
     submitted = store.submit(wanted)
 
-    assert submitted.tickets == Tickets(cpu=1)
+    assert submitted.tickets == Tickets({CPU_QUEUE: 1})
     assert not submitted.replayed
     assert submitted.job.state is JobState.PENDING
     assert submitted.job.metadata == {"book": "42"}
 
-    plan = claim(store, Lane.CPU)
+    plan = claim(store, CPU_QUEUE)
 
     assert (plan.lease.item, plan.attempt, plan.suspicions, plan.spec) == ("plan", 1, 0, SPEC)
     assert plan.input_key == wanted.input_key
@@ -76,8 +78,8 @@ def test_a_job_goes_from_pending_to_succeeded(store: JobStore, clock: Clock) -> 
     assert (running.state, running.phase) == (JobState.RUNNING, JobPhase.PLANNING)
     assert running.started_at_ms == clock.now_ms
 
-    assert store.commit_plan(plan.lease, PlanResult("plan-1", 3, 45_000)) == Tickets(gpu=3)
-    segments = [claim(store, Lane.GPU) for _ in range(3)]
+    assert store.commit_plan(plan.lease, PlanResult("plan-1", 3, 45_000)) == Tickets({GPU_QUEUE: 3})
+    segments = [claim(store, GPU_QUEUE) for _ in range(3)]
 
     assert [s.lease.item for s in segments] == ["0", "1", "2"]
     assert segments[0].plan_key == "plan-1"
@@ -85,10 +87,10 @@ def test_a_job_goes_from_pending_to_succeeded(store: JobStore, clock: Clock) -> 
 
     tickets = [store.commit_segment(s.lease, report(s.lease.item)) for s in reversed(segments)]
     clock.advance(7)
-    assembly = claim(store, Lane.CPU)
+    assembly = claim(store, CPU_QUEUE)
     done = store.finish(assembly.lease, [artifact()])
 
-    assert tickets == [Tickets(), Tickets(), Tickets(cpu=1)]
+    assert tickets == [Tickets(), Tickets(), Tickets({CPU_QUEUE: 1})]
     assert assembly.lease.item == "assemble"
     assert done == store.get(ALICE, wanted.id)
     assert done.state is JobState.SUCCEEDED
@@ -120,7 +122,7 @@ def test_the_same_key_answers_with_the_first_job(store: JobStore) -> None:
 
     assert second.replayed
     assert second.job == first.job
-    assert store.ready_counts()[Lane.CPU] == 1
+    assert store.ready_counts()[CPU_QUEUE] == 1
     assert store.find_replay(ALICE, KEY) == first.job.id
     assert store.find_replay(BOB, KEY) is None
 
@@ -166,8 +168,8 @@ def test_a_submission_sent_again_without_a_key_is_the_same_job(store: JobStore) 
     again = store.submit(wanted)
 
     assert not again.replayed
-    assert again.tickets == Tickets(cpu=1)
-    assert store.ready_counts()[Lane.CPU] == 1
+    assert again.tickets == Tickets({CPU_QUEUE: 1})
+    assert store.ready_counts()[CPU_QUEUE] == 1
     assert store.recount().differences == ()
 
 
@@ -217,7 +219,7 @@ def test_the_wait_follows_from_the_measured_throughput(redis_client: redis.Redis
     start_job(store, 60, submission(audio_ms=600_000))
     for _ in range(60):
         clock.advance(1)
-        store.commit_segment(claim(store, Lane.GPU).lease, report(num_samples=240_000))
+        store.commit_segment(claim(store, GPU_QUEUE).lease, report(num_samples=240_000))
 
     with pytest.raises(BacklogFull) as caught:
         store.submit(submission(audio_ms=200_000))
@@ -228,7 +230,7 @@ def test_the_wait_follows_from_the_measured_throughput(redis_client: redis.Redis
 
 def test_a_repeated_commit_is_answered_alike_without_effect(store: JobStore) -> None:
     job = start_job(store, 40)
-    segment = claim(store, Lane.GPU)
+    segment = claim(store, GPU_QUEUE)
     store.commit_segment(segment.lease, report())
     after = store.get(ALICE, job.id)
 
@@ -240,7 +242,7 @@ def test_a_repeated_commit_is_answered_alike_without_effect(store: JobStore) -> 
 
 def test_a_commit_with_the_same_fence_and_another_result_is_refused(store: JobStore) -> None:
     start_job(store, 2)
-    segment = claim(store, Lane.GPU)
+    segment = claim(store, GPU_QUEUE)
     store.commit_segment(segment.lease, report("one"))
 
     with pytest.raises(LeaseLost):
@@ -249,10 +251,10 @@ def test_a_commit_with_the_same_fence_and_another_result_is_refused(store: JobSt
 
 def test_a_late_holder_cannot_commit_over_the_next_one(store: JobStore, clock: Clock) -> None:
     job = start_job(store, 1)
-    late = claim(store, Lane.GPU)
+    late = claim(store, GPU_QUEUE)
     clock.advance(LEASE_S + 1)
     assert store.reap().leases_expired == 1
-    current = claim(store, Lane.GPU)
+    current = claim(store, GPU_QUEUE)
 
     with pytest.raises(LeaseLost):
         store.commit_segment(late.lease, report("late"))
@@ -266,13 +268,13 @@ def test_a_late_holder_cannot_commit_over_the_next_one(store: JobStore, clock: C
 
 def test_repeated_plan_and_assembly_commits_have_one_effect(store: JobStore) -> None:
     job = store.submit(submission()).job
-    plan = claim(store, Lane.CPU)
+    plan = claim(store, CPU_QUEUE)
     result = PlanResult("plan-1", 1, 5_000)
     store.commit_plan(plan.lease, result)
     store.commit_plan(plan.lease, result)
     finish_segments(store, 1)
     store.commit_plan(plan.lease, result)
-    assembly = claim(store, Lane.CPU)
+    assembly = claim(store, CPU_QUEUE)
 
     first = store.finish(assembly.lease, [artifact()])
 
@@ -285,15 +287,15 @@ def test_repeated_plan_and_assembly_commits_have_one_effect(store: JobStore) -> 
 def test_a_repeated_claim_call_gets_the_same_item(redis_client: redis.Redis, store: JobStore) -> None:
     start_job(store, 5)
     script = store._scripts["claim"]
-    arguments = (Lane.GPU, WORKER.name, WORKER.incarnation, 30_000, "call-1")
+    arguments = (GPU_QUEUE, WORKER.name, WORKER.incarnation, 30_000, "call-1")
 
     assert script.run(*arguments) == script.run(*arguments)
-    assert store.ready_counts()[Lane.GPU] == 4
+    assert store.ready_counts()[GPU_QUEUE] == 4
 
 
 def test_extending_keeps_a_lease_alive(store: JobStore, clock: Clock) -> None:
     start_job(store, 2)
-    kept, left = claim(store, Lane.GPU), claim(store, Lane.GPU)
+    kept, left = claim(store, GPU_QUEUE), claim(store, GPU_QUEUE)
     for _ in range(3):
         clock.advance(LEASE_S / 2)
         assert store.extend([kept.lease], LEASE_S) == [LeaseStatus.HELD]
@@ -305,11 +307,11 @@ def test_extending_keeps_a_lease_alive(store: JobStore, clock: Clock) -> None:
 
 def test_a_released_item_is_the_next_one_claimed(store: JobStore) -> None:
     start_job(store, 5)
-    first = claim(store, Lane.GPU)
+    first = claim(store, GPU_QUEUE)
 
-    assert store.release(first.lease, ReleaseReason.SHUTDOWN) == Tickets(gpu=1)
+    assert store.release(first.lease, ReleaseReason.SHUTDOWN) == Tickets({GPU_QUEUE: 1})
     assert store.release(first.lease, ReleaseReason.SHUTDOWN) == Tickets()
-    again = claim(store, Lane.GPU)
+    again = claim(store, GPU_QUEUE)
 
     assert (again.lease.item, again.attempt, again.suspicions) == ("0", 1, 0)
 
@@ -319,8 +321,10 @@ def test_a_suspect_loses_attempts_only_in_quarantine(redis_client: redis.Redis, 
     job = start_job(store, 2)
     seen = []
     while store.get(ALICE, job.id).state is JobState.RUNNING:
-        item = claim(store, Lane.GPU)
+        item = claim(store, GPU_QUEUE)
         seen.append((item.attempt, item.suspicions))
+        if item.suspicions >= QUARANTINE_SUSPICIONS:
+            store.isolate(item.lease)
         store.release(item.lease, ReleaseReason.ENGINE_DIED)
 
     failed = store.get(ALICE, job.id)
@@ -333,20 +337,35 @@ def test_a_suspect_loses_attempts_only_in_quarantine(redis_client: redis.Redis, 
     assert failed.retries == 4
 
 
+def test_a_suspect_whose_turn_had_not_come_is_held_nothing_against(store: JobStore, clock: Clock) -> None:
+    start_job(store, 1)
+    for _ in range(QUARANTINE_SUSPICIONS):
+        store.release(claim(store, GPU_QUEUE).lease, ReleaseReason.ENGINE_DIED)
+
+    claim(store, GPU_QUEUE)
+    clock.advance(LEASE_S + 1)
+    store.reap()
+    claim(store, GPU_QUEUE)
+    store.release_worker(WorkerIdentity(WORKER.name, "second"))
+
+    again = claim(store, GPU_QUEUE)
+    assert (again.attempt, again.suspicions) == (1, QUARANTINE_SUSPICIONS)
+
+
 def test_a_transient_error_waits_and_costs_an_attempt(store: JobStore, clock: Clock) -> None:
     job = start_job(store, 1)
-    first = claim(store, Lane.GPU)
+    first = claim(store, GPU_QUEUE)
     store.retry_later(first.lease, TRANSIENT, 4)
     store.retry_later(first.lease, TRANSIENT, 4)
 
     clock.advance(3.9)
     assert store.reap().retries_due == 0
-    assert store.claim(Lane.GPU, WORKER, LEASE_S).item is None
+    assert store.claim(GPU_QUEUE, WORKER, LEASE_S).item is None
     clock.advance(0.1)
     swept = store.reap()
-    again = claim(store, Lane.GPU)
+    again = claim(store, GPU_QUEUE)
 
-    assert (swept.retries_due, swept.tickets) == (1, Tickets(gpu=1))
+    assert (swept.retries_due, swept.tickets) == (1, Tickets({GPU_QUEUE: 1}))
     assert again.attempt == 2
     assert store.get(ALICE, job.id).retries == 1
 
@@ -354,9 +373,9 @@ def test_a_transient_error_waits_and_costs_an_attempt(store: JobStore, clock: Cl
 def test_the_last_attempt_fails_the_job_with_its_error(redis_client: redis.Redis, clock: Clock) -> None:
     store = open_store(redis_client, max_attempts=2)
     job = start_job(store, 3)
-    bystander = claim(store, Lane.GPU)
+    bystander = claim(store, GPU_QUEUE)
     for _ in range(2):
-        item = claim(store, Lane.GPU)
+        item = claim(store, GPU_QUEUE)
         store.retry_later(item.lease, TRANSIENT, 0)
         store.reap()
     store.retry_later(item.lease, TRANSIENT, 0)
@@ -368,13 +387,13 @@ def test_the_last_attempt_fails_the_job_with_its_error(redis_client: redis.Redis
     assert store.extend([bystander.lease], LEASE_S) == [LeaseStatus.ABORTED]
     with pytest.raises(JobAborted):
         store.commit_segment(bystander.lease, report())
-    assert store.ready_counts() == {Lane.CPU: 0, Lane.GPU: 0}
+    assert store.ready_counts() == {}
     assert store.recount().differences == ()
 
 
 def test_a_permanent_error_fails_the_job_at_once(store: JobStore) -> None:
     job = store.submit(submission()).job
-    plan = claim(store, Lane.CPU)
+    plan = claim(store, CPU_QUEUE)
     error = JobError("invalid_request", "there is nothing to speak")
 
     store.fail(plan.lease, error)
@@ -388,27 +407,27 @@ def test_a_permanent_error_fails_the_job_at_once(store: JobStore) -> None:
 def test_a_new_incarnation_frees_what_its_predecessor_held(store: JobStore) -> None:
     start_job(store, 5)
     old, other = WorkerIdentity("gpu-0", "a"), WorkerIdentity("gpu-1", "a")
-    claim(store, Lane.GPU, other)
+    claim(store, GPU_QUEUE, other)
     for _ in range(2):
-        claim(store, Lane.GPU, old)
+        claim(store, GPU_QUEUE, old)
 
     new = WorkerIdentity("gpu-0", "b")
-    assert store.release_worker(new) == Tickets(gpu=2)
+    assert store.release_worker(new) == Tickets({GPU_QUEUE: 2})
     assert store.release_worker(new) == Tickets()
 
-    again = [claim(store, Lane.GPU, new) for _ in range(2)]
+    again = [claim(store, GPU_QUEUE, new) for _ in range(2)]
     assert sorted((i.lease.item, i.attempt, i.suspicions) for i in again) == [("1", 1, 1), ("2", 1, 1)]
     assert store.release_worker(new) == Tickets()
 
 
 def test_cancelling_waits_for_the_running_segments(store: JobStore) -> None:
     job = start_job(store, 40)
-    running = [claim(store, Lane.GPU) for _ in range(3)]
+    running = [claim(store, GPU_QUEUE) for _ in range(3)]
 
     assert store.cancel(ALICE, job.id).job.state is JobState.CANCELLING
     assert store.cancel(ALICE, job.id).job.state is JobState.CANCELLING
-    assert store.ready_counts()[Lane.GPU] == 0
-    assert store.claim(Lane.GPU, WORKER, LEASE_S).item is None
+    assert store.ready_counts()[GPU_QUEUE] == 0
+    assert store.claim(GPU_QUEUE, WORKER, LEASE_S).item is None
     with pytest.raises(JobAborted):
         store.commit_segment(running[0].lease, report())
     store.release(running[1].lease, ReleaseReason.SHUTDOWN)
@@ -423,7 +442,7 @@ def test_cancelling_waits_for_the_running_segments(store: JobStore) -> None:
 
 def test_a_cancelled_job_whose_worker_is_gone_ends_with_the_lease(store: JobStore, clock: Clock) -> None:
     job = start_job(store, 2)
-    claim(store, Lane.GPU)
+    claim(store, GPU_QUEUE)
     store.cancel(ALICE, job.id)
     clock.advance(LEASE_S + 1)
 
@@ -445,7 +464,7 @@ def test_cancelling_what_nobody_works_on_is_immediate(store: JobStore) -> None:
 def test_ended_jobs_refuse_to_move(store: JobStore) -> None:
     job = start_job(store, 1)
     finish_segments(store, 1)
-    store.finish(claim(store, Lane.CPU).lease, [artifact()])
+    store.finish(claim(store, CPU_QUEUE).lease, [artifact()])
 
     for call in (store.cancel, store.pause, store.resume):
         with pytest.raises(StateConflict):
@@ -454,45 +473,45 @@ def test_ended_jobs_refuse_to_move(store: JobStore) -> None:
 
 def test_a_paused_job_gives_out_nothing_but_keeps_what_runs(store: JobStore) -> None:
     job = start_job(store, 40)
-    running = claim(store, Lane.GPU)
+    running = claim(store, GPU_QUEUE)
 
     assert store.pause(ALICE, job.id).job.state is JobState.PAUSED
     assert store.pause(ALICE, job.id).job.state is JobState.PAUSED
-    assert store.claim(Lane.GPU, WORKER, LEASE_S).item is None
+    assert store.claim(GPU_QUEUE, WORKER, LEASE_S).item is None
     assert store.commit_segment(running.lease, report()) == Tickets()
     assert store.get(ALICE, job.id).segments.done == 1
     resumed = store.resume(ALICE, job.id)
 
     assert resumed.job.state is JobState.RUNNING
-    assert resumed.tickets == Tickets(gpu=32)
+    assert resumed.tickets == Tickets({GPU_QUEUE: 32})
     assert store.resume(ALICE, job.id).tickets == Tickets()
-    assert store.ready_counts()[Lane.GPU] == 32
-    assert claim(store, Lane.GPU).lease.item == "1"
+    assert store.ready_counts()[GPU_QUEUE] == 32
+    assert claim(store, GPU_QUEUE).lease.item == "1"
 
 
 def test_a_plan_committed_during_a_pause_opens_the_window_at_resume(store: JobStore) -> None:
     job = store.submit(submission()).job
-    plan = claim(store, Lane.CPU)
+    plan = claim(store, CPU_QUEUE)
     store.pause(ALICE, job.id)
 
     assert store.commit_plan(plan.lease, PlanResult("plan", 3, 9_000)) == Tickets()
-    assert store.claim(Lane.GPU, WORKER, LEASE_S).item is None
-    assert store.resume(ALICE, job.id).tickets == Tickets(gpu=3)
+    assert store.claim(GPU_QUEUE, WORKER, LEASE_S).item is None
+    assert store.resume(ALICE, job.id).tickets == Tickets({GPU_QUEUE: 3})
 
 
 def test_a_job_paused_before_its_start_resumes_to_pending(store: JobStore) -> None:
     job = store.submit(submission()).job
     store.pause(ALICE, job.id)
 
-    assert store.claim(Lane.CPU, WORKER, LEASE_S).item is None
+    assert store.claim(CPU_QUEUE, WORKER, LEASE_S).item is None
     assert store.resume(ALICE, job.id).job.state is JobState.PENDING
-    assert claim(store, Lane.CPU).lease.job == job.id
+    assert claim(store, CPU_QUEUE).lease.job == job.id
 
 
 def test_an_assembly_that_ends_during_a_pause_ends_the_job(store: JobStore) -> None:
     job = start_job(store, 1)
     finish_segments(store, 1)
-    assembly = claim(store, Lane.CPU)
+    assembly = claim(store, CPU_QUEUE)
     store.pause(ALICE, job.id)
 
     assert store.finish(assembly.lease, [artifact()]).state is JobState.SUCCEEDED
@@ -500,12 +519,12 @@ def test_an_assembly_that_ends_during_a_pause_ends_the_job(store: JobStore) -> N
 
 def test_a_retry_due_during_a_pause_waits_for_resume(store: JobStore, clock: Clock) -> None:
     job = start_job(store, 1)
-    store.retry_later(claim(store, Lane.GPU).lease, TRANSIENT, 1)
+    store.retry_later(claim(store, GPU_QUEUE).lease, TRANSIENT, 1)
     store.pause(ALICE, job.id)
     clock.advance(2)
 
     assert store.reap().tickets == Tickets()
-    assert store.resume(ALICE, job.id).tickets == Tickets(gpu=1)
+    assert store.resume(ALICE, job.id).tickets == Tickets({GPU_QUEUE: 1})
 
 
 def test_a_deadline_before_the_start_expires_the_job(store: JobStore, clock: Clock) -> None:
@@ -514,7 +533,7 @@ def test_a_deadline_before_the_start_expires_the_job(store: JobStore, clock: Clo
     assert store.reap().jobs_expired == 1
     claimed = store.submit(submission(deadline_ms=clock.now_ms - 1)).job
 
-    assert store.claim(Lane.CPU, WORKER, LEASE_S).item is None
+    assert store.claim(CPU_QUEUE, WORKER, LEASE_S).item is None
     for job in (swept, claimed):
         assert store.get(ALICE, job.id).state is JobState.EXPIRED
     assert store.recount().differences == ()
@@ -522,7 +541,7 @@ def test_a_deadline_before_the_start_expires_the_job(store: JobStore, clock: Clo
 
 def test_a_deadline_during_the_run_fails_the_job(store: JobStore, clock: Clock) -> None:
     job = start_job(store, 2, submission(deadline_ms=clock.now_ms + 10_000))
-    segment = claim(store, Lane.GPU)
+    segment = claim(store, GPU_QUEUE)
     assert segment.deadline_ms == clock.now_ms + 10_000
     clock.advance(10)
     store.reap()
@@ -540,7 +559,7 @@ def test_a_deleted_job_leaves_a_tombstone_and_nothing_else(redis_client: redis.R
     with pytest.raises(StateConflict):
         store.delete(ALICE, job.id)
     finish_segments(store, 1)
-    lease = claim(store, Lane.GPU).lease
+    lease = claim(store, GPU_QUEUE).lease
     store.fail(lease, TRANSIENT)
 
     store.delete(ALICE, job.id)
@@ -581,7 +600,7 @@ def test_nothing_of_deleted_jobs_accumulates(redis_client: redis.Redis, store: J
     def live_through() -> None:
         job = start_job(store, 3)
         finish_segments(store, 3)
-        store.finish(claim(store, Lane.CPU).lease, [artifact()])
+        store.finish(claim(store, CPU_QUEUE).lease, [artifact()])
         store.delete(ALICE, job.id)
 
     live_through()
@@ -648,14 +667,14 @@ def test_a_lane_does_not_stop_at_a_job_that_vanished(redis_client: redis.Redis, 
     redis_client.delete(f"{{rhapsode}}:job:{lost.id}")
     kept = store.submit(submission()).job
 
-    assert claim(store, Lane.CPU).lease.job == kept.id
-    assert store.ready_counts()[Lane.CPU] == 0
+    assert claim(store, CPU_QUEUE).lease.job == kept.id
+    assert store.ready_counts()[CPU_QUEUE] == 0
 
 
 def test_a_sweep_does_not_stop_at_a_job_that_vanished(redis_client: redis.Redis, store: JobStore, clock: Clock) -> None:
     lost = start_job(store, 3, submission(deadline_ms=clock.now_ms + 5_000))
-    claim(store, Lane.GPU)
-    store.retry_later(claim(store, Lane.GPU).lease, TRANSIENT, 1)
+    claim(store, GPU_QUEUE)
+    store.retry_later(claim(store, GPU_QUEUE).lease, TRANSIENT, 1)
     redis_client.delete(f"{{rhapsode}}:job:{lost.id}")
     clock.advance(LEASE_S + 1)
 
@@ -669,7 +688,7 @@ def test_a_job_without_expected_audio_lives_like_any_other(store: JobStore) -> N
     job = start_job(store, 1, submission(audio_ms=0))
     finish_segments(store, 1)
 
-    assert store.finish(claim(store, Lane.CPU).lease, [artifact()]).state is JobState.SUCCEEDED
+    assert store.finish(claim(store, CPU_QUEUE).lease, [artifact()]).state is JobState.SUCCEEDED
     assert store.cancel(ALICE, store.submit(submission(audio_ms=0)).job.id).job.state is JobState.CANCELLED
     assert store.get(ALICE, job.id).estimated_audio_ms == 0
     assert store.recount().differences == ()
@@ -700,7 +719,7 @@ def test_scripts_survive_a_server_that_forgot_them(redis_client: redis.Redis, st
     store.submit(submission())
     redis_client.script_flush()
 
-    assert claim(store, Lane.CPU).lease.item == "plan"
+    assert claim(store, CPU_QUEUE).lease.item == "plan"
 
 
 def test_the_real_clock_is_the_servers(redis_client: redis.Redis) -> None:
@@ -715,7 +734,7 @@ def test_the_real_clock_is_the_servers(redis_client: redis.Redis) -> None:
 @pytest.mark.parametrize("digest", ["", "xyz", "ab" * 31])
 def test_a_digest_that_is_none_is_refused(store: JobStore, digest: str) -> None:
     start_job(store, 1)
-    lease = claim(store, Lane.GPU).lease
+    lease = claim(store, GPU_QUEUE).lease
     wrong = report()
 
     with pytest.raises(ValueError, match=r"digest|sha256"):

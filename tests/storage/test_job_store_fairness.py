@@ -7,9 +7,22 @@ from collections import Counter
 import pytest
 import redis
 
+from storage.fleet import TTL_S, Fleet
 from storage.job_store import JobStore
-from storage.jobs import JobId, Lane, PlanResult, Priority, TenantId
-from tests.storage.job_driver import ALICE, BOB, Clock, claim, open_store, report, start_job, submission
+from storage.jobs import JobId, PlanResult, Priority, TenantId, Tickets
+from storage.work_queues import CPU_QUEUE, speech_queue
+from tests.storage.job_driver import (
+    ALICE,
+    BOB,
+    GPU_QUEUE,
+    TEST_CLOCK,
+    Clock,
+    claim,
+    open_store,
+    report,
+    start_job,
+    submission,
+)
 
 BOOK_SEGMENTS = 5_000
 BOOK_AUDIO_MS = BOOK_SEGMENTS * 12_000
@@ -19,7 +32,7 @@ def claimed_jobs(store: JobStore, count: int) -> list[JobId]:
     """The jobs of the next `count` segments, each of which is finished at once."""
     jobs = []
     for _ in range(count):
-        item = claim(store, Lane.GPU)
+        item = claim(store, GPU_QUEUE)
         store.commit_segment(item.lease, report())
         jobs.append(item.lease.job)
     return jobs
@@ -48,7 +61,7 @@ def test_plans_of_one_tenant_do_not_keep_another_waiting(store: JobStore) -> Non
         store.submit(submission(ALICE))
     short = store.submit(submission(BOB)).job
 
-    served = [claim(store, Lane.CPU).lease.job for _ in range(6)]
+    served = [claim(store, CPU_QUEUE).lease.job for _ in range(6)]
 
     assert short.id in served
 
@@ -97,14 +110,49 @@ def test_a_class_alone_gets_everything(store: JobStore) -> None:
 def test_a_job_opens_no_more_than_its_window(redis_client: redis.Redis, clock: Clock, window: int) -> None:
     store = open_store(redis_client, window=window)
     store.submit(submission(audio_ms=BOOK_AUDIO_MS))
-    plan = claim(store, Lane.CPU)
+    plan = claim(store, CPU_QUEUE)
 
-    assert store.commit_plan(plan.lease, PlanResult("plan", BOOK_SEGMENTS, BOOK_AUDIO_MS)).gpu == window
-    open_items = [claim(store, Lane.GPU) for _ in range(window)]
-    assert store.ready_counts()[Lane.GPU] == 0
+    opened = store.commit_plan(plan.lease, PlanResult("plan", BOOK_SEGMENTS, BOOK_AUDIO_MS))
+
+    assert opened == Tickets({GPU_QUEUE: window})
+    open_items = [claim(store, GPU_QUEUE) for _ in range(window)]
+    assert store.ready_counts()[GPU_QUEUE] == 0
     for item in open_items:
-        assert store.commit_segment(item.lease, report()).gpu == 1
-    assert store.ready_counts()[Lane.GPU] == window
+        assert store.commit_segment(item.lease, report()) == Tickets({GPU_QUEUE: 1})
+    assert store.ready_counts()[GPU_QUEUE] == window
+
+
+def test_the_window_follows_the_slots_of_the_models_workers(redis_client: redis.Redis, clock: Clock) -> None:
+    store, fleet = open_store(redis_client), Fleet(redis_client, clock=TEST_CLOCK)
+    start_job(store, BOOK_SEGMENTS, submission(audio_ms=BOOK_AUDIO_MS))
+    assert store.ready_counts()[GPU_QUEUE] == 32
+
+    fleet.announce(GPU_QUEUE, "w1", 128)
+    fleet.announce(GPU_QUEUE, "w2", 128)
+    fleet.announce(speech_queue("another"), "w3", 1024)
+    claimed_jobs(store, 2)
+    assert store.ready_counts()[GPU_QUEUE] == 384
+
+    clock.advance(TTL_S + 1)
+    fleet.announce(GPU_QUEUE, "w2", 128)
+    claimed_jobs(store, 384 - 192)
+    assert store.ready_counts()[GPU_QUEUE] == 192
+    fleet.leave(GPU_QUEUE, "w2")
+    claimed_jobs(store, 192 - 32)
+    assert store.ready_counts()[GPU_QUEUE] == 32
+
+
+def test_jobs_of_a_tenant_share_its_window_and_tenants_do_not(redis_client: redis.Redis, clock: Clock) -> None:
+    store, fleet = open_store(redis_client), Fleet(redis_client, clock=TEST_CLOCK)
+    fleet.announce(GPU_QUEUE, "w", 256)
+    alices = [start_job(store, BOOK_SEGMENTS, submission(ALICE, BOOK_AUDIO_MS)) for _ in range(12)]
+    bobs = start_job(store, BOOK_SEGMENTS, submission(BOB, BOOK_AUDIO_MS))
+    claimed_jobs(store, 2_000)
+
+    opened = {job.id: redis_client.llen(f"{{rhapsode}}:ready:{GPU_QUEUE}:{job.id}") for job in [*alices, bobs]}
+
+    assert opened[bobs.id] == 384
+    assert sum(opened[job.id] for job in alices) <= 12 * 32 + 384
 
 
 def test_a_hundred_tenants_are_all_served_in_one_round(store: JobStore) -> None:

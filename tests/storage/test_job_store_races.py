@@ -11,8 +11,9 @@ import redis
 from storage.errors import JobAborted, LeaseLost
 from storage.events import EventLog
 from storage.job_store import JobStore
-from storage.jobs import JobId, JobState, Lane, PlanResult, ReleaseReason, TenantId, WorkerIdentity
-from tests.storage.job_driver import ALICE, BOB, LEASE_S, artifact, report, submission
+from storage.jobs import JobId, JobState, PlanResult, ReleaseReason, TenantId, WorkerIdentity
+from storage.work_queues import CPU_QUEUE
+from tests.storage.job_driver import ALICE, BOB, GPU_QUEUE, LEASE_S, artifact, report, submission
 
 NUM_WORKERS = 4
 NUM_SEGMENTS = 60
@@ -23,7 +24,7 @@ def work_until_idle(store: JobStore, worker: WorkerIdentity) -> int:
     """Works off both lanes, giving every seventh item back first; returns how many results were refused."""
     refused = taken = idle = 0
     while idle < 20:
-        item = store.claim(Lane.GPU, worker, LEASE_S).item or store.claim(Lane.CPU, worker, LEASE_S).item
+        item = store.claim(GPU_QUEUE, worker, LEASE_S).item or store.claim(CPU_QUEUE, worker, LEASE_S).item
         if item is None:
             idle += 1
             continue

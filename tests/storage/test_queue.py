@@ -14,30 +14,29 @@ import redis
 
 from storage.embedded_redis import EmbeddedRedis
 from storage.errors import StoreUnavailable
-from storage.jobs import Lane, Tickets
+from storage.jobs import Tickets
 from storage.queue import REST_AFTER_FAILURE_S, TicketQueue, create_celery
 from storage.settings import StorageSettings
+from storage.work_queues import CPU_QUEUE, speech_queue
+
+GPU_QUEUE = speech_queue("small")
 
 WORKER = """
-import os, redis
-from storage.jobs import Lane
-from storage.queue import TICKET_TASKS, create_celery
+import redis
+from storage.queue import TICKET_TASK, create_celery
 from storage.settings import load_settings, StorageSettings
+from storage.work_queues import CPU_QUEUE, speech_queue
 
 settings = load_settings(StorageSettings)
-app = create_celery(settings, "test-worker")
+app = create_celery(settings, "test-worker", consumed=(CPU_QUEUE, speech_queue("small")))
 done = redis.Redis.from_url(settings.redis_url.get_secret_value())
 
-@app.task(name=TICKET_TASKS[Lane.CPU])
-def cpu() -> None:
-    done.rpush("ran", "cpu")
-
-@app.task(name=TICKET_TASKS[Lane.GPU])
-def gpu() -> None:
-    done.rpush("ran", "gpu")
+@app.task(name=TICKET_TASK, bind=True)
+def ticket(self) -> None:
+    done.rpush("ran", self.request.delivery_info["routing_key"])
 
 app.worker_main([
-    "worker", "--pool", "threads", "--concurrency", "2", "-Q", "cpu,gpu", "--loglevel", "WARNING",
+    "worker", "--pool", "threads", "--concurrency", "2", "--loglevel", "WARNING",
     "--without-mingle", "--without-gossip", "--without-heartbeat",
 ])
 """
@@ -78,10 +77,10 @@ def until(predicate: Callable[[], bool], timeout_s: float = 20) -> None:
 
 
 def test_every_ticket_waits_in_the_queue_of_its_lane(queue: TicketQueue, broker: redis.Redis) -> None:
-    queue.send(Tickets(cpu=3, gpu=407))
+    queue.send(Tickets({CPU_QUEUE: 3, GPU_QUEUE: 407}))
 
-    assert (queue.waiting(Lane.CPU), queue.waiting(Lane.GPU)) == (3, 407)
-    assert (broker.llen("rhapsode:b:cpu"), broker.llen("rhapsode:b:gpu")) == (3, 407)
+    assert (queue.waiting(CPU_QUEUE), queue.waiting(GPU_QUEUE)) == (3, 407)
+    assert (broker.llen("rhapsode:b:cpu"), broker.llen("rhapsode:b:gpu.small")) == (3, 407)
     assert queue.unsent == 0
 
 
@@ -103,21 +102,21 @@ def test_a_worker_runs_every_ticket_over_a_unix_socket_with_a_password(
         "PYTHONPATH": str(Path(__file__).parents[2]),
         "C_FORCE_ROOT": "1",
     }
-    queue.send(Tickets(cpu=2, gpu=3))
+    queue.send(Tickets({CPU_QUEUE: 2, GPU_QUEUE: 3}))
     worker = subprocess.Popen([sys.executable, "-c", WORKER], env=environment)
     try:
         until(lambda: redis_client.llen("ran") == 5)
         # A flushed broker loses tickets, but never the way to a queue.
         broker.flushdb()
-        queue.send(Tickets(cpu=1, gpu=1))
+        queue.send(Tickets({CPU_QUEUE: 1, GPU_QUEUE: 1}))
         until(lambda: redis_client.llen("ran") == 7)
-        assert queue.waiting(Lane.CPU) == queue.waiting(Lane.GPU) == 0
+        assert queue.waiting(CPU_QUEUE) == queue.waiting(GPU_QUEUE) == 0
         until(lambda: broker.hlen("rhapsode:b:unacked") == 0)
     finally:
         worker.terminate()
         worker.wait(30)
 
-    assert sorted(redis_client.lrange("ran", 0, -1)) == ["cpu"] * 3 + ["gpu"] * 4
+    assert sorted(redis_client.lrange("ran", 0, -1)) == ["cpu"] * 3 + ["gpu.small"] * 4
     assert all(key.startswith("rhapsode:b:") for key in broker.scan_iter())
 
 
@@ -126,17 +125,17 @@ def test_a_dead_broker_is_counted_and_waits_for_nobody(short_dir: Path, tmp_path
     with opened(without_broker(server.broker_url, tmp_path)) as queue:
         begun = time.monotonic()
         for _ in range(100):
-            queue.send(Tickets(cpu=1, gpu=1))
+            queue.send(Tickets({CPU_QUEUE: 1, GPU_QUEUE: 1}))
 
         assert time.monotonic() - begun < 1
         assert queue.unsent == 200
         with pytest.raises(StoreUnavailable):
-            queue.waiting(Lane.CPU)
+            queue.waiting(CPU_QUEUE)
 
         with server:
             time.sleep(REST_AFTER_FAILURE_S)
-            queue.send(Tickets(cpu=1))
-            assert queue.waiting(Lane.CPU) == 1
+            queue.send(Tickets({CPU_QUEUE: 1}))
+            assert queue.waiting(CPU_QUEUE) == 1
 
 
 def test_a_broker_that_says_nothing_holds_a_caller_for_seconds_only(tmp_path: Path) -> None:
@@ -144,7 +143,7 @@ def test_a_broker_that_says_nothing_holds_a_caller_for_seconds_only(tmp_path: Pa
         port = mute.getsockname()[1]
         with opened(without_broker(f"redis://127.0.0.1:{port}/1", tmp_path)) as queue:
             begun = time.monotonic()
-            queue.send(Tickets(gpu=4))
+            queue.send(Tickets({GPU_QUEUE: 4}))
 
             assert time.monotonic() - begun < 5
             assert queue.unsent == 4
@@ -152,7 +151,7 @@ def test_a_broker_that_says_nothing_holds_a_caller_for_seconds_only(tmp_path: Pa
 
 def test_threads_share_one_queue(queue: TicketQueue) -> None:
     with ThreadPoolExecutor(24) as threads:
-        list(threads.map(lambda _: queue.send(Tickets(gpu=1)), range(300)))
+        list(threads.map(lambda _: queue.send(Tickets({GPU_QUEUE: 1})), range(300)))
 
-    assert queue.waiting(Lane.GPU) == 300
+    assert queue.waiting(GPU_QUEUE) == 300
     assert queue.unsent == 0

@@ -13,7 +13,7 @@ from storage.job_store import JobStore
 from storage.jobs import WorkerIdentity
 from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
-from tests.worker.studio import Studio
+from tests.worker.studio import GPU_QUEUE, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.leases import LeaseKeeper
@@ -37,6 +37,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
     engine = FakeEngine(FakeEngineSettings(slots=4, step_s=0.0))
     services = SpeechServices(
         identity=WorkerIdentity("w", "1"),
+        queue=GPU_QUEUE,
         jobs=jobs,
         artifacts=artifacts,
         tickets=tickets,
@@ -46,7 +47,6 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         closing=threading.Event(),
         engine=engine,
         gate=QuarantineGate(),
-        model="fake",
     )
     leases.start()
     yield Studio(services, jobs, artifacts)

@@ -11,13 +11,13 @@ from storage.ids import new_job_id
 from storage.job_store import JobStore, Submitted
 from storage.jobs import (
     JobRecord,
-    Lane,
     NarrationSpec,
     Priority,
     Segmentation,
     Submission,
     TenantId,
 )
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.plan_cache import PlanCache
 from worker.services import SpeechServices
@@ -27,6 +27,9 @@ TENANT = TenantId("local")
 TEXT = "The first sentence. The second one is here!\n\nA new paragraph begins. 字字字。然后呢？"
 
 SPEC = NarrationSpec(model="fake", voice="ada", seed=7, segmentation=Segmentation(target_chars=20, max_chars=60))
+
+
+GPU_QUEUE = speech_queue(SPEC.model)
 
 
 @dataclass(frozen=True)
@@ -41,26 +44,28 @@ class Studio:
         return submit_narration(self.jobs, self.artifacts, text, spec).job
 
     def drain(self) -> None:
-        """Run every ready item of both lanes, one after the other."""
+        """Run every ready item of both queues, one after the other."""
         while True:
             ready = self.jobs.ready_counts()
             if not any(ready.values()):
                 return
-            if ready[Lane.CPU]:
-                run_cpu_ticket(self.services)
-            if ready[Lane.GPU]:
-                run_gpu_ticket(self.services)
+            for queue in (CPU_QUEUE, GPU_QUEUE):
+                if ready[queue]:
+                    self.run_one(queue)
 
-    def run_until(self, lane: Lane) -> None:
-        """Run items of the other lane until this one has something to do."""
+    def run_until(self, queue: WorkQueue) -> None:
+        """Run items of the other queue until this one has something to do."""
         for _ in range(1000):
-            if self.jobs.ready_counts()[lane]:
+            if self.jobs.ready_counts()[queue]:
                 return
-            self.run_one(Lane.GPU if lane is Lane.CPU else Lane.CPU)
-        raise AssertionError(f"nothing became ready for {lane}")
+            self.run_one(GPU_QUEUE if queue == CPU_QUEUE else CPU_QUEUE)
+        raise AssertionError(f"nothing became ready in {queue}")
 
-    def run_one(self, lane: Lane) -> None:
-        (run_gpu_ticket if lane is Lane.GPU else run_cpu_ticket)(self.services)
+    def run_one(self, queue: WorkQueue) -> None:
+        if queue == CPU_QUEUE:
+            run_cpu_ticket(replace(self.services, queue=CPU_QUEUE))
+        else:
+            run_gpu_ticket(self.services)
 
     def record(self, job: JobRecord) -> JobRecord:
         return self.jobs.get(TENANT, job.id)

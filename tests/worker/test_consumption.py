@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from storage.jobs import Lane, Tickets
+from storage.jobs import Tickets
 from storage.queue import TicketQueue
+from storage.work_queues import CPU_QUEUE
+from tests.worker.studio import GPU_QUEUE
 from worker.consumption import ConsumptionWatch
 
 
 def test_waiting_tickets_and_an_idle_worker_are_a_stall(tickets: TicketQueue) -> None:
     stalls: list[str] = []
-    watch = ConsumptionWatch(Lane.GPU, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=0.0)
-    tickets.send(Tickets(gpu=1))
+    watch = ConsumptionWatch(GPU_QUEUE, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=0.0)
+    tickets.send(Tickets({GPU_QUEUE: 1}))
 
     watch.check()
 
@@ -19,8 +21,8 @@ def test_waiting_tickets_and_an_idle_worker_are_a_stall(tickets: TicketQueue) ->
 
 def test_no_tickets_no_stall(tickets: TicketQueue) -> None:
     stalls: list[str] = []
-    watch = ConsumptionWatch(Lane.GPU, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=0.0)
-    tickets.send(Tickets(cpu=1))
+    watch = ConsumptionWatch(GPU_QUEUE, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=0.0)
+    tickets.send(Tickets({CPU_QUEUE: 1}))
 
     watch.check()
 
@@ -29,8 +31,8 @@ def test_no_tickets_no_stall(tickets: TicketQueue) -> None:
 
 def test_a_busy_worker_may_let_tickets_wait(tickets: TicketQueue) -> None:
     stalls: list[str] = []
-    watch = ConsumptionWatch(Lane.GPU, tickets, lambda: True, lambda: stalls.append("stall"), patience_s=0.0)
-    tickets.send(Tickets(gpu=1))
+    watch = ConsumptionWatch(GPU_QUEUE, tickets, lambda: True, lambda: stalls.append("stall"), patience_s=0.0)
+    tickets.send(Tickets({GPU_QUEUE: 1}))
 
     watch.check()
 
@@ -39,8 +41,8 @@ def test_a_busy_worker_may_let_tickets_wait(tickets: TicketQueue) -> None:
 
 def test_every_ticket_renews_the_patience(tickets: TicketQueue) -> None:
     stalls: list[str] = []
-    watch = ConsumptionWatch(Lane.GPU, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=60)
-    tickets.send(Tickets(gpu=1))
+    watch = ConsumptionWatch(GPU_QUEUE, tickets, lambda: False, lambda: stalls.append("stall"), patience_s=60)
+    tickets.send(Tickets({GPU_QUEUE: 1}))
 
     watch.seen()
     watch.check()

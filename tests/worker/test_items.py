@@ -10,15 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from storage.jobs import JobState, Lane, Pauses, WorkerIdentity
+from storage.jobs import JobState, Pauses, WorkerIdentity
 from storage.keys import job_prefix
+from storage.work_queues import CPU_QUEUE, WorkQueue
 from tests.worker.failing_store import FailingStore, fail_times
-from tests.worker.studio import SPEC, TENANT, Studio
+from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import EngineInfo, EngineStats, ReferenceAudio, Speech, SpeechRequest, VoicePrompt
 from worker.engine.settings import FakeEngineSettings
-from worker.items import run_cpu_ticket, run_gpu_ticket
+from worker.items import run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
 
 
@@ -77,9 +78,9 @@ def impatient_studio(studio: Studio) -> Studio:
     return replace(studio, services=replace(studio.services, leases=leases))
 
 
-def test_an_idle_lane_ends_the_ticket(studio: Studio) -> None:
-    run_cpu_ticket(studio.services)
-    run_gpu_ticket(studio.services)
+def test_an_idle_queue_ends_the_ticket(studio: Studio) -> None:
+    studio.run_one(CPU_QUEUE)
+    studio.run_one(GPU_QUEUE)
 
     assert studio.services.leases.num_held == 0
 
@@ -120,7 +121,7 @@ def test_a_long_outage_puts_the_item_off(impatient_studio: Studio) -> None:
     job = studio.submit()
     patient = studio.with_artifacts(failing)
 
-    patient.run_one(Lane.CPU)
+    patient.run_one(CPU_QUEUE)
 
     assert studio.record(job).retries == 1
     eventually(lambda: studio.jobs.reap(10).retries_due == 1)
@@ -139,7 +140,7 @@ def test_an_outage_without_end_fails_the_job_with_its_name(
     hopeless = studio.with_artifacts(failing)
 
     for _ in range(4):
-        hopeless.run_one(Lane.CPU)
+        hopeless.run_one(CPU_QUEUE)
         studio.jobs.reap(10)
 
     record = studio.record(job)
@@ -196,7 +197,7 @@ def test_an_unexpected_error_is_tried_again_and_then_reported(studio: Studio, mo
     job = studio.submit()
 
     for _ in range(4):
-        studio.with_artifacts(failing).run_one(Lane.CPU)
+        studio.with_artifacts(failing).run_one(CPU_QUEUE)
         studio.jobs.reap(10)
 
     record = studio.record(job)
@@ -206,7 +207,7 @@ def test_an_unexpected_error_is_tried_again_and_then_reported(studio: Studio, mo
 
 def test_a_cancelled_job_frees_the_engine_within_seconds(slow_studio: Studio) -> None:
     job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
-    slow_studio.run_one(Lane.CPU)
+    slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
     ticket.start()
     eventually(lambda: slow_studio.services.engine.stats().active == 1)
@@ -219,11 +220,13 @@ def test_a_cancelled_job_frees_the_engine_within_seconds(slow_studio: Studio) ->
     assert slow_studio.record(job).state is JobState.CANCELLED
 
 
-@pytest.mark.parametrize(("lane", "stored"), [(Lane.CPU, "plan-"), (Lane.GPU, "segments/")])
-def test_a_result_that_comes_too_late_leaves_nothing_in_the_store(studio: Studio, lane: Lane, stored: str) -> None:
+@pytest.mark.parametrize(("queue", "stored"), [(CPU_QUEUE, "plan-"), (GPU_QUEUE, "segments/")])
+def test_a_result_that_comes_too_late_leaves_nothing_in_the_store(
+    studio: Studio, queue: WorkQueue, stored: str
+) -> None:
     job = studio.submit("One sentence only.")
-    if lane is Lane.GPU:
-        studio.run_one(Lane.CPU)
+    if queue == GPU_QUEUE:
+        studio.run_one(CPU_QUEUE)
     failing = FailingStore(studio.artifacts)
 
     def end_and_delete(_: str) -> None:
@@ -234,7 +237,7 @@ def test_a_result_that_comes_too_late_leaves_nothing_in_the_store(studio: Studio
 
     failing.before_put = end_and_delete
 
-    studio.with_artifacts(failing).run_one(lane)
+    studio.with_artifacts(failing).run_one(queue)
 
     assert [stored in key for key in failing.puts] == [True]
     assert list(studio.artifacts.list("jobs/")) == []
@@ -242,12 +245,12 @@ def test_a_result_that_comes_too_late_leaves_nothing_in_the_store(studio: Studio
 
 def test_an_assembly_that_comes_too_late_leaves_nothing_in_the_store(studio: Studio) -> None:
     job = studio.submit("One sentence only.")
-    studio.run_one(Lane.CPU)
-    studio.run_one(Lane.GPU)
+    studio.run_one(CPU_QUEUE)
+    studio.run_one(GPU_QUEUE)
     failing = FailingStore(studio.artifacts)
     failing.after_put = lambda key: studio.jobs.cancel(TENANT, job.id) if key.endswith("manifest.json") else None
 
-    studio.with_artifacts(failing).run_one(Lane.CPU)
+    studio.with_artifacts(failing).run_one(CPU_QUEUE)
 
     assert studio.record(job).state is JobState.CANCELLED
     assert len(failing.puts) == 3
@@ -268,7 +271,7 @@ def test_a_narration_that_no_wav_file_could_hold_fails_before_anything_is_spoken
 
 def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
     job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
-    slow_studio.run_one(Lane.CPU)
+    slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
     ticket.start()
     eventually(lambda: slow_studio.services.engine.stats().active == 1)
@@ -278,7 +281,7 @@ def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
     ticket.join(5)
 
     assert not ticket.is_alive()
-    claim = slow_studio.jobs.claim(Lane.GPU, WorkerIdentity("w", "2"), 10)
+    claim = slow_studio.jobs.claim(GPU_QUEUE, WorkerIdentity("w", "2"), 10)
     assert claim.item is not None
     assert (claim.item.lease.job, claim.item.attempt, claim.item.suspicions) == (job.id, 1, 0)
 
@@ -287,9 +290,9 @@ def test_a_closing_worker_claims_nothing(studio: Studio) -> None:
     studio.submit()
     studio.services.closing.set()
 
-    run_cpu_ticket(studio.services)
+    studio.run_one(CPU_QUEUE)
 
-    assert studio.jobs.ready_counts()[Lane.CPU] == 1
+    assert studio.jobs.ready_counts()[CPU_QUEUE] == 1
 
 
 def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
@@ -297,7 +300,7 @@ def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
     keeper.start()
     services = replace(slow_studio.services, lease_s=1.5, leases=keeper)
     slow_studio.submit("Ten words.", replace(SPEC, seed=1))
-    slow_studio.run_one(Lane.CPU)
+    slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_ticket, args=(services,))
 
     ticket.start()
@@ -306,12 +309,12 @@ def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
         ticket.join(0.1)
     keeper.close()
 
-    assert slow_studio.jobs.ready_counts()[Lane.CPU] == 1
+    assert slow_studio.jobs.ready_counts()[CPU_QUEUE] == 1
 
 
 def test_a_lost_lease_stops_the_work_and_the_result_is_refused(slow_studio: Studio) -> None:
     job = slow_studio.submit("This sentence takes the fake engine a long time to say.")
-    slow_studio.run_one(Lane.CPU)
+    slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_ticket, args=(slow_studio.services,))
     ticket.start()
     eventually(lambda: slow_studio.services.engine.stats().active == 1)
@@ -321,4 +324,4 @@ def test_a_lost_lease_stops_the_work_and_the_result_is_refused(slow_studio: Stud
 
     assert not ticket.is_alive()
     assert slow_studio.record(job).segments.done == 0
-    assert slow_studio.jobs.ready_counts()[Lane.GPU] == 1
+    assert slow_studio.jobs.ready_counts()[GPU_QUEUE] == 1

@@ -14,8 +14,9 @@ import redis
 from storage import keys
 from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
-from storage.jobs import JobId, JobState, Lane, LeaseStatus, TenantId, Tickets, WorkerIdentity
+from storage.jobs import JobId, JobState, LeaseStatus, TenantId, Tickets, WorkerIdentity
 from storage.queue import TicketQueue
+from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import TENANT, Studio
 from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores
 
@@ -38,9 +39,9 @@ def test_missing_tickets_are_replaced_and_present_ones_are_not(
     for _ in range(3):
         studio.submit()
 
-    assert janitor.top_up() == Tickets(cpu=3)
+    assert janitor.top_up() == Tickets({CPU_QUEUE: 3})
     assert janitor.top_up() == Tickets()
-    assert tickets.waiting(Lane.CPU) == 3
+    assert tickets.waiting(CPU_QUEUE) == 3
 
 
 def test_no_more_tickets_wait_than_the_cap(studio: Studio, janitor: Janitor, tickets: TicketQueue) -> None:
@@ -49,24 +50,24 @@ def test_no_more_tickets_wait_than_the_cap(studio: Studio, janitor: Janitor, tic
 
     janitor.top_up()
 
-    assert tickets.waiting(Lane.CPU) == 8
+    assert tickets.waiting(CPU_QUEUE) == 8
 
 
 def test_an_expired_lease_goes_back_and_gets_a_ticket(studio: Studio, janitor: Janitor, tickets: TicketQueue) -> None:
     studio.submit()
-    assert studio.jobs.claim(Lane.CPU, WorkerIdentity("gone", "1"), 0.01).item is not None
+    assert studio.jobs.claim(CPU_QUEUE, WorkerIdentity("gone", "1"), 0.01).item is not None
     time.sleep(0.05)
 
     janitor.sweep()
     janitor.top_up()
 
-    assert studio.jobs.ready_counts()[Lane.CPU] == 1
-    assert tickets.waiting(Lane.CPU) == 1
+    assert studio.jobs.ready_counts()[CPU_QUEUE] == 1
+    assert tickets.waiting(CPU_QUEUE) == 1
 
 
 def test_workers_may_extend_their_leases_before_the_sweep_after_an_outage(studio: Studio, janitor: Janitor) -> None:
     studio.submit()
-    item = studio.jobs.claim(Lane.CPU, WorkerIdentity("alive", "1"), 0.01).item
+    item = studio.jobs.claim(CPU_QUEUE, WorkerIdentity("alive", "1"), 0.01).item
     assert item is not None
     time.sleep(0.05)
 
@@ -85,7 +86,7 @@ def test_drift_is_reported_and_left_alone(
     janitor.audit()
 
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == ["counter drift"]
-    assert studio.jobs.ready_counts()[Lane.CPU] == 6
+    assert studio.jobs.ready_counts()[CPU_QUEUE] == 6
 
 
 def test_a_healthy_system_has_no_drift(studio: Studio, janitor: Janitor, caplog: pytest.LogCaptureFixture) -> None:
@@ -186,12 +187,12 @@ def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janit
     thread = threading.Thread(target=run_chores, args=(janitor, lock, stop))
     thread.start()
     give_up = time.monotonic() + 10
-    while studio.services.tickets.waiting(Lane.CPU) == 0 and time.monotonic() < give_up:
+    while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
         time.sleep(0.02)
     stop.set()
     thread.join(5)
 
-    assert studio.services.tickets.waiting(Lane.CPU) == 1
+    assert studio.services.tickets.waiting(CPU_QUEUE) == 1
 
 
 def test_without_the_lock_nothing_is_done(studio: Studio, janitor: Janitor) -> None:
@@ -204,4 +205,4 @@ def test_without_the_lock_nothing_is_done(studio: Studio, janitor: Janitor) -> N
     stop.set()
     thread.join(5)
 
-    assert studio.services.tickets.waiting(Lane.CPU) == 0
+    assert studio.services.tickets.waiting(CPU_QUEUE) == 0

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from storage.ids import new_job_id
-from storage.jobs import Lane, Lease, WorkerIdentity
+from storage.jobs import Lease, WorkerIdentity
+from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import TENANT, Studio
 from worker.leases import DropReason, HeldLease, LeaseKeeper, WorkDropped
 
@@ -16,7 +17,7 @@ WORKER = WorkerIdentity("w", "1")
 
 def claimed(studio: Studio, lease_s: float = 5.0) -> Lease:
     studio.submit()
-    item = studio.jobs.claim(Lane.CPU, WORKER, lease_s).item
+    item = studio.jobs.claim(CPU_QUEUE, WORKER, lease_s).item
     assert item is not None
     return item.lease
 

@@ -14,9 +14,10 @@ import soundfile
 from safetensors.numpy import load
 
 from storage import keys
-from storage.jobs import ArtifactRecord, JobRecord, JobState, Lane, NarrationSpec, Pauses, Segmentation
+from storage.jobs import ArtifactRecord, JobRecord, JobState, NarrationSpec, Pauses, Segmentation
+from storage.work_queues import CPU_QUEUE
 from tests.worker.expected import expected_narration
-from tests.worker.studio import SPEC, TENANT, TEXT, Studio
+from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, TEXT, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import Speech, SpeechRequest
 from worker.engine.settings import FakeEngineSettings
@@ -160,7 +161,6 @@ def test_a_segment_that_never_stopped_is_kept_and_named(studio: Studio, caplog: 
 @pytest.mark.parametrize(
     ("spec", "code"),
     [
-        (replace(SPEC, model="another"), "model_not_available"),
         (replace(SPEC, voice="nobody"), "invalid_request"),
         (replace(SPEC, language="klingon"), "invalid_request"),
     ],
@@ -200,12 +200,12 @@ def test_a_text_that_is_gone_fails_the_job(studio: Studio) -> None:
 @pytest.mark.parametrize("damage", ["missing", "other bytes", "another segment"])
 def test_a_damaged_segment_fails_the_job_by_name(studio: Studio, damage: str) -> None:
     job = studio.submit()
-    studio.run_until(Lane.CPU)
-    studio.run_one(Lane.CPU)
+    studio.run_until(CPU_QUEUE)
+    studio.run_one(CPU_QUEUE)
     for _ in range(100):
-        if not studio.jobs.ready_counts()[Lane.GPU]:
+        if not studio.jobs.ready_counts()[GPU_QUEUE]:
             break
-        studio.run_one(Lane.GPU)
+        studio.run_one(GPU_QUEUE)
     first, second = studio.jobs.segment_results(TENANT, job.id)[:2]
     key = keys.segment(TENANT, job.id, second.index, second.fence)
     good = studio.artifacts.get(keys.segment(TENANT, job.id, first.index, first.fence))

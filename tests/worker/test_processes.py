@@ -23,6 +23,7 @@ from storage.jobs import JobRecord, JobState, Lane, NarrationSpec, Segmentation,
 from storage.models import ModelRegistry
 from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
+from storage.work_queues import speech_queue
 from tests.worker.expected import expected_narration
 from tests.worker.studio import SPEC, TENANT, TEXT, submit_narration
 
@@ -53,7 +54,7 @@ class System:
             "RHAPSODE_SLOTS": "4",
             "RHAPSODE_WORKER_NAME": name or f"{lane.value}-1",
         }
-        return self.start([*command.split(), "-Q", lane.value, "--concurrency", "6"], f"{lane.value}.log", more)
+        return self.start([*command.split(), "--concurrency", "6"], f"{lane.value}.log", more)
 
     def janitor(self) -> subprocess.Popen[bytes]:
         return self.start(["-m", "worker.janitor"], "janitor.log", {})
@@ -177,7 +178,7 @@ def test_sigterm_hands_back_what_takes_too_long(system: System) -> None:
 
     assert status == 0
     assert time.monotonic() - started > 19
-    item = system.jobs.claim(Lane.GPU, WorkerIdentity("another", "1"), 10).item
+    item = system.jobs.claim(speech_queue("fake"), WorkerIdentity("another", "1"), 10).item
     assert item is not None
     assert (item.attempt, item.suspicions) == (1, 0)
 
@@ -204,7 +205,7 @@ def test_a_killed_worker_costs_seconds_and_no_sample(system: System) -> None:
 
 def test_a_worker_that_cannot_run_says_why_in_one_line(system: System, tmp_path: Path) -> None:
     worker = system.start(
-        ["-m", "celery", "-A", "worker.app", "worker", "--pool", "threads", "-Q", "gpu"],
+        ["-m", "celery", "-A", "worker.app", "worker", "--pool", "threads"],
         "broken.log",
         {"RHAPSODE_LANE": "gpu", "RHAPSODE_CHECKPOINT": str(tmp_path / "nothing")},
     )

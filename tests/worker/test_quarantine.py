@@ -1,4 +1,4 @@
-"""A suspect is alone in the engine, and does not wait for ever."""
+"""A suspect is alone in its worker, does not wait for ever, and answers only for what happens while it runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,31 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem, JobId, Lease, NarrationSpec, TenantId
+import pytest
+
+from storage.job_store import JobStore
+from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem, ReleaseReason, WorkerIdentity
+from storage.work_queues import CPU_QUEUE
+from tests.worker.studio import Studio
+from worker.leases import DropReason, HeldLease, WorkDropped
 from worker.quarantine import QuarantineGate
 
+WORKER = WorkerIdentity("w", "1")
 
-def item_with(suspicions: int) -> ClaimedItem:
-    lease = Lease(JobId("job_1"), TenantId("local"), "assemble", 1)
-    return ClaimedItem(lease, 1, suspicions, NarrationSpec("m", "v"), "input", None, None)
+
+def claim(jobs: JobStore) -> ClaimedItem:
+    item = jobs.claim(CPU_QUEUE, WORKER, 30).item
+    assert item is not None
+    return item
+
+
+def claimed_after(jobs: JobStore, suspicions: int) -> ClaimedItem:
+    """The next item, held by `WORKER` after so many deaths of an engine in its presence."""
+    for _ in range(suspicions):
+        jobs.release(claim(jobs).lease, ReleaseReason.ENGINE_DIED)
+    item = claim(jobs)
+    assert item.suspicions == suspicions
+    return item
 
 
 def test_the_innocent_run_together() -> None:
@@ -93,14 +111,61 @@ def test_a_failure_inside_opens_the_gate() -> None:
             continue
 
 
-def test_an_item_is_alone_from_its_third_suspicion() -> None:
-    gate = QuarantineGate()
+def test_an_item_is_alone_from_its_third_suspicion(studio: Studio) -> None:
+    gate, jobs = QuarantineGate(), studio.jobs
+    studio.submit()
+    innocent = claimed_after(jobs, suspicions=QUARANTINE_SUSPICIONS - 1)
+    studio.submit()
+    suspect = claimed_after(jobs, suspicions=QUARANTINE_SUSPICIONS)
+    suspect_inside, suspect_may_leave = threading.Event(), threading.Event()
+
+    def run_suspect() -> None:
+        with gate.admitted(suspect, HeldLease(suspect.lease, 10), jobs):
+            suspect_inside.set()
+            suspect_may_leave.wait(5)
 
     with ThreadPoolExecutor(1) as pool:
-        with gate.admit(item_with(QUARANTINE_SUSPICIONS - 1)):
+        with gate.admitted(innocent, HeldLease(innocent.lease, 10), jobs):
             with gate.together():
                 pass
-            suspect = pool.submit(lambda: gate.admit(item_with(QUARANTINE_SUSPICIONS)).__enter__())
+            done = pool.submit(run_suspect)
+            assert not suspect_inside.wait(0.05)
+        assert suspect_inside.wait(5)
+        suspect_may_leave.set()
+        done.result(5)
+
+
+def test_a_suspect_that_only_waited_is_not_charged_for_the_death_of_its_worker(studio: Studio) -> None:
+    """It stands at the gate, the innocent item inside kills the process, and a new incarnation takes both back."""
+    gate, jobs = QuarantineGate(), studio.jobs
+    studio.submit()
+    suspect = claimed_after(jobs, suspicions=QUARANTINE_SUSPICIONS)
+    held = HeldLease(suspect.lease, 10)
+
+    def stand_at_the_gate() -> None:
+        with gate.admitted(suspect, held, jobs):
+            raise AssertionError("it was let in")
+
+    with ThreadPoolExecutor(1) as pool:
+        with gate.together():
+            waiting = pool.submit(stand_at_the_gate)
             time.sleep(0.05)
-            assert not suspect.done()
-        suspect.result(5)
+            jobs.release_worker(WorkerIdentity(WORKER.name, "2"))
+            held.drop(DropReason.LOST)
+        with pytest.raises(WorkDropped):
+            waiting.result(5)
+
+    again = claim(jobs)
+    assert (again.lease.item, again.attempt, again.suspicions) == (suspect.lease.item, 1, QUARANTINE_SUSPICIONS)
+
+
+def test_a_suspect_that_ran_alone_is_charged_for_the_death_of_its_worker(studio: Studio) -> None:
+    gate, jobs = QuarantineGate(), studio.jobs
+    studio.submit()
+    suspect = claimed_after(jobs, suspicions=QUARANTINE_SUSPICIONS)
+
+    with gate.admitted(suspect, HeldLease(suspect.lease, 10), jobs):
+        jobs.release_worker(WorkerIdentity(WORKER.name, "2"))
+
+    again = claim(jobs)
+    assert (again.lease.item, again.attempt, again.suspicions) == (suspect.lease.item, 2, QUARANTINE_SUSPICIONS + 1)

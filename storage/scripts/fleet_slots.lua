@@ -1,0 +1,3 @@
+-- ARGV: queue
+-- -> ok + slots of the queue's workers
+return answer('ok', fleet_slots(ARGV[1]))
