@@ -60,16 +60,27 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
     prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
     codec = CodecStage.load(checkpoint, settings.device)
     _require_same_codebooks(config, codec, checkpoint)
+    # The decoder first: the talker's slots are planned from the memory that is left.
+    decoder = _decoder_lane(codec, device)
     talker, num_slots = _talker_lane(settings, config, capacity, device)
     return EngineParts(
         info=_describe(checkpoint, num_slots, config, prompts, codec, capacity),
         prompts=prompts,
         talker=talker,
         codec=codec,
-        decoder=ThreadedDecoderLane(codec),
+        decoder=decoder,
         speaker=SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None,
         capacity=capacity,
     )
+
+
+def _decoder_lane(codec: CodecStage, device: torch.device) -> DecoderLane:
+    """The lane of the device's kind."""
+    if device.type == "cuda":
+        from worker.engine.native.cuda.codec.start import start_decoder_lane
+
+        return start_decoder_lane(codec.decoder, device)
+    return ThreadedDecoderLane(codec)
 
 
 def _talker_lane(

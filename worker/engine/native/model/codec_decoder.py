@@ -39,15 +39,16 @@ class CodecDecoder(nn.Module):
 
     def __init__(self, config: CodecDecoderConfig) -> None:
         super().__init__()
-        self.quantizer = _SplitQuantizer(config)
+        self.samples_per_frame = config.samples_per_frame
+        self.quantizer = SplitQuantizer(config)
         self.pre_conv = CausalConv(config.codebook_dim, config.latent_dim, 3)
         self.pre_transformer = CodecTransformer(config.transformer, config.latent_dim)
         self.upsample = nn.ModuleList(
             nn.ModuleList((CausalTransposedConv(config.latent_dim, config.latent_dim, ratio, ratio), block))
-            for ratio, block in ((ratio, _ConvNeXt(config.latent_dim)) for ratio in config.upsampling_ratios)
+            for ratio, block in ((ratio, ConvNeXt(config.latent_dim)) for ratio in config.upsampling_ratios)
         )
         widths = [config.decoder_dim >> halvings for halvings in range(len(config.upsample_rates) + 1)]
-        blocks = [_Block(*shape) for shape in zip(widths[:-1], widths[1:], config.upsample_rates, strict=True)]
+        blocks = [DecoderBlock(*shape) for shape in zip(widths[:-1], widths[1:], config.upsample_rates, strict=True)]
         self.decoder = nn.ModuleList(
             (
                 CausalConv(config.latent_dim, config.decoder_dim, 7),
@@ -94,7 +95,7 @@ class CodecDecoder(nn.Module):
         return samples[:, 0].clamp_(-1.0, 1.0)
 
 
-class _SplitQuantizer(nn.Module):
+class SplitQuantizer(nn.Module):
     """Codebook 0 and the sum of the others, each through a projection of its own."""
 
     def __init__(self, config: CodecDecoderConfig) -> None:
@@ -104,6 +105,10 @@ class _SplitQuantizer(nn.Module):
 
     def forward(self, frames: Tensor) -> Tensor:
         return self.rvq_first(frames[:, :1]) + self.rvq_rest(frames[:, 1:])
+
+    def projected_entries(self) -> Tensor:
+        """(Q, size, codebook_dim): what each entry adds to the result."""
+        return torch.cat((self.rvq_first.projected_entries(), self.rvq_rest.projected_entries()))
 
 
 class _ResidualQuantizer(FoldedModule):
@@ -132,6 +137,10 @@ class _ResidualQuantizer(FoldedModule):
         summed = F.embedding_bag(codes + self.first_rows, self.entries, mode="sum")
         return F.linear(summed, self.projection)
 
+    def projected_entries(self) -> Tensor:
+        """(layers, size, codebook_dim)."""
+        return F.linear(self.entries, self.projection).view(self._num_layers, self._codebook_size, -1)
+
 
 class _VectorQuantizers(nn.Module):
     """Published nesting of the codebooks of one residual quantizer."""
@@ -158,7 +167,9 @@ class _Codebook(nn.Module):
         return self.embedding_sum / self.cluster_usage.clamp(min=_USAGE_FLOOR)[:, None]
 
 
-class _ConvNeXt(nn.Module):
+class ConvNeXt(nn.Module):
+    """Mixes time within each channel, then channels within each row."""
+
     def __init__(self, dim: int) -> None:
         super().__init__()
         self.dwconv = CausalConv(dim, dim, 7, groups=dim)
@@ -173,7 +184,7 @@ class _ConvNeXt(nn.Module):
         return torch.addcmul(x, y, self.gamma)
 
 
-class _Block(nn.Module):
+class DecoderBlock(nn.Module):
     """Raises the rate, then three residual units that look back ever further."""
 
     def __init__(self, inputs: int, outputs: int, rate: int) -> None:
@@ -182,7 +193,7 @@ class _Block(nn.Module):
             (
                 SnakeBeta(inputs),
                 CausalTransposedConv(inputs, outputs, 2 * rate, rate),
-                *(_ResidualUnit(outputs, dilation) for dilation in _DILATIONS),
+                *(ResidualUnit(outputs, dilation) for dilation in _DILATIONS),
             )
         )
 
@@ -194,7 +205,9 @@ class _Block(nn.Module):
         return x
 
 
-class _ResidualUnit(nn.Module):
+class ResidualUnit(nn.Module):
+    """Adds what it hears in the last rows to the row itself."""
+
     def __init__(self, dim: int, dilation: int) -> None:
         super().__init__()
         self.act1 = SnakeBeta(dim)

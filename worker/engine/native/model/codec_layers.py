@@ -109,7 +109,7 @@ class CausalConv(StatefulModule):
         self.conv = nn.Conv1d(inputs, outputs, kernel_size, dilation=dilation, groups=groups)
         self._inputs = inputs
         self._outputs = outputs
-        self._dilation = dilation
+        self.dilation = dilation
         self._groups = groups
         self._past = (kernel_size - 1) * dilation
 
@@ -129,7 +129,7 @@ class CausalConv(StatefulModule):
     def forward(self, x: Tensor, state: StreamState) -> Tensor:
         joined = self.with_past(x, state)
         image = joined.view(1, 1, -1, self._inputs).permute(0, 3, 1, 2)
-        y = F.conv2d(image, self.kernel, self.bias, dilation=(1, self._dilation), groups=self._groups)
+        y = F.conv2d(image, self.kernel, self.bias, dilation=(1, self.dilation), groups=self._groups)
         return y.permute(0, 2, 3, 1).reshape(-1, self._outputs)
 
 
@@ -148,14 +148,14 @@ class CausalTransposedConv(StatefulModule):
         self.conv = nn.ConvTranspose1d(inputs, outputs, kernel_size, stride)
         self._inputs = inputs
         self._outputs = outputs
-        self._stride = stride
+        self.stride = stride
         self._num_taps = kernel_size // stride
 
     def fold(self) -> None:
-        by_tap = self.conv.weight.view(self._inputs, self._outputs, self._num_taps, self._stride)
-        taps = by_tap.permute(2, 0, 3, 1).reshape(self._num_taps, self._inputs, self._stride * self._outputs)
+        by_tap = self.conv.weight.view(self._inputs, self._outputs, self._num_taps, self.stride)
+        taps = by_tap.permute(2, 0, 3, 1).reshape(self._num_taps, self._inputs, self.stride * self._outputs)
         self._constant("taps", taps)
-        self._constant("bias", torch.tile(self.conv.get_parameter("bias"), (self._stride,)))
+        self._constant("bias", torch.tile(self.conv.get_parameter("bias"), (self.stride,)))
         del self.conv
 
     def initial_state(self) -> Tensor:
@@ -168,4 +168,4 @@ class CausalTransposedConv(StatefulModule):
         y = torch.addmm(self.bias, joined[newest:], self.taps[0])
         for tap in range(1, self._num_taps):
             y.addmm_(joined[newest - tap : newest - tap + num_rows], self.taps[tap])
-        return y.view(num_rows * self._stride, self._outputs)
+        return y.view(num_rows * self.stride, self._outputs)

@@ -15,24 +15,26 @@ class CodecTransformer(nn.Module):
 
     def __init__(self, config: CodecTransformerConfig, latent_dim: int) -> None:
         super().__init__()
-        self._config = config
+        self.config = config
         self.input_proj = nn.Linear(latent_dim, config.hidden_size)
-        self.layers = nn.ModuleList(_Layer(config) for _ in range(config.num_layers))
+        self.layers = nn.ModuleList(CodecTransformerLayer(config) for _ in range(config.num_layers))
         self.norm = nn.RMSNorm(config.hidden_size, eps=config.norm_eps)
         self.output_proj = nn.Linear(config.hidden_size, latent_dim)
 
     def forward(self, x: Tensor, state: StreamState) -> Tensor:
         num_new = x.shape[0]
-        num_past = min(state.position, self._config.window - 1)
-        mask = window_mask(num_new, num_past, self._config.window, x.device)
-        rotation = rotation_at(state.position, num_new, self._config, x.device)
+        num_past = min(state.position, self.config.window - 1)
+        mask = window_mask(num_new, num_past, self.config.window, x.device)
+        rotation = rotation_at(state.position, num_new, self.config, x.device)
         x = self.input_proj(x)
         for layer in self.layers:
             x = layer(x, rotation, mask, state)
         return self.output_proj(self.norm(x))
 
 
-class _Layer(nn.Module):
+class CodecTransformerLayer(nn.Module):
+    """(T, hidden) -> (T, hidden)."""
+
     def __init__(self, config: CodecTransformerConfig) -> None:
         super().__init__()
         self.input_layernorm = nn.RMSNorm(config.hidden_size, eps=config.norm_eps)

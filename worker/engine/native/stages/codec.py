@@ -36,7 +36,7 @@ class CodecStage:
         self, config: CodecConfig, decoder: CodecDecoder, encoder: CodecEncoder | None, device: torch.device
     ) -> None:
         self.config = config
-        self._decoder = decoder.to(device)
+        self.decoder = decoder.to(device)
         self._encoder = None if encoder is None else encoder.to(device)
         self._device = device
         self._frames_per_pass = _FRAMES_PER_PASS_CPU if device.type == "cpu" else _FRAMES_PER_PASS_GPU
@@ -74,7 +74,7 @@ class CodecStage:
 
     def open_stream(self) -> DecodeStream:
         """A stream at the start of an utterance."""
-        return DecodeStream(self, self._decoder.new_stream())
+        return DecodeStream(self, self.decoder.new_stream())
 
     def decode(self, frames: CodecFrames) -> Pcm:
         """The samples (T · samples_per_frame,) of one whole utterance; equal frames give equal bits."""
@@ -86,7 +86,7 @@ class CodecStage:
         codes = self._checked(frames)
         if not len(codes):
             return np.zeros(0, dtype=np.float32)
-        passes = [self._decoder(part, state) for part in codes.split(self._frames_per_pass)]
+        passes = [self.decoder(part, state) for part in codes.split(self._frames_per_pass)]
         return torch.cat(passes).cpu().numpy()
 
     @torch.inference_mode()

@@ -1,0 +1,139 @@
+"""The batched lane delivers every utterance once, whole, in whatever passes it went through."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from worker.engine.interface import CodecFrames, FinishReason, Pcm, SamplingParams
+from worker.engine.native.cuda.codec.lane import BatchedDecoderLane
+from worker.engine.native.cuda.codec.passes import DevicePasses
+from worker.engine.native.cuda.codec.plan import CodecPlan, PassShape
+from worker.engine.native.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.native.decoder_lane import Utterance
+from worker.engine.native.model.codec_decoder import CodecDecoder
+from worker.engine.native.prompt import PlacedFrames, PromptLayout
+from worker.engine.native.request_state import RequestState
+
+SAMPLES_PER_FRAME = 8
+PLAN = CodecPlan((PassShape(2, 5), PassShape(1, 2), PassShape(3, 2)), frozenset(), num_streams=3)
+
+
+class Listener:
+    """The engine's side of a lane, as far as a lane sees it."""
+
+    def __init__(self) -> None:
+        self.heard: dict[str, Pcm] = {}
+        self.unwanted: set[str] = set()
+        self.failure: Exception | None = None
+        self._changed = threading.Condition()
+
+    def is_wanted(self, utterance: Utterance) -> bool:
+        return utterance.request.request_id not in self.unwanted
+
+    def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
+        with self._changed:
+            assert utterance.request.request_id not in self.heard
+            self.heard[utterance.request.request_id] = pcm
+            self._changed.notify_all()
+
+    def run_guarded(self, work: Callable[[], None]) -> None:
+        with torch.inference_mode():
+            work()
+
+    def wait_for(self, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.heard) >= count, timeout=120)
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedDecoderLane]:
+    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
+    lane = BatchedDecoderLane(DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME)
+    yield lane
+    lane.close()
+    lane.join()
+
+
+def random_frames(num_frames: int, seed: int) -> CodecFrames:
+    return np.random.default_rng(seed).integers(0, 16, size=(num_frames, 4), dtype=np.int16)
+
+
+def utterance(name: str, frames: CodecFrames, reference: CodecFrames | None = None) -> Utterance:
+    ids = np.zeros(4, dtype=np.int64)
+    placed = None if reference is None else PlacedFrames(0, reference)
+    prompt = PromptLayout(ids, ids, ids[:0], 1, reference=placed)
+    return Utterance(RequestState(name, prompt, SamplingParams(), 0, 100), frames, FinishReason.EOS)
+
+
+def plain_samples(decoder: CodecDecoder, frames: CodecFrames) -> Pcm:
+    with torch.inference_mode():
+        return decoder(torch.from_numpy(frames.astype(np.int64)), decoder.new_stream()).numpy()
+
+
+def test_utterances_of_all_lengths_are_delivered_whole(
+    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+) -> None:
+    frames = {f"u{length}": random_frames(length, seed=length) for length in (1, 11, 3, 5)}
+    for name, some in frames.items():
+        lane.put(utterance(name, some))
+
+    lane.start(listener)
+    listener.wait_for(len(frames))
+
+    for name, some in frames.items():
+        assert np.abs(listener.heard[name] - plain_samples(small_decoder, some)).max() <= 1e-5
+    assert lane.counters.frames == sum(map(len, frames.values()))
+
+
+def test_a_reference_is_heard_first_and_dropped(
+    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+) -> None:
+    reference, frames = random_frames(6, seed=1), random_frames(3, seed=2)
+
+    lane.start(listener)
+    lane.put(utterance("clone", frames, reference))
+    listener.wait_for(1)
+
+    expected = plain_samples(small_decoder, np.concatenate((reference, frames)))[6 * SAMPLES_PER_FRAME :]
+    assert np.abs(listener.heard["clone"] - expected).max() <= 1e-5
+
+
+def test_an_utterance_without_frames_has_no_samples(lane: BatchedDecoderLane, listener: Listener) -> None:
+    lane.start(listener)
+    lane.put(utterance("empty", random_frames(0, seed=0)))
+    listener.wait_for(1)
+
+    assert listener.heard["empty"].shape == (0,)
+
+
+def test_what_nobody_wants_any_more_is_not_decoded(lane: BatchedDecoderLane, listener: Listener) -> None:
+    listener.unwanted.add("cancelled")
+    lane.put(utterance("cancelled", random_frames(4, seed=1)))
+    lane.put(utterance("wanted", random_frames(2, seed=2)))
+
+    lane.start(listener)
+    listener.wait_for(1)
+
+    assert set(listener.heard) == {"wanted"}
+    assert lane.counters.frames == 2
+
+
+def test_a_closed_lane_finishes_what_it_has(lane: BatchedDecoderLane, listener: Listener) -> None:
+    for number in range(5):
+        lane.put(utterance(f"u{number}", random_frames(3, seed=number)))
+
+    lane.start(listener)
+    lane.close()
+    lane.join()
+
+    assert len(listener.heard) == 5

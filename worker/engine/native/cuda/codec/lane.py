@@ -1,0 +1,145 @@
+"""The decoder lane of a GPU: many utterances at a time, pass by pass, beside the talker."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from worker.engine.interface import CodecFrames, Pcm
+from worker.engine.native.cuda.codec.history import ORIGIN_SLOT
+from worker.engine.native.cuda.codec.passes import PASSES_UNDER_WAY, PassCounters, Passes, PassRow, PendingPass
+from worker.engine.native.cuda.codec.plan import CodecPlan, choose_pass
+from worker.engine.native.decoder_lane import DecoderClient, Utterance
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """An utterance on its way. `slot`: of its state, once a part of it is decoded and another is not."""
+
+    utterance: Utterance
+    frames: CodecFrames
+    """Those of the reference included."""
+    num_launched: int = 0
+    slot: int | None = None
+    parts: list[Pcm] = field(default_factory=list)
+    num_parts: int = 0
+
+    @property
+    def num_waiting(self) -> int:
+        return len(self.frames) - self.num_launched
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    pending: PendingPass
+    jobs: tuple[_Job, ...]
+
+
+class BatchedDecoderLane:
+    """`DecoderLane` on one thread that keeps the device busy with two passes at a time."""
+
+    def __init__(self, passes: Passes, plan: CodecPlan, samples_per_frame: int) -> None:
+        self._passes = passes
+        self._plan = plan
+        self._samples_per_frame = samples_per_frame
+        self._changed = threading.Condition()
+        self._arrivals: list[Utterance] = []
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        # Of the lane's thread alone. The front ones may hold slots; there are never more jobs ahead than slots.
+        self._jobs: deque[_Job] = deque()
+        self._free_slots = list(passes.stream_slots)
+        self._under_way: deque[_Launched] = deque()
+
+    @property
+    def counters(self) -> PassCounters:
+        return self._passes.counters
+
+    def start(self, client: DecoderClient) -> None:
+        def decode() -> None:
+            client.run_guarded(lambda: self._run(client))
+
+        self._thread = threading.Thread(target=decode, name="codec-decoder", daemon=True)
+        self._thread.start()
+
+    def put(self, utterance: Utterance) -> None:
+        with self._changed:
+            self._arrivals.append(utterance)
+            self._changed.notify()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, client: DecoderClient) -> None:
+        while self._take_in(client):
+            if self._jobs and len(self._under_way) < PASSES_UNDER_WAY:
+                self._launch()
+            elif self._under_way:
+                self._collect(client)
+
+    def _take_in(self, client: DecoderClient) -> bool:
+        """Waits while there is nothing to do. False once the lane is closed and empty."""
+        with self._changed:
+            while not (self._arrivals or self._jobs or self._under_way):
+                if self._closed:
+                    return False
+                self._changed.wait()
+            arrivals, self._arrivals = self._arrivals, []
+        for utterance in arrivals:
+            if not client.is_wanted(utterance):
+                continue
+            if len(utterance.frames):
+                self._jobs.append(_Job(utterance, _with_reference(utterance)))
+            else:
+                client.deliver(utterance, np.zeros(0, dtype=np.float32))
+        return True
+
+    def _launch(self) -> None:
+        candidates = [self._jobs[number] for number in range(min(len(self._jobs), len(self._passes.stream_slots)))]
+        choice = choose_pass(self._plan, [job.num_waiting for job in candidates])
+        jobs = tuple(candidates[number] for number in choice.members)
+        rows = [self._row(job, choice.shape.num_frames) for job in jobs]
+        self._under_way.append(_Launched(self._passes.launch(choice.shape, rows), jobs))
+        for job in jobs:
+            if not job.num_waiting:
+                self._jobs.remove(job)
+
+    def _row(self, job: _Job, max_frames: int) -> PassRow:
+        """The job's next frames; the job moves on by them."""
+        frames = job.frames[job.num_launched : job.num_launched + max_frames]
+        job.num_launched += len(frames)
+        job.num_parts += 1
+        read_slot = ORIGIN_SLOT if job.slot is None else job.slot
+        if job.num_waiting:
+            job.slot = self._free_slots.pop() if job.slot is None else job.slot
+            return PassRow(frames, read_slot, job.slot)
+        if job.slot is not None:
+            # Passes run in order: who gets the slot next writes it after this pass has read it.
+            self._free_slots.append(job.slot)
+        return PassRow(frames, read_slot, self._passes.scratch_slot)
+
+    def _collect(self, client: DecoderClient) -> None:
+        launched = self._under_way.popleft()
+        for job, samples in zip(launched.jobs, launched.pending.samples(), strict=True):
+            job.parts.append(samples)
+            if not job.num_waiting and len(job.parts) == job.num_parts:
+                client.deliver(job.utterance, self._samples(job))
+
+    def _samples(self, job: _Job) -> Pcm:
+        num_dropped = len(job.frames) - len(job.utterance.frames)
+        return np.concatenate(job.parts)[num_dropped * self._samples_per_frame :]
+
+
+def _with_reference(utterance: Utterance) -> CodecFrames:
+    if utterance.reference is None:
+        return utterance.frames
+    return np.concatenate((utterance.reference.astype(utterance.frames.dtype), utterance.frames))

@@ -1,0 +1,62 @@
+"""The decoder's last convolution: all channels into one sample, clamped to [-1, 1]. Bound by reading its input once."""
+
+# Triton reads the kernels' source; its Python types describe neither device code nor launch options.
+# pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false
+# pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
+# pyright: reportIndexIssue=false
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+from torch import Tensor
+
+_SAMPLES = 64
+
+
+def last_conv(inputs: Tensor, taps: Tensor, bias: Tensor, out: Tensor) -> None:
+    """inputs (B, k - 1 + samples, C), the first k - 1 rows the past; taps float32 (k, C), oldest first; bias (1,).
+
+    out: float32 (B, samples), contiguous.
+    """
+    num_streams, samples = out.shape
+    num_taps, width = taps.shape
+    _last_conv[(triton.cdiv(samples, _SAMPLES), num_streams)](
+        inputs,
+        taps,
+        bias,
+        out,
+        samples,
+        inputs.stride(0),
+        TAPS=num_taps,
+        WIDTH=width,
+        TILE=triton.next_power_of_2(width),
+        SAMPLES=_SAMPLES,
+    )
+
+
+@triton.jit
+def _last_conv(
+    inputs: tl.tensor,
+    taps: tl.tensor,
+    bias: tl.tensor,
+    out: tl.tensor,
+    samples: tl.tensor,
+    inputs_stride: tl.tensor,
+    TAPS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    TILE: tl.constexpr,
+    SAMPLES: tl.constexpr,
+) -> None:
+    stream = tl.program_id(1).to(tl.int64)
+    sample = tl.program_id(0) * SAMPLES + tl.arange(0, SAMPLES)
+    lane = tl.arange(0, TILE)
+    inside = (sample < samples)[:, None] & (lane < WIDTH)[None, :]
+    source = inputs + stream * inputs_stride + sample[:, None] * WIDTH + lane[None, :]
+    total = tl.zeros((SAMPLES, TILE), dtype=tl.float32)
+    for tap in tl.static_range(TAPS):
+        x = tl.load(source + tap * WIDTH, mask=inside, other=0.0).to(tl.float32)
+        total += x * tl.load(taps + tap * WIDTH + lane, mask=lane < WIDTH, other=0.0)[None, :]
+    y = tl.sum(total, axis=1) + tl.load(bias)
+    y = tl.minimum(tl.maximum(y, -1.0), 1.0)
+    tl.store(out + stream * samples + sample, y, mask=sample < samples)

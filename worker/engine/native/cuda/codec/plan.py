@@ -1,0 +1,103 @@
+"""Which shapes of pass exist, and which of them serves best what is waiting. Pure: no tensors, no clock.
+
+A pass takes up to `num_frames` frames of each of up to `num_streams` utterances. Decoding is exact across passes, so an
+utterance longer than a pass simply comes back for the rest, and nothing is too long for the plan.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+_STREAMING_FRAMES = (1, 2, 4, 8, 25)
+_BULK_FRAMES = tuple(range(25, 301, 25))
+_PUBLISHED_FRAMES = (25, 50, 100, 150, 200, 250, 300)
+_STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)
+_MAX_FRAMES_PER_PASS = 1_600
+
+# A pass takes as long as if it had this many frames more: its small layers and its launches. One H200, float16.
+_OVERHEAD_FRAMES = 60
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PassShape:
+    num_streams: int
+    num_frames: int
+
+    @property
+    def size(self) -> int:
+        return self.num_streams * self.num_frames
+
+
+@dataclass(frozen=True, slots=True)
+class CodecPlan:
+    """shapes: those that may run. captured: those of them that are CUDA graphs; the others run kernel by kernel.
+
+    num_streams: utterances that can be in the middle of being decoded, each of which holds a state.
+    """
+
+    shapes: tuple[PassShape, ...]
+    captured: frozenset[PassShape]
+    num_streams: int
+
+    @property
+    def largest(self) -> PassShape:
+        return max(self.shapes, key=lambda shape: shape.size)
+
+
+@dataclass(frozen=True, slots=True)
+class PassChoice:
+    """members: numbers of the chosen utterances; each gives as many frames as it has, at most the shape's."""
+
+    shape: PassShape
+    members: tuple[int, ...]
+
+
+def serving_plan(num_streams: int) -> CodecPlan:
+    """What occurs: chunks of running streams, and whole utterances in batches. Everything is captured."""
+    return _captured_plan({*_STREAMING_FRAMES, *_BULK_FRAMES}, num_streams)
+
+
+def published_plan(num_streams: int) -> CodecPlan:
+    """The sizes that others capture (vllm-omni and its forks), to compare with: one to eight streams of each."""
+    shapes = tuple(PassShape(streams, frames) for frames in _PUBLISHED_FRAMES for streams in (1, 2, 4, 8))
+    return CodecPlan(shapes, frozenset(shapes), num_streams)
+
+
+def uncaptured(plan: CodecPlan) -> CodecPlan:
+    """The same passes, kernel by kernel: what the graphs are compared with."""
+    return CodecPlan(plan.shapes, frozenset(), plan.num_streams)
+
+
+def choose_pass(plan: CodecPlan, waiting: Sequence[int]) -> PassChoice:
+    """The pass with the most frames for its time among those that serve the first of `waiting`.
+
+    waiting: frames that each utterance still has, at least one each, the one that has waited longest first.
+    """
+    oldest = waiting[0]
+    others = sorted(range(1, len(waiting)), key=lambda number: -waiting[number])
+    lengths = [waiting[number] for number in others]
+    sums = [0, *accumulate(lengths)]
+
+    def useful(shape: PassShape) -> int:
+        count = min(shape.num_streams - 1, len(lengths))
+        whole = bisect_left(lengths, -shape.num_frames + 1, hi=count, key=lambda length: -length)
+        return min(oldest, shape.num_frames) + whole * shape.num_frames + sums[count] - sums[whole]
+
+    def worth(shape: PassShape) -> tuple[float, int]:
+        return useful(shape) / (shape.size + _OVERHEAD_FRAMES), -shape.size
+
+    best = max(plan.shapes, key=worth)
+    return PassChoice(best, (0, *others[: best.num_streams - 1]))
+
+
+def _captured_plan(frames: Iterable[int], num_streams: int) -> CodecPlan:
+    shapes = tuple(
+        PassShape(streams, length)
+        for length in sorted(frames)
+        for streams in _STREAMS
+        if streams * length <= _MAX_FRAMES_PER_PASS
+    )
+    return CodecPlan(shapes, frozenset(shapes), num_streams)
