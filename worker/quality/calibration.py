@@ -1,0 +1,106 @@
+"""What is usual for a checkpoint's speech, measured per language; kept as a JSON file beside the checkpoint.
+
+`worker.quality.calibrate` writes it. It says nothing about what the speech says, only how good speech measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from worker.quality.expectation import DurationModel, fit_duration
+from worker.quality.measures import SpeechMeasures
+
+FILE_NAME = "speech_calibration.json"
+
+_PAUSE_MARGIN = 1.5
+_PAUSE_SLACK_S = 0.25
+_EDGE_SLACK_S = 0.15
+_LEVEL_MARGIN_DB = 6.0
+_END_MARGIN_DB = 6.0
+_LOUDEST_END_DB = -12.0
+"""Whatever was measured: an end this close to the loud parts was cut."""
+_TAIL = 0.005
+"""Share of the examples that may lie beyond a bound before its margin is added: some of them are bad."""
+
+
+class CalibrationUnreadable(ValueError):
+    """The checkpoint's `speech_calibration.json` is not what this version writes; calibrate again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechBounds:
+    """Good speech stays within these. duration None: nothing is known about how long a text takes."""
+
+    longest_pause_s: float
+    longest_edge_s: float
+    quietest_db: float
+    loudest_db: float
+    loudest_end_db: float
+    duration: DurationModel | None
+
+
+GENERAL_BOUNDS = SpeechBounds(
+    longest_pause_s=2.5,
+    longest_edge_s=2.0,
+    quietest_db=-50.0,
+    loudest_db=0.0,
+    loudest_end_db=0.0,
+    duration=None,
+)
+"""For a checkpoint or language that nobody has calibrated: only what no good speech does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """revision: the weights that were measured (`EngineInfo.revision`); examples: utterances by language."""
+
+    revision: str
+    examples: Mapping[str, int]
+    languages: Mapping[str, SpeechBounds]
+
+    def bounds(self, language: str) -> SpeechBounds:
+        """Those of the language; of the only one there is for `auto`; else the general ones."""
+        if language == "auto" and len(self.languages) == 1:
+            return next(iter(self.languages.values()))
+        return self.languages.get(language, GENERAL_BOUNDS)
+
+
+_FORM = TypeAdapter(Calibration)
+
+
+def calibrated_bounds(texts: Sequence[str], measures: Sequence[SpeechMeasures]) -> SpeechBounds:
+    """Bounds that nearly all of these utterances keep with room to spare. Raises TooFewExamples."""
+    duration = fit_duration(texts, [one.speech_s for one in measures])
+    pauses = [one.longest_pause_s for one in measures]
+    edges = [max(one.leading_s, one.trailing_s) for one in measures]
+    levels = [one.loudness_db for one in measures]
+    ends = [one.end_db for one in measures]
+    return SpeechBounds(
+        longest_pause_s=round(_high(pauses) * _PAUSE_MARGIN + _PAUSE_SLACK_S, 2),
+        longest_edge_s=round(_high(edges) * _PAUSE_MARGIN + _EDGE_SLACK_S, 2),
+        quietest_db=round(float(np.quantile(levels, _TAIL)) - _LEVEL_MARGIN_DB, 1),
+        loudest_db=round(_high(levels) + _LEVEL_MARGIN_DB, 1),
+        loudest_end_db=round(min(_high(ends) + _END_MARGIN_DB, _LOUDEST_END_DB), 1),
+        duration=duration,
+    )
+
+
+def write_calibration(calibration: Calibration, path: Path) -> None:
+    path.write_bytes(_FORM.dump_json(calibration, indent=1) + b"\n")
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Raises FileNotFoundError and CalibrationUnreadable."""
+    try:
+        return _FORM.validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise CalibrationUnreadable(f"{path.name}: {error}") from error
+
+
+def _high(values: Sequence[float]) -> float:
+    return float(np.quantile(values, 1 - _TAIL))

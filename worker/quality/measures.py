@@ -1,0 +1,146 @@
+"""What can be measured of an utterance without another model: silences, level, clipping, repeated frames. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.engine.interface import CodecFrames, Pcm, Speech
+
+WINDOW_S = 0.01
+"""Length over which energy is measured."""
+
+SPEECH_DB = -40.0
+"""A window counts as speech from here, relative to the loud ones."""
+
+FULL_SCALE = 0.999
+
+_LOUD_SHARE = 0.9
+"""The loud windows are those above this quantile: one click must not decide what is loud."""
+_END_WINDOWS = 2
+_FLOOR_DB = -120.0
+_MIN_CLIPPED_RUN = 3
+"""A single sample at full scale is a peak; this many in a row are a peak cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The longest stretch of audible frames that comes again, code for code in every codebook."""
+
+    frames: int
+    at: int
+    """Frame at which the second time begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechMeasures:
+    """Seconds are of the samples as the engine made them, edges not yet trimmed. Levels are dB of full scale.
+
+    speech_s: from the first to the last audible window.
+    end_db: the last 20 ms relative to the loud windows; speech that was cut off is loud to the end.
+    """
+
+    total_s: float
+    speech_s: float
+    leading_s: float
+    trailing_s: float
+    longest_pause_s: float
+    longest_pause_at_s: float
+    loudness_db: float
+    end_db: float
+    clipped_share: float
+    finite_share: float
+    repeat: Repeat
+
+
+def measure(speech: Speech) -> SpeechMeasures:
+    """Samples that are not finite are counted and taken as zero, so that everything else is still a number."""
+    finite = np.isfinite(speech.pcm)
+    pcm = np.where(finite, speech.pcm, np.float32(0))
+    levels = _window_levels(pcm, speech.sample_rate_hz)
+    loud_db = float(np.quantile(levels, _LOUD_SHARE))
+    audible = np.flatnonzero(levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2))
+    first, last = (int(audible[0]), int(audible[-1]) + 1) if len(audible) else (len(levels), len(levels))
+    gaps = np.diff(audible, prepend=audible[:1]) - 1
+    widest = int(gaps.argmax()) if len(gaps) else 0
+    pause = max(0, int(gaps[widest])) if len(gaps) else 0
+    return SpeechMeasures(
+        total_s=len(pcm) / speech.sample_rate_hz,
+        speech_s=(last - first) * WINDOW_S,
+        leading_s=first * WINDOW_S,
+        trailing_s=(len(levels) - last) * WINDOW_S,
+        longest_pause_s=pause * WINDOW_S,
+        longest_pause_at_s=(int(audible[widest]) - pause) * WINDOW_S if pause else 0.0,
+        loudness_db=loud_db,
+        end_db=float(levels[-_END_WINDOWS:].max()) - loud_db,
+        clipped_share=_clipped_share(pcm),
+        finite_share=float(finite.mean()) if len(finite) else 1.0,
+        repeat=longest_repeat(speech.frames, _audible_frames(levels, len(speech.frames), loud_db)),
+    )
+
+
+def longest_repeat(frames: CodecFrames, audible: NDArray[np.bool_]) -> Repeat:
+    """frames (T, Q), audible (T,): frames of silence may well be the same and do not count.
+
+    Compares the utterance with itself at every distance, so time grows with the square of T.
+    """
+    longest = Repeat(0, 0)
+    for distance in range(1, len(frames)):
+        if len(frames) - distance <= longest.frames:
+            break
+        # Nearly always the first codebook settles it.
+        same = frames[distance:, 0] == frames[:-distance, 0]
+        if not same.any():
+            continue
+        same &= (frames[distance:] == frames[:-distance]).all(axis=1) & audible[distance:]
+        length, start = _longest_run(same)
+        if length > longest.frames:
+            longest = Repeat(length, start + distance)
+    return longest
+
+
+def _window_levels(pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float64]:
+    """dB of full scale of each window; what does not fill the last one belongs to the one before. Never empty."""
+    size = round(WINDOW_S * sample_rate_hz)
+    starts = np.arange(0, max(1, len(pcm) - size + 1), size)
+    padded = pcm if len(pcm) else np.zeros(1, np.float32)
+    energy = np.add.reduceat(np.square(padded, dtype=np.float64), starts)
+    lengths = np.diff(starts, append=len(padded))
+    return 10 * np.log10(np.maximum(energy / lengths, 10 ** (_FLOOR_DB / 10)))
+
+
+def _audible_frames(levels: NDArray[np.float64], num_frames: int, loud_db: float) -> NDArray[np.bool_]:
+    """Whether a frame has an audible window, (num_frames,). Windows are shorter than frames."""
+    if not num_frames:
+        return np.zeros(0, bool)
+    audible = levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2)
+    places = np.minimum(np.arange(len(levels)) * num_frames // len(levels), num_frames - 1)
+    heard = np.zeros(num_frames, bool)
+    np.logical_or.at(heard, places, audible)
+    return heard
+
+
+def _clipped_share(pcm: Pcm) -> float:
+    """Share of the samples that lie in a run at full scale."""
+    if not len(pcm):
+        return 0.0
+    starts, ends = _runs(np.abs(pcm) >= FULL_SCALE)
+    lengths = ends - starts
+    return float(lengths[lengths >= _MIN_CLIPPED_RUN].sum() / len(pcm))
+
+
+def _longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
+    """(length, start) of the first longest run of True."""
+    starts, ends = _runs(flags)
+    if not len(starts):
+        return 0, 0
+    best = int((ends - starts).argmax())
+    return int(ends[best] - starts[best]), int(starts[best])
+
+
+def _runs(flags: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where runs of True begin and end."""
+    edges = np.diff(flags.astype(np.int8), prepend=0, append=0)
+    return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
