@@ -42,6 +42,8 @@ class TritonOperations:
         return F.linear(x, weight)
 
     def logits(self, x: Tensor, weight: Tensor) -> Tensor:
+        if weight.dtype is torch.float32:
+            return F.linear(x, weight)
         return torch.mm(x, weight.t(), out_dtype=torch.float32)
 
     def silu_multiply(self, gate_up: Tensor) -> Tensor:

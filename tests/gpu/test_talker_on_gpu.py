@@ -1,0 +1,219 @@
+"""The talker's kernels, graphs and lane on a real device: errors against float32, and who may change whose codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from worker.engine.interface import CodecFrames
+from worker.engine.native.cuda.capture_plan import capture_plan
+from worker.engine.native.cuda.frame_executor import EagerFrames, GraphedFrames
+from worker.engine.native.cuda.operations import Operations
+from worker.engine.native.cuda.plain_operations import PlainOperations
+from worker.engine.native.cuda.prompt_pack import SlotAdmission
+from worker.engine.native.cuda.slot_talker import SlotTalker
+from worker.engine.native.cuda.start import operations_by_rows, slot_lane
+from worker.engine.native.cuda.weights import SpeechWeights
+from worker.engine.native.request_state import RequestState, RowEnd
+from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.settings import NativeEngineSettings
+
+SLOTS, CAPACITY = 24, 384
+DEVICE = torch.device("cuda")
+# bfloat16 keeps 8 bits; what many layers add up to stays under a few of its steps.
+LARGEST_ERROR = 3e-2
+
+
+@pytest.fixture(scope="session")
+def weights(talker_frame: ModuleType) -> SpeechWeights:
+    """1.7B's widths, three talker layers, the whole predictor."""
+    return talker_frame.random_weights(talker_frame.SIZES["shallow"], CAPACITY, torch.bfloat16, DEVICE)
+
+
+@pytest.fixture
+def requests(talker_frame: ModuleType) -> list[RequestState]:
+    generator = np.random.default_rng(2)
+    return [
+        talker_frame.random_request(
+            str(n), int(generator.integers(1, 200)), int(generator.integers(20, 60)), int(generator.integers(1 << 40))
+        )
+        for n in range(40)
+    ]
+
+
+def in_float32(value: Any) -> Any:
+    """The same tensors, upcast; what is no float stays."""
+    match value:
+        case torch.Tensor():
+            return value.float() if value.is_floating_point() else value
+        case tuple():
+            return tuple(in_float32(item) for item in value)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return replace(value, **{field.name: in_float32(getattr(value, field.name)) for field in fields(value)})
+        case _:
+            return value
+
+
+def relative(made: torch.Tensor, expected: torch.Tensor) -> float:
+    return float((made.float() - expected.float()).norm() / expected.float().norm())
+
+
+class Recorder:
+    """Operations that keep all logits, and draw what they are told."""
+
+    def __init__(self, operations: Operations, codes: torch.Tensor | None) -> None:
+        self._operations = operations
+        self._codes = codes
+        self.logits_seen: list[torch.Tensor] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._operations, name)
+
+    def draw_first(self, logits: torch.Tensor, slots: Any, state: Any, codes: torch.Tensor, finite: Any) -> None:
+        self.logits_seen.append(logits.float().clone())
+        self._operations.draw_first(logits, slots, state, codes, finite)
+        if self._codes is not None:
+            codes[:, 0] = self._codes[:, 0]
+
+    def draw_residual(
+        self, logits: torch.Tensor, codebook: int, slots: Any, state: Any, codes: torch.Tensor, finite: Any
+    ) -> None:
+        self.logits_seen.append(logits.float().clone())
+        self._operations.draw_residual(logits, codebook, slots, state, codes, finite)
+        if self._codes is not None:
+            codes[:, codebook] = self._codes[:, codebook]
+
+
+@torch.inference_mode()
+def test_logits_of_every_stage_are_those_of_float32(
+    weights: SpeechWeights,
+    requests: list[RequestState],
+    talker_frame: ModuleType,
+    record_property: Callable[[str, object], None],
+) -> None:
+    """Teacher-forced; beside the kernels' error stands that of plain torch with the same bfloat16 weights."""
+    admissions = [SlotAdmission(n, request) for n, request in enumerate(requests[:8])]
+    num_tokens = sum(admission.prefill_rows for admission in admissions)
+    plan = capture_plan(8, CAPACITY, Reproducibility.STRICT)
+    slots = torch.arange(8, dtype=torch.int32, device=DEVICE)
+    exact_weights = in_float32(weights)
+    plain = PlainOperations(weights.num_codebooks, weights.codebook_size, DEVICE)
+    forced = torch.randint(0, 2048, (3, 8, 16), device=DEVICE, dtype=torch.int32)
+
+    def logits(of: SpeechWeights, operations: Operations) -> list[torch.Tensor]:
+        talker = SlotTalker(of, 8, CAPACITY, 8, talker_frame.PAD_ID)
+        talker.admit(admissions, num_tokens, operations)
+        seen: list[torch.Tensor] = []
+        for codes in forced:
+            recorder = Recorder(operations, codes)
+            talker.step.run(slots, recorder)  # pyright: ignore[reportArgumentType]
+            seen += recorder.logits_seen
+        return seen
+
+    expected = logits(exact_weights, plain)
+    made = logits(weights, operations_by_rows(weights, plan)(8))
+    plain_bf16 = logits(weights, plain)
+
+    errors = [relative(one, other) for one, other in zip(made, expected, strict=True)]
+    plain_errors = [relative(one, other) for one, other in zip(plain_bf16, expected, strict=True)]
+    record_property("talker", f"{max(errors[::16]):.2e}, plain {max(plain_errors[::16]):.2e}")
+    record_property("predictor", f"{max(errors):.2e}, plain {max(plain_errors):.2e}")
+    assert max(errors) < LARGEST_ERROR
+    assert max(errors) < 1.5 * max(plain_errors)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("num_rows", [1, 5, SLOTS])
+def test_a_replay_gives_the_bits_of_the_eager_step(
+    num_rows: int, weights: SpeechWeights, talker_frame: ModuleType
+) -> None:
+    plan = capture_plan(SLOTS, CAPACITY, Reproducibility.BEST_EFFORT)
+    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, talker_frame.PAD_ID)
+    operations_for = operations_by_rows(weights, plan)
+    stream = torch.cuda.Stream()
+    graphed = GraphedFrames(talker.step, plan, operations_for, SLOTS, 2, stream)
+    eager = EagerFrames(talker.step, plan, operations_for(plan.rows_for(num_rows)), SLOTS)
+    slots = list(range(num_rows))
+
+    talker_frame.run_all_slots(talker, 100)
+    torch.cuda.synchronize()
+    replayed = [graphed.launch(slots).wait().copy() for _ in range(5)]
+    talker_frame.run_all_slots(talker, 100)
+    torch.cuda.synchronize()
+    stepped = [eager.launch(slots).wait().copy() for _ in range(5)]
+
+    np.testing.assert_array_equal(np.stack(replayed), np.stack(stepped))
+
+
+def test_strict_codes_are_the_same_alone_and_in_any_company(
+    weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
+) -> None:
+    lane = strict_lane(weights, talker_frame.PAD_ID)
+
+    together = drive(lane, requests, cancelled={3: 5, 17: 10, 30: 18})
+
+    for request in [requests[n] for n in (0, 1, 7, 22, 39)]:
+        alone = drive(lane, [replace(request, frames=0)], cancelled={})
+        np.testing.assert_array_equal(alone[request.request_id], together[request.request_id])
+    assert len(together) == len(requests) - 3
+
+
+def test_a_sick_row_fails_alone(weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType) -> None:
+    sick_id = 77
+    table = weights.tables.text.clone()
+    table[sick_id] = torch.nan
+    sick_weights = replace(weights, tables=replace(weights.tables, text=table))
+    sick = talker_frame.random_request("sick", 30, 40, 9)
+    sick.prompt.text_ids[4] = sick_id
+    for request in requests:
+        request.prompt.text_ids[request.prompt.text_ids == sick_id] = sick_id + 1
+    lane = strict_lane(sick_weights, talker_frame.PAD_ID)
+
+    expected = drive(lane, [replace(request, frames=0) for request in requests], cancelled={})
+    outcome = drive(lane, [sick, *requests], cancelled={})
+
+    assert outcome.pop("sick") is None
+    for name, frames in expected.items():
+        np.testing.assert_array_equal(frames, outcome[name])
+
+
+def test_memory_is_constant_while_requests_come_and_go(
+    weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
+) -> None:
+    settings = NativeEngineSettings(Path("random"), slots=SLOTS, profile=ServingProfile.THROUGHPUT)
+    lane = slot_lane(weights, SLOTS, CAPACITY, talker_frame.PAD_ID, settings)
+    drive(lane, requests, cancelled={})
+    before = torch.cuda.memory_allocated()
+
+    for _ in range(3):
+        drive(lane, [replace(request, frames=0) for request in requests], cancelled={2: 3})
+
+    assert torch.cuda.memory_allocated() == before
+
+
+def strict_lane(weights: SpeechWeights, pad_id: int) -> Any:
+    settings = NativeEngineSettings(Path("random"), slots=SLOTS, reproducibility=Reproducibility.STRICT)
+    return slot_lane(weights, SLOTS, CAPACITY, pad_id, settings)
+
+
+def drive(lane: Any, requests: Sequence[RequestState], cancelled: Mapping[int, int]) -> dict[str, CodecFrames | None]:
+    """Two arrivals per step; frames by request, None where the numbers were not finite."""
+    waiting, outcomes, step = list(enumerate(requests)), dict[str, CodecFrames | None](), 0
+    while waiting or lane.has_work:
+        for _, request in waiting[:2]:
+            lane.add(request)
+        waiting = waiting[2:]
+        for number, at in cancelled.items():
+            if at == step:
+                lane.cancel(requests[number])
+        for ended in lane.step().ended:
+            outcomes[ended.request.request_id] = None if ended.end is RowEnd.NON_FINITE else ended.frames
+        step += 1
+    return outcomes
