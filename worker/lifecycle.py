@@ -27,9 +27,11 @@ from storage.models import ModelRegistry
 from storage.queue import TicketQueue
 from storage.settings import SettingsError, describe
 from storage.telemetry import configure_logging
+from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError
+from worker.engine.interface import Engine
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
@@ -39,6 +41,8 @@ from worker.plan_cache import PlanCache
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
+from worker.voices.cache import VoiceCache
+from worker.voices.resolving import VoiceResolver
 
 logger = logging.getLogger(__name__)
 
@@ -159,7 +163,12 @@ class WorkerProcess:
             common.closing,
             common.gate,
             engine=engine,
+            voices=self._voice_resolver(common, engine),
         )
+
+    def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
+        store = VoiceStore(self._redis, self._settings.key_prefix)
+        return VoiceResolver(store, common.artifacts, engine, VoiceCache(self._settings.voice_cache_mb << 20))
 
     def _join_fleet(self, services: WorkerServices) -> None:
         """A worker that plans has no slots that a window could follow."""

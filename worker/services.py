@@ -14,6 +14,7 @@ from worker.engine.interface import Engine
 from worker.leases import LeaseKeeper
 from worker.plan_cache import PlanCache
 from worker.quarantine import QuarantineGate
+from worker.voices.resolving import VoiceResolver
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +42,4 @@ class SpeechServices(WorkerServices):
     """For the lane that speaks."""
 
     engine: Engine
+    voices: VoiceResolver

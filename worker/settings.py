@@ -11,6 +11,7 @@ from pydantic import Field
 from storage.jobs import Lane
 from storage.settings import StorageSettings
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 
 SMALL_VOICE = Path(__file__).parent / "small_voice"
@@ -36,7 +37,10 @@ class WorkerSettings(ItemSettings):
     slots: segments the engine speaks at the same time.
     device: a torch device, such as cpu or cuda:0.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
+    engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
+    engine_reproducibility: `strict` gives a request the same codes in any company on a GPU, at the cost of speed.
     engine_watchdog_s: an engine that makes no step for so long while it has work is killed and started again.
+    voice_cache_mb: memory for voices of callers, in MiB; one takes 5 to 40 kB.
     fake_step_s: seconds the fake engine takes for a frame.
     worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what
         the old one held. Empty draws a name, and a crash then costs a lease.
@@ -50,7 +54,10 @@ class WorkerSettings(ItemSettings):
     slots: int = Field(default=16, ge=1, le=1024)
     device: str = "cpu"
     engine_threads: int = Field(default=0, ge=0)
+    engine_profile: ServingProfile = ServingProfile.BALANCED
+    engine_reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
     engine_watchdog_s: float = Field(default=20.0, gt=0)
+    voice_cache_mb: int = Field(default=64, ge=1)
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
     lease_s: float = Field(default=30.0, gt=0)
@@ -68,7 +75,14 @@ class WorkerSettings(ItemSettings):
     def engine_settings(self) -> EngineSettings:
         match self.engine:
             case "native":
-                return NativeEngineSettings(self.checkpoint, self.slots, self.device, self.engine_threads)
+                return NativeEngineSettings(
+                    self.checkpoint,
+                    self.slots,
+                    self.device,
+                    self.engine_threads,
+                    self.engine_profile,
+                    self.engine_reproducibility,
+                )
             case "fake":
                 return FakeEngineSettings(self.slots, self.fake_step_s)
             case _:

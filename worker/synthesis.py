@@ -39,7 +39,8 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     """Speak one segment, store it, count it; returns the tickets to send."""
     index = int(item.lease.item)
     planned = until_available(lambda: _planned(item, index, services.plans), held)
-    request = speech_request(item, planned, services.engine.info)
+    conditioning = _conditioning(item.narration, held, services)
+    request = speech_request(item, planned, conditioning, services.engine.info)
     speech = _speak(request, item, held, services)
     if speech.finish_reason is FinishReason.LENGTH:
         logger.warning("segment reached its length limit", extra={"frames": len(speech.frames)})
@@ -60,8 +61,10 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     return tickets
 
 
-def speech_request(item: ClaimedItem, planned: PlannedSegment, info: EngineInfo) -> SpeechRequest:
-    """What the engine is asked for. Pure: item, plan and checkpoint decide it.
+def speech_request(
+    item: ClaimedItem, planned: PlannedSegment, conditioning: Conditioning, info: EngineInfo
+) -> SpeechRequest:
+    """What the engine is asked for. Pure: item, plan, voice and checkpoint decide it.
 
     Runs of whitespace are spoken as one space, so that the line width of the input is not heard.
     """
@@ -69,11 +72,22 @@ def speech_request(item: ClaimedItem, planned: PlannedSegment, info: EngineInfo)
     return SpeechRequest(
         request_id=f"{lease.job}/{lease.item}/{lease.fence}",
         text=" ".join(planned.text.split()),
-        conditioning=_conditioning(spec, info),
+        conditioning=conditioning,
         language=spec.language,
         sampling=effective_sampling(info.default_sampling, spec.sampling),
         seed=segment_seed(spec.seed, planned.index),
     )
+
+
+def built_in_conditioning(spec: NarrationSpec, info: EngineInfo) -> Conditioning:
+    """What the checkpoint brings along to speak with. Pure. Raises `PermanentItemError` if it brings nothing."""
+    match info.task:
+        case ModelTask.CUSTOM_VOICE:
+            return BuiltInSpeaker(spec.voice, spec.instructions)
+        case ModelTask.VOICE_DESIGN:
+            return DesignedVoice(spec.instructions)
+        case ModelTask.BASE:
+            raise unusable("voice_not_found", f"{spec.model} has no voices of its own; name one that was uploaded")
 
 
 def segment_seed(job_seed: int, index: int) -> int:
@@ -135,14 +149,10 @@ def _planned(item: ClaimedItem, index: int, plans: PlanCache) -> PlannedSegment:
         raise unusable("internal", f"the job's plan in the store is damaged: {error}", index) from error
 
 
-def _conditioning(spec: NarrationSpec, info: EngineInfo) -> Conditioning:
-    match info.task:
-        case ModelTask.CUSTOM_VOICE:
-            return BuiltInSpeaker(spec.voice, spec.instructions)
-        case ModelTask.VOICE_DESIGN:
-            return DesignedVoice(spec.instructions)
-        case ModelTask.BASE:
-            raise unusable("model_not_available", f"{spec.model} only clones recordings, which jobs cannot name yet")
+def _conditioning(spec: NarrationSpec, held: HeldLease, services: SpeechServices) -> Conditioning:
+    if spec.own_voice is None:
+        return built_in_conditioning(spec, services.engine.info)
+    return services.voices.resolve(spec.own_voice, held)
 
 
 def _speak(request: SpeechRequest, item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Speech:

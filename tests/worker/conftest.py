@@ -13,6 +13,7 @@ from storage.job_store import JobStore
 from storage.jobs import WorkerIdentity
 from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
+from storage.voice_store import VoiceStore
 from tests.worker.studio import GPU_QUEUE, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
@@ -20,6 +21,8 @@ from worker.leases import LeaseKeeper
 from worker.plan_cache import PlanCache
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices
+from worker.voices.cache import VoiceCache
+from worker.voices.resolving import VoiceResolver
 
 
 @pytest.fixture
@@ -46,6 +49,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         lease_s=3.0,
         closing=threading.Event(),
         engine=engine,
+        voices=VoiceResolver(VoiceStore(redis_client), artifacts, engine, VoiceCache(1 << 20)),
         gate=QuarantineGate(),
     )
     leases.start()

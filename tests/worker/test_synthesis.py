@@ -21,7 +21,7 @@ from worker.engine.interface import (
 )
 from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
-from worker.synthesis import effective_sampling, segment_seed, speech_request
+from worker.synthesis import built_in_conditioning, effective_sampling, segment_seed, speech_request
 
 SPEC = NarrationSpec(model="m", voice="ada", language="english", instructions="softly", seed=5)
 ITEM = ClaimedItem(Lease(JobId("job_1"), TenantId("t"), "2", 9), 1, 0, SPEC, "in", "plan", None)
@@ -37,9 +37,17 @@ def info() -> EngineInfo:
 
 
 def test_a_built_in_voice_is_a_speaker_with_an_instruction(info: EngineInfo) -> None:
-    request = speech_request(ITEM, PLANNED, info)
+    conditioning = built_in_conditioning(SPEC, info)
 
-    assert request.conditioning == BuiltInSpeaker("ada", "softly")
+    assert conditioning == BuiltInSpeaker("ada", "softly")
+
+
+def test_a_request_is_the_planned_text_in_the_voice_that_was_found(info: EngineInfo) -> None:
+    voice = BuiltInSpeaker("ada", "softly")
+
+    request = speech_request(ITEM, PLANNED, voice, info)
+
+    assert request.conditioning is voice
     assert request.text == "Two words."
     assert request.language == "english"
     assert request.request_id == "job_1/2/9"
@@ -47,14 +55,14 @@ def test_a_built_in_voice_is_a_speaker_with_an_instruction(info: EngineInfo) -> 
 
 
 def test_a_designed_voice_is_described_by_the_instructions(info: EngineInfo) -> None:
-    request = speech_request(ITEM, PLANNED, replace(info, task=ModelTask.VOICE_DESIGN))
+    conditioning = built_in_conditioning(SPEC, replace(info, task=ModelTask.VOICE_DESIGN))
 
-    assert request.conditioning == DesignedVoice("softly")
+    assert conditioning == DesignedVoice("softly")
 
 
-def test_a_model_that_only_clones_is_refused_for_good(info: EngineInfo) -> None:
-    with pytest.raises(PermanentItemError, match="model_not_available"):
-        speech_request(ITEM, PLANNED, replace(info, task=ModelTask.BASE))
+def test_a_model_that_only_clones_has_no_voice_of_its_own(info: EngineInfo) -> None:
+    with pytest.raises(PermanentItemError, match="name one that was uploaded"):
+        built_in_conditioning(SPEC, replace(info, task=ModelTask.BASE))
 
 
 def test_without_overrides_the_checkpoint_decides() -> None:
