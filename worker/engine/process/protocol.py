@@ -34,6 +34,7 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.process.framing import Array, Frame
+from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 
 PROTOCOL_VERSION = 3
@@ -225,6 +226,8 @@ def decode_settings(text: str) -> EngineSettings:
                 slots=fields.integer("slots"),
                 device=fields.text("device"),
                 num_threads=fields.integer("num_threads"),
+                profile=ServingProfile(fields.text("profile")),
+                reproducibility=Reproducibility(fields.text("reproducibility")),
             )
         case "fake":
             return FakeEngineSettings(slots=fields.integer("slots"), step_s=fields.number("step_s"))

@@ -27,6 +27,7 @@ from worker.engine.interface import (
     SpeechRequest,
     TextMode,
     TokenSampling,
+    VoiceMode,
     XVectorPrompt,
 )
 from worker.engine.process.framing import Frame, read_frame, write_frame
@@ -51,6 +52,7 @@ from worker.engine.process.protocol import (
     encode_settings,
     encode_to_host,
 )
+from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import FakeEngineSettings, NativeEngineSettings
 
 # Lone surrogates too: JSON escapes carry them, and a client's text may hold anything.
@@ -91,6 +93,7 @@ INFO = st.builds(
     slots=INTEGERS,
     max_text_tokens=INTEGERS,
     accepts_instructions=st.booleans(),
+    voice_modes=st.lists(st.sampled_from(VoiceMode)).map(tuple),
     default_sampling=SAMPLING,
     notice=TEXTS,
 )
@@ -131,7 +134,7 @@ def test_errors_keep_class_and_words(error: type[EngineError]) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        NativeEngineSettings(Path("/a folder/ü"), slots=3, device="cuda:1", num_threads=2),
+        NativeEngineSettings(Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, Reproducibility.STRICT),
         FakeEngineSettings(slots=5, step_s=0.25),
     ],
     ids=["native", "fake"],
