@@ -10,6 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 from worker.engine.native.cuda.slot_state import SlotState
 
 
@@ -19,8 +20,18 @@ def begin_rows(slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
     inputs = state.next_input.new_empty(num_rows, hidden)
     positions = torch.empty_like(slots)
     block = triton.next_power_of_2(hidden)
+    overlap = overlaps(slots)
     _begin_rows[(num_rows,)](
-        slots, state.next_input, state.position, inputs, positions, hidden=hidden, block=block, num_warps=4
+        slots,
+        state.next_input,
+        state.position,
+        inputs,
+        positions,
+        hidden=hidden,
+        block=block,
+        overlap=overlap,
+        launch_pdl=overlap,
+        num_warps=4,
     )
     return inputs, positions
 
@@ -33,6 +44,7 @@ def gather_codes(codes: Tensor, codebook: int, table: Tensor) -> Tensor:
     """
     num_rows, width = codes.shape[0], table.shape[1]
     rows = table.new_empty(num_rows, width)
+    overlap = overlaps(codes)
     _gather_codes[(num_rows,)](
         codes[:, codebook],
         table,
@@ -41,6 +53,8 @@ def gather_codes(codes: Tensor, codebook: int, table: Tensor) -> Tensor:
         last=table.shape[0] - 1,
         width=width,
         block=triton.next_power_of_2(width),
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=4,
     )
     return rows
@@ -55,7 +69,10 @@ def _begin_rows(
     positions: tl.tensor,
     hidden: tl.constexpr,
     block: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     slot = tl.load(slots + row).to(tl.int64)
     lanes = tl.arange(0, block)
@@ -73,7 +90,10 @@ def _gather_codes(
     last: tl.constexpr,
     width: tl.constexpr,
     block: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     code = tl.minimum(tl.load(codes + row * code_stride), last).to(tl.int64)
     lanes = tl.arange(0, block)

@@ -15,6 +15,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
+
 _LOG2_E = 1.4426950408889634
 # Fewer query rows than this do not fill the matrix unit's tile; the rest of the tile is zeros.
 _QUERY_TILE = 16
@@ -42,6 +44,7 @@ def decode_attention(
     attended = torch.empty_like(queries)
     shares = queries.new_empty(num_rows * num_kv_heads * num_splits * group, head_dim, dtype=torch.float32)
     weights = queries.new_empty(2, num_rows * num_kv_heads * num_splits * group, dtype=torch.float32)
+    overlap = overlaps(queries)
     _decode_attention[(num_splits, num_kv_heads, num_rows)](
         queries,
         keys,
@@ -62,6 +65,8 @@ def decode_attention(
         head_dim=head_dim,
         query_tile=max(_QUERY_TILE, triton.next_power_of_2(group)),
         key_block=_KEY_BLOCK,
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=4,
     )
     return attended
@@ -88,7 +93,10 @@ def _decode_attention(
     head_dim: tl.constexpr,
     query_tile: tl.constexpr,
     key_block: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     split = tl.program_id(0)
     head = tl.program_id(1)
     row = tl.program_id(2).to(tl.int64)

@@ -10,6 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
 from worker.engine.native.request_state import RowEnd
 
@@ -30,6 +31,7 @@ def finish_frame(codes: Tensor, finite: Tensor, slots: Tensor, state: SlotState,
     hidden = state.next_input.shape[1]
     packet = torch.empty(num_rows, num_codebooks + 1, dtype=torch.int16, device=codes.device)
     block = triton.next_power_of_2(hidden)
+    overlap = overlaps(codes)
     _finish_frame[(num_rows,)](
         codes,
         finite,
@@ -51,6 +53,8 @@ def finish_frame(codes: Tensor, finite: Tensor, slots: Tensor, state: SlotState,
         codebook_block=triton.next_power_of_2(num_codebooks),
         hidden=hidden,
         block=block,
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=max(1, min(8, block // 256)),
     )
     return packet
@@ -78,7 +82,10 @@ def _finish_frame(
     codebook_block: tl.constexpr,
     hidden: tl.constexpr,
     block: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     slot = tl.load(slots + row).to(tl.int64)
     before = tl.load(status + slot)

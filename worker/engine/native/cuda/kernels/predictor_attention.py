@@ -13,6 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 from worker.engine.native.cuda.kernels.rotary_heads import norm_halves, rotate_halves
 
 
@@ -57,6 +58,7 @@ def attend_position(
     """
     num_rows, num_kv_heads, head_dim, group = _dimensions(qkv, keys)
     attended = qkv.new_empty(num_rows, num_kv_heads * group * head_dim)
+    overlap = overlaps(qkv)
     _attend_position[(num_rows, num_kv_heads)](
         qkv,
         q_weight,
@@ -75,6 +77,8 @@ def attend_position(
         half=head_dim // 2,
         capacity=keys.shape[2],
         key_block=triton.next_power_of_2(keys.shape[2]),
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=2,
     )
     return attended
@@ -93,6 +97,7 @@ def attend_first_pair(
     """The same for positions 0 and 1 at once: qkv (2 * B, …) with all rows' position 0 first -> (2 * B, H * d)."""
     num_tokens, num_kv_heads, head_dim, group = _dimensions(qkv, keys)
     attended = qkv.new_empty(num_tokens, num_kv_heads * group * head_dim)
+    overlap = overlaps(qkv)
     _attend_first_pair[(num_tokens // 2, num_kv_heads)](
         qkv,
         q_weight,
@@ -110,6 +115,8 @@ def attend_first_pair(
         head_tile=triton.next_power_of_2(group + 2),
         half=head_dim // 2,
         capacity=keys.shape[2],
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=1,
     )
     return attended
@@ -140,7 +147,10 @@ def _attend_position(
     half: tl.constexpr,
     capacity: tl.constexpr,
     key_block: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     kv_head = tl.program_id(1)
     lane = tl.arange(0, half)
@@ -194,7 +204,10 @@ def _attend_first_pair(
     head_tile: tl.constexpr,
     half: tl.constexpr,
     capacity: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     kv_head = tl.program_id(1)
     lane = tl.arange(0, half)

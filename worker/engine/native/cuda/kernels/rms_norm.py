@@ -10,6 +10,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
+
 
 def add_rms_norm(update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
     """The normed sum of `update` and `residual`, (N, width); the sum itself takes the residual's place.
@@ -19,6 +21,7 @@ def add_rms_norm(update: Tensor | None, residual: Tensor, weight: Tensor, eps: f
     normed = torch.empty_like(residual, dtype=weight.dtype)
     width = residual.shape[1]
     block = triton.next_power_of_2(width)
+    overlap = overlaps(residual)
     _add_rms_norm[(residual.shape[0],)](
         residual if update is None else update,
         residual,
@@ -28,6 +31,8 @@ def add_rms_norm(update: Tensor | None, residual: Tensor, weight: Tensor, eps: f
         width=width,
         block=block,
         has_update=update is not None,
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=max(1, min(8, block // 512)),
     )
     return normed
@@ -43,7 +48,10 @@ def _add_rms_norm(
     width: tl.constexpr,
     block: tl.constexpr,
     has_update: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     start = tl.program_id(0).to(tl.int64) * width
     lanes = tl.arange(0, block)
     inside = lanes < width

@@ -12,6 +12,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
+
 # Heads that one program works on: 8 of 128 lanes are 16 elements for each of 64 threads.
 _HEADS_AT_ONCE = 8
 
@@ -39,6 +41,7 @@ def rotate_and_store(
     num_heads = qkv.shape[1] // head_dim - 2 * num_kv_heads
     queries = qkv.new_empty(num_tokens, num_heads * head_dim)
     total_heads = num_heads + 2 * num_kv_heads
+    overlap = overlaps(qkv)
     _rotate_and_store[(num_tokens, triton.cdiv(total_heads, _HEADS_AT_ONCE))](
         qkv,
         q_weight,
@@ -57,6 +60,8 @@ def rotate_and_store(
         num_kv_heads=num_kv_heads,
         half=head_dim // 2,
         heads_at_once=_HEADS_AT_ONCE,
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=2,
     )
     return queries
@@ -81,7 +86,10 @@ def _rotate_and_store(
     num_kv_heads: tl.constexpr,
     half: tl.constexpr,
     heads_at_once: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     token = tl.program_id(0).to(tl.int64)
     head = (tl.program_id(1) * heads_at_once + tl.arange(0, heads_at_once))[:, None]
     lane = tl.arange(0, half)[None, :]

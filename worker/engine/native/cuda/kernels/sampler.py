@@ -15,6 +15,7 @@ import triton.language as tl
 from torch import Tensor
 
 from worker.engine.native.cuda.kernels.counter_noise import gumbel_noise
+from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 from worker.engine.native.cuda.slot_state import SlotState
 
 _LARGEST_KEY = tl.constexpr(0x7FFFFFFF)
@@ -31,6 +32,7 @@ def draw_first(logits: Tensor, slots: Tensor, state: SlotState, min_frames: int,
     not finite.
     """
     num_rows, num_lanes = logits.shape
+    overlap = overlaps(logits)
     _draw_first[(num_rows,)](
         logits,
         slots,
@@ -49,6 +51,8 @@ def draw_first(logits: Tensor, slots: Tensor, state: SlotState, min_frames: int,
         min_frames=min_frames,
         num_lanes=num_lanes,
         block=triton.next_power_of_2(num_lanes),
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=_NUM_WARPS,
     )
 
@@ -58,6 +62,7 @@ def draw_residual(
 ) -> None:
     """Draw codebook 1 to Q - 1 into its column of `codes` int32 (B, Q) and `finite` int8 (B, Q). logits: (B, V)."""
     num_rows, num_lanes = logits.shape
+    overlap = overlaps(logits)
     _draw_residual[(num_rows,)](
         logits,
         slots,
@@ -74,6 +79,8 @@ def draw_residual(
         code_stride=codes.stride(0),
         num_lanes=num_lanes,
         block=triton.next_power_of_2(num_lanes),
+        overlap=overlap,
+        launch_pdl=overlap,
         num_warps=_NUM_WARPS,
     )
 
@@ -97,7 +104,10 @@ def _draw_first(
     min_frames: tl.constexpr,
     num_lanes: tl.constexpr,
     block: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     slot = tl.load(slots + row).to(tl.int64)
     frame = tl.load(frames + slot)
@@ -145,7 +155,10 @@ def _draw_residual(
     code_stride: tl.constexpr,
     num_lanes: tl.constexpr,
     block: tl.constexpr,
+    overlap: tl.constexpr,
 ) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     slot = tl.load(slots + row).to(tl.int64)
     lanes = tl.arange(0, block)

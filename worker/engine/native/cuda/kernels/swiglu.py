@@ -9,6 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
+
 _LANES = 1024
 
 
@@ -17,12 +19,19 @@ def silu_multiply(gate_up: Tensor) -> Tensor:
     num_rows, width = gate_up.shape[0], gate_up.shape[1] // 2
     product = gate_up.new_empty(num_rows, width)
     block = min(_LANES, triton.next_power_of_2(width))
-    _silu_multiply[(num_rows, triton.cdiv(width, block))](gate_up, product, width=width, block=block, num_warps=4)
+    overlap = overlaps(gate_up)
+    _silu_multiply[(num_rows, triton.cdiv(width, block))](
+        gate_up, product, width=width, block=block, overlap=overlap, launch_pdl=overlap, num_warps=4
+    )
     return product
 
 
 @triton.jit
-def _silu_multiply(gate_up: tl.tensor, product: tl.tensor, width: tl.constexpr, block: tl.constexpr) -> None:
+def _silu_multiply(
+    gate_up: tl.tensor, product: tl.tensor, width: tl.constexpr, block: tl.constexpr, overlap: tl.constexpr
+) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     lanes = tl.program_id(1) * block + tl.arange(0, block)
     inside = lanes < width
