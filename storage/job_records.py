@@ -55,6 +55,8 @@ def submitted_fields(submission: Submission) -> list[str]:
         "retention_s": str(submission.retention_s),
         "metadata": _METADATA.dump_json(submission.metadata).decode(),
     }
+    if isinstance(submission.spec, VoiceCacheSpec):
+        fields["kind"] = "voice_cache"
     return [part for pair in fields.items() for part in pair]
 
 

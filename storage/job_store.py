@@ -78,7 +78,8 @@ RECOUNT_BATCH = 100
 
 _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
-    *("claim", "extend", "commit_plan", "commit_segment", "finish", "fail", "release", "isolate"),
+    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "finish"),
+    *("fail", "postpone", "release", "isolate"),
     *("release_worker", "reap", "retentions", "recount"),
 )
 
@@ -261,6 +262,12 @@ class JobStore:
         )
         return _held(lease, reply)
 
+    def commit_voice(self, lease: Lease, build_ms: int) -> Tickets:
+        """One voice of a `voice_cache` job is ready; the last one ends the job. Raises `LeaseLost` or `JobAborted`."""
+        if not lease.item.isdecimal():
+            raise ValueError(f"{lease.item!r} is not a voice")
+        return _held(lease, self._run("commit_voice", lease.job, lease.item, lease.fence, build_ms, self._window))
+
     def isolate(self, lease: Lease) -> None:
         """Nothing runs beside the item from now on: what its worker dies of is the item's doing.
 
@@ -279,8 +286,18 @@ class JobStore:
         """
         return self._fail(lease, error, _milliseconds(delay_s))
 
+    def postpone(self, lease: Lease, delay_s: float) -> Tickets:
+        """What the item needs is not there yet: it waits, and nothing counts as an attempt.
+
+        Raises `LeaseLost` or `JobAborted`.
+        """
+        return _held(lease, self._run("postpone", lease.job, lease.item, lease.fence, _milliseconds(delay_s)))
+
     def fail(self, lease: Lease, error: JobError) -> Tickets:
-        """No further attempt can help: the job fails now. Raises `LeaseLost` or `JobAborted`."""
+        """No further attempt can help: the job fails now, or goes on without this voice if it prepares many.
+
+        Raises `LeaseLost` or `JobAborted`.
+        """
         return self._fail(lease, error, "")
 
     def finish(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> JobRecord:

@@ -18,6 +18,11 @@ def input_text(tenant: TenantId, job: JobId) -> str:
     return f"{job_prefix(tenant, job)}input.txt"
 
 
+def voice_list(tenant: TenantId, job: JobId) -> str:
+    """The voices of a `voice_cache` job."""
+    return f"{job_prefix(tenant, job)}voices.jsonl"
+
+
 def plan(lease: Lease) -> str:
     return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.jsonl"
 

@@ -7,7 +7,7 @@ repeats it and is answered as if the first answer had arrived.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import NoReturn, cast
 
@@ -35,7 +35,6 @@ from storage.voices import (
     BuildClaim,
     CacheArtifact,
     CacheRequest,
-    CacheState,
     ClaimStatus,
     NewRecording,
     NewVoice,
@@ -199,9 +198,9 @@ class VoiceStore:
         return sorted(found, key=lambda cache: (cache.target.model, cache.target.mode))
 
     def list_caches(
-        self, tenant: TenantId, states: frozenset[CacheState], after: str | None, limit: int
+        self, tenant: TenantId, is_wanted: Callable[[VoiceCacheRecord], bool], after: str | None, limit: int
     ) -> VoiceCachePage:
-        """One page of the tenant's caches in the order of their voices; no state stands for every state.
+        """One page of the tenant's caches in the order of their voices.
 
         Looks at `LIST_SCAN_LIMIT` caches at most: a page that the filter left short may still have successors, and
         goes on after `scanned_to`.
@@ -211,10 +210,9 @@ class VoiceStore:
         for _ in range(LIST_SCAN_LIMIT // READ_CHUNK):
             names = self._cache_names(tenant, cursor)
             for cache in self._read_caches(tenant, names):
-                is_wanted = not states or cache.state in states
-                if is_wanted and len(found) == limit:
-                    return VoiceCachePage(tuple(found), has_more=True, scanned_to=cursor)
-                if is_wanted:
+                if is_wanted(cache):
+                    if len(found) == limit:
+                        return VoiceCachePage(tuple(found), has_more=True, scanned_to=cursor)
                     found.append(cache)
                 cursor = target_name(cache.target)
             if len(names) < READ_CHUNK:

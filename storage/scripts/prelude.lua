@@ -12,7 +12,7 @@ local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
 local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
 local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput
 
-local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit'}
+local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind'}
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s',
@@ -213,7 +213,7 @@ end
 -- Makes the next segments ready, as far as the window allows.
 local function open_window(job, least)
   if job.next >= job.total then return end
-  local room = window_of(job, least) - (job.next - job.done)
+  local room = window_of(job, least) - (job.next - job.done - job.failed)
   local count = math.min(room, job.total - job.next, MOST_OPENED)
   if count <= 0 then return end
   local items = {}
@@ -323,7 +323,27 @@ local function write_tries(job_id, item, attempts, suspicions, fence)
   redis.call('HSET', K.tries .. job_id, item, attempts .. ':' .. suspicions .. ':' .. fence)
 end
 
--- The item is given up, and the job with it. failure.code and failure.detail are set.
+-- Jobs of kind voice_cache: their segments are voices, which fail one by one and are assembled to nothing.
+
+local function is_voice_job(job) return job.kind == 'voice_cache' end
+
+-- Ends the job once every voice has its outcome.
+local function settle_voices(job)
+  if job.done + job.failed < job.total then return end
+  if job.failed > 0 then
+    local detail = text(job.failed) .. ' of ' .. text(job.total) .. ' voices could not be prepared'
+    finish_job(job, 'failed', {code = 'voice_cache_failed', detail = detail})
+    return
+  end
+  if job.state == 'paused' then
+    -- Nothing is left that a pause could hold back.
+    move(job, 'running')
+    event(job, 'job.resumed')
+  end
+  finish_job(job, 'succeeded')
+end
+
+-- The item is given up, and the job with it unless it is one voice of many. failure.code and failure.detail are set.
 local function fail_item(job, item, fence, failure)
   redis.call('HSET', K.results .. job.id, item, 'X' .. fence)
   if is_segment(item) then
@@ -331,7 +351,13 @@ local function fail_item(job, item, fence, failure)
     save(job, {failed = job.failed + 1})
     event(job, 'job.segment.failed', failure)
   end
-  finish_job(job, 'failed', failure)
+  if is_segment(item) and is_voice_job(job) then
+    -- One in its place; the next voice that succeeds opens the window as wide as it should be.
+    open_window(job, 1)
+    settle_voices(job)
+  else
+    finish_job(job, 'failed', failure)
+  end
 end
 
 -- The item goes back without a result. reason is 'shutdown' or one that counts as a suspicion. Attempts are charged

@@ -54,7 +54,7 @@ end
 -- What must be in a list, under lease or waiting, for the job to go on by itself.
 local function open_items(job)
   if job.state == 'cancelling' then return nil end
-  if job.phase == 'synthesizing' then return job.next - job.done end
+  if job.phase == 'synthesizing' then return job.next - job.done - job.failed end
   return 1
 end
 

@@ -324,7 +324,7 @@ def test_caches_are_listed_by_state_page_by_page(world: VoiceWorld, store: Voice
     found: list[str] = []
     cursor: str | None = None
     while True:
-        page = store.list_caches(ALICE, frozenset({CacheState.READY}), cursor, 5)
+        page = store.list_caches(ALICE, lambda cache: cache.state is CacheState.READY, cursor, 5)
         found += [cache.target.voice for cache in page.caches]
         cursor = page.scanned_to
         if not page.has_more:
