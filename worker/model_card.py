@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from storage.models import ModelCard
 from storage.voice_reference import CacheMode
-from worker.engine.interface import EngineInfo, ModelTask
+from worker.engine.interface import EngineInfo
 
 
 def model_card(name: str, info: EngineInfo) -> ModelCard:
@@ -23,5 +23,5 @@ def model_card(name: str, info: EngineInfo) -> ModelCard:
         accepts_instructions=info.accepts_instructions,
         notice=info.notice,
         speaker_dim=info.speaker_dim,
-        voice_modes=tuple(CacheMode) if info.task is ModelTask.BASE else (),
+        voice_modes=tuple(CacheMode(mode.value) for mode in info.voice_modes),
     )

@@ -32,6 +32,7 @@ from worker.engine.interface import (
     SamplingParams,
     Speech,
     SpeechRequest,
+    VoiceMode,
     VoicePrompt,
     XVectorPrompt,
 )
@@ -125,6 +126,7 @@ class FakeEngine:
             slots=self._settings.slots,
             max_text_tokens=MAX_TEXT_TOKENS,
             accepts_instructions=True,
+            voice_modes=tuple(VoiceMode),
             default_sampling=SamplingParams(),
             notice="This is the fake engine: tones instead of speech, for tests only.",
         )

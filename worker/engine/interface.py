@@ -39,6 +39,16 @@ class ModelTask(enum.StrEnum):
     BASE = "base"
 
 
+class VoiceMode(enum.StrEnum):
+    """How a checkpoint speaks in a voice that was recorded."""
+
+    X_VECTOR = "x_vector"
+    """From the speaker embedding alone: `XVectorPrompt`."""
+
+    IN_CONTEXT = "in_context"
+    """From the recording and its words: `InContextPrompt`."""
+
+
 class FinishReason(enum.StrEnum):
     EOS = "eos"
     LENGTH = "length"
@@ -165,6 +175,8 @@ class EngineInfo:
     """The longest text that fits a slot. Four tokens of an instruction take at most the room of one of these."""
     accepts_instructions: bool
     """Whether a request may say how to speak, or what the voice is like; if not, one that does is rejected."""
+    voice_modes: tuple[VoiceMode, ...]
+    """What `encode_voice` can make here; empty for a checkpoint that cannot clone."""
     default_sampling: SamplingParams
     """The checkpoint's own `generation_config.json`; requests override single fields of it."""
     notice: str = ""

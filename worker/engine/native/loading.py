@@ -9,17 +9,18 @@ from pathlib import Path
 import torch
 
 from worker.engine.errors import CheckpointError
-from worker.engine.interface import EngineInfo, ModelTask
+from worker.engine.interface import EngineInfo, ModelTask, VoiceMode
 from worker.engine.native.budget import max_text_tokens
 from worker.engine.native.decoder_lane import DecoderLane, ThreadedDecoderLane
 from worker.engine.native.model.config import ModelConfig, read_default_sampling, read_model_config
+from worker.engine.native.one_stage import HandedFramesLane, SilentDecoderLane
 from worker.engine.native.prompt import PromptBuilder
 from worker.engine.native.runner import LENGTH_STEP, StepRunner
 from worker.engine.native.stages.codec import CodecStage
 from worker.engine.native.stages.speaker import SpeakerStage
 from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
 from worker.engine.native.text_tokenizer import TextTokenizer
-from worker.engine.settings import NativeEngineSettings
+from worker.engine.settings import EngineRole, NativeEngineSettings
 
 # Positions of one slot: 164 s of speech and prompt together. Segments are 5 to 15 s long; what this bounds is the
 # memory that one slot can take.
@@ -61,15 +62,16 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
     codec = CodecStage.load(checkpoint, settings.device)
     _require_same_codebooks(config, codec, checkpoint)
     # The decoder first: the talker's slots are planned from the memory that is left.
-    decoder = _decoder_lane(codec, device)
+    decoder = SilentDecoderLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device)
     talker, num_slots = _talker_lane(settings, config, capacity, device)
+    speaker = SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None
     return EngineParts(
-        info=_describe(checkpoint, num_slots, config, prompts, codec, capacity),
+        info=_describe(checkpoint, num_slots, config, prompts, codec, speaker, capacity),
         prompts=prompts,
         talker=talker,
         codec=codec,
         decoder=decoder,
-        speaker=SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None,
+        speaker=speaker,
         capacity=capacity,
     )
 
@@ -86,7 +88,9 @@ def _decoder_lane(codec: CodecStage, device: torch.device) -> DecoderLane:
 def _talker_lane(
     settings: NativeEngineSettings, config: ModelConfig, capacity: int, device: torch.device
 ) -> tuple[TalkerLane, int]:
-    """The lane of the device's kind, and how many slots it has."""
+    """The lane of the role and of the device's kind, and how many slots it has."""
+    if settings.role is EngineRole.DECODER:
+        return HandedFramesLane(), settings.slots
     path = settings.checkpoint / "model.safetensors"
     if device.type == "cuda":
         # Its kernels need Triton, which a machine without a GPU does not have.
@@ -95,6 +99,12 @@ def _talker_lane(
         return start_slot_lane(path, config, capacity, settings, device)
     runner = StepRunner.load(path, config, settings.slots, capacity, device)
     return EagerTalkerLane(runner, settings.slots), settings.slots
+
+
+def _voice_modes(speaker: SpeakerStage | None, codec: CodecStage) -> tuple[VoiceMode, ...]:
+    if speaker is None:
+        return ()
+    return (VoiceMode.X_VECTOR,) if codec.config.encoder is None else (VoiceMode.X_VECTOR, VoiceMode.IN_CONTEXT)
 
 
 def _require_same_codebooks(config: ModelConfig, codec: CodecStage, checkpoint: Path) -> None:
@@ -107,7 +117,13 @@ def _require_same_codebooks(config: ModelConfig, codec: CodecStage, checkpoint: 
 
 
 def _describe(
-    checkpoint: Path, num_slots: int, config: ModelConfig, prompts: PromptBuilder, codec: CodecStage, capacity: int
+    checkpoint: Path,
+    num_slots: int,
+    config: ModelConfig,
+    prompts: PromptBuilder,
+    codec: CodecStage,
+    speaker: SpeakerStage | None,
+    capacity: int,
 ) -> EngineInfo:
     notice = checkpoint / "NOTICE.txt"
     return EngineInfo(
@@ -124,6 +140,7 @@ def _describe(
         slots=num_slots,
         max_text_tokens=max_text_tokens(capacity),
         accepts_instructions=prompts.accepts_instructions,
+        voice_modes=_voice_modes(speaker, codec),
         default_sampling=read_default_sampling(checkpoint / "generation_config.json"),
         notice=notice.read_text(encoding="utf-8").strip() if notice.is_file() else "",
     )

@@ -30,6 +30,7 @@ from worker.engine.interface import (
     SpeechRequest,
     TextMode,
     TokenSampling,
+    VoiceMode,
     VoicePrompt,
     XVectorPrompt,
 )
@@ -37,7 +38,7 @@ from worker.engine.process.framing import Array, Frame
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
 
 
 class ProtocolError(Exception):
@@ -393,6 +394,7 @@ def _decode_info(fields: _Fields) -> EngineInfo:
         slots=fields.integer("slots"),
         max_text_tokens=fields.integer("max_text_tokens"),
         accepts_instructions=fields.truth("accepts_instructions"),
+        voice_modes=tuple(VoiceMode(mode) for mode in fields.texts("voice_modes")),
         default_sampling=_decode_sampling(fields.section("default_sampling")),
         notice=fields.text("notice"),
     )
