@@ -1,0 +1,75 @@
+"""Shapes and memory that an engine on a GPU is started with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.engine.errors import CheckpointError
+from worker.engine.interface import SamplingParams
+from worker.engine.native.cuda.capture_plan import capture_plan
+from worker.engine.native.cuda.memory_plan import plan_slots
+from worker.engine.native.cuda.prompt_pack import SlotAdmission
+from worker.engine.native.prompt import PromptLayout
+from worker.engine.native.request_state import RequestState
+from worker.engine.profiles import Reproducibility
+
+CAPACITY = 2048
+
+
+def admission(slot: int, rows: int) -> SlotAdmission:
+    ids = np.zeros(rows, dtype=np.int64)
+    return SlotAdmission(slot, RequestState(str(slot), PromptLayout(ids, ids, ids[:0], 1), SamplingParams(), 0, 10))
+
+
+lengths = st.lists(st.integers(1, CAPACITY), min_size=1, max_size=20)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(lengths=lengths, reproducibility=st.sampled_from(Reproducibility))
+def test_every_prompt_is_in_one_pass_that_holds_it(lengths: list[int], reproducibility: Reproducibility) -> None:
+    plan = capture_plan(256, CAPACITY, reproducibility)
+    admissions = [admission(slot, rows) for slot, rows in enumerate(lengths)]
+
+    groups = plan.groups(admissions)
+
+    assert sorted(a.slot for group in groups for a in group.admissions) == list(range(len(lengths)))
+    for group in groups:
+        assert group.num_tokens in plan.token_buckets
+        assert sum(a.prefill_rows for a in group.admissions) <= group.num_tokens
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(lengths=lengths, rows=st.integers(1, CAPACITY))
+def test_in_strict_mode_a_prompts_pass_depends_on_its_own_length_alone(lengths: list[int], rows: int) -> None:
+    plan = capture_plan(256, CAPACITY, Reproducibility.STRICT)
+
+    (alone,) = plan.groups([admission(99, rows)])
+    together = plan.groups([admission(99, rows), *[admission(slot, other) for slot, other in enumerate(lengths)]])
+
+    (own,) = [group for group in together if any(a.slot == 99 for a in group.admissions)]
+    assert own.num_tokens == alone.num_tokens
+
+
+def test_a_step_runs_in_the_smallest_bucket_that_holds_its_rows() -> None:
+    plan = capture_plan(200, CAPACITY, Reproducibility.BEST_EFFORT)
+
+    assert [plan.rows_for(rows) for rows in (1, 3, 65, 192, 193, 200)] == [1, 4, 96, 192, 200, 200]
+
+
+def test_in_strict_mode_there_is_one_bucket() -> None:
+    plan = capture_plan(200, CAPACITY, Reproducibility.STRICT)
+
+    assert [plan.rows_for(rows) for rows in (1, 200)] == [200, 200]
+
+
+def test_slots_are_as_many_as_fit() -> None:
+    assert plan_slots(256, CAPACITY, bytes_per_slot=10, free_bytes=1000).num_slots == 70
+    assert plan_slots(16, CAPACITY, bytes_per_slot=10, free_bytes=1000).num_slots == 16
+
+
+def test_a_device_without_room_for_one_slot_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="one slot of 2048 positions"):
+        plan_slots(16, CAPACITY, bytes_per_slot=1000, free_bytes=1000)
