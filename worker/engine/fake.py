@@ -23,8 +23,10 @@ from worker.engine.interface import (
     BuiltInSpeaker,
     CodecFrames,
     EngineInfo,
+    EngineRequest,
     EngineStats,
     FinishReason,
+    FramesRequest,
     InContextPrompt,
     ModelTask,
     Pcm,
@@ -131,11 +133,13 @@ class FakeEngine:
             notice="This is the fake engine: tones instead of speech, for tests only.",
         )
 
-    def submit(self, request: SpeechRequest) -> Future[Speech]:
+    def submit(self, request: EngineRequest) -> Future[Speech]:
         """Any kind of conditioning is taken, and none changes the sound; an unknown name is rejected."""
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
         try:
+            if isinstance(request, FramesRequest):
+                raise RequestRejected("the fake engine decodes no frames of others")
             self._check(request)
             with self._wake:
                 self._enqueue(_Running(request, future, self._num_frames(request)))

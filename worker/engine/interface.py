@@ -135,8 +135,27 @@ class SpeechRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class FramesRequest:
+    """Frames (T, Q) of a talker elsewhere, to be made audible by an engine in the decoder's role.
+
+    reference: frames (R, Q) that the utterance goes on from, an `InContextPrompt`'s; they shape its beginning, and
+    their own samples are not returned.
+    """
+
+    request_id: str
+    frames: CodecFrames
+    reference: CodecFrames | None = None
+
+
+EngineRequest = SpeechRequest | FramesRequest
+
+
+@dataclass(frozen=True, slots=True)
 class Speech:
-    """What one request became. `pcm` holds `frames.shape[0] * samples_per_frame` samples."""
+    """What one request became. `pcm` holds `frames.shape[0] * samples_per_frame` samples.
+
+    From an engine in the talker's role it holds none: the frames are for a decoder elsewhere.
+    """
 
     pcm: Pcm
     frames: CodecFrames
@@ -204,7 +223,7 @@ class Engine(Protocol):
     @property
     def info(self) -> EngineInfo: ...
 
-    def submit(self, request: SpeechRequest) -> Future[Speech]: ...
+    def submit(self, request: EngineRequest) -> Future[Speech]: ...
 
     def cancel(self, request_id: str) -> None:
         """Free the request's slot at the next frame. Unknown and finished ids are ignored."""

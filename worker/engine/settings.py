@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from pathlib import Path
 
 from worker.engine.profiles import Reproducibility, ServingProfile
+
+
+class EngineRole(enum.StrEnum):
+    """Which stages an engine has: decoders may run on smaller GPUs, or on CPUs, than talkers."""
+
+    WHOLE = "whole"
+    """Text in, samples out."""
+
+    TALKER = "talker"
+    """Text in, frames out: 400 bytes for each second of speech."""
+
+    DECODER = "decoder"
+    """Frames in, samples out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +39,7 @@ class NativeEngineSettings:
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
     reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
+    role: EngineRole = EngineRole.WHOLE
 
 
 @dataclass(frozen=True, slots=True)

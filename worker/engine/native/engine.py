@@ -23,8 +23,10 @@ import torch
 from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     EngineInfo,
+    EngineRequest,
     EngineStats,
     FinishReason,
+    FramesRequest,
     InContextPrompt,
     Pcm,
     ReferenceAudio,
@@ -38,9 +40,10 @@ from worker.engine.interface import (
 from worker.engine.native.budget import frame_budget
 from worker.engine.native.decoder_lane import Utterance
 from worker.engine.native.loading import load_parts
+from worker.engine.native.one_stage import handed_frames
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.talker_lane import LaneStep
-from worker.engine.settings import NativeEngineSettings
+from worker.engine.settings import EngineRole, NativeEngineSettings
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +58,7 @@ class _Ticket:
     """Guarded by the engine's lock. `admitted_s` is on the monotonic clock."""
 
     future: Future[Speech]
-    request: SpeechRequest
+    request: EngineRequest
     state: RequestState
     admitted_s: float | None = None
 
@@ -66,6 +69,7 @@ class NativeEngine:
     def __init__(self, settings: NativeEngineSettings) -> None:
         torch.set_num_threads(settings.num_threads or _half_the_cores())
         self._parts = load_parts(settings)
+        self._role = settings.role
         self._talker = self._parts.talker
         self._wake = threading.Condition()
         self._tickets: dict[str, _Ticket] = {}
@@ -84,7 +88,7 @@ class NativeEngine:
     def info(self) -> EngineInfo:
         return self._parts.info
 
-    def submit(self, request: SpeechRequest) -> Future[Speech]:
+    def submit(self, request: EngineRequest) -> Future[Speech]:
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
         try:
@@ -140,8 +144,18 @@ class NativeEngine:
 
     # ------------------------------------------------------------------------------------------ any thread
 
-    def _accept(self, request: SpeechRequest) -> RequestState:
+    def _accept(self, request: EngineRequest) -> RequestState:
         """Raises RequestRejected when the request cannot work here."""
+        is_decoder = self._role is EngineRole.DECODER
+        if isinstance(request, FramesRequest):
+            if not is_decoder:
+                raise RequestRejected("frames of others are decoded by an engine in the decoder's role")
+            return handed_frames(request, self._parts.codec)
+        if is_decoder:
+            raise RequestRejected("this engine only decodes frames")
+        return self._accept_text(request)
+
+    def _accept_text(self, request: SpeechRequest) -> RequestState:
         _require_sampling(request.sampling)
         if request.seed not in _SEED_RANGE:
             raise RequestRejected(f"the seed {request.seed} does not fit into 64 bits")

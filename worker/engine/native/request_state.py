@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from worker.engine.interface import SamplingParams
+from worker.engine.interface import CodecFrames, SamplingParams
 from worker.engine.native.prompt import PromptLayout
 
 
@@ -22,7 +22,8 @@ class RowEnd(enum.IntEnum):
 class RequestState:
     """One submission: an id may be used again once its request is over, so identity is the object's.
 
-    `frames` counts the finished frames; the scheduler alone changes it.
+    `frames` counts the finished frames; the scheduler alone changes it. `given` are the frames of a request that only
+    wants them decoded.
     """
 
     request_id: str
@@ -31,6 +32,7 @@ class RequestState:
     seed: int
     max_frames: int
     frames: int = 0
+    given: CodecFrames | None = None
 
     @property
     def attention_length(self) -> int:

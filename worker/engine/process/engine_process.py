@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from worker.engine.errors import EngineDied, EngineError, EngineUnavailable, RequestCancelled
 from worker.engine.interface import (
     EngineInfo,
+    EngineRequest,
     EngineStats,
     ReferenceAudio,
     Speech,
-    SpeechRequest,
     VoicePrompt,
 )
 from worker.engine.process.incarnation import Call, Incarnation, SpeechCall, VoiceCall
@@ -138,7 +138,7 @@ class EngineProcess:
         with self._changed:
             return tuple(self._restarts_s)
 
-    def submit(self, request: SpeechRequest) -> Future[Speech]:
+    def submit(self, request: EngineRequest) -> Future[Speech]:
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
         self._dispatch(SpeechCall(request, future))

@@ -22,10 +22,10 @@ from typing import IO
 from worker.engine.errors import CheckpointError, EngineDied, RequestRejected
 from worker.engine.interface import (
     EngineInfo,
+    EngineRequest,
     EngineStats,
     ReferenceAudio,
     Speech,
-    SpeechRequest,
     VoicePrompt,
 )
 from worker.engine.process.framing import FramingError, read_frame, write_frame
@@ -60,7 +60,7 @@ _EXIT_GRACE_S = 2.0
 # Compared by identity: arrays have no plain equality.
 @dataclass(frozen=True, slots=True, eq=False)
 class SpeechCall:
-    request: SpeechRequest
+    request: EngineRequest
     future: Future[Speech]
 
 

@@ -20,8 +20,10 @@ from worker.engine.interface import (
     Conditioning,
     DesignedVoice,
     EngineInfo,
+    EngineRequest,
     EngineStats,
     FinishReason,
+    FramesRequest,
     InContextPrompt,
     ModelTask,
     ReferenceAudio,
@@ -36,7 +38,7 @@ from worker.engine.interface import (
 )
 from worker.engine.process.framing import Array, Frame
 from worker.engine.profiles import Reproducibility, ServingProfile
-from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.engine.settings import EngineRole, EngineSettings, FakeEngineSettings, NativeEngineSettings
 
 PROTOCOL_VERSION = 4
 
@@ -50,7 +52,7 @@ class Submit:
     """`call` numbers are the worker's own; answers carry them."""
 
     call: int
-    request: SpeechRequest
+    request: EngineRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,8 @@ def decode_to_host(frame: Frame) -> ToHost:
     match fields.text("type"):
         case "submit":
             return Submit(fields.integer("call"), _decode_request(fields, frame.arrays))
+        case "submit_frames":
+            return Submit(fields.integer("call"), _decode_frames_request(fields, frame.arrays))
         case "cancel":
             return Cancel(fields.text("request_id"))
         case "encode_voice":
@@ -229,6 +233,7 @@ def decode_settings(text: str) -> EngineSettings:
                 num_threads=fields.integer("num_threads"),
                 profile=ServingProfile(fields.text("profile")),
                 reproducibility=Reproducibility(fields.text("reproducibility")),
+                role=EngineRole(fields.text("role")),
             )
         case "fake":
             return FakeEngineSettings(slots=fields.integer("slots"), step_s=fields.number("step_s"))
@@ -299,7 +304,10 @@ class _Fields:
         return _Fields(cast("dict[str, object]", value))
 
 
-def _encode_submit(call: int, request: SpeechRequest) -> Frame:
+def _encode_submit(call: int, request: EngineRequest) -> Frame:
+    if isinstance(request, FramesRequest):
+        arrays = (request.frames,) if request.reference is None else (request.frames, request.reference)
+        return Frame({"type": "submit_frames", "call": call, "request_id": request.request_id}, arrays)
     conditioning, arrays = _encode_conditioning(request.conditioning)
     body = {
         "type": "submit",
@@ -327,6 +335,13 @@ def _decode_request(fields: _Fields, arrays: tuple[Array, ...]) -> SpeechRequest
         seed=fields.integer("seed"),
         max_frames=fields.integer_or_none("max_frames"),
     )
+
+
+def _decode_frames_request(fields: _Fields, arrays: tuple[Array, ...]) -> FramesRequest:
+    if not 1 <= len(arrays) <= 2 or any(array.dtype != np.int16 for array in arrays):
+        raise ProtocolError(f"expected frames of int16, got {[array.dtype.name for array in arrays]}")
+    frames, *reference = (cast("NDArray[np.int16]", array) for array in arrays)
+    return FramesRequest(fields.text("request_id"), frames, reference[0] if reference else None)
 
 
 def _encode_conditioning(conditioning: Conditioning) -> tuple[dict[str, object], tuple[Array, ...]]:

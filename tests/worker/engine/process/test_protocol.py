@@ -19,6 +19,7 @@ from worker.engine.interface import (
     EngineInfo,
     EngineStats,
     FinishReason,
+    FramesRequest,
     InContextPrompt,
     ModelTask,
     ReferenceAudio,
@@ -53,7 +54,7 @@ from worker.engine.process.protocol import (
     encode_to_host,
 )
 from worker.engine.profiles import Reproducibility, ServingProfile
-from worker.engine.settings import FakeEngineSettings, NativeEngineSettings
+from worker.engine.settings import EngineRole, FakeEngineSettings, NativeEngineSettings
 
 # Lone surrogates too: JSON escapes carry them, and a client's text may hold anything.
 TEXTS = st.text(st.characters(codec=None), max_size=60)
@@ -99,6 +100,7 @@ INFO = st.builds(
 )
 TO_HOST: st.SearchStrategy[ToHost] = st.one_of(
     st.builds(Submit, INTEGERS, REQUESTS),
+    st.builds(Submit, INTEGERS, st.builds(FramesRequest, TEXTS, CODES, st.none() | CODES)),
     st.builds(Cancel, TEXTS),
     st.builds(EncodeVoice, INTEGERS, st.builds(ReferenceAudio, PCM, INTEGERS, st.none() | TEXTS)),
 )
@@ -134,7 +136,9 @@ def test_errors_keep_class_and_words(error: type[EngineError]) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        NativeEngineSettings(Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, Reproducibility.STRICT),
+        NativeEngineSettings(
+            Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, Reproducibility.STRICT, EngineRole.TALKER
+        ),
         FakeEngineSettings(slots=5, step_s=0.25),
     ],
     ids=["native", "fake"],

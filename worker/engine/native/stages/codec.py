@@ -102,12 +102,16 @@ class CodecStage:
         codes = self._encoder(torch.from_numpy(padded).to(self._device))
         return codes.to(torch.int16).cpu().numpy()
 
-    def _checked(self, frames: CodecFrames) -> Tensor:
+    def require_frames(self, frames: CodecFrames) -> None:
+        """Raises ValueError for what are no frames of this codec."""
         quantizers, size = self.config.num_quantizers, self.config.codebook_size
         if frames.ndim != 2 or frames.shape[1] != quantizers or not np.issubdtype(frames.dtype, np.integer):
             raise ValueError(f"frames are integers of shape (T, {quantizers}), not {frames.dtype} {frames.shape}")
         if frames.size and not 0 <= frames.min() <= frames.max() < size:
             raise ValueError(f"frames hold codes from {frames.min()} to {frames.max()}; there are {size}")
+
+    def _checked(self, frames: CodecFrames) -> Tensor:
+        self.require_frames(frames)
         return torch.from_numpy(frames.astype(np.int64)).to(self._device)
 
 
