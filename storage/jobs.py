@@ -263,6 +263,10 @@ class Tickets:
     def total(self) -> int:
         return sum(self.by_queue.values())
 
+    def without_one(self, queue: WorkQueue) -> Tickets:
+        """One fewer of this queue, which has some."""
+        return Tickets({each: count - (each == queue) for each, count in self.by_queue.items()})
+
     def __add__(self, other: Tickets) -> Tickets:
         both = Counter(self.by_queue)
         both.update(other.by_queue)

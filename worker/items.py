@@ -1,10 +1,11 @@
-"""One ticket: claim an item, run it, and say what became of it. Every outcome has one line here."""
+"""One ticket: claim an item, run it, and say what became of it; every outcome has one line here. Then the next item."""
 
 from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable
 from typing import TypeVar
 
 from storage import keys
@@ -18,18 +19,21 @@ from storage.jobs import (
     ClaimedItem,
     JobError,
     Lease,
+    NarrationSpec,
     ReleaseReason,
     Tickets,
 )
 from storage.telemetry import item_fields
+from storage.voice_reference import VoiceCacheSpec
 from worker.assembly import run_assembly
 from worker.engine.errors import EngineDied, EngineUnavailable
-from worker.errors import PermanentItemError
+from worker.errors import NotYet, PermanentItemError
 from worker.leases import DropReason, HeldLease, WorkDropped
 from worker.persistence import settle
 from worker.planning import run_plan
 from worker.services import SpeechServices, WorkerServices
 from worker.synthesis import run_segment
+from worker.voice_items import run_voice_item, run_voice_plan
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +44,10 @@ RETRY_DELAYS_S = (1.0, 4.0, 15.0, 60.0)
 
 SHUTDOWN_PATIENCE_S = 2.0
 
+TICKET_LIFE_S = 60.0
+"""How long one ticket goes on with items: far below the broker's visibility timeout, after which it would be restored.
+A message costs three times what claiming an item does, so a busy worker does without."""
+
 Run = Callable[[ClaimedItem, HeldLease], Tickets]
 
 
@@ -49,31 +57,51 @@ def run_cpu_ticket(services: WorkerServices) -> None:
 
 
 def run_gpu_ticket(services: SpeechServices) -> None:
-    """Speak whatever is next of this worker's model."""
-    _run_ticket(services, lambda item, held: run_segment(item, held, services))
+    """Speak, or prepare, whatever is next of this worker's model."""
+    _run_ticket(services, lambda item, held: _run_gpu_item(item, held, services))
 
 
 def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
-    runs: Mapping[str, Callable[[ClaimedItem, HeldLease, WorkerServices], Tickets]] = {
-        PLAN_ITEM: run_plan,
-        ASSEMBLE_ITEM: run_assembly,
-    }
-    return runs[item.lease.item](item, held, services)
+    match item.spec:
+        case VoiceCacheSpec() as spec:
+            return run_voice_plan(item, spec, held, services)
+        case NarrationSpec():
+            run = run_plan if item.lease.item == PLAN_ITEM else run_assembly
+            return run(item, held, services)
+
+
+def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Tickets:
+    match item.spec:
+        case VoiceCacheSpec() as spec:
+            return run_voice_item(item, spec, held, services)
+        case NarrationSpec():
+            return run_segment(item, held, services)
 
 
 def _run_ticket(services: WorkerServices, run: Run) -> None:
-    if services.closing.is_set():
-        return
+    """One item; and as long as an item has made another one ready in this queue, this is that one's ticket too."""
+    until_s = time.monotonic() + TICKET_LIFE_S
+    while not services.closing.is_set():
+        item = _claim(services)
+        if item is None:
+            return
+        made = _run_item(item, services, run)
+        if not made.by_queue.get(services.queue) or services.closing.is_set() or time.monotonic() > until_s:
+            services.tickets.send(made)
+            return
+        services.tickets.send(made.without_one(services.queue))
+
+
+def _claim(services: WorkerServices) -> ClaimedItem | None:
     try:
         claim = services.jobs.claim(services.queue, services.identity, services.lease_s)
     except StoreUnavailable as error:
         # The janitor sends another ticket once Redis answers again.
         logger.warning("nothing claimed", extra={"queue": services.queue, "error": str(error)})
-        return
+        return None
     failpoint("claim.after")
     services.tickets.send(claim.tickets)
-    if claim.item is not None:
-        services.tickets.send(_run_item(claim.item, services, run))
+    return claim.item
 
 
 def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
@@ -102,6 +130,8 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
         except EngineDied as error:
             logger.warning("engine died", extra={"error": str(error)})
             verdict = _released(services.jobs, lease, ReleaseReason.ENGINE_DIED)
+        except NotYet as error:
+            verdict = _postponed(services.jobs, lease, error.delay_s)
         except PermanentItemError as error:
             logger.error("item failed for good", extra={"code": error.error.code, "error": error.error.detail})
             verdict = _failed(services.jobs, lease, error.error)
@@ -122,6 +152,7 @@ def _discard(lease: Lease, artifacts: ArtifactStore) -> None:
     """
     try:
         if lease.item == PLAN_ITEM:
+            # Of a job that prepares voices nothing lies there, which is no error.
             artifacts.delete(keys.plan(lease))
         elif lease.item == ASSEMBLE_ITEM:
             artifacts.delete_prefix(keys.artifacts_prefix(lease))
@@ -146,6 +177,10 @@ def _settled(verdict: Callable[[], Tickets], services: WorkerServices) -> Ticket
 
 def _released(jobs: JobStore, lease: Lease, reason: ReleaseReason) -> Callable[[], Tickets]:
     return lambda: jobs.release(lease, reason)
+
+
+def _postponed(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
+    return lambda: jobs.postpone(lease, delay_s)
 
 
 def _failed(jobs: JobStore, lease: Lease, error: JobError) -> Callable[[], Tickets]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from storage.jobs import JobState, Pauses, WorkerIdentity
+from storage.jobs import JobState, Pauses, Segmentation, WorkerIdentity
 from storage.keys import job_prefix
 from storage.work_queues import CPU_QUEUE, WorkQueue
 from tests.worker.failing_store import FailingStore, fail_times
@@ -83,6 +83,35 @@ def test_an_idle_queue_ends_the_ticket(studio: Studio) -> None:
     studio.run_one(GPU_QUEUE)
 
     assert studio.services.leases.num_held == 0
+
+
+def test_a_ticket_goes_on_as_long_as_its_items_make_others_ready(studio: Studio) -> None:
+    """A window of 32: the first nine results open the nine segments behind it, the tenth opens none."""
+    spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
+    job = studio.submit(" ".join(f"This is {number}." for number in range(10, 51)), spec)
+    studio.run_one(CPU_QUEUE)
+    sent = studio.services.tickets.waiting(GPU_QUEUE)
+
+    studio.run_one(GPU_QUEUE)
+
+    assert studio.record(job).segments.total == 41
+    assert studio.record(job).segments.done == 10
+    assert studio.jobs.ready_counts()[GPU_QUEUE] == 31
+    assert studio.services.tickets.waiting(GPU_QUEUE) == sent == 32
+
+
+def test_a_ticket_ends_in_time_and_leaves_one_for_what_it_made_ready(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.items.TICKET_LIFE_S", 0.0)
+    spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
+    job = studio.submit(" ".join(f"This is {number}." for number in range(10, 51)), spec)
+    studio.run_one(CPU_QUEUE)
+
+    studio.run_one(GPU_QUEUE)
+
+    assert studio.record(job).segments.done == 1
+    assert studio.services.tickets.waiting(GPU_QUEUE) == 33
 
 
 def test_a_short_outage_of_the_store_costs_no_synthesis(studio: Studio) -> None:

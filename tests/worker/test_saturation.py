@@ -1,0 +1,48 @@
+"""One job is enough to keep every slot of a large engine busy, and a busy worker does without messages."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import redis
+
+from storage.fleet import Fleet
+from storage.jobs import Segmentation
+from storage.work_queues import CPU_QUEUE
+from tests.worker.studio import GPU_QUEUE, SPEC, Studio
+from worker.engine.fake import FakeEngine
+from worker.engine.settings import FakeEngineSettings
+from worker.items import run_gpu_ticket
+
+SLOTS = 256
+NUM_SEGMENTS = 2_000
+STEP_S = 0.3
+"""A segment of this text takes the fake engine seven steps."""
+
+
+def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_client: redis.Redis) -> None:
+    engine = FakeEngine(FakeEngineSettings(slots=SLOTS, step_s=STEP_S))
+    services = replace(studio.services, engine=engine)
+    Fleet(redis_client).announce(GPU_QUEUE, "w", SLOTS)
+    spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
+    job = studio.submit(" ".join(f"This is {number}." for number in range(1_000, 1_000 + NUM_SEGMENTS)), spec)
+    studio.run_one(CPU_QUEUE)
+    assert studio.record(job).segments.total == NUM_SEGMENTS
+    busy: list[int] = []
+
+    with ThreadPoolExecutor(SLOTS * 3 // 2) as threads:
+        for _ in range(SLOTS * 3 // 2):
+            threads.submit(run_gpu_ticket, services)
+        while (done := studio.record(job).segments.done) < NUM_SEGMENTS // 2:
+            if done > SLOTS:
+                busy.append(engine.stats().active)
+            time.sleep(0.1)
+        services.closing.set()
+    engine.close()
+
+    assert statistics.mean(busy) >= 0.9 * SLOTS
+    # Nobody sends a message for what he goes on with himself; whoever leaves sends them for what he leaves behind.
+    assert studio.jobs.ready_counts()[GPU_QUEUE] <= studio.services.tickets.waiting(GPU_QUEUE) < NUM_SEGMENTS // 2
