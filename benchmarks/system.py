@@ -1,0 +1,194 @@
+"""What the queue costs: the same segments through the engine alone and through the whole system.
+
+    python benchmarks/system.py [--checkpoint DIR] [--device cuda:0] [--slots 256] [--jobs 4] [--segments 2000]
+
+First the engine in this process is given every segment at once. Then a stack (Valkey, API, workers, janitor, a folder
+store) gets the text as `--jobs` bulk jobs over HTTP, with the same seeds, so both make the same codec frames. The
+middle is from a tenth to nine tenths of the segments, without start-up, filling and the last stragglers. Audio is
+counted in codec frames. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rhapsode import Job, Rhapsode
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
+from storage.jobs import Pauses, Segmentation
+from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
+from worker.engine.native.engine import NativeEngine
+from worker.engine.settings import NativeEngineSettings
+from worker.segmentation import plan_segments
+from worker.settings import SMALL_VOICE
+from worker.synthesis import segment_seed
+
+FABLES = Path(__file__).resolve().parents[1] / "rhapsode/demo/fables.txt"
+FRAMES_PER_S = 12.5
+POLL_S = 0.1
+WARM_UP_FRAMES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One job: its text, its seed and the segments that the planner makes of it."""
+
+    text: str
+    seed: int
+    segments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """wall_s: from the first submit to the last result, files included where there are any."""
+
+    wall_s: float
+    audio_s_per_s: float
+    middle_audio_s_per_s: float
+    middle_segments_per_s: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", type=Path, default=SMALL_VOICE)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--slots", type=int, default=16)
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--segments", type=int, default=64, help="of all jobs together, about")
+    arguments = parser.parse_args()
+    work = tuple(job_work(number, arguments.segments // arguments.jobs) for number in range(arguments.jobs))
+    settings = NativeEngineSettings(arguments.checkpoint.resolve(), arguments.slots, arguments.device)
+
+    audio_s, alone = measure_engine(settings, work)
+    through = measure_system(settings, work, audio_s)
+
+    print(
+        json.dumps(
+            {
+                "checkpoint": arguments.checkpoint.name,
+                "machine": f"{platform.machine()}, {os.cpu_count()} cores, {arguments.device}",
+                "slots": arguments.slots,
+                "jobs": len(work),
+                "segments": sum(len(job.segments) for job in work),
+                "audio_s": round(audio_s, 1),
+                "engine_alone": asdict(alone),
+                "whole_system": asdict(through),
+                "share_of_the_engine": round(through.middle_audio_s_per_s / alone.middle_audio_s_per_s, 3),
+            },
+            indent=1,
+        )
+    )
+
+
+def job_work(number: int, num_segments: int) -> Work:
+    """Fables told over and over until the planner makes that many segments of them."""
+    fables = FABLES.read_text(encoding="utf-8").split("\n\n")
+    paragraphs = [paragraph for paragraph in fables if len(paragraph) > 100]
+    told: list[str] = []
+    count = 0
+    while count < num_segments:
+        paragraph = paragraphs[len(told) % len(paragraphs)]
+        told.append(paragraph)
+        count += len(plan_segments(paragraph, Segmentation(), Pauses()))
+    text = "\n\n".join(told)
+    planned = plan_segments(text, Segmentation(), Pauses())
+    return Work(text, 1000 + number, tuple(" ".join(segment.text.split()) for segment in planned))
+
+
+def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> tuple[float, Speed]:
+    """Seconds of audio of the whole work, and how fast the engine alone makes it."""
+    engine = NativeEngine(settings)
+    try:
+        voice = BuiltInSpeaker(engine.info.speakers[0])
+        sampling = engine.info.default_sampling
+        warm_up = SpeechRequest("warm-up", work[0].segments[0], voice, max_frames=WARM_UP_FRAMES)
+        engine.submit(warm_up).result()
+        finished_s: list[float] = []
+        lock = threading.Lock()
+
+        def note(future: Future[Speech]) -> None:
+            with lock:
+                finished_s.append(time.perf_counter())
+
+        started_s = time.perf_counter()
+        futures: list[Future[Speech]] = []
+        for job in work:
+            for index, text in enumerate(job.segments):
+                seed = segment_seed(job.seed, index)
+                request = SpeechRequest(f"{job.seed}/{index}", text, voice, sampling=sampling, seed=seed)
+                futures.append(engine.submit(request))
+                futures[-1].add_done_callback(note)
+        audio_s = sum(len(future.result().frames) for future in futures) / FRAMES_PER_S
+        wall_s = time.perf_counter() - started_s
+    finally:
+        engine.close()
+    with lock:
+        counts = [(moment_s, number) for number, moment_s in enumerate(sorted(finished_s), start=1)]
+    return audio_s, _speed(wall_s, counts, len(futures), audio_s)
+
+
+def measure_system(settings: NativeEngineSettings, work: Sequence[Work], audio_s: float) -> Speed:
+    with _stack(settings) as stack, Rhapsode(stack.url) as client:
+        voice = client.models()[0].speakers[0]
+        client.wait(client.submit_job(work[0].segments[0], voice=voice))
+        started_s = time.perf_counter()
+        jobs = [client.submit_job(job.text, voice=voice, seed=job.seed) for job in work]
+        counts: list[tuple[float, int]] = []
+        while True:
+            now = [client.job(job.id) for job in jobs]
+            counts.append((time.perf_counter(), sum(job.progress.segments.done for job in now)))
+            if all(job.finished_at for job in now):
+                break
+            time.sleep(POLL_S)
+        wall_s = time.perf_counter() - started_s
+        _require_same_segments(now, work)
+    return _speed(wall_s, counts, sum(len(job.segments) for job in work), audio_s)
+
+
+def _require_same_segments(jobs: Sequence[Job], work: Sequence[Work]) -> None:
+    for job, expected in zip(jobs, work, strict=True):
+        job.raise_unless_succeeded()
+        assert job.progress.segments.total == len(expected.segments), "the system planned other segments"
+
+
+def _speed(wall_s: float, counts: Sequence[tuple[float, int]], total: int, audio_s: float) -> Speed:
+    """counts: (moment, segments finished by then), growing."""
+    first = next(entry for entry in counts if entry[1] >= total * 0.1)
+    last = next(entry for entry in counts if entry[1] >= total * 0.9)
+    segments_per_s = (last[1] - first[1]) / (last[0] - first[0])
+    return Speed(
+        wall_s=round(wall_s, 2),
+        audio_s_per_s=round(audio_s / wall_s, 2),
+        middle_audio_s_per_s=round(segments_per_s * audio_s / total, 2),
+        middle_segments_per_s=round(segments_per_s, 2),
+    )
+
+
+@contextmanager
+def _stack(settings: NativeEngineSettings) -> Generator[Stack]:
+    # Not deep in a temporary folder of a test: the server's socket needs a short path.
+    folder = Path(tempfile.mkdtemp(prefix="rhb-", dir="/tmp"))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+    options = StackOptions(folder, slots=settings.slots, checkpoint=settings.checkpoint, device=settings.device)
+    try:
+        with Stack(options, environment, lambda event: None) as stack:
+            stack.wait_ready()
+            yield stack
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
