@@ -118,6 +118,10 @@ def normalised_ref_text(ref_text: str, mode: CacheMode) -> str:
     return " ".join(unicodedata.normalize("NFC", ref_text).split())
 
 
+VOICE_COST_MS = 1_000
+"""What preparing one voice costs a queue, in the audio that a GPU speaks meanwhile."""
+
+
 @dataclass(frozen=True, slots=True)
 class VoiceCacheSpec:
     """What a job of kind `voice_cache` asks for; its voices are in the object at its input key."""

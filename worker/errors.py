@@ -1,6 +1,7 @@
 """Errors of the work itself. The class says what becomes of the item.
 
     PermanentItemError   no further attempt can help: the job fails with this error
+    NotYet               something it needs is being made elsewhere: the item waits, and loses no attempt
     (StoreUnavailable    a store does not answer: the item is tried again later)
     (EngineDied          the engine went away: the item goes back, innocent)
     (WorkDropped         nobody wants the result: nothing is said about the item)
@@ -19,6 +20,14 @@ class PermanentItemError(Exception):
     def __init__(self, error: JobError) -> None:
         super().__init__(f"{error.code}: {error.detail}")
         self.error = error
+
+
+class NotYet(Exception):
+    """What the item needs is not there yet; it is worth looking again after `delay_s`."""
+
+    def __init__(self, delay_s: float) -> None:
+        super().__init__(f"not yet, again in {delay_s} s")
+        self.delay_s = delay_s
 
 
 def unusable(code: str, detail: str, segment: int | None = None) -> PermanentItemError:

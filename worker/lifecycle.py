@@ -37,7 +37,7 @@ from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
 from worker.model_card import model_card
 from worker.periodic import Periodic
-from worker.plan_cache import PlanCache
+from worker.plan_cache import PlanCache, VoicePlanCache
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
@@ -128,6 +128,8 @@ class WorkerProcess:
             tickets=self._tickets,
             leases=self._leases,
             plans=PlanCache(artifacts),
+            voice_store=VoiceStore(self._redis, self._settings.key_prefix),
+            voice_plans=VoicePlanCache(artifacts),
             lease_s=self._settings.lease_s,
             closing=self._closing,
             gate=QuarantineGate(),
@@ -159,6 +161,8 @@ class WorkerProcess:
             common.tickets,
             common.leases,
             common.plans,
+            common.voice_store,
+            common.voice_plans,
             common.lease_s,
             common.closing,
             common.gate,
@@ -167,8 +171,8 @@ class WorkerProcess:
         )
 
     def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
-        store = VoiceStore(self._redis, self._settings.key_prefix)
-        return VoiceResolver(store, common.artifacts, engine, VoiceCache(self._settings.voice_cache_mb << 20))
+        cache = VoiceCache(self._settings.voice_cache_mb << 20)
+        return VoiceResolver(common.voice_store, common.artifacts, engine, cache)
 
     def _join_fleet(self, services: WorkerServices) -> None:
         """A worker that plans has no slots that a window could follow."""

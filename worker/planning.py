@@ -11,11 +11,13 @@ from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.failpoints import failpoint
 from storage.jobs import ClaimedItem, PlanResult, Tickets
 from storage.plan import encode_plan
+from storage.voice_reference import IfCacheMissing
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
 from worker.segmentation import NothingToSpeak, plan_segments
 from worker.services import WorkerServices
+from worker.voice_items import wait_for_voice
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +27,9 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
 
     The text is read once in a job's life, so unlike the plan it is not cached.
     """
+    voice = item.narration.own_voice
+    if voice is not None and voice.if_missing is IfCacheMissing.WAIT:
+        wait_for_voice(voice, held, services)
     text = until_available(lambda: _input_text(item.input_key, services.artifacts), held)
     try:
         segments = plan_segments(text, item.narration.segmentation, item.narration.pauses)

@@ -9,10 +9,11 @@ from storage.artifacts import ArtifactStore
 from storage.job_store import JobStore
 from storage.jobs import WorkerIdentity
 from storage.queue import TicketQueue
+from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
 from worker.engine.interface import Engine
 from worker.leases import LeaseKeeper
-from worker.plan_cache import PlanCache
+from worker.plan_cache import PlanCache, VoicePlanCache
 from worker.quarantine import QuarantineGate
 from worker.voices.resolving import VoiceResolver
 
@@ -32,6 +33,8 @@ class WorkerServices:
     tickets: TicketQueue
     leases: LeaseKeeper
     plans: PlanCache
+    voice_store: VoiceStore
+    voice_plans: VoicePlanCache
     lease_s: float
     closing: threading.Event
     gate: QuarantineGate

@@ -18,7 +18,7 @@ from tests.worker.studio import GPU_QUEUE, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.leases import LeaseKeeper
-from worker.plan_cache import PlanCache
+from worker.plan_cache import PlanCache, VoicePlanCache
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.voices.cache import VoiceCache
@@ -37,6 +37,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
     jobs = JobStore(redis_client, storage_settings.key_prefix)
     artifacts = open_artifacts(storage_settings)
     leases = LeaseKeeper(jobs, lease_s=3.0)
+    voice_store = VoiceStore(redis_client, storage_settings.key_prefix)
     engine = FakeEngine(FakeEngineSettings(slots=4, step_s=0.0))
     services = SpeechServices(
         identity=WorkerIdentity("w", "1"),
@@ -46,10 +47,12 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         tickets=tickets,
         leases=leases,
         plans=PlanCache(artifacts),
+        voice_store=voice_store,
+        voice_plans=VoicePlanCache(artifacts),
         lease_s=3.0,
         closing=threading.Event(),
         engine=engine,
-        voices=VoiceResolver(VoiceStore(redis_client), artifacts, engine, VoiceCache(1 << 20)),
+        voices=VoiceResolver(voice_store, artifacts, engine, VoiceCache(1 << 20)),
         gate=QuarantineGate(),
     )
     leases.start()

@@ -1,0 +1,116 @@
+"""The items of a job that prepares voices: the plan, which asks for every cache, and one item for each voice.
+
+Also the wait of a narration for its voice.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from storage.errors import ArtifactMissing, JobAborted, VoiceGone, VoiceNotFound
+from storage.jobs import ClaimedItem, Lease, PlanResult, TenantId, Tickets
+from storage.plan import PlanFormatError
+from storage.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
+from storage.voices import CacheRequest, CacheState, CacheTarget, RequestOutcome, VoiceCacheRecord
+from worker.errors import NotYet, unusable
+from worker.leases import HeldLease
+from worker.persistence import until_available
+from worker.plan_cache import VoicePlan
+from worker.services import SpeechServices, WorkerServices
+from worker.voices.resolving import Preparation
+
+logger = logging.getLogger(__name__)
+
+LOOK_AGAIN_S = 0.5
+"""How long an item waits for a cache that somebody else builds: about as long as a build takes on a GPU."""
+
+
+def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: WorkerServices) -> Tickets:
+    """Ask for every cache of the job, then open its window; returns the tickets to send.
+
+    The list of voices is the plan. What the voices have become since the job was accepted is said by their items.
+    """
+    voices = until_available(lambda: _voices(item, services), held)
+    wanted = [_request(voice, item.lease.tenant, spec.model_revision) for voice in voices]
+    until_available(lambda: _ask(wanted, item.lease, spec, services), held)
+    result = PlanResult(item.input_key, len(voices), VOICE_COST_MS * len(voices))
+    tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
+    logger.info("voices planned", extra={"voices": len(voices), "model": spec.model})
+    return tickets
+
+
+def run_voice_item(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: SpeechServices) -> Tickets:
+    """Make one voice ready; returns the tickets to send."""
+    started = time.monotonic()
+    voice = until_available(lambda: _voices(item, services), held)[int(item.lease.item)]
+    # Once more, and with this worker's own revision: the job may have waited through an upgrade of the model.
+    wanted = [_request(voice, item.lease.tenant, services.engine.info.revision)]
+    (outcome,) = until_available(lambda: _ask(wanted, item.lease, spec, services), held)
+    _require_current(outcome, voice)
+    if services.voices.prepare(voice, held) is Preparation.BUSY:
+        raise NotYet(LOOK_AGAIN_S)
+    build_ms = round((time.monotonic() - started) * 1000)
+    return until_available(lambda: services.jobs.commit_voice(item.lease, build_ms), held)
+
+
+def wait_for_voice(voice: VoiceReference, held: HeldLease, services: WorkerServices) -> None:
+    """Return once the voice's cache is ready.
+
+    Raises `NotYet` while it is being built, and `PermanentItemError` when nobody is going to build it.
+    """
+    cache = until_available(lambda: _cache(voice, held.lease.tenant, services), held)
+    match cache:
+        case None:
+            raise unusable(
+                "voice_cache_not_ready", f"the cache of {voice.name} was dropped while the job waited for it"
+            )
+        case VoiceCacheRecord(state=CacheState.READY):
+            return
+        case VoiceCacheRecord(state=CacheState.FAILED, error=error):
+            reason = error.detail if error else "unknown"
+            raise unusable("voice_cache_failed", f"the voice {voice.name} could not be prepared: {reason}")
+        case _:
+            raise NotYet(LOOK_AGAIN_S)
+
+
+def _voices(item: ClaimedItem, services: WorkerServices) -> VoicePlan:
+    try:
+        return services.voice_plans.get(item.input_key)
+    except ArtifactMissing as error:
+        raise unusable("internal", "the job's list of voices is not in the store any more") from error
+    except PlanFormatError as error:
+        raise unusable("internal", f"the job's list of voices in the store is damaged: {error}") from error
+
+
+def _request(voice: VoiceReference, tenant: TenantId, model_revision: str) -> CacheRequest:
+    target = CacheTarget(voice.voice, voice.model, voice.mode)
+    return CacheRequest(target, voice.revision, model_revision, voice.content(tenant, model_revision))
+
+
+def _ask(
+    wanted: list[CacheRequest], lease: Lease, spec: VoiceCacheSpec, services: WorkerServices
+) -> list[RequestOutcome]:
+    ask = services.voice_store.rebuild_caches if spec.rebuild else services.voice_store.request_caches
+    return ask(lease.tenant, lease.job, wanted)
+
+
+def _require_current(outcome: RequestOutcome, voice: VoiceReference) -> None:
+    match outcome:
+        case RequestOutcome.MISSING:
+            raise unusable("voice_not_found", f"the voice {voice.name} was deleted meanwhile")
+        case RequestOutcome.MOVED:
+            raise unusable("voice_not_found", f"the voice {voice.name} has another recording meanwhile")
+        case RequestOutcome.ENDED:
+            raise JobAborted("the job that asked for this voice has ended")
+        case _:
+            return
+
+
+def _cache(voice: VoiceReference, tenant: TenantId, services: WorkerServices) -> VoiceCacheRecord | None:
+    try:
+        caches = services.voice_store.caches(tenant, voice.voice)
+    except (VoiceGone, VoiceNotFound) as error:
+        raise unusable("voice_not_found", f"the voice {voice.name} was deleted meanwhile") from error
+    wanted = CacheTarget(voice.voice, voice.model, voice.mode)
+    return next((cache for cache in caches if cache.target == wanted), None)
