@@ -7,12 +7,12 @@ whole is one CUDA graph per number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from worker.engine.native.cuda.decoder_stream import DecoderStream
 from worker.engine.native.cuda.decoder_weights import DecoderWeights
 from worker.engine.native.cuda.operations import Operations
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
@@ -53,10 +53,6 @@ class KvMemory:
         heads = weights.layers[0].heads
         shape = (len(weights.layers), num_rows, heads.num_kv_heads, num_positions, heads.head_dim)
         return cls(torch.zeros(shape, dtype=dtype, device=device), torch.zeros(shape, dtype=dtype, device=device))
-
-
-Attend = Callable[[int, Tensor], Tensor]
-"""(layer, qkv of all tokens) -> attended values (N, H · d); keeps keys and values."""
 
 
 class FrameStep:
@@ -112,7 +108,8 @@ class FrameStep:
             queries = operations.rotate_and_store(qkv, heads, weights.rotary, slots, positions, keys, values)
             return operations.decode_attention(queries, keys, values, slots, positions)
 
-        return run_decoder(weights, inputs, attend, operations)
+        stream = operations.run_decoder(weights, inputs, attend)
+        return operations.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps)
 
     def _complete(self, hidden: Tensor, slots: Tensor, codes: Tensor, finite: Tensor, operations: Operations) -> None:
         """Codebooks 1 to Q - 1. The first pass takes two positions: the hidden state and codebook 0."""
@@ -123,10 +120,10 @@ class FrameStep:
             if codebook > 1:
                 inputs = operations.gather_codes(codes, codebook - 1, predictor.inputs[codebook - 1])
                 passed = self._pass_position(inputs, codebook, operations)
-            logits = operations.logits(passed, predictor.heads[codebook - 1])
+            logits = operations.norm_logits(passed, predictor.decoder, predictor.heads[codebook - 1])
             operations.draw_residual(logits, codebook, slots, self._state, codes, finite)
 
-    def _pass_first_pair(self, hidden: Tensor, first: Tensor, operations: Operations) -> Tensor:
+    def _pass_first_pair(self, hidden: Tensor, first: Tensor, operations: Operations) -> DecoderStream:
         """What comes out at the second position."""
         weights, memory, num_rows = self._predictor.decoder, self._frame_memory, hidden.shape[0]
 
@@ -134,9 +131,9 @@ class FrameStep:
             keys, values = memory.keys[layer, :num_rows], memory.values[layer, :num_rows]
             return operations.attend_first_pair(qkv, weights.layers[layer].heads, weights.rotary, keys, values)
 
-        return run_decoder(weights, torch.cat((hidden, first)), attend, operations)[num_rows:]
+        return operations.run_decoder(weights, torch.cat((hidden, first)), attend).rows_from(num_rows)
 
-    def _pass_position(self, inputs: Tensor, position: int, operations: Operations) -> Tensor:
+    def _pass_position(self, inputs: Tensor, position: int, operations: Operations) -> DecoderStream:
         weights, memory, num_rows = self._predictor.decoder, self._frame_memory, inputs.shape[0]
 
         def attend(layer: int, qkv: Tensor) -> Tensor:
@@ -144,23 +141,10 @@ class FrameStep:
             heads = weights.layers[layer].heads
             return operations.attend_position(qkv, heads, weights.rotary, keys, values, position)
 
-        return run_decoder(weights, inputs, attend, operations)
+        return operations.run_decoder(weights, inputs, attend)
 
     def _projected(self, hidden: Tensor, operations: Operations) -> Tensor:
         if self._predictor.projection is None:
             return hidden
         weight, bias = self._predictor.projection
         return operations.linear(hidden, weight) + bias
-
-
-def run_decoder(weights: DecoderWeights, inputs: Tensor, attend: Attend, operations: Operations) -> Tensor:
-    """Inputs (N, hidden), which become the residual stream and are lost -> normed hidden states (N, hidden)."""
-    residual, update = inputs, None
-    for index, layer in enumerate(weights.layers):
-        normed = operations.add_rms_norm(update, residual, layer.input_norm, weights.eps)
-        attended = attend(index, operations.linear(normed, layer.qkv))
-        update = operations.linear(attended, layer.output)
-        normed = operations.add_rms_norm(update, residual, layer.post_norm, weights.eps)
-        gated = operations.silu_multiply(operations.linear(normed, layer.gate_up))
-        update = operations.linear(gated, layer.down)
-    return operations.add_rms_norm(update, residual, weights.norm, weights.eps)

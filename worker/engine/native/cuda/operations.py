@@ -13,14 +13,13 @@ from typing import Protocol
 
 from torch import Tensor
 
-from worker.engine.native.cuda.decoder_weights import Heads, RotaryFactors
+from worker.engine.native.cuda.decoder_stream import Attend, DecoderStream
+from worker.engine.native.cuda.decoder_weights import DecoderWeights, Heads, RotaryFactors
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
 
 
-class Operations(Protocol):
-    def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
-        """slots int32 (B,) -> the rows' inputs (B, hidden) and positions int32 (B,)."""
-        ...
+class RowOperations(Protocol):
+    """What rows go through one by one."""
 
     def add_rms_norm(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
         """Adds `update` to `residual` in place and gives the norm of the sum: (N, hidden) all."""
@@ -36,6 +35,20 @@ class Operations(Protocol):
 
     def silu_multiply(self, gate_up: Tensor) -> Tensor:
         """(N, 2 · I), gates first -> (N, I)."""
+        ...
+
+
+class Operations(RowOperations, Protocol):
+    def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
+        """slots int32 (B,) -> the rows' inputs (B, hidden) and positions int32 (B,)."""
+        ...
+
+    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+        """All layers. The inputs (N, hidden) become the residual stream and are lost."""
+        ...
+
+    def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
+        """The last norm and the head (L, hidden) -> float32 (N, L). The stream is used up."""
         ...
 
     def rotate_and_store(

@@ -6,7 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from worker.engine.native.cuda.decoder_weights import Heads, RotaryFactors
+from worker.engine.native.cuda.decoder_stream import Attend, DecoderStream
+from worker.engine.native.cuda.decoder_weights import DecoderWeights, Heads, RotaryFactors
+from worker.engine.native.cuda.many_row_decoder import run_many_rows
 from worker.engine.native.cuda.slot_state import FrameTables, SlotSampling, SlotState
 from worker.engine.native.request_state import RowEnd
 from worker.engine.native.sampling import MIN_FRAMES, NoiseTable, StepSampling, TopP, penalise_repetition, sample
@@ -20,6 +22,12 @@ class PlainOperations:
 
     def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
         return state.next_input[slots], state.position[slots]
+
+    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+        return run_many_rows(weights, inputs, attend, self)
+
+    def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
+        return self.logits(self.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps), head)
 
     def add_rms_norm(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
         if update is not None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from worker.engine.native.cuda.decoder_weights import DecoderWeights
-from worker.engine.native.cuda.frame_step import KvMemory, run_decoder
+from worker.engine.native.cuda.frame_step import KvMemory
 from worker.engine.native.cuda.operations import Operations
 from worker.engine.native.cuda.plain_operations import frame_rows
 from worker.engine.native.cuda.prompt_pack import PackedPrompts, PackedSlots
@@ -65,7 +65,7 @@ class PromptPass:
             return operations.prompt_attention(queries, keys, values, slots, starts, prompts.max_length)
 
         # The hidden states that come out belong to positions that nothing is drawn from.
-        run_decoder(weights, inputs, attend, operations)
+        operations.run_decoder(weights, inputs, attend)
 
     def _rows(self, prompts: PackedPrompts) -> Tensor:
         """Input embeddings (M + n, hidden): summed in float32, rounded once."""

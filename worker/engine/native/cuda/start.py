@@ -17,7 +17,7 @@ from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_lane import SlotTalkerLane
 from worker.engine.native.cuda.slot_scheduler import SlotScheduler
 from worker.engine.native.cuda.slot_talker import SlotTalker
-from worker.engine.native.cuda.triton_operations import TritonOperations
+from worker.engine.native.cuda.triton_operations import MOST_FEW_ROWS, FewRowOperations, TritonOperations
 from worker.engine.native.cuda.weights import SpeechWeights
 from worker.engine.native.model.config import ModelConfig
 from worker.engine.profiles import PROFILES, Reproducibility
@@ -81,7 +81,8 @@ def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[i
 
     def operations(num_rows: int) -> Operations:
         rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
-        return TritonOperations(_num_splits(rows * num_kv_heads), arrivals)
+        kind = FewRowOperations if rows <= MOST_FEW_ROWS else TritonOperations
+        return kind(_num_splits(rows * num_kv_heads), arrivals)
 
     return operations
 

@@ -6,9 +6,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from worker.engine.native.cuda.decoder_weights import Heads, RotaryFactors
+from worker.engine.native.cuda.decoder_stream import Attend, DecoderStream
+from worker.engine.native.cuda.decoder_weights import DecoderWeights, Heads, RotaryFactors
+from worker.engine.native.cuda.few_row_decoder import run_few_rows
 from worker.engine.native.cuda.kernels.code_embedding import begin_rows, gather_codes
 from worker.engine.native.cuda.kernels.decode_attention import decode_attention
+from worker.engine.native.cuda.kernels.few_row_products import MAX_ROWS, linear, norm_linear
 from worker.engine.native.cuda.kernels.frame_end import finish_frame
 from worker.engine.native.cuda.kernels.predictor_attention import attend_first_pair, attend_position
 from worker.engine.native.cuda.kernels.prompt_attention import prompt_attention
@@ -16,8 +19,12 @@ from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm
 from worker.engine.native.cuda.kernels.rotary_heads import rotate_and_store
 from worker.engine.native.cuda.kernels.sampler import draw_first, draw_residual
 from worker.engine.native.cuda.kernels.swiglu import silu_multiply
+from worker.engine.native.cuda.many_row_decoder import run_many_rows
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
 from worker.engine.native.sampling import MIN_FRAMES
+
+# The predictor's first pass takes two tokens of each row.
+MOST_FEW_ROWS = MAX_ROWS // 2
 
 
 class TritonOperations:
@@ -34,6 +41,12 @@ class TritonOperations:
 
     def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
         return begin_rows(slots, state)
+
+    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+        return run_many_rows(weights, inputs, attend, self)
+
+    def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
+        return self.logits(self.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps), head)
 
     def add_rms_norm(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
         return add_rms_norm(update, residual, weight, eps)
@@ -99,3 +112,26 @@ class TritonOperations:
         self, codes: Tensor, finite: Tensor, slots: Tensor, state: SlotState, tables: FrameTables
     ) -> Tensor:
         return finish_frame(codes, finite, slots, state, tables)
+
+
+class FewRowOperations(TritonOperations):
+    """The same for frames of at most `MOST_FEW_ROWS` rows: cuBLAS has no part in them.
+
+    Whatever has more rows than our products take, which prompts do, goes as in every other frame.
+    """
+
+    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+        if inputs.shape[0] > MAX_ROWS:
+            return super().run_decoder(weights, inputs, attend)
+        return run_few_rows(weights, inputs, attend)
+
+    def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
+        if stream.update is not None:
+            return super().norm_logits(stream, weights, head)
+        return norm_linear(stream.residual, weights.norm, weights.eps, head, torch.float32)
+
+    def linear(self, x: Tensor, weight: Tensor) -> Tensor:
+        return linear(x, weight, x.dtype) if x.shape[0] <= MAX_ROWS else super().linear(x, weight)
+
+    def logits(self, x: Tensor, weight: Tensor) -> Tensor:
+        return linear(x, weight, torch.float32) if x.shape[0] <= MAX_ROWS else super().logits(x, weight)

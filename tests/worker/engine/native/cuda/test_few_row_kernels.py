@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from worker.engine.native.cuda.kernels.few_row_products import linear_add, norm_gate_up, norm_linear
+from worker.engine.native.cuda.kernels.few_row_products import linear, linear_add, norm_gate_up, norm_linear
 
 EPS = 1e-6
 TOLERANCE = {torch.float32: 1e-6, torch.bfloat16: 4e-3}
@@ -38,6 +38,19 @@ def test_norm_linear_multiplies_the_normed_rows(
 
     assert product.dtype == torch.float32
     assert relative_error(product, normed @ weight.double().T) < 1e-5
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("width", "outputs"), WIDTHS)
+def test_linear_multiplies_the_rows_as_they_are(
+    width: int, outputs: int, dtype: torch.dtype, random: torch.Generator
+) -> None:
+    x, weight = noise(random, dtype, 2, width), noise(random, dtype, outputs, width)
+
+    product = linear(x, weight, torch.float32)
+
+    assert product.dtype == torch.float32
+    assert relative_error(product, x.double() @ weight.double().T) < 1e-5
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

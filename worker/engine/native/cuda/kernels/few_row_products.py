@@ -57,6 +57,30 @@ def norm_linear(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tenso
     return product
 
 
+def linear(x: Tensor, weight: Tensor, out_dtype: torch.dtype) -> Tensor:
+    """x (N, in) times weight (out, in) -> (N, out). N is at most `MAX_ROWS`."""
+    num_rows, width = x.shape
+    num_outputs = weight.shape[0]
+    product = x.new_empty(num_rows, num_outputs, dtype=out_dtype)
+    chunks, outputs = _tile(width, num_outputs, tiles=1)
+    overlap = overlaps(x)
+    _linear[(triton.cdiv(num_outputs, outputs),)](
+        x,
+        weight,
+        product,
+        num_rows=num_rows,
+        width=width,
+        num_outputs=num_outputs,
+        chunks=chunks,
+        outputs=outputs,
+        lanes=_LANES,
+        overlap=overlap,
+        num_warps=_num_warps(chunks),
+        launch_pdl=overlap,
+    )
+    return product
+
+
 def norm_gate_up(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tensor) -> Tensor:
     """silu(gate) * up of the RMS-normed rows (N, in); weight (2 * out, in) holds gates, then ups -> (N, out)."""
     num_rows, width = residual.shape
@@ -145,6 +169,29 @@ def _norm_linear(
         y = _products(w, x * norms, chunks, outputs, lanes) * scale
         target = product + row * num_outputs + output
         tl.store(target, y.to(product.dtype.element_ty), mask=output < num_outputs)
+
+
+@triton.jit
+def _linear(
+    x_rows: tl.tensor,
+    weight: tl.tensor,
+    product: tl.tensor,
+    num_rows: tl.constexpr,
+    width: tl.constexpr,
+    num_outputs: tl.constexpr,
+    chunks: tl.constexpr,
+    outputs: tl.constexpr,
+    lanes: tl.constexpr,
+    overlap: tl.constexpr,
+) -> None:
+    let_next_start(overlap)
+    first = tl.program_id(0) * outputs
+    w = _weight_tile(weight, first, num_outputs, width, chunks, outputs, lanes)
+    wait_for_inputs(overlap)
+    output = first + tl.arange(0, outputs)
+    for row in tl.static_range(num_rows):
+        y = _products(w, _row(x_rows + row * width, width, chunks, outputs, lanes), chunks, outputs, lanes)
+        tl.store(product + row * num_outputs + output, y.to(product.dtype.element_ty), mask=output < num_outputs)
 
 
 @triton.jit

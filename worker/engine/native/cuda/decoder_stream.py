@@ -1,0 +1,25 @@
+"""What runs through a stack of decoder layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+Attend = Callable[[int, Tensor], Tensor]
+"""(layer, qkv of all tokens) -> attended values (N, H · d); keeps keys and values."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderStream:
+    """The residual stream behind the last layer, (N, hidden), and what is still to be added to it: the next norm can.
+
+    None: nothing is.
+    """
+
+    residual: Tensor
+    update: Tensor | None
+
+    def rows_from(self, first: int) -> DecoderStream:
+        return DecoderStream(self.residual[first:], None if self.update is None else self.update[first:])
