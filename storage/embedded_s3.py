@@ -14,17 +14,15 @@ import subprocess
 import sysconfig
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from storage.errors import StoreUnavailable
 from storage.s3_artifacts import connect_s3
+from storage.server_process import ServerProcess
 
 BUCKET = "rhapsode"
 REGION = "us-east-1"
-SHUTDOWN_TIMEOUT_S = 10.0
 
 _PORT_OPTIONS = (
     "s3.port",
@@ -45,7 +43,7 @@ _PORT_RANGE = range(20_000, 32_768)
 """Below the range from which outgoing connections take theirs."""
 
 
-class EmbeddedS3:
+class EmbeddedS3(ServerProcess):
     """Start with `start` (and `stop`), or give `command` and `environment` to a supervisor and call `wait_ready`.
 
     data_dir: created with mode 0700. The ports are chosen by the constructor and stay: a restart through the
@@ -53,11 +51,11 @@ class EmbeddedS3:
     """
 
     def __init__(self, data_dir: Path) -> None:
+        super().__init__()
         self._data_dir = data_dir.absolute()
         self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._access_key, self._secret_key = _credentials(self._data_dir / "credentials")
         self._ports = dict(zip(_PORT_OPTIONS, _free_ports(len(_PORT_OPTIONS)), strict=True))
-        self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def endpoint_url(self) -> str:
@@ -67,11 +65,6 @@ class EmbeddedS3:
     def environment(self) -> dict[str, str]:
         """What the server and its clients must have in their environment: the credentials."""
         return {"AWS_ACCESS_KEY_ID": self._access_key, "AWS_SECRET_ACCESS_KEY": self._secret_key}
-
-    @property
-    def pid(self) -> int | None:
-        """The server's process id while it runs, if `start` started it."""
-        return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def command(self) -> list[str]:
         """The server as a process for a supervisor; raises `StoreUnavailable` if it is not installed."""
@@ -91,34 +84,13 @@ class EmbeddedS3:
             *(f"-{option}={port}" for option, port in self._ports.items()),
         ]
 
-    def start(self, timeout_s: float = 30.0) -> None:
-        """Start the server and wait until it takes a signed request. Raises `StoreUnavailable`."""
-        if self.pid is not None:
-            raise RuntimeError("already started")
-        (self._data_dir / "data").mkdir(exist_ok=True)
-        with (self._data_dir / "weed.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                self.command(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                cwd=self._data_dir,
-                env=os.environ | self.environment,
-            )
-        try:
-            self.wait_ready(timeout_s)
-        except BaseException:
-            self.stop()
-            raise
-
     def wait_ready(self, timeout_s: float = 30.0) -> None:
         """Return when an object can be written. Raises `StoreUnavailable`."""
         deadline = time.monotonic() + timeout_s
         client = connect_s3(self.endpoint_url, REGION, self._access_key, self._secret_key)
         try:
             while True:
-                if self._process is not None and self._process.poll() is not None:
+                if self.has_ended:
                     raise StoreUnavailable(f"weed did not start; see {self._data_dir / 'weed.log'}")
                 try:
                     client.put_object(Bucket=BUCKET, Key="probes/ready", Body=b"ready")
@@ -131,26 +103,18 @@ class EmbeddedS3:
         finally:
             client.close()
 
-    def stop(self) -> None:
-        """Shut the server down; after ten seconds, kill it. Nothing to do if it does not run."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.terminate()
-        try:
-            process.wait(SHUTDOWN_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.stop()
+    def _launch(self) -> subprocess.Popen[bytes]:
+        (self._data_dir / "data").mkdir(exist_ok=True)
+        with (self._data_dir / "weed.log").open("ab") as log:
+            return subprocess.Popen(
+                self.command(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd=self._data_dir,
+                env=os.environ | self.environment,
+            )
 
 
 def find_weed() -> Path:

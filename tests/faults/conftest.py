@@ -16,6 +16,13 @@ from tests.faults.system import RunningSystem
 _LINES = pytest.StashKey[list[str]]()
 
 
+LONG_RUN_JOBS = 1_000
+
+
+def _num_jobs() -> int:
+    return int(os.environ.get("RHAPSODE_TEST_FAULT_JOBS", "200"))
+
+
 class StartSystem(Protocol):
     def __call__(self, **settings: str) -> RunningSystem: ...
 
@@ -23,7 +30,17 @@ class StartSystem(Protocol):
 @pytest.fixture(scope="session")
 def num_jobs() -> int:
     """Jobs of the standard load; `make faults` asks for 1,000."""
-    return int(os.environ.get("RHAPSODE_TEST_FAULT_JOBS", "200"))
+    return _num_jobs()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Rows that start a system for each of many places are for the long run only."""
+    if _num_jobs() >= LONG_RUN_JOBS:
+        return
+    left_out = [item for item in items if item.get_closest_marker("long_run")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -35,6 +35,8 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
 TWICE = Path(__file__).parent / "twice"
 """A folder for PYTHONPATH that makes processes repeat their commits."""
 
+Strike = Callable[[Load, FaultLog], None]
+
 GPU_THREADS = SLOTS * 3 // 2
 """Claims one gpu worker can hold at a time."""
 
@@ -50,7 +52,7 @@ def _run_row(
     jobs: list[NarrationJob],
     seed: int,
     report: list[str],
-    strike: Callable[[Load, FaultLog], None],
+    strike: Strike,
 ) -> Figures:
     """The load, the faults while it runs, and the standard pass afterwards."""
     figures, outcomes = _run_load(row, system, jobs, seed, report, strike)
@@ -64,7 +66,7 @@ def _run_load(
     jobs: list[NarrationJob],
     seed: int,
     report: list[str],
-    strike: Callable[[Load, FaultLog], None],
+    strike: Strike,
 ) -> tuple[Figures, list[Outcome]]:
     begun_s = time.monotonic()
     load, log = Load(system, jobs), FaultLog()
@@ -86,12 +88,33 @@ def _strike_nothing(load: Load, log: FaultLog) -> None:
     """The row without faults."""
 
 
+def _repeated(count: int, seed: int, blow: Strike) -> Strike:
+    """A blow of the same kind in each of `count` stretches of the load."""
+    dice = random.Random(seed)
+
+    def strike(load: Load, log: FaultLog) -> None:
+        for fraction in _spread(count, dice):
+            load.wait_until(fraction)
+            blow(load, log)
+
+    return strike
+
+
 def _kill(system: RunningSystem, name: str, load: Load, log: FaultLog) -> None:
     """kill -9 a process of the stack, wait for its successor and for the next progress."""
     pid, struck_s = system.pid(name), time.time()
     os.kill(pid, signal.SIGKILL)
     log.struck(f"kill -9 {name}")
     system.wait_replaced(name, pid)
+    log.until_progress(system, load, struck_s, since_s=time.time())
+
+
+def _end_engine(system: RunningSystem, how: signal.Signals, name: str, load: Load, log: FaultLog) -> None:
+    """Kill the engine's process, or stop it until its watchdog does, and wait as `_kill` does."""
+    engine, struck_s = system.engine_pid(), time.time()
+    os.kill(engine, how)
+    log.struck(name)
+    system.eventually(lambda: system.engine_pid() != engine, 30)
     log.until_progress(system, load, struck_s, since_s=time.time())
 
 
@@ -108,12 +131,8 @@ def test_row_0_without_faults_nothing_runs_twice(
 def test_row_1_killing_the_api_loses_and_doubles_no_job(
     start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
 ) -> None:
-    system, dice = start_system(), random.Random(seed)
-
-    def strike(load: Load, log: FaultLog) -> None:
-        for fraction in _spread(_scaled(num_jobs, 3), dice):
-            load.wait_until(fraction)
-            _kill(system, processes.API, load, log)
+    system = start_system()
+    strike = _repeated(_scaled(num_jobs, 3), seed, partial(_kill, system, processes.API))
 
     _run_row("1 kill -9 API", system, standard_load(num_jobs, seed), seed, report, strike)
 
@@ -140,12 +159,8 @@ def test_row_1_an_api_that_dies_before_it_tells_anybody_has_accepted_the_job(
 def test_row_2_killing_the_gpu_worker_costs_only_what_it_held(
     start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
 ) -> None:
-    system, dice, kills = start_system(), random.Random(seed), _scaled(num_jobs, 3)
-
-    def strike(load: Load, log: FaultLog) -> None:
-        for fraction in _spread(kills, dice):
-            load.wait_until(fraction)
-            _kill(system, processes.GPU_WORKER, load, log)
+    system, kills = start_system(), _scaled(num_jobs, 3)
+    strike = _repeated(kills, seed, partial(_kill, system, processes.GPU_WORKER))
 
     figures = _run_row("2 kill -9 gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
 
@@ -155,16 +170,8 @@ def test_row_2_killing_the_gpu_worker_costs_only_what_it_held(
 def test_row_3_killing_the_engine_costs_nobody_an_attempt(
     start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
 ) -> None:
-    system, dice, kills = start_system(), random.Random(seed), _scaled(num_jobs, 3)
-
-    def strike(load: Load, log: FaultLog) -> None:
-        for fraction in _spread(kills, dice):
-            load.wait_until(fraction)
-            engine, struck_s = system.engine_pid(), time.time()
-            os.kill(engine, signal.SIGKILL)
-            log.struck("kill -9 engine")
-            system.eventually(lambda old=engine: system.engine_pid() != old, 30)
-            log.until_progress(system, load, struck_s, since_s=time.time())
+    system, kills = start_system(), _scaled(num_jobs, 3)
+    strike = _repeated(kills, seed, partial(_end_engine, system, signal.SIGKILL, "kill -9 engine"))
 
     figures = _run_row("3 kill -9 engine", system, standard_load(num_jobs, seed), seed, report, strike)
 
@@ -177,18 +184,17 @@ def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
     lease_s = 2.0
     system = start_system(RHAPSODE_LEASE_S=str(lease_s))
     sleeper = system.start_gpu_worker("gpu-sleeper")
-    dice, stops = random.Random(seed), _scaled(num_jobs, 2)
+    stops = _scaled(num_jobs, 2)
 
-    def strike(load: Load, log: FaultLog) -> None:
-        for fraction in _spread(stops, dice):
-            load.wait_until(fraction)
-            # Something to lose: the worker is stopped while it speaks.
-            system.eventually(lambda: system.leases_of("gpu-sleeper") > 0, 30)
-            os.kill(sleeper, signal.SIGSTOP)
-            log.struck("SIGSTOP gpu worker")
-            time.sleep(2 * lease_s)
-            os.kill(sleeper, signal.SIGCONT)
+    def put_to_sleep(load: Load, log: FaultLog) -> None:
+        # Something to lose: the worker is stopped while it speaks.
+        system.eventually(lambda: system.leases_of("gpu-sleeper") > 0, 30)
+        os.kill(sleeper, signal.SIGSTOP)
+        log.struck("SIGSTOP gpu worker")
+        time.sleep(2 * lease_s)
+        os.kill(sleeper, signal.SIGCONT)
 
+    strike = _repeated(stops, seed, put_to_sleep)
     figures = _run_row("4 SIGSTOP gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
 
     assert figures.stale_refused >= 1
@@ -198,12 +204,8 @@ def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
 def test_row_5_killing_the_database_loses_nothing(
     start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
 ) -> None:
-    system, dice = start_system(), random.Random(seed)
-
-    def strike(load: Load, log: FaultLog) -> None:
-        for fraction in _spread(_scaled(num_jobs, 2), dice):
-            load.wait_until(fraction)
-            _kill(system, processes.VALKEY, load, log)
+    system = start_system()
+    strike = _repeated(_scaled(num_jobs, 2), seed, partial(_kill, system, processes.VALKEY))
 
     _run_row("5 kill -9 Valkey", system, standard_load(num_jobs, seed), seed, report, strike)
 
@@ -211,16 +213,15 @@ def test_row_5_killing_the_database_loses_nothing(
 def test_row_9_a_flushed_broker_is_filled_again(
     start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
 ) -> None:
-    system, dice = start_system(), random.Random(seed)
+    system = start_system()
 
-    def strike(load: Load, log: FaultLog) -> None:
-        for fraction in _spread(_scaled(num_jobs, 3), dice):
-            load.wait_until(fraction)
-            struck_s = time.time()
-            system.flush_broker()
-            log.struck("FLUSHDB broker")
-            log.until_progress(system, load, struck_s, since_s=time.time())
+    def flush(load: Load, log: FaultLog) -> None:
+        struck_s = time.time()
+        system.flush_broker()
+        log.struck("FLUSHDB broker")
+        log.until_progress(system, load, struck_s, since_s=time.time())
 
+    strike = _repeated(_scaled(num_jobs, 3), seed, flush)
     figures = _run_row("9 FLUSHDB broker", system, standard_load(num_jobs, seed), seed, report, strike)
 
     assert figures.reruns == 0
@@ -229,19 +230,18 @@ def test_row_9_a_flushed_broker_is_filled_again(
 def test_row_12_a_rolling_restart_runs_nothing_twice(
     start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
 ) -> None:
-    system, dice = start_system(), random.Random(seed)
+    system = start_system()
     exits_s: list[float] = []
 
-    def strike(load: Load, log: FaultLog) -> None:
-        for fraction in _spread(_scaled(num_jobs, 2), dice):
-            load.wait_until(fraction)
-            for name in (processes.GPU_WORKER, processes.CPU_WORKER):
-                pid, struck_s = system.pid(name), time.time()
-                os.kill(pid, signal.SIGTERM)
-                log.struck(f"SIGTERM {name}")
-                system.wait_replaced(name, pid)
-                exits_s.append(time.time() - struck_s)
+    def restart_workers(load: Load, log: FaultLog) -> None:
+        for name in (processes.GPU_WORKER, processes.CPU_WORKER):
+            pid, struck_s = system.pid(name), time.time()
+            os.kill(pid, signal.SIGTERM)
+            log.struck(f"SIGTERM {name}")
+            system.wait_replaced(name, pid)
+            exits_s.append(time.time() - struck_s)
 
+    strike = _repeated(_scaled(num_jobs, 2), seed, restart_workers)
     figures = _run_row("12 rolling SIGTERM", system, standard_load(num_jobs, seed), seed, report, strike)
 
     assert figures.reruns == 0
@@ -299,22 +299,15 @@ def test_row_35_a_hung_engine_is_replaced(
     start_system: StartSystem, num_jobs: int, seed: int, report: list[str]
 ) -> None:
     watchdog_s = 3.0
-    system, dice = start_system(RHAPSODE_ENGINE_WATCHDOG_S=str(watchdog_s)), random.Random(seed)
-
-    def strike(load: Load, log: FaultLog) -> None:
-        for fraction in _spread(_scaled(num_jobs, 1), dice):
-            load.wait_until(fraction)
-            engine, struck_s = system.engine_pid(), time.time()
-            os.kill(engine, signal.SIGSTOP)
-            log.struck("SIGSTOP engine")
-            system.eventually(lambda old=engine: system.engine_pid() != old, 30)
-            log.until_progress(system, load, struck_s, since_s=time.time())
+    system = start_system(RHAPSODE_ENGINE_WATCHDOG_S=str(watchdog_s))
+    strike = _repeated(_scaled(num_jobs, 1), seed, partial(_end_engine, system, signal.SIGSTOP, "SIGSTOP engine"))
 
     figures = _run_row("35 hung engine", system, standard_load(num_jobs, seed), seed, report, strike)
 
     assert max(figures.recoveries_s) <= watchdog_s + 7
 
 
+@pytest.mark.long_run
 @pytest.mark.parametrize(
     ("place", "chance"),
     [
@@ -330,10 +323,8 @@ def test_row_35_a_hung_engine_is_replaced(
     ],
 )
 def test_a_death_between_any_effect_and_its_record_changes_nothing(
-    start_system: StartSystem, num_jobs: int, seed: int, report: list[str], place: str, chance: float
+    start_system: StartSystem, seed: int, report: list[str], place: str, chance: float
 ) -> None:
-    if num_jobs < 1000:
-        pytest.skip("nine more systems: in the long run only (make faults)")
     system = start_system(RHAPSODE_FAILPOINT=f"{place}:kill:{chance}")
 
     def strike(load: Load, log: FaultLog) -> None:

@@ -173,7 +173,7 @@ def test_stop_kills_a_server_that_does_not_listen(
     server = started()
     pid = server.pid
     assert pid is not None
-    monkeypatch.setattr("storage.embedded_redis.SHUTDOWN_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("storage.server_process.SHUTDOWN_TIMEOUT_S", 0.3)
     os.kill(pid, signal.SIGSTOP)
 
     begun = time.monotonic()
