@@ -85,6 +85,10 @@ class DevicePasses:
         largest = max(workspace_size(pasts, shape.num_streams, shape.num_frames) for shape in plan.shapes)
         self._arena = StateArena(pasts, plan.num_streams, dtype, self.device)
         self._workspace = torch.zeros(largest, dtype=dtype, device=self.device)
+        self._by_shape = {
+            shape: DecoderPass(weights, self._arena, self._workspace, shape.num_streams, shape.num_frames)
+            for shape in plan.shapes
+        }
         self._samples_per_frame = samples_per_frame(weights)
         self._num_codebooks = weights.frame_table.shape[0]
         self._inputs = torch.zeros(
@@ -115,8 +119,7 @@ class DevicePasses:
 
     def run(self, shape: PassShape) -> None:
         """The kernels of one pass over what stands in its inputs."""
-        decoder_pass = DecoderPass(self._weights, self._arena, self._workspace, shape.num_streams, shape.num_frames)
-        decoder_pass.run(self._pass_inputs(shape), self.samples_of(shape))
+        self._by_shape[shape].run(self._pass_inputs(shape), self.samples_of(shape))
 
     def input_size(self, shape: PassShape) -> int:
         return 3 * shape.num_streams + shape.size * self._num_codebooks
