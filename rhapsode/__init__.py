@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from rhapsode.resources import Artifact, Job, JobEvent, JobState, Model
     from rhapsode.submission import JobOptions
+    from rhapsode.voice_resources import Voice, VoiceCache
 
 __all__ = [
     "ApiError",
@@ -52,6 +53,8 @@ __all__ = [
     "ServerError",
     "ServerUnreachable",
     "Unauthorized",
+    "Voice",
+    "VoiceCache",
     "WaitTimedOut",
 ]
 
@@ -64,6 +67,8 @@ _HOMES = {
     "JobState": "rhapsode.resources",
     "Model": "rhapsode.resources",
     "JobOptions": "rhapsode.submission",
+    "Voice": "rhapsode.voice_resources",
+    "VoiceCache": "rhapsode.voice_resources",
 }
 
 

@@ -12,6 +12,7 @@ import httpx
 from httpx_sse import EventSource
 
 from rhapsode import calls
+from rhapsode.async_voices import AsyncVoices
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.following import EventCursor, Patience, event_timeout
@@ -38,6 +39,8 @@ class AsyncRhapsode:
         self._http = httpx.AsyncClient(
             base_url=server_url, headers=self._connection.headers(), follow_redirects=True, mounts=PROXY_FREE
         )
+
+        self.voices = AsyncVoices(self._send)
 
     async def __aenter__(self) -> AsyncRhapsode:
         return self
@@ -120,6 +123,8 @@ class AsyncRhapsode:
                     params=call.params,
                     headers=call.headers,
                     json=call.body,
+                    data=call.upload.fields if call.upload else None,
+                    files={call.upload.file_field: ("upload", call.upload.content)} if call.upload else None,
                     timeout=self._connection.timeout(call.hold_s),
                 )
             except httpx.RequestError as error:

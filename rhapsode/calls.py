@@ -28,13 +28,23 @@ MAX_HOLD_S = 30
 
 
 @dataclass(frozen=True, slots=True)
+class Upload:
+    """A multipart form: text fields and one file, whose name on this machine is nobody's business."""
+
+    fields: dict[str, str]
+    file_field: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    method: Literal["GET", "POST", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
     parse: Callable[[httpx.Response], T]
     params: tuple[tuple[str, str], ...] = ()
     headers: dict[str, str] = field(default_factory=dict[str, str])
     body: JsonValue = None
+    upload: Upload | None = None
     hold_s: float = 0.0
     """What the server may take on purpose, on top of the client's own timeout."""
 
@@ -53,17 +63,17 @@ class JobFilter:
 def submit_job(text: str, options: JobOptions, idempotency_key: str | None) -> Call[Job]:
     key = idempotency_key or str(uuid.uuid4())
     return Call(
-        "POST", "/v1/jobs", _resource(Job), headers={"Idempotency-Key": key}, body=submission_body(text, options)
+        "POST", "/v1/jobs", resource(Job), headers={"Idempotency-Key": key}, body=submission_body(text, options)
     )
 
 
 def get_job(job_id: str) -> Call[Job]:
-    return Call("GET", job_path(job_id), _resource(Job))
+    return Call("GET", job_path(job_id), resource(Job))
 
 
 def wait_for_job(job_id: str, hold_s: int) -> Call[Job]:
     """Answered when the job has ended, or after `hold_s` with the job as it is."""
-    return Call("GET", job_path(job_id), _resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
+    return Call("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
 
 
 def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[JobPage]:
@@ -76,19 +86,19 @@ def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[Jo
     params += [("order", filters.order), ("limit", str(page_size))]
     if cursor:
         params.append(("cursor", cursor))
-    return Call("GET", "/v1/jobs", _resource(JobPage), params=tuple(params))
+    return Call("GET", "/v1/jobs", resource(JobPage), params=tuple(params))
 
 
 def cancel_job(job_id: str) -> Call[Job]:
-    return Call("POST", f"{job_path(job_id)}/cancel", _resource(Job))
+    return Call("POST", f"{job_path(job_id)}/cancel", resource(Job))
 
 
 def delete_job(job_id: str) -> Call[None]:
-    return Call("DELETE", job_path(job_id), _nothing)
+    return Call("DELETE", job_path(job_id), nothing)
 
 
 def list_models() -> Call[tuple[Model, ...]]:
-    read = _resource(ModelList)
+    read = resource(ModelList)
     return Call("GET", "/v1/models", lambda response: read(response).data)
 
 
@@ -152,7 +162,7 @@ class _ProblemDocument(BaseModel):
         )
 
 
-def _resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
+def resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
     def read(response: httpx.Response) -> ResourceT:
         try:
             return kind.model_validate_json(response.content)
@@ -165,7 +175,7 @@ def _resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
     return read
 
 
-def _nothing(_: httpx.Response) -> None:
+def nothing(_: httpx.Response) -> None:
     return None
 
 

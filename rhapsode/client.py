@@ -26,6 +26,7 @@ from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.submission import JobOptions
+from rhapsode.voices import Voices
 
 T = TypeVar("T")
 
@@ -45,6 +46,8 @@ class Rhapsode:
         self._http = httpx.Client(
             base_url=server_url, headers=self._connection.headers(), follow_redirects=True, mounts=PROXY_FREE
         )
+
+        self.voices = Voices(self._send)
 
     def __enter__(self) -> Rhapsode:
         return self
@@ -143,6 +146,8 @@ class Rhapsode:
                     params=call.params,
                     headers=call.headers,
                     json=call.body,
+                    data=call.upload.fields if call.upload else None,
+                    files={call.upload.file_field: ("upload", call.upload.content)} if call.upload else None,
                     timeout=self._connection.timeout(call.hold_s),
                 )
             except httpx.RequestError as error:

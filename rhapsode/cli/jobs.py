@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED, INTERRUPTED
-from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, choose_data_dir, read_settings
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from rhapsode.client import Rhapsode
     from rhapsode.resources import Job, JobState
 
 app = typer.Typer(help="List, show, watch, cancel and delete jobs.", no_args_is_help=True, rich_markup_mode=None)
@@ -40,7 +37,7 @@ def list_jobs(
     from rhapsode.calls import JobFilter
 
     filters = JobFilter(states=frozenset(_states(state or [])))
-    with _client(server, data_dir) as client:
+    with connected(server, data_dir) as client:
         found = list(islice(client.jobs(filters, page_size=min(limit, 100)), limit))
     if as_json:
         for job in found:
@@ -56,7 +53,7 @@ def show(
     job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
     """Show one job."""
-    with _client(server, data_dir) as client:
+    with connected(server, data_dir) as client:
         found = client.job(job)
     if as_json:
         typer.echo(found.model_dump_json(indent=2))
@@ -73,7 +70,7 @@ def watch(job: JobArgument, server: ServerOption = None, data_dir: DataDirOption
     from rhapsode.cli.progress import follow
 
     console = Console(stderr=True)
-    with _client(server, data_dir) as client:
+    with connected(server, data_dir) as client:
         try:
             ended = follow(client, client.job(job), console)
         except KeyboardInterrupt as interrupt:
@@ -88,7 +85,7 @@ def watch(job: JobArgument, server: ServerOption = None, data_dir: DataDirOption
 @app.command()
 def cancel(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Cancel jobs; what is being spoken stops at the next codec frame."""
-    with _client(server, data_dir) as client:
+    with connected(server, data_dir) as client:
         for job in jobs:
             typer.echo(f"{job} {client.cancel(job).state}")
 
@@ -96,23 +93,10 @@ def cancel(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOpt
 @app.command()
 def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Delete ended jobs with everything they stored."""
-    with _client(server, data_dir) as client:
+    with connected(server, data_dir) as client:
         for job in jobs:
             client.delete(job)
             typer.echo(f"{job} deleted")
-
-
-@contextmanager
-def _client(server: str | None, data_dir: Path | None) -> Generator[Rhapsode]:
-    from rich.console import Console
-
-    from rhapsode.cli.servers import choose_target, running_server
-
-    settings = read_settings()
-    folder = choose_data_dir(data_dir, settings)
-    target = choose_target(server, data_dir=folder, is_data_dir_given=data_dir is not None, settings=settings)
-    with running_server(target, settings, Console(stderr=True)) as client:
-        yield client
 
 
 def _states(names: list[str]) -> Generator[JobState]:

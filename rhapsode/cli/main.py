@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli import doctor, jobs, narrate, up
+from rhapsode.cli import doctor, jobs, narrate, up, voices
 from rhapsode.cli.failures import failures_in_one_line
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ def rhapsode(
 app.command(name="narrate")(narrate.narrate)
 app.command(name="up")(up.up)
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(voices.app, name="voices")
 app.command(name="doctor")(doctor.doctor)
 
 

@@ -1,0 +1,91 @@
+"""`client.voices` of the asyncio client: the same calls as `rhapsode.voices`, awaited. What they mean is said there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from rhapsode import voice_calls
+from rhapsode.calls import Call
+from rhapsode.voice_calls import NewVoice, VoiceChanges, VoiceKind
+from rhapsode.voice_resources import Voice
+from rhapsode.voices import only_match, own_id
+
+T = TypeVar("T")
+
+
+class AsyncSend(Protocol):
+    async def __call__(self, call: Call[T]) -> T: ...
+
+
+class AsyncVoices:
+    def __init__(self, send: AsyncSend) -> None:
+        self._send = send
+
+    async def add(
+        self,
+        name: str,
+        recording: str | Path,
+        *,
+        consent: str,
+        ref_text: str = "",
+        language: str = "auto",
+        description: str = "",
+    ) -> Voice:
+        voice = NewVoice(name, consent, ref_text, language, description)
+        return await self._send(await asyncio.to_thread(voice_calls.add_voice, voice, Path(recording)))
+
+    async def add_embedding(
+        self, name: str, embedding: bytes, *, consent: str, model: str | None = None, description: str = ""
+    ) -> Voice:
+        voice = NewVoice(name, consent, description=description)
+        return await self._send(voice_calls.add_embedding(voice, embedding, model))
+
+    async def get(self, voice: str) -> Voice:
+        if voice.startswith("voc_"):
+            return await self._send(voice_calls.get_voice(voice))
+        return only_match(voice, (await self._send(voice_calls.find_voice(voice))).data)
+
+    async def list(self, kind: VoiceKind | None = None, *, page_size: int = 50) -> AsyncIterator[Voice]:
+        cursor: str | None = None
+        while True:
+            page = await self._send(voice_calls.list_voices(kind, page_size, cursor))
+            for voice in page.data:
+                yield voice
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    async def change(
+        self,
+        voice: Voice | str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Voice:
+        changes = VoiceChanges(name, description, metadata)
+        return await self._send(voice_calls.change_voice(await self._id(voice), changes))
+
+    async def replace_recording(
+        self, voice: Voice | str, recording: str | Path, *, consent: str, ref_text: str = ""
+    ) -> Voice:
+        own = await self._id(voice)
+        call = await asyncio.to_thread(voice_calls.replace_recording, own, Path(recording), ref_text, consent)
+        return await self._send(call)
+
+    async def delete(self, voice: Voice | str) -> None:
+        await self._send(voice_calls.delete_voice(await self._id(voice)))
+
+    async def sample(self, voice: Voice | str) -> bytes:
+        return await self._send(voice_calls.get_sample(await self._id(voice)))
+
+    async def embedding(self, voice: Voice | str, model: str | None = None) -> bytes:
+        return await self._send(voice_calls.get_embedding(await self._id(voice), model))
+
+    async def _id(self, voice: Voice | str) -> str:
+        if isinstance(voice, str) and not voice.startswith("voc_"):
+            voice = await self.get(voice)
+        return own_id(voice)
