@@ -126,6 +126,7 @@ def run_all_slots(talker: SlotTalker, position: int, seed: int = 5) -> None:
     slots = slice(0, state.num_slots)
     state.position[slots], state.frame[slots], state.status[slots] = position, 100, int(RowEnd.RUNNING)
     state.max_frames[slots] = 1 << 20
+    state.present.zero_()
     state.seed.random_(generator=generator)
     state.next_input.normal_(generator=generator)
     for sampling in (state.talker, state.predictor):
