@@ -30,8 +30,8 @@ class JobViewer:
     links: LinkBuilder
     now_s: float
 
-    def job(self, record: JobRecord, ahead_audio_ms: int | None) -> schemas.Job:
-        """ahead_audio_ms: None leaves the place in the queue unsaid."""
+    def job(self, record: JobRecord, queue: schemas.Queue | None) -> schemas.Job:
+        """queue: None leaves the place in the queue unsaid."""
         return schemas.Job(
             id=record.id,
             kind="voice_cache" if isinstance(record.spec, VoiceCacheSpec) else "synthesis",
@@ -41,7 +41,7 @@ class JobViewer:
             started_at=optional_moment(record.started_at_ms),
             finished_at=optional_moment(record.finished_at_ms),
             expires_at=optional_moment(record.expires_at_ms),
-            queue=_queue(record, ahead_audio_ms),
+            queue=queue,
             progress=_progress(record, self.now_s),
             request=_resolved(record),
             artifacts=self.artifact_list(record),
@@ -122,12 +122,6 @@ def find_artifact(artifacts: Sequence[ArtifactRecord], name: str) -> ArtifactRec
 def _links_expire_at(now_s: float) -> int:
     """The same for all answers of a quarter of an hour, so that caches and validators can work; 15 to 30 min ahead."""
     return (int(now_s) // URL_TTL_S + 2) * URL_TTL_S
-
-
-def _queue(record: JobRecord, ahead_audio_ms: int | None) -> schemas.Queue | None:
-    if ahead_audio_ms is None or record.state.is_terminal:
-        return None
-    return schemas.Queue(job_class=record.job_class, ahead_audio_s=ahead_audio_ms / 1000)
 
 
 def _progress(record: JobRecord, now_s: float) -> schemas.Progress:

@@ -13,6 +13,7 @@ from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
 from api.job_query import JobListQuery, encode_cursor, job_query
 from api.job_view import JobViewer, retry_after_s
 from api.links import LinkBuilder
+from api.queue_place import queue_place
 from api.services import ApiServices
 from api.submission import SubmissionCall, idempotency_key, submit_narration
 from api.waiting import requested_wait_s, wait_until_ended
@@ -57,7 +58,7 @@ def list_jobs(
     page = services.jobs.list(tenant, job_query(parameters))
     viewer = JobViewer(services.artifacts, links, time.time())
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
-    data = [viewer.job(record, ahead_audio_ms=None) for record in page.jobs]
+    data = [viewer.job(record, queue=None) for record in page.jobs]
     return schemas.JobList(data=data, next_cursor=cursor, has_more=page.has_more)
 
 
@@ -103,8 +104,7 @@ def delete_job(tenant: Tenant, services: Services, job_id: KnownJobId) -> None:
 
 
 def _shown(services: ApiServices, links: LinkBuilder, record: JobRecord) -> schemas.Job:
-    ahead_audio_ms = None if record.state.is_terminal else services.jobs.ahead_audio_ms(record)
-    return JobViewer(services.artifacts, links, time.time()).job(record, ahead_audio_ms)
+    return JobViewer(services.artifacts, links, time.time()).job(record, queue_place(services, record))
 
 
 def _read_answer(

@@ -114,10 +114,14 @@ class Answer(BaseModel):
 
 
 class Queue(Answer):
-    """`ahead_audio_s`: expected audio of the work before this job in its class."""
+    """`ahead_audio_s`: expected audio of the work before this job, of its model and class.
+
+    `has_worker`: whether a worker of its model is there; without one the job waits.
+    """
 
     job_class: JobClass = Field(serialization_alias="class")
     ahead_audio_s: float
+    has_worker: bool
 
 
 class SegmentProgress(Answer):

@@ -13,6 +13,7 @@ from api.settings import ApiSettings
 from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis, connect_redis_async, open_artifacts
 from storage.events import AsyncEventLog
+from storage.fleet import Fleet
 from storage.job_store import JobStore
 from storage.jobs import TenantId
 from storage.models import ModelRegistry
@@ -36,6 +37,7 @@ class ApiServices:
     artifacts: ArtifactStore
     tickets: TicketQueue
     models: ModelRegistry
+    fleet: Fleet
     voices: VoiceStore
     decoders: CapacityLimiter
 
@@ -55,6 +57,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             artifacts=open_artifacts(settings),
             tickets=tickets,
             models=ModelRegistry(client, settings.key_prefix),
+            fleet=Fleet(client, settings.key_prefix),
             voices=VoiceStore(client, settings.key_prefix),
             decoders=CapacityLimiter(MAX_DECODERS),
         )

@@ -52,9 +52,10 @@ class Progress(Resource):
 
 
 class QueuePlace(Resource):
-    """Audio seconds of expected work that stands before this job."""
+    """Audio seconds of expected work that stands before this job, and whether its model has a worker at all."""
 
     ahead_audio_s: float | None = None
+    has_worker: bool | None = None
 
 
 class Artifact(Resource):

@@ -107,6 +107,8 @@ def _facts(job: Job, speed: float | None) -> list[str]:
     if segments.total:
         at_once = f" ({segments.running} at once)" if segments.running and not segments.done else ""
         facts += [f"{segments.done}/{segments.total} segments{at_once}", f"{clock(job.progress.audio_s_done)} spoken"]
+    if job.queue and job.queue.has_worker is False:
+        facts.append("no worker of this model is there yet")
     if job.state == "pending" and job.queue and job.queue.ahead_audio_s:
         facts.append(f"{clock(job.queue.ahead_audio_s)} of speech ahead")
     if speed:

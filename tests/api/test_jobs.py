@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from storage.fleet import Fleet
 from storage.jobs import JobError
-from tests.api.harness import ServedApi, commit, finish_job, start_job
+from tests.api.harness import GPU_QUEUE, ServedApi, commit, finish_job, start_job
 
 UNKNOWN = "job_01arz3ndektsv4rrffq69g5fav"
 
@@ -23,6 +24,17 @@ def test_a_pending_job_tells_its_place_and_when_to_ask_again(api: ServedApi) -> 
     assert answer.json()["queue"]["ahead_audio_s"] > 0
     assert first["queue"]["ahead_audio_s"] == 0
     assert int(answer.headers["retry-after"]) >= 1
+
+
+def test_a_job_says_whether_its_model_has_a_worker(api: ServedApi) -> None:
+    job = api.submit()
+
+    before = api.http.get(job["links"]["self"]).json()
+    Fleet(api.redis).announce(GPU_QUEUE, "w", 4)
+    after = api.http.get(job["links"]["self"]).json()
+
+    assert (before["state"], before["queue"]["has_worker"]) == ("pending", False)
+    assert (after["state"], after["queue"]["has_worker"]) == ("pending", True)
 
 
 def test_a_running_job_tells_its_progress_and_an_eta_at_its_own_rate(api: ServedApi) -> None:
