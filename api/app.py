@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import artifacts, events, health, jobs, models, objects, voices
+from api import artifacts, events, health, jobs, models, objects, voice_caches, voices
 from api.body_limit import BodyLimit
 from api.boundary import RequestBoundary
 from api.errors import add_error_handlers
@@ -53,8 +53,9 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    for router in (jobs.router, events.router, artifacts.router, voices.router, models.router, health.router):
-        app.include_router(router)
+    routers = (jobs, events, artifacts, voices, voice_caches, models, health)
+    for module in routers:
+        app.include_router(module.router)
     if settings.store.startswith("file:"):
         app.include_router(objects.router)
     add_error_handlers(app)

@@ -84,3 +84,13 @@ async def _json_bytes(request: Request, tenant: Tenant) -> bytes:
 
 
 JsonBytes = Annotated[bytes, Depends(_json_bytes)]
+
+
+async def _optional_json_bytes(request: Request, tenant: Tenant) -> bytes:
+    """As `_json_bytes`, where a request may also have no body at all."""
+    if "content-type" not in request.headers and not (await request.body()):
+        return b""
+    return await _json_bytes(request, tenant)
+
+
+OptionalJsonBytes = Annotated[bytes, Depends(_optional_json_bytes)]

@@ -33,6 +33,8 @@ def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
         num_codebooks=card.num_codebooks,
         max_text_tokens=card.max_text_tokens,
         accepts_instructions=card.accepts_instructions,
+        speaker_dim=card.speaker_dim,
+        voice_modes=list(card.voice_modes),
         notice=card.notice,
         available=available,
         seen_at=moment(card.updated_at_ms),

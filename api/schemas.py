@@ -260,6 +260,8 @@ class ArtifactList(Answer):
 class Model(Answer):
     """A model that a worker serves or served; `seen_at` is when one last said so.
 
+    `voice_modes`: how it speaks with voices that were uploaded ("x_vector", "in_context"); empty: not at all.
+    `speaker_dim`: numbers of a speaker embedding.
     `available`: false while workers serve other models and none serves this one.
     """
 
@@ -275,6 +277,8 @@ class Model(Answer):
     num_codebooks: int
     max_text_tokens: int
     accepts_instructions: bool
+    speaker_dim: int
+    voice_modes: list[str]
     notice: str
     available: bool
     seen_at: datetime

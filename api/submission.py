@@ -48,38 +48,43 @@ class Accepted:
 
 def submit_narration(services: ApiServices, call: SubmissionCall) -> Accepted:
     """Raises a `Problem` or a `StorageError`."""
-    if replayed := _find_replay(services, call):
+    if replayed := find_replay(services, call.tenant, call.idempotency):
         return Accepted(replayed, replayed=True)
     request = parse_job_request(call.body, services.settings.max_text_chars)
     submission = _submission(services, call, request)
-    services.artifacts.put(submission.input_key, request.input.text.encode())
+    return submit_stored(services, submission, request.input.text.encode())
+
+
+def submit_stored(services: ApiServices, submission: Submission, data: bytes) -> Accepted:
+    """Store what the job works on, make the job, send its tickets. Raises a `StorageError`."""
+    services.artifacts.put(submission.input_key, data)
     failpoint("submit.after_put")
     submitted = _submit(services, submission)
     if submitted.replayed:
-        # Another request with this key came between the look-up above and the script.
-        _delete_text(services, submission)
+        # Another request with this key came between the look-up and the script.
+        _delete_input(services, submission)
     failpoint("submit.before_tickets")
     services.tickets.send(submitted.tickets)
     return Accepted(submitted.job, submitted.replayed)
 
 
-def idempotency_key(header: str | None, body: bytes) -> IdempotencyKey | None:
+def idempotency_key(header: str | None, body: bytes, path: str = "/v1/jobs") -> IdempotencyKey | None:
     """Raises a `Problem` for a key that is empty, too long or not printable ASCII."""
     if header is None:
         return None
     if not 0 < len(header) <= MAX_KEY_CHARS or not (header.isascii() and header.isprintable()):
         detail = f"must be 1 to {MAX_KEY_CHARS} printable ASCII characters"
         raise invalid_header("Idempotency-Key", "invalid_key", detail)
-    fingerprint = hashlib.sha256(b"POST /v1/jobs\n" + body).hexdigest()
+    fingerprint = hashlib.sha256(f"POST {path}\n".encode() + body).hexdigest()
     return IdempotencyKey(header, fingerprint)
 
 
-def _find_replay(services: ApiServices, call: SubmissionCall) -> JobRecord | None:
+def find_replay(services: ApiServices, tenant: TenantId, idempotency: IdempotencyKey | None) -> JobRecord | None:
     """First of all, because the answer to a repeat does not depend on the time or on today's models."""
-    if call.idempotency is None:
+    if idempotency is None:
         return None
-    job = services.jobs.find_replay(call.tenant, call.idempotency)
-    return services.jobs.get(call.tenant, job) if job else None
+    job = services.jobs.find_replay(tenant, idempotency)
+    return services.jobs.get(tenant, job) if job else None
 
 
 def _submission(services: ApiServices, call: SubmissionCall, request: JobRequest) -> Submission:
@@ -117,10 +122,10 @@ def _submit(services: ApiServices, submission: Submission) -> Submitted:
     try:
         return services.jobs.submit(submission)
     except (AdmissionRefused, IdempotencyMismatch):
-        # Only after an answer: when Redis was not heard, the job may exist and needs its text.
-        _delete_text(services, submission)
+        # Only after an answer: when Redis was not heard, the job may exist and needs its input.
+        _delete_input(services, submission)
         raise
 
 
-def _delete_text(services: ApiServices, submission: Submission) -> None:
+def _delete_input(services: ApiServices, submission: Submission) -> None:
     services.artifacts.delete_prefix(job_prefix(submission.tenant, submission.id))

@@ -9,6 +9,7 @@ import json
 import struct
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import IO
 
 from anyio.to_thread import run_sync
@@ -26,10 +27,13 @@ from api.problems import (
     no_model,
 )
 from api.services import ApiServices
+from api.voice_cache_schemas import CacheOrder
+from api.voice_cache_submission import order_caches
+from api.voice_choice import cloning_models
 from api.voice_names import built_in_speaker
 from api.voice_schemas import RecordingForm, VoiceForm
 from api.voice_upload import Upload, parse_fields
-from storage.errors import QuotaExceeded, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound
+from storage.errors import AdmissionRefused, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound
 from storage.ids import new_voice_id
 from storage.jobs import TenantId
 from storage.keys import voice_source
@@ -52,7 +56,15 @@ _PIECE_BYTES = 256 * 1024
 _REFUSALS = (VoiceNameTaken, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNotFound)
 
 
-async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) -> VoiceRecord:
+@dataclass(frozen=True, slots=True)
+class Created:
+    """`is_prepared`: jobs that make the voice ready are on their way."""
+
+    voice: VoiceRecord
+    is_prepared: bool
+
+
+async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) -> Created:
     """A voice from a recording or from an embedding. Raises a `Problem` or a `StorageError`."""
     fields = dict(upload.fields)
     embedding_text = fields.pop(EMBEDDING_FIELD, None)
@@ -60,6 +72,10 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) 
     _require_one_source(upload, embedding_text)
     consent = _consent(form.consent, tenant)
     await run_sync(_require_free_name, services, tenant, form.name)
+    is_prepared = form.precompute == "true"
+    if is_prepared:
+        # Before there is a voice: nothing could prepare it.
+        await run_sync(lambda: cloning_models(None, services.models.list()))
     voice = new_voice_id()
     if SAMPLE_FIELD in upload.files:
         if form.model is not None:
@@ -77,7 +93,10 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) 
         description=form.description,
         consent=consent,
     )
-    return await run_sync(_or_discard, services, source, lambda: services.voices.create(wanted))
+    record = await run_sync(_or_discard, services, source, lambda: services.voices.create(wanted))
+    if is_prepared:
+        await run_sync(_prepare, services, record)
+    return Created(record, is_prepared)
 
 
 async def replace_recording(services: ApiServices, tenant: TenantId, voice: VoiceId, upload: Upload) -> VoiceRecord:
@@ -139,6 +158,15 @@ def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
     if card not in cloning:
         raise invalid_field("/model", "not_supported", f"{name} does not clone voices")
     return card
+
+
+def _prepare(services: ApiServices, record: VoiceRecord) -> None:
+    try:
+        order_caches(services, record.tenant, record, CacheOrder())
+    except (AdmissionRefused, Problem):
+        # All or nothing: the caller sends the form again.
+        services.voices.delete(record.tenant, record.id)
+        raise
 
 
 def _require_one_source(upload: Upload, embedding_text: str | None) -> None:

@@ -26,6 +26,7 @@ class VoiceForm(RequestBody):
 
     `consent`: the statement that the speaker agrees, which is kept with its time. `ref_text`: what the recording says;
     with it the voice is cloned in context, without from its embedding alone. `model`: the one that an embedding is of.
+    `precompute`: make the voice ready for every model that clones, at once.
     """
 
     name: VoiceName
@@ -34,6 +35,7 @@ class VoiceForm(RequestBody):
     language: Language = "auto"
     description: Description = ""
     model: Language | None = None
+    precompute: Literal["true", "false"] = "false"
 
 
 class RecordingForm(RequestBody):

@@ -62,11 +62,14 @@ class VoiceListQuery(BaseModel):
     openapi_extra=_form("VoiceForm", SAMPLE_FIELD, EMBEDDING_FIELD),
 )
 async def post_voice(request: Request, tenant: Tenant, services: Services, links: Links) -> Response:
-    """A new voice, from a recording (wav, flac, mp3 or ogg, 1 to 60 s, at most 10 MiB) or an embedding."""
+    """A new voice, from a recording (wav, flac, mp3 or ogg, 1 to 60 s, at most 10 MiB) or an embedding.
+
+    202 instead of 201 if it is being prepared, too; see `/v1/voices/{id}/cache`.
+    """
     async with read_upload(request, frozenset({SAMPLE_FIELD, EMBEDDING_FIELD})) as upload:
-        record = await create_voice(services, tenant, upload)
-    voice = own_voice(record, links, await run_sync(services.models.list))
-    return _answer(voice, 201, {"Location": links.voice(record.id)})
+        created = await create_voice(services, tenant, upload)
+    voice = own_voice(created.voice, links, await run_sync(services.models.list))
+    return _answer(voice, 202 if created.is_prepared else 201, {"Location": links.voice(created.voice.id)})
 
 
 @router.get("", response_model=voice_schemas.VoiceList)

@@ -202,7 +202,9 @@ def test_fields_that_nobody_knows_are_refused(api: ServedApi) -> None:
 
 
 def test_a_form_that_is_none_is_malformed(api: ServedApi) -> None:
-    answer = api.http.post("/v1/voices", content=b"?" * 40, headers={"Content-Type": "multipart/form-data; boundary=xyz"})
+    answer = api.http.post(
+        "/v1/voices", content=b"?" * 40, headers={"Content-Type": "multipart/form-data; boundary=xyz"}
+    )
     assert answer.status_code == 400, answer.text
     answer = api.http.post("/v1/voices", content=b"", headers={"Content-Type": "multipart/form-data"})
     assert answer.status_code == 400, answer.text

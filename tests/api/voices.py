@@ -7,8 +7,16 @@ import wave
 
 import numpy as np
 
+from storage import keys
+from storage.jobs import Lease, PlanResult, TenantId
 from storage.models import ModelCard
-from tests.api.harness import ServedApi
+from storage.voice_artifact import ArtifactHeader, VoiceArtifact, encode_artifact, float_tensor
+from storage.voice_plan import decode_voice_plan
+from storage.voice_reference import CacheMode, VoiceCacheSpec, VoiceReference
+from storage.voice_store import VoiceStore
+from storage.voices import CacheArtifact, CacheRequest, CacheTarget, ClaimStatus
+from storage.work_queues import CPU_QUEUE, speech_queue
+from tests.api.harness import LEASE_S, WORKER, ServedApi
 
 DIMENSION = 8
 
@@ -58,3 +66,39 @@ def upload_embedding(api: ServedApi, name: str = "Eve", values: np.ndarray = EMB
     answer = api.http.post("/v1/voices", data={"name": name, "consent": CONSENT, "model": "base"}, files=files)
     assert answer.status_code == 201, answer.text
     return answer.json()
+
+
+def build_all(api: ServedApi, card: ModelCard = BASE) -> int:
+    """Play the workers of this model until no cache is to be built; how many were."""
+    num_built = 0
+    while item := api.jobs.claim(CPU_QUEUE, WORKER, LEASE_S).item:
+        spec = item.spec
+        assert isinstance(spec, VoiceCacheSpec)
+        voices = decode_voice_plan(api.objects.get(item.input_key))
+        store = VoiceStore(api.redis)
+        ask = store.rebuild_caches if spec.rebuild else store.request_caches
+        ask(item.lease.tenant, item.lease.job, [request_of(voice, card) for voice in voices])
+        api.jobs.commit_plan(item.lease, PlanResult(item.input_key, len(voices), 1_000))
+    while item := api.jobs.claim(speech_queue(card.name), WORKER, LEASE_S).item:
+        voice = decode_voice_plan(api.objects.get(item.input_key))[int(item.lease.item)]
+        build(api, voice, item.lease, card)
+        api.jobs.commit_voice(item.lease, 5)
+        num_built += 1
+    return num_built
+
+
+def build(api: ServedApi, voice: VoiceReference, lease: Lease, card: ModelCard = BASE) -> None:
+    """What a worker does with a voice that it finds unbuilt; nothing with one that is ready."""
+    store = VoiceStore(api.redis)
+    content = voice.content(lease.tenant, card.revision)
+    if store.claim_build(content, lease).status is not ClaimStatus.BUILD:
+        return
+    header = ArtifactHeader(content, card.name, card.revision, card.revision, CacheMode.X_VECTOR)
+    data = encode_artifact(VoiceArtifact(header, float_tensor(tuple(EMBEDDING.tolist()))))
+    stored = api.objects.put(keys.voice_cache(lease.tenant, content, lease.fence), data)
+    store.commit_build(content, lease, CacheArtifact(stored.key, stored.sha256, stored.bytes, lease.fence), 5)
+
+
+def request_of(voice: VoiceReference, card: ModelCard = BASE) -> CacheRequest:
+    target = CacheTarget(voice.voice, voice.model, voice.mode)
+    return CacheRequest(target, voice.revision, card.revision, voice.content(TenantId("local"), card.revision))
