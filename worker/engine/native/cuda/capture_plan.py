@@ -13,7 +13,8 @@ from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.profiles import Reproducibility
 
 _ROW_BUCKETS = (1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 320, 384, 448, 512)
-_TOKEN_BUCKETS = (64, 128, 256, 512, 1024, 2048)
+# Passes over prompts are not captured, so their lengths may be close to what the prompts need.
+_TOKEN_STEP = 128
 # The pass of ordinary prompts where each has the pass that its own length asks for.
 _STRICT_TOKENS = 512
 
@@ -63,13 +64,11 @@ class CapturePlan:
 
 
 def capture_plan(num_slots: int, capacity: int, reproducibility: Reproducibility) -> CapturePlan:
-    longest = _round_up(capacity, _TOKEN_BUCKETS[0])
+    longest = _round_up(capacity, _TOKEN_STEP)
     match reproducibility:
         case Reproducibility.BEST_EFFORT:
             rows = (*(bucket for bucket in _ROW_BUCKETS if bucket < num_slots), num_slots)
-            return CapturePlan(
-                reproducibility, rows, (*(bucket for bucket in _TOKEN_BUCKETS if bucket < longest), longest)
-            )
+            return CapturePlan(reproducibility, rows, tuple(range(_TOKEN_STEP, longest + 1, _TOKEN_STEP)))
         case Reproducibility.STRICT:
             ordinary = min(_STRICT_TOKENS, longest)
             return CapturePlan(reproducibility, (num_slots,), tuple(sorted({ordinary, longest})))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from worker.engine.errors import CheckpointError
 from worker.engine.native.cuda.capture_plan import CapturePlan, capture_plan
 from worker.engine.native.cuda.frame_executor import GraphedFrames
 from worker.engine.native.cuda.memory_plan import bytes_per_slot, plan_slots
@@ -30,6 +31,7 @@ _DTYPE = torch.bfloat16
 # Programs that attention should have at least, whatever the number of rows: some for each of 132 multiprocessors.
 _ATTENTION_PROGRAMS = 512
 _MAX_SPLITS = 16
+_LEAST_HEAD_DIM = 16
 # The highest priority that a stream of ours asks for: the talker's frames go before the decoder's convolutions.
 _TALKER_PRIORITY = -1
 
@@ -39,6 +41,7 @@ def start_slot_lane(
 ) -> tuple[SlotTalkerLane, int]:
     """The lane and how many slots it has. Raises CheckpointError, and whatever CUDA raises when a capture fails."""
     began_s = time.monotonic()
+    _require_kernels_for(config)
     torch.cuda.set_device(device)
     weights = SpeechWeights.load(path, config, capacity, _DTYPE, device)
     free_bytes, _ = torch.cuda.mem_get_info(device)
@@ -85,6 +88,16 @@ def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[i
         return kind(_num_splits(rows * num_kv_heads), arrivals)
 
     return operations
+
+
+def _require_kernels_for(config: ModelConfig) -> None:
+    """A program of ours holds a head in registers, whose number is a power of two."""
+    for name, decoder in (("talker", config.talker.decoder), ("code predictor", config.predictor.decoder)):
+        if decoder.head_dim < _LEAST_HEAD_DIM or decoder.head_dim & (decoder.head_dim - 1):
+            raise CheckpointError(
+                f"on a GPU the {name}'s head_dim should be a power of two and at least {_LEAST_HEAD_DIM}, "
+                f"is {decoder.head_dim}"
+            )
 
 
 def _num_splits(num_histories: int) -> int:
