@@ -73,7 +73,7 @@ LIST_CHUNK = 100
 LIST_SCAN_LIMIT = 2_000
 """Records one `list` call looks at before it hands the cursor back."""
 
-RECOUNT_BATCH = 100
+RECOUNT_BATCH = 40
 """Jobs of one step of a recount: about a millisecond of the server's time."""
 
 _SCRIPTS = (

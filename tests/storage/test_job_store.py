@@ -17,6 +17,7 @@ from storage.errors import (
     JobNotFound,
     LeaseLost,
     QuotaExceeded,
+    RecountOvertaken,
     StateConflict,
     StoreUnavailable,
 )
@@ -739,3 +740,46 @@ def test_a_digest_that_is_none_is_refused(store: JobStore, digest: str) -> None:
 
     with pytest.raises(ValueError, match=r"digest|sha256"):
         store.commit_segment(lease, type(wrong)(24_000, 24_000, 1, digest, "eos", 1))
+
+
+def test_a_recount_in_steps_is_exact_although_jobs_come_go_and_change_meanwhile(store: JobStore) -> None:
+    jobs = [start_job(store, 3) for _ in range(200)]
+    held = claim(store, GPU_QUEUE)
+    steps = store.recount_steps(10)
+
+    assert next(steps) == []
+    new = store.submit(submission(BOB)).job
+    assert next(steps) == []
+    store.commit_segment(held.lease, report())
+    for job in jobs[::7]:
+        store.cancel(ALICE, job.id)
+    assert next(steps) == []
+    finish_segments(store, 300)
+    store.pause(BOB, new.id)
+    differences = [found for step in steps for found in step]
+
+    assert differences == []
+
+
+def test_a_recount_finds_what_was_changed_behind_its_back(redis_client: redis.Redis, store: JobStore) -> None:
+    for _ in range(200):
+        store.submit(submission())
+    steps = store.recount_steps(10)
+    next(steps)
+
+    redis_client.hincrby("{rhapsode}:counters", "cpu", 3)
+    redis_client.hincrby("{rhapsode}:total", "jobs", -1)
+    names = {found.name: found.actual - found.expected for step in steps for found in step}
+
+    assert names == {"ready:cpu": 3, "jobs:total": -1}
+
+
+def test_of_two_recounts_the_later_one_counts(store: JobStore) -> None:
+    for _ in range(200):
+        store.submit(submission())
+    overtaken = store.recount_steps(10)
+    next(overtaken)
+
+    assert store.recount().differences == ()
+    with pytest.raises(RecountOvertaken):
+        next(overtaken)

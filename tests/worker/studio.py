@@ -47,7 +47,7 @@ class Studio:
         """Run every ready item of both queues, one after the other."""
         while True:
             ready = self.jobs.ready_counts()
-            if not any(ready.values()):
+            if not ready[CPU_QUEUE] and not ready[GPU_QUEUE]:
                 return
             for queue in (CPU_QUEUE, GPU_QUEUE):
                 if ready[queue]:

@@ -15,7 +15,7 @@ from safetensors.numpy import load
 
 from storage import keys
 from storage.jobs import ArtifactRecord, JobRecord, JobState, NarrationSpec, Pauses, Segmentation
-from storage.work_queues import CPU_QUEUE
+from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.worker.expected import expected_narration
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, TEXT, Studio
 from worker.engine.fake import FakeEngine
@@ -156,6 +156,18 @@ def test_a_segment_that_never_stopped_is_kept_and_named(studio: Studio, caplog: 
     assert manifest["segments"][0]["finish_reason"] == "length"
     assert manifest["totals"]["segments_at_length_limit"] == 1
     assert "segment reached its length limit" in caplog.messages
+
+
+def test_a_job_of_a_model_without_workers_waits(studio: Studio) -> None:
+    job = studio.submit(spec=replace(SPEC, model="another"))
+    mine = studio.submit()
+
+    studio.drain()
+
+    waiting = studio.record(job)
+    assert studio.record(mine).state is JobState.SUCCEEDED
+    assert (waiting.state, waiting.segments.done, waiting.retries) == (JobState.RUNNING, 0, 0)
+    assert studio.jobs.ready_counts() == {speech_queue("another"): waiting.segments.total}
 
 
 @pytest.mark.parametrize(
