@@ -7,8 +7,6 @@ neither file nor socket. This module starts the child, and itself knows neither 
 
 from __future__ import annotations
 
-import enum
-import json
 import logging
 import os
 import subprocess
@@ -18,14 +16,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Literal
 
-from pydantic import TypeAdapter, ValidationError
+from storage.recording_verdict import (
+    MAX_DURATION_S,
+    RATES_HZ,
+    Container,
+    RecordingFacts,
+    RecordingRefused,
+    RefusalCode,
+    parse_verdict,
+)
 
 logger = logging.getLogger(__name__)
-
-MIN_DURATION_S = 1.0
-MAX_DURATION_S = 60.0
-MAX_CHANNELS = 8
-RATES_HZ = range(8_000, 192_001)
 
 SNIFF_BYTES = 12
 """How much of a file's beginning `sniff_container` wants."""
@@ -41,52 +42,8 @@ _MAX_VERDICT_BYTES = 4_096
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 
 
-class Container(enum.StrEnum):
-    WAV = "wav"
-    FLAC = "flac"
-    MP3 = "mp3"
-    OGG = "ogg"
-
-
-class RefusalCode(enum.StrEnum):
-    """Why a recording is not taken."""
-
-    UNSUPPORTED_MEDIA = "unsupported_media"
-    UNREADABLE = "unreadable"
-    TOO_SHORT = "too_short"
-    TOO_LONG = "too_long"
-    TOO_MANY_CHANNELS = "too_many_channels"
-    BAD_RATE = "bad_rate"
-    NOT_FINITE = "not_finite"
-    SILENT = "silent"
-    CLIPPED = "clipped"
-
-
-class RecordingRefused(Exception):
-    """The recording cannot become a voice; `detail` is a sentence for whoever sent it."""
-
-    def __init__(self, code: RefusalCode, detail: str) -> None:
-        super().__init__(f"{code}: {detail}")
-        self.code = code
-        self.detail = detail
-
-
 class DecoderBroken(RuntimeError):
     """The decoder does not run on this machine; the recording is not to blame."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordingFacts:
-    """What was decoded, not what the file claims. `num_samples` are of one channel."""
-
-    container: Container
-    sample_rate_hz: int
-    num_channels: int
-    num_samples: int
-
-    @property
-    def duration_s(self) -> float:
-        return self.num_samples / self.sample_rate_hz
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +52,6 @@ class DecodedRecording:
 
     facts: RecordingFacts
     pcm: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    code: RefusalCode
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the child says on its first line: exactly one of both."""
-
-    facts: RecordingFacts | None = None
-    refusal: Refusal | None = None
-
-
-VERDICT = TypeAdapter(Verdict)
 
 
 def sniff_container(head: bytes) -> Container:
@@ -186,19 +126,9 @@ def _run(command: Sequence[str], file: IO[bytes], answer: IO[bytes], complaints:
 
 def _facts(line: bytes) -> RecordingFacts:
     try:
-        verdict = VERDICT.validate_json(line)
-    except ValidationError as error:
+        return parse_verdict(line)
+    except ValueError as error:
         raise DecoderBroken("the decoder of recordings gave no verdict") from error
-    if verdict.refusal is not None:
-        raise RecordingRefused(verdict.refusal.code, verdict.refusal.detail)
-    if verdict.facts is None:
-        raise DecoderBroken("the decoder of recordings gave no verdict")
-    return verdict.facts
-
-
-def verdict_line(verdict: Verdict) -> bytes:
-    """The child's side of it."""
-    return json.dumps(VERDICT.dump_python(verdict, mode="json")).encode() + b"\n"
 
 
 def _environment() -> Mapping[str, str]:

@@ -14,7 +14,7 @@ limit_resources()
 
 import sys  # noqa: E402
 
-from storage.recordings import RecordingRefused, Refusal, RefusalCode, Verdict, verdict_line  # noqa: E402
+from storage.recording_verdict import RecordingRefused, RefusalCode, verdict_line  # noqa: E402
 from worker.reference_audio.decoding import decode  # noqa: E402
 
 
@@ -25,11 +25,11 @@ def main() -> None:
     try:
         facts, pcm = decode(sys.stdin.fileno())
     except RecordingRefused as refused:
-        out.write(verdict_line(Verdict(refusal=Refusal(refused.code, refused.detail))))
+        out.write(verdict_line(refused))
     except MemoryError:
-        out.write(verdict_line(Verdict(refusal=Refusal(RefusalCode.UNREADABLE, "the recording cannot be decoded"))))
+        out.write(verdict_line(RecordingRefused(RefusalCode.UNREADABLE, "the recording cannot be decoded")))
     else:
-        out.write(verdict_line(Verdict(facts=facts)))
+        out.write(verdict_line(facts))
         if wants_samples:
             out.write(pcm.tobytes())
     out.flush()

@@ -12,7 +12,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from storage.recordings import (
+from storage.recording_verdict import (
     MAX_CHANNELS,
     MAX_DURATION_S,
     MIN_DURATION_S,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.recordings import RecordingRefused, RefusalCode
+from storage.recording_verdict import RecordingRefused, RefusalCode
 
 SILENCE_RMS = 1e-3
 """-60 dB of full scale: below it a recording holds noise of its microphone and no voice."""

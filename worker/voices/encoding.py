@@ -8,7 +8,8 @@ import numpy as np
 
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactMissing
-from storage.recordings import RecordingRefused, RefusalCode, decode_recording
+from storage.recording_verdict import RecordingRefused, RefusalCode
+from storage.recordings import decode_recording
 from storage.voice_reference import SourceKind, VoiceReference, VoiceSource, normalised_ref_text
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt, XVectorPrompt
@@ -62,7 +63,7 @@ def _from_recording(data: bytes, ref_text: str, engine: Engine, held: HeldLease)
         code = "unsupported_media" if refused.code in _MEDIA else "invalid_request"
         raise unusable(code, refused.detail) from refused
     held.check()
-    pcm = np.frombuffer(recording.pcm, np.float32)
+    pcm = np.frombuffer(recording.pcm, np.float32).copy()  # torch takes none that cannot be written
     try:
         return engine.encode_voice(ReferenceAudio(pcm, recording.facts.sample_rate_hz, ref_text or None)).result()
     except RequestRejected as error:

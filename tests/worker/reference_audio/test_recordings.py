@@ -165,7 +165,7 @@ def child(program: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-c", prelude + program)
 
 
-TELL = "sys.stdout.write(json.dumps({'refusal': {'code': 'unreadable', 'detail': json.dumps(found)}}) + '\\n')"
+TELL = "sys.stdout.write(json.dumps({'refused': 'unreadable', 'detail': json.dumps(found)}) + '\\n')"
 
 
 def findings(program: str) -> list[str]:
