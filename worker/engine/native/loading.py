@@ -63,7 +63,7 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
     _require_same_codebooks(config, codec, checkpoint)
     # The decoder first: the talker's slots are planned from the memory that is left.
     decoder = SilentDecoderLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device)
-    talker, num_slots = _talker_lane(settings, config, capacity, device)
+    talker, num_slots, capacity = _talker_lane(settings, config, capacity, device)
     speaker = SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None
     return EngineParts(
         info=_describe(checkpoint, num_slots, config, prompts, codec, speaker, capacity),
@@ -87,18 +87,19 @@ def _decoder_lane(codec: CodecStage, device: torch.device) -> DecoderLane:
 
 def _talker_lane(
     settings: NativeEngineSettings, config: ModelConfig, capacity: int, device: torch.device
-) -> tuple[TalkerLane, int]:
-    """The lane of the role and of the device's kind, and how many slots it has."""
+) -> tuple[TalkerLane, int, int]:
+    """The lane of the role and of the device's kind, how many slots it has, and how many positions each of them."""
     if settings.role is EngineRole.DECODER:
-        return HandedFramesLane(), settings.slots
+        return HandedFramesLane(), settings.slots, capacity
     path = settings.checkpoint / "model.safetensors"
     if device.type == "cuda":
         # Its kernels need Triton, which a machine without a GPU does not have.
         from worker.engine.native.cuda.start import start_slot_lane
 
-        return start_slot_lane(path, config, capacity, settings, device)
+        lane, memory = start_slot_lane(path, config, capacity, settings, device)
+        return lane, memory.num_slots, memory.capacity
     runner = StepRunner.load(path, config, settings.slots, capacity, device)
-    return EagerTalkerLane(runner, settings.slots), settings.slots
+    return EagerTalkerLane(runner, settings.slots), settings.slots, capacity
 
 
 def _voice_modes(speaker: SpeakerStage | None, codec: CodecStage) -> tuple[VoiceMode, ...]:

@@ -14,6 +14,8 @@ logger = logging.getLogger(__name__)
 
 # For what is not slots: the graphs' intermediate values, passes over prompts, and the decoder beside the talker.
 _SHARE_FOR_SLOTS = 0.7
+# 82 s of speech and prompt together: room for five ordinary segments.
+_LEAST_POSITIONS = 1024
 _GIB = 1 << 30
 
 
@@ -23,33 +25,36 @@ class MemoryPlan:
 
     num_slots: int
     capacity: int
-    bytes_per_slot: int
 
 
-def plan_slots(wanted: int, capacity: int, bytes_per_slot: int, free_bytes: int) -> MemoryPlan:
-    """As many slots as are wanted and fit. Raises CheckpointError when there is not room for one."""
-    fitting = int(free_bytes * _SHARE_FOR_SLOTS) // bytes_per_slot
-    if fitting < 1:
+def plan_slots(wanted: int, capacity: int, bytes_per_position: int, free_bytes: int) -> MemoryPlan:
+    """As many slots as are wanted and fit, of `capacity` positions, or of half as many where only then all fit.
+
+    Raises CheckpointError when there is not room for one.
+    """
+    room = int(free_bytes * _SHARE_FOR_SLOTS) // bytes_per_position
+    positions = capacity if wanted * capacity <= room or capacity <= _LEAST_POSITIONS else capacity // 2
+    if room < positions:
         raise CheckpointError(
-            f"one slot of {capacity} positions takes {bytes_per_slot / _GIB:.2f} GiB, and of {free_bytes / _GIB:.2f} "
-            f"GiB that are free beside the weights {_SHARE_FOR_SLOTS:.0%} may be slots"
+            f"one slot of {positions} positions takes {positions * bytes_per_position / _GIB:.2f} GiB, and of "
+            f"{free_bytes / _GIB:.2f} GiB that are free beside the weights {_SHARE_FOR_SLOTS:.0%} may be slots"
         )
-    plan = MemoryPlan(min(wanted, fitting), capacity, bytes_per_slot)
+    plan = MemoryPlan(min(wanted, room // positions), positions)
     logger.info(
         "planned the slots",
         extra={
             "slots": plan.num_slots,
             "wanted": wanted,
-            "positions": capacity,
-            "gib": round(plan.num_slots * bytes_per_slot / _GIB, 2),
+            "positions": positions,
+            "gib": round(plan.num_slots * positions * bytes_per_position / _GIB, 2),
             "free_gib": round(free_bytes / _GIB, 2),
         },
     )
     return plan
 
 
-def bytes_per_slot(config: ModelConfig, capacity: int, dtype: torch.dtype) -> int:
-    """Keys and values of all layers, and what else a slot has per position."""
+def bytes_per_position(config: ModelConfig, dtype: torch.dtype) -> int:
+    """Keys and values of all layers, and one text id."""
     decoder = config.talker.decoder
-    per_position = 2 * decoder.num_layers * decoder.num_kv_heads * decoder.head_dim * dtype.itemsize
-    return capacity * (per_position + torch.int32.itemsize)
+    keys_and_values = 2 * decoder.num_layers * decoder.num_kv_heads * decoder.head_dim * dtype.itemsize
+    return keys_and_values + torch.int32.itemsize

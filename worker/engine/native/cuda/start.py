@@ -12,7 +12,7 @@ import torch
 from worker.engine.errors import CheckpointError
 from worker.engine.native.cuda.capture_plan import CapturePlan, capture_plan
 from worker.engine.native.cuda.frame_executor import GraphedFrames
-from worker.engine.native.cuda.memory_plan import bytes_per_slot, plan_slots
+from worker.engine.native.cuda.memory_plan import MemoryPlan, bytes_per_position, plan_slots
 from worker.engine.native.cuda.operations import Operations
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_lane import SlotTalkerLane
@@ -38,17 +38,20 @@ _TALKER_PRIORITY = -1
 
 def start_slot_lane(
     path: Path, config: ModelConfig, capacity: int, settings: NativeEngineSettings, device: torch.device
-) -> tuple[SlotTalkerLane, int]:
-    """The lane and how many slots it has. Raises CheckpointError, and whatever CUDA raises when a capture fails."""
+) -> tuple[SlotTalkerLane, MemoryPlan]:
+    """A lane of at most `capacity` positions a slot, and what there was room for.
+
+    Raises CheckpointError, and whatever CUDA raises when a capture fails.
+    """
     began_s = time.monotonic()
     _require_kernels_for(config)
     torch.cuda.set_device(device)
     weights = SpeechWeights.load(path, config, capacity, _DTYPE, device)
     free_bytes, _ = torch.cuda.mem_get_info(device)
-    memory = plan_slots(settings.slots, capacity, bytes_per_slot(config, capacity, _DTYPE), free_bytes)
-    lane = slot_lane(weights, memory.num_slots, capacity, config.text_control.tts_pad, settings)
+    memory = plan_slots(settings.slots, capacity, bytes_per_position(config, _DTYPE), free_bytes)
+    lane = slot_lane(weights, memory.num_slots, memory.capacity, config.text_control.tts_pad, settings)
     logger.info("the talker is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
-    return lane, memory.num_slots
+    return lane, memory
 
 
 def slot_lane(

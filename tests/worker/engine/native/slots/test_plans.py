@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import SamplingParams
 from worker.engine.native.cuda.capture_plan import capture_plan
-from worker.engine.native.cuda.memory_plan import plan_slots
+from worker.engine.native.cuda.memory_plan import MemoryPlan, plan_slots
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.prompt import PromptLayout
 from worker.engine.native.request_state import RequestState
@@ -65,11 +65,22 @@ def test_in_strict_mode_there_is_one_bucket() -> None:
     assert [plan.rows_for(rows) for rows in (1, 200)] == [200, 200]
 
 
+def test_slots_have_all_their_positions_where_there_is_room() -> None:
+    assert plan_slots(16, CAPACITY, 1, free_bytes=100 * CAPACITY) == MemoryPlan(16, CAPACITY)
+
+
+def test_slots_have_half_the_positions_where_only_then_all_fit() -> None:
+    assert plan_slots(100, CAPACITY, 1, free_bytes=100 * CAPACITY) == MemoryPlan(100, CAPACITY // 2)
+
+
 def test_slots_are_as_many_as_fit() -> None:
-    assert plan_slots(256, CAPACITY, bytes_per_slot=10, free_bytes=1000).num_slots == 70
-    assert plan_slots(16, CAPACITY, bytes_per_slot=10, free_bytes=1000).num_slots == 16
+    assert plan_slots(256, CAPACITY, 1, free_bytes=100 * CAPACITY) == MemoryPlan(140, CAPACITY // 2)
+
+
+def test_short_slots_are_not_halved() -> None:
+    assert plan_slots(256, 512, 1, free_bytes=100 * 512) == MemoryPlan(70, 512)
 
 
 def test_a_device_without_room_for_one_slot_is_refused() -> None:
-    with pytest.raises(CheckpointError, match="one slot of 2048 positions"):
-        plan_slots(16, CAPACITY, bytes_per_slot=1000, free_bytes=1000)
+    with pytest.raises(CheckpointError, match="one slot of 1024 positions"):
+        plan_slots(16, CAPACITY, 1, free_bytes=1024)
