@@ -25,7 +25,8 @@ class AdmissionPolicy:
 
     max_prefill_rows: prompt rows between two frames, so that arrivals cannot starve running streams; one prompt goes
     in whatever its length. least_together, patience_steps: a pass over the prompts costs nearly the same for one as
-    for a few, so while others run, requests wait until so many can go in together, but no longer than so many steps.
+    for a few and everybody waits for it, so while many run, requests wait until so many can go in together, but no
+    longer than so many steps. The fewer run, the fewer are waited for.
     """
 
     max_prefill_rows: int
@@ -44,7 +45,7 @@ class ProfileParameters:
 PROFILES = {
     ServingProfile.LATENCY: ProfileParameters(AdmissionPolicy(max_prefill_rows=256), frames_in_flight=2),
     ServingProfile.BALANCED: ProfileParameters(
-        AdmissionPolicy(max_prefill_rows=512, least_together=2, patience_steps=2), frames_in_flight=3
+        AdmissionPolicy(max_prefill_rows=1024, least_together=8, patience_steps=4), frames_in_flight=3
     ),
     ServingProfile.THROUGHPUT: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=2048, least_together=16, patience_steps=12), frames_in_flight=4

@@ -12,6 +12,9 @@ from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.request_state import RequestState
 from worker.engine.profiles import AdmissionPolicy
 
+# For every so many that run, one arrival is waited for before a pass over prompts holds them all up.
+_RUNNING_PER_ARRIVAL = 16
+
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
@@ -97,8 +100,8 @@ class SlotScheduler:
             self._steps_waited = 0
             return False
         self._steps_waited += 1
-        enough = possible >= self._policy.least_together or self._steps_waited > self._policy.patience_steps
-        if enough or not self._running:
+        company = min(self._policy.least_together, len(self._running) // _RUNNING_PER_ARRIVAL)
+        if possible >= company or self._steps_waited > self._policy.patience_steps:
             self._steps_waited = 0
             return True
         return False

@@ -70,22 +70,37 @@ def test_a_prompt_beyond_the_budget_goes_in_alone() -> None:
     assert admitted(scheduler) == ["huge"]
 
 
-def test_one_request_waits_for_company_while_others_run_but_not_for_ever() -> None:
-    scheduler = SlotScheduler(4, AdmissionPolicy(max_prefill_rows=1000, least_together=2, patience_steps=2))
+def crowded(policy: AdmissionPolicy) -> SlotScheduler:
+    """Thirty-two run, and there is room for eight more."""
+    scheduler = SlotScheduler(40, policy)
+    add_all(scheduler, [request(f"running {n}") for n in range(32)])
+    assert len(admitted(scheduler)) == 32
+    return scheduler
+
+
+def test_one_request_waits_for_company_while_many_run_but_not_for_ever() -> None:
+    scheduler = crowded(AdmissionPolicy(max_prefill_rows=1000, least_together=2, patience_steps=2))
+    scheduler.add(request("one"))
+
+    assert [admitted(scheduler) for _ in range(3)] == [[], [], ["one"]]
+
+
+def test_company_ends_the_wait() -> None:
+    scheduler = crowded(AdmissionPolicy(max_prefill_rows=1000, least_together=2, patience_steps=9))
+    scheduler.add(request("one"))
+    assert admitted(scheduler) == []
+    scheduler.add(request("other"))
+
+    assert admitted(scheduler) == ["one", "other"]
+
+
+def test_nobody_waits_for_company_while_few_run() -> None:
+    scheduler = SlotScheduler(40, AdmissionPolicy(max_prefill_rows=1000, least_together=8, patience_steps=9))
     scheduler.add(request("first"))
     assert admitted(scheduler) == ["first"]
     scheduler.add(request("second"))
 
-    assert [admitted(scheduler) for _ in range(3)] == [[], [], ["second"]]
-
-
-def test_company_ends_the_wait() -> None:
-    scheduler = SlotScheduler(4, AdmissionPolicy(max_prefill_rows=1000, least_together=2, patience_steps=9))
-    scheduler.add(request("first"))
-    assert admitted(scheduler) == ["first"]
-    add_all(scheduler, [request("second"), request("third")])
-
-    assert admitted(scheduler) == ["second", "third"]
+    assert admitted(scheduler) == ["second"]
 
 
 def test_a_cancelled_request_gives_its_slot_back_and_a_waiting_one_is_forgotten() -> None:
