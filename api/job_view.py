@@ -13,7 +13,7 @@ from api import schemas
 from api.links import LinkBuilder
 from storage.artifacts import ArtifactStore, Download
 from storage.jobs import ArtifactRecord, JobRecord, JobState
-from storage.voice_reference import VoiceCacheSpec
+from storage.voice_reference import VoiceCacheSpec, VoiceReference
 
 URL_TTL_S = 900
 DEFAULT_RETRY_AFTER_S = 2
@@ -162,6 +162,7 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
     return schemas.ResolvedRequest(
         model=spec.model,
         voice=spec.voice,
+        own_voice=_resolved_voice(spec.own_voice),
         language=spec.language,
         instructions=spec.instructions,
         seed=spec.seed,
@@ -178,6 +179,18 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
         priority=record.priority,
         deadline=optional_moment(record.deadline_ms),
         retention_s=record.retention_s,
+    )
+
+
+def _resolved_voice(voice: VoiceReference | None) -> schemas.ResolvedVoice | None:
+    if voice is None:
+        return None
+    return schemas.ResolvedVoice(
+        id=voice.voice,
+        revision=voice.revision,
+        mode=voice.mode.value,
+        ref_text=voice.ref_text,
+        if_cache_missing=voice.if_missing.value,
     )
 
 

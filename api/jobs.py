@@ -9,13 +9,14 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Query, Request, Response
 
 from api import schemas
+from api.acceptance import idempotency_key
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
 from api.job_query import JobListQuery, encode_cursor, job_query
 from api.job_view import JobViewer, retry_after_s
 from api.links import LinkBuilder
 from api.queue_place import queue_place
 from api.services import ApiServices
-from api.submission import SubmissionCall, idempotency_key, submit_narration
+from api.submission import SubmissionCall, submit_narration
 from api.waiting import requested_wait_s, wait_until_ended
 from storage.jobs import JobRecord, JobState
 from storage.keys import job_prefix

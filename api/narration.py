@@ -11,6 +11,7 @@ from api.problems import invalid_field, model_away, model_not_found, no_model, u
 from api.schemas import MAX_SEED, JobRequest
 from storage.jobs import NarrationSpec, Pauses, SamplingOverrides, Segmentation
 from storage.models import ModelCard, served_models
+from storage.voice_reference import VoiceReference
 
 AUTO_LANGUAGE = "auto"
 
@@ -21,8 +22,7 @@ _INSTRUCTION_BYTES_PER_TEXT_TOKEN = 4
 def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
     """The model of this name; without one, the model that a worker announced last. Raises a `Problem`.
 
-    A model whose workers are gone while others serve is refused: all models share one queue, so that another model's
-    worker would claim the job and fail it.
+    A model whose workers are gone while others serve is refused: its queue may wait for ever.
     """
     if not cards:
         raise no_model()
@@ -37,19 +37,25 @@ def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
     return card
 
 
-def resolve_narration(request: JobRequest, card: ModelCard) -> NarrationSpec:
-    """Raises a `Problem` for what this model cannot do."""
+def resolve_narration(
+    request: JobRequest, card: ModelCard, own_voice: VoiceReference | None, reference_room: int
+) -> NarrationSpec:
+    """Raises a `Problem` for what this model cannot do.
+
+    own_voice: the caller's, which stands in place of one of the model's. reference_room: tokens of text that have no
+    room beside its reference.
+    """
     instructions = _instructions(request, card)
     return NarrationSpec(
         model=card.name,
-        voice=_voice(request, card),
+        voice=_voice(request, card) if own_voice is None else own_voice.name,
         language=_language(request.language, card),
         instructions=instructions,
         seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
         segmentation=Segmentation(
             request.segmentation.target_chars,
             request.segmentation.max_chars,
-            max_bytes=card.max_text_tokens - _room_taken(instructions),
+            max_bytes=card.max_text_tokens - _room_taken(instructions) - reference_room,
         ),
         pauses=Pauses(request.pauses.sentence_s, request.pauses.paragraph_s),
         sampling=SamplingOverrides(
@@ -58,6 +64,7 @@ def resolve_narration(request: JobRequest, card: ModelCard) -> NarrationSpec:
             top_p=request.sampling.top_p,
             repetition_penalty=request.sampling.repetition_penalty,
         ),
+        own_voice=own_voice,
     )
 
 
@@ -70,9 +77,9 @@ def _voice(request: JobRequest, card: ModelCard) -> str:
     if request.voice is None and card.speakers:
         return card.speakers[0]
     if request.voice is None:
-        detail = f"{card.name} has no voice of its own; choose another model"
+        detail = f"{card.name} has no voice of its own; name one of yours in `voice`, or choose another model"
         raise invalid_field("/model", "no_voice", detail)
-    return _listed(request.voice, card.speakers) or _no_voice(request.voice, card)
+    return listed(request.voice, card.speakers) or _no_voice(request.voice, card)
 
 
 def _no_voice(voice: str, card: ModelCard) -> str:
@@ -80,7 +87,7 @@ def _no_voice(voice: str, card: ModelCard) -> str:
 
 
 def _language(language: str, card: ModelCard) -> str:
-    found = _listed(language, (AUTO_LANGUAGE, *card.languages))
+    found = listed(language, (AUTO_LANGUAGE, *card.languages))
     if found is None:
         raise unsupported_language(language, card.name, card.languages)
     return found
@@ -107,7 +114,7 @@ def _room_taken(instructions: str) -> int:
     return math.ceil(len(instructions.encode()) / _INSTRUCTION_BYTES_PER_TEXT_TOKEN)
 
 
-def _listed(name: str, known: Sequence[str]) -> str | None:
+def listed(name: str, known: Sequence[str]) -> str | None:
     """The name as the model spells it; case makes no difference."""
     wanted = name.casefold()
     return next((candidate for candidate in known if candidate.casefold() == wanted), None)

@@ -141,6 +141,10 @@ def not_ready(detail: str, retry_after_s: float) -> Problem:
     )
 
 
+def stale_cache(detail: str) -> Problem:
+    return Problem(409, "voice_cache_stale", "Voice cache is stale", detail, _at("/voice", "stale", detail))
+
+
 def unsupported_language(language: str, model: str, known: Sequence[str]) -> Problem:
     detail = f"{model} does not speak {language!r}; use one of: {', '.join(('auto', *known))}"
     return Problem(

@@ -18,6 +18,7 @@ MIN_TEMPERATURE = 0.001
 """Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""
 
 MAX_METADATA_PAIRS = 16
+MAX_REF_TEXT_CHARS = 4_000
 DAY_S = 24 * 3600
 
 
@@ -45,6 +46,7 @@ def _zero_or_drawable(temperature: float) -> float:
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
 DateTime = Annotated[AwareDatetime, BeforeValidator(_date_time)]
 MetadataKey = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
+RefText = Annotated[str, Field(max_length=MAX_REF_TEXT_CHARS), AfterValidator(check_prose)]
 MetadataValue = Annotated[str, Field(max_length=512), AfterValidator(check_label)]
 
 
@@ -95,7 +97,15 @@ class JobRequest(RequestBody):
 
     input: TextInput
     model: Name | None = None
-    voice: Name | None = None
+    voice: Name | None = Field(default=None, description="one of the model's, or one of yours by name or id")
+    ref_text: RefText | None = Field(
+        default=None, description="with a voice of yours: what its recording says, in place of what is known of it"
+    )
+    x_vector_only: bool = Field(default=False, description="with a voice of yours: speak from its embedding alone")
+    if_cache_missing: Literal["compute", "wait", "fail"] = Field(
+        default="compute",
+        description="with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job",
+    )
     language: Name = "auto"
     instructions: Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)] | None = None
     segmentation: SegmentationRequest = SegmentationRequest()
@@ -176,11 +186,22 @@ class ResolvedSampling(Answer):
     repetition_penalty: float | None
 
 
+class ResolvedVoice(Answer):
+    """An uploaded voice as it was when the job was accepted."""
+
+    id: str
+    revision: int
+    mode: Literal["x_vector", "in_context"]
+    ref_text: str
+    if_cache_missing: Literal["compute", "wait", "fail"]
+
+
 class ResolvedRequest(Answer):
-    """What was asked for with every default filled in."""
+    """What was asked for with every default filled in. `own_voice`: null when the voice is one of the model's."""
 
     model: str
     voice: str
+    own_voice: ResolvedVoice | None
     language: str
     instructions: str
     seed: int

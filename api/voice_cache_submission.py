@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from api.acceptance import Accepted, find_replay, submit_stored
 from api.narration import choose_model
 from api.problems import invalid_field, not_found
 from api.services import ApiServices
-from api.submission import Accepted, find_replay, submit_stored
 from api.voice_cache_schemas import BulkCacheOrder, CacheFilter, CacheOrder
 from api.voice_cache_view import shown_state
 from api.voice_choice import cache_request, choose_mode, cloning_models, modes_of, reference

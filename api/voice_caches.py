@@ -10,12 +10,12 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import schemas
+from api.acceptance import idempotency_key
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
 from api.job_view import JobViewer, retry_after_s
 from api.queue_place import queue_place
 from api.request_parsing import parse_body
-from api.submission import idempotency_key
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder, Mode, ShownState, VoiceCacheList
 from api.voice_cache_submission import order_caches, order_many_caches
 from api.voice_cache_view import shown_cache, shown_state

@@ -38,7 +38,7 @@ from storage.ids import new_voice_id
 from storage.jobs import TenantId
 from storage.keys import voice_source
 from storage.models import ModelCard
-from storage.recordings import DecoderBroken, RecordingRefused, inspect_recording
+from storage.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
 from storage.voice_artifact import ArtifactFormatError, decode_artifact, tensor_values
 from storage.voice_reference import CacheMode, SourceKind, VoiceId, VoiceSource
 from storage.voices import Consent, NewRecording, NewVoice, VoiceRecord
@@ -119,9 +119,7 @@ async def store_recording(services: ApiServices, tenant: TenantId, voice: VoiceI
         raise _recording_refused(error) from error
     except DecoderBroken as error:
         raise decoder_unavailable() from error
-    return await run_sync(
-        _store, services, voice_source(tenant, voice, _upload_id()), file, MEDIA_TYPES[facts.container]
-    )
+    return await run_sync(_store, services, voice_source(tenant, voice, _upload_id()), file, facts)
 
 
 def parse_embedding(data: bytes, card: ModelCard) -> bytes:
@@ -242,10 +240,17 @@ def _checked_embedding(values: tuple[float, ...], card: ModelCard) -> bytes:
     return struct.pack(f"<{len(values)}f", *values)
 
 
-def _store(services: ApiServices, key: str, file: IO[bytes], media_type: str) -> VoiceSource:
+def _store(services: ApiServices, key: str, file: IO[bytes], facts: RecordingFacts) -> VoiceSource:
     file.seek(0)
     stored = services.artifacts.put_stream(key, _pieces(file))
-    return VoiceSource(SourceKind.RECORDING, stored.key, stored.sha256, stored.bytes, media_type)
+    return VoiceSource(
+        SourceKind.RECORDING,
+        stored.key,
+        stored.sha256,
+        stored.bytes,
+        MEDIA_TYPES[facts.container],
+        duration_s=round(facts.duration_s, 3),
+    )
 
 
 def _pieces(file: IO[bytes]) -> Iterator[bytes]:

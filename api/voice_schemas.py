@@ -7,15 +7,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from api.schemas import MAX_METADATA_PAIRS, Answer, MetadataKey, MetadataValue, RequestBody
+from api.schemas import MAX_METADATA_PAIRS, Answer, MetadataKey, MetadataValue, RefText, RequestBody
 from api.speakable_text import check_label, check_prose
 from api.voice_names import check_voice_name
 
-MAX_REF_TEXT_CHARS = 4_000
-
 VoiceName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_voice_name)]
 Description = Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)]
-RefText = Annotated[str, Field(max_length=MAX_REF_TEXT_CHARS), AfterValidator(check_prose)]
 Statement = Annotated[str, Field(min_length=1, max_length=1_000), AfterValidator(check_prose)]
 Language = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
 Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_METADATA_PAIRS)]
@@ -66,6 +63,7 @@ class VoiceSample(Answer):
 
     kind: Literal["recording", "embedding"]
     media_type: str
+    duration_s: float | None
     bytes: int
     sha256: str
     url: str

@@ -26,6 +26,7 @@ def own_voice(record: VoiceRecord, links: LinkBuilder, cards: Sequence[ModelCard
         sample=voice_schemas.VoiceSample(
             kind=record.source.kind.value,
             media_type=record.source.media_type,
+            duration_s=record.source.duration_s,
             bytes=record.source.bytes,
             sha256=record.source.sha256,
             url=links.voice_sample(record.id),

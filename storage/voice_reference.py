@@ -62,7 +62,7 @@ class VoiceSource:
     """What a voice was made from, in the object store.
 
     media_type: of the object, for downloads. model: the model that an embedding belongs to; "" for a recording, which
-    fits every model that clones.
+    fits every model that clones. duration_s: of a recording.
     """
 
     kind: SourceKind
@@ -71,6 +71,7 @@ class VoiceSource:
     bytes: int
     media_type: str
     model: str = ""
+    duration_s: float | None = None
 
     @property
     def num_values(self) -> int:

@@ -29,7 +29,10 @@ class SegmentFormatError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SegmentHeader:
-    """Where a segment comes from. `text_sha256` is of the UTF-8 text that was spoken."""
+    """Where a segment comes from.
+
+    text_sha256: of the UTF-8 text that was spoken. voice: the model's own by name, an uploaded one by its cache's content.
+    """
 
     job: str
     index: int
@@ -40,6 +43,7 @@ class SegmentHeader:
     model: str
     revision: str
     sample_rate_hz: int
+    voice: str = ""
     format: int = SEGMENT_FORMAT
 
 

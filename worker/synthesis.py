@@ -124,6 +124,7 @@ def finished_segment(item: ClaimedItem, request: SpeechRequest, speech: Speech, 
         samples = to_samples(finish_edges(speech.pcm, speech.sample_rate_hz))
     except NotFinite as error:
         raise unusable("segment_quality", str(error), int(item.lease.item)) from error
+    spec = item.narration
     header = SegmentHeader(
         job=item.lease.job,
         index=int(item.lease.item),
@@ -131,9 +132,10 @@ def finished_segment(item: ClaimedItem, request: SpeechRequest, speech: Speech, 
         text_sha256=hashlib.sha256(request.text.encode()).hexdigest(),
         seed=request.seed,
         finish_reason=speech.finish_reason.value,
-        model=item.narration.model,
+        model=spec.model,
         revision=info.revision,
         sample_rate_hz=speech.sample_rate_hz,
+        voice=spec.own_voice.content(item.lease.tenant, info.revision) if spec.own_voice else spec.voice,
     )
     return SegmentAudio(header, samples, speech.frames)
 

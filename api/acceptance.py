@@ -1,0 +1,80 @@
+"""How any job is accepted: replay, store its input, make the job, send the tickets.
+
+A refusal at any step leaves nothing behind, in Redis or in the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from api.problems import invalid_header
+from api.services import ApiServices
+from storage.errors import AdmissionRefused, IdempotencyMismatch
+from storage.failpoints import failpoint
+from storage.job_store import Submitted
+from storage.jobs import IdempotencyKey, JobId, JobRecord, Submission, TenantId
+from storage.keys import job_prefix
+
+MAX_KEY_CHARS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """`replayed`: the key had been used for this very body, and `job` is what it made then."""
+
+    job: JobRecord
+    replayed: bool
+
+
+def submit_stored(
+    services: ApiServices, submission: Submission, data: bytes, on_accepted: Callable[[JobId], None] | None = None
+) -> Accepted:
+    """Store what the job works on, make the job, send its tickets. Raises a `StorageError`.
+
+    on_accepted: called when the job is there and its work has not been handed out.
+    """
+    services.artifacts.put(submission.input_key, data)
+    failpoint("submit.after_put")
+    submitted = _submit(services, submission)
+    if submitted.replayed:
+        # Another request with this key came between the look-up and the script.
+        _delete_input(services, submission)
+    elif on_accepted is not None:
+        on_accepted(submitted.job.id)
+    failpoint("submit.before_tickets")
+    services.tickets.send(submitted.tickets)
+    return Accepted(submitted.job, submitted.replayed)
+
+
+def idempotency_key(header: str | None, body: bytes, path: str = "/v1/jobs") -> IdempotencyKey | None:
+    """Raises a `Problem` for a key that is empty, too long or not printable ASCII."""
+    if header is None:
+        return None
+    if not 0 < len(header) <= MAX_KEY_CHARS or not (header.isascii() and header.isprintable()):
+        detail = f"must be 1 to {MAX_KEY_CHARS} printable ASCII characters"
+        raise invalid_header("Idempotency-Key", "invalid_key", detail)
+    fingerprint = hashlib.sha256(f"POST {path}\n".encode() + body).hexdigest()
+    return IdempotencyKey(header, fingerprint)
+
+
+def find_replay(services: ApiServices, tenant: TenantId, idempotency: IdempotencyKey | None) -> JobRecord | None:
+    """First of all, because the answer to a repeat does not depend on the time or on today's models."""
+    if idempotency is None:
+        return None
+    job = services.jobs.find_replay(tenant, idempotency)
+    return services.jobs.get(tenant, job) if job else None
+
+
+def _submit(services: ApiServices, submission: Submission) -> Submitted:
+    try:
+        return services.jobs.submit(submission)
+    except (AdmissionRefused, IdempotencyMismatch):
+        # Only after an answer: when Redis was not heard, the job may exist and needs its input.
+        _delete_input(services, submission)
+        raise
+
+
+def _delete_input(services: ApiServices, submission: Submission) -> None:
+    services.artifacts.delete_prefix(job_prefix(submission.tenant, submission.id))

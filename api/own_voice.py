@@ -1,0 +1,124 @@
+"""A job's own voice: which one it names, for which model, and what is done where its cache is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from api.narration import choose_model, listed
+from api.problems import Problem, invalid_field, not_ready, stale_cache
+from api.schemas import JobRequest
+from api.services import ApiServices
+from api.voice_cache_submission import request_cache
+from api.voice_choice import cache_request, choose_mode, find_own_voice, modes_of, reference, unfit
+from storage.jobs import JobId, TenantId
+from storage.models import ModelCard, served_models
+from storage.voice_reference import CacheMode, IfCacheMissing, VoiceReference, normalised_ref_text
+from storage.voices import VoiceRecord
+
+ROWS_PER_TEXT_TOKEN = 4
+"""Rows of a reference that take at most the room of one token of text, which also needs room for its speech."""
+
+_OVERRIDES = ("ref_text", "x_vector_only", "if_cache_missing")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenVoice:
+    """Whose voice speaks: one of the model's (`own` is None), or the caller's in one mode.
+
+    is_cacheable: False when the request replaced what the recording says: nobody keeps a cache of that.
+    """
+
+    card: ModelCard
+    own: VoiceReference | None = None
+    is_cacheable: bool = True
+
+
+def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest) -> ChosenVoice:
+    """The model, and the caller's voice if `voice` is none of the model's. Raises a `Problem` or a `StorageError`."""
+    cards = services.models.list()
+    card = choose_model(request.model, cards)
+    record = None
+    if request.voice is not None and listed(request.voice, card.speakers) is None and card.task != "voice_design":
+        record = find_own_voice(services.voices, tenant, request.voice)
+    if record is None:
+        _refuse_overrides(request)
+        return ChosenVoice(card)
+    if request.model is None:
+        card = _fitting_model(record, card, cards)
+    return _own(request, record, card)
+
+
+def prepare_voice(services: ApiServices, tenant: TenantId, chosen: ChosenVoice) -> None:
+    """Before the job: refuse it, or have its voice built, where it said so. Raises a `Problem` or a `StorageError`."""
+    own, card = chosen.own, chosen.card
+    if own is None or own.if_missing is IfCacheMissing.COMPUTE:
+        return
+    content = own.content(tenant, card.revision)
+    if services.voices.find_artifact(tenant, content) is not None:
+        return
+    if own.if_missing is IfCacheMissing.FAIL:
+        raise _missing(services, tenant, own, card)
+    request_cache(services, tenant, own, card)
+
+
+def announce_build(services: ApiServices, tenant: TenantId, chosen: ChosenVoice, job: JobId) -> None:
+    """Once the job is there: its first segment builds the cache, and everybody may know."""
+    own = chosen.own
+    if own is not None and chosen.is_cacheable and own.if_missing is IfCacheMissing.COMPUTE:
+        services.voices.request_caches(tenant, job, [cache_request(tenant, own, chosen.card)])
+
+
+def reference_room(own: VoiceReference | None, card: ModelCard) -> int:
+    """Tokens of text that have no room beside the reference, which the model reads with every segment."""
+    if own is None or own.mode is CacheMode.X_VECTOR:
+        return 0
+    num_frames = (own.source.duration_s or 0.0) * card.sample_rate_hz / card.samples_per_frame
+    return math.ceil((len(own.ref_text.encode()) + num_frames) / ROWS_PER_TEXT_TOKEN)
+
+
+def _own(request: JobRequest, record: VoiceRecord, card: ModelCard) -> ChosenVoice:
+    if not modes_of(record, card):
+        raise unfit(record, card)
+    if request.instructions:
+        raise invalid_field("/instructions", "not_supported", f"{card.name} takes none with a voice of yours")
+    ref_text = record.ref_text if request.ref_text is None else request.ref_text.strip()
+    if request.x_vector_only and request.ref_text:
+        raise invalid_field("/ref_text", "not_allowed", "x_vector_only does not read it")
+    mode = choose_mode(record, card, CacheMode.X_VECTOR if request.x_vector_only else None, ref_text)
+    if request.ref_text and mode is not CacheMode.IN_CONTEXT:
+        raise invalid_field("/ref_text", "not_supported", f"{card.name} speaks with {record.name} without it")
+    own = reference(record, card, mode, ref_text, IfCacheMissing(request.if_cache_missing))
+    is_replaced = normalised_ref_text(ref_text, mode) != normalised_ref_text(record.ref_text, mode)
+    if is_replaced and own.if_missing is not IfCacheMissing.COMPUTE:
+        raise invalid_field(
+            "/if_cache_missing", "not_supported", "there is no cache for a `ref_text` of the request's own"
+        )
+    if reference_room(own, card) > card.max_text_tokens // 2:
+        detail = f"the reference is too long for {card.name}; use a shorter recording, or `x_vector_only`"
+        raise invalid_field("/voice", "too_long", detail)
+    return ChosenVoice(card, own, is_cacheable=not is_replaced)
+
+
+def _fitting_model(record: VoiceRecord, default: ModelCard, cards: Sequence[ModelCard]) -> ModelCard:
+    """The default model if it can speak with the voice, else the one announced last that can."""
+    fitting = [card for card in served_models(cards) if modes_of(record, card)]
+    if default in fitting or not fitting:
+        return default
+    return max(fitting, key=lambda card: card.updated_at_ms)
+
+
+def _refuse_overrides(request: JobRequest) -> None:
+    for name in _OVERRIDES:
+        if name in request.model_fields_set:
+            raise invalid_field(f"/{name}", "not_supported", "only voices of your own have references and caches")
+
+
+def _missing(services: ApiServices, tenant: TenantId, own: VoiceReference, card: ModelCard) -> Problem:
+    caches = services.voices.caches(tenant, own.voice)
+    known = next((cache for cache in caches if (cache.target.model, cache.target.mode) == (own.model, own.mode)), None)
+    if known is not None and known.artifact is not None and known.model_revision != card.revision:
+        return stale_cache(f"{own.name} was prepared for another revision of {own.model}; order its cache again")
+    state = "not ordered" if known is None else str(known.state)
+    return not_ready(f"the {own.mode} cache of {own.name} for {own.model} is {state}", retry_after_s=2.0)
