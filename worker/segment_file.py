@@ -31,7 +31,7 @@ class SegmentFormatError(ValueError):
 class SegmentHeader:
     """Where a segment comes from.
 
-    text_sha256: of the UTF-8 text that was spoken. voice: the model's own by name, an uploaded one by its cache's content.
+    text_sha256: of the UTF-8 text that was spoken. voice: the model's own by name, an uploaded one by its content key.
     """
 
     job: str
