@@ -168,18 +168,20 @@ def attention_cases(data: Data) -> Iterator[Case]:
     copies = max(1, min(COPIES, 4096 // rows))
     keys = data.normal(copies, rows, KV_HEADS, capacity, HEAD_DIM)
     values = data.normal(copies, rows, KV_HEADS, capacity, HEAD_DIM)
-    queries, qkv = data.normal(rows, HEADS * HEAD_DIM), data.normal(rows, QKV_WIDTH)
+    qkv = data.normal(rows, QKV_WIDTH)
     weights = (data.normal(HEAD_DIM), data.normal(HEAD_DIM))
     angles = torch.outer(torch.arange(capacity, device="cuda"), 1e6 ** (-torch.arange(64, device="cuda") / 64))
     factors = (*weights, EPS, angles.cos(), angles.sin())
     arrivals = torch.zeros(rows * KV_HEADS, dtype=torch.int32, device="cuda")
 
     def expected() -> Tensor:
+        own_keys, own_values = keys[0].clone(), values[0].clone()
+        rotated = rotate_and_store(qkv, *factors, slots, positions, own_keys, own_values)
         mask = torch.arange(capacity, device="cuda") <= positions.unsqueeze(1)
         return F.scaled_dot_product_attention(
-            queries.float().view(rows, HEADS, 1, HEAD_DIM),
-            keys[0, slots].float().repeat_interleave(HEADS // KV_HEADS, 1),
-            values[0, slots].float().repeat_interleave(HEADS // KV_HEADS, 1),
+            rotated.float().view(rows, HEADS, 1, HEAD_DIM),
+            own_keys[slots].float().repeat_interleave(HEADS // KV_HEADS, 1),
+            own_values[slots].float().repeat_interleave(HEADS // KV_HEADS, 1),
             attn_mask=mask.view(rows, 1, 1, capacity),
         ).flatten(1)
 
@@ -190,10 +192,10 @@ def attention_cases(data: Data) -> Iterator[Case]:
             rows,
             history_bytes,
             lambda i, n=num_splits: decode_attention(
-                queries, keys[i % copies], values[i % copies], slots, positions, n, arrivals
+                qkv, *factors, slots, positions, keys[i % copies], values[i % copies], n, arrivals
             ),
             lambda n=num_splits: relative_error(
-                decode_attention(queries, keys[0], values[0], slots, positions, n, arrivals), expected()
+                decode_attention(qkv, *factors, slots, positions, keys[0], values[0], n, arrivals), expected()
             ),
         )
     yield Case(

@@ -105,8 +105,7 @@ class FrameStep:
 
         def attend(layer: int, qkv: Tensor) -> Tensor:
             heads, keys, values = weights.layers[layer].heads, memory.keys[layer], memory.values[layer]
-            queries = operations.rotate_and_store(qkv, heads, weights.rotary, slots, positions, keys, values)
-            return operations.decode_attention(queries, keys, values, slots, positions)
+            return operations.decode_attention(qkv, heads, weights.rotary, slots, positions, keys, values)
 
         stream = operations.run_decoder(weights, inputs, attend)
         return operations.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps)

@@ -68,9 +68,16 @@ class Operations(RowOperations, Protocol):
         ...
 
     def decode_attention(
-        self, queries: Tensor, keys: Tensor, values: Tensor, slots: Tensor, positions: Tensor
+        self,
+        qkv: Tensor,
+        heads: Heads,
+        rotary: RotaryFactors,
+        slots: Tensor,
+        positions: Tensor,
+        keys: Tensor,
+        values: Tensor,
     ) -> Tensor:
-        """One token per row over positions 0 to its own: (B, H · d) -> (B, H · d)."""
+        """`rotate_and_store` of one token per row, and its attention over positions 0 to its own -> (B, H · d)."""
         ...
 
     def prompt_attention(

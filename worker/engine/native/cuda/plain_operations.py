@@ -60,8 +60,16 @@ class PlainOperations:
         return queries.flatten(1)
 
     def decode_attention(
-        self, queries: Tensor, keys: Tensor, values: Tensor, slots: Tensor, positions: Tensor
+        self,
+        qkv: Tensor,
+        heads: Heads,
+        rotary: RotaryFactors,
+        slots: Tensor,
+        positions: Tensor,
+        keys: Tensor,
+        values: Tensor,
     ) -> Tensor:
+        queries = self.rotate_and_store(qkv, heads, rotary, slots, positions, keys, values)
         places = torch.arange(keys.shape[2], device=keys.device)
         visible = (places <= positions.unsqueeze(1)).view(-1, 1, 1, keys.shape[2])
         # What an earlier request left behind may not be finite, and zero times that is not zero.

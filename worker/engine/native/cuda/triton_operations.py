@@ -76,9 +76,18 @@ class TritonOperations:
         return rotate_and_store(qkv, *norms, rotary.cos, rotary.sin, slots, positions, keys, values)
 
     def decode_attention(
-        self, queries: Tensor, keys: Tensor, values: Tensor, slots: Tensor, positions: Tensor
+        self,
+        qkv: Tensor,
+        heads: Heads,
+        rotary: RotaryFactors,
+        slots: Tensor,
+        positions: Tensor,
+        keys: Tensor,
+        values: Tensor,
     ) -> Tensor:
-        return decode_attention(queries, keys, values, slots, positions, self._num_splits, self._arrivals)
+        factors = (heads.query_norm, heads.key_norm, heads.eps, rotary.cos, rotary.sin)
+        memory = (slots, positions, keys, values)
+        return decode_attention(qkv, *factors, *memory, self._num_splits, self._arrivals)
 
     def prompt_attention(
         self, queries: Tensor, keys: Tensor, values: Tensor, slots: Tensor, starts: Tensor, max_length: int

@@ -101,8 +101,8 @@ def _rotate_and_store(
     first = tl.load(source, mask=exists, other=0.0).to(tl.float32)
     second = tl.load(source + half, mask=exists, other=0.0).to(tl.float32)
     position = tl.load(positions + token)
-    normed_first, normed_second = norm_halves(first, second, q_weight, k_weight, is_query, eps, half)
-    rotated_first, rotated_second = rotate_halves(normed_first, normed_second, cos, sin, position, half)
+    normed_first, normed_second = _norm_halves(first, second, q_weight, k_weight, is_query, eps, half)
+    rotated_first, rotated_second = _rotate_halves(normed_first, normed_second, cos, sin, position, half)
     first = tl.where(is_value, first, rotated_first)
     second = tl.where(is_value, second, rotated_second)
 
@@ -120,7 +120,7 @@ def _rotate_and_store(
 
 
 @triton.jit
-def norm_halves(
+def _norm_halves(
     first: tl.tensor,
     second: tl.tensor,
     q_weight: tl.tensor,
@@ -141,7 +141,7 @@ def norm_halves(
 
 
 @triton.jit
-def rotate_halves(
+def _rotate_halves(
     first: tl.tensor,
     second: tl.tensor,
     cos: tl.tensor,
@@ -154,3 +154,27 @@ def rotate_halves(
     cosine = tl.load(cos + position * half + lane)
     sine = tl.load(sin + position * half + lane)
     return first * cosine - second * sine, second * cosine + first * sine
+
+
+@triton.jit
+def normed_and_rotated(
+    source: tl.tensor,
+    norm_weight: tl.tensor,
+    cos: tl.tensor,
+    sin: tl.tensor,
+    position: tl.tensor,
+    eps: tl.tensor,
+    head_dim: tl.constexpr,
+) -> tl.tensor:
+    """The head that begins at `source`, normed and rotated: fp32 (d,)."""
+    half: tl.constexpr = head_dim // 2
+    lane = tl.arange(0, head_dim)
+    partner = (lane + half) % head_dim
+    x = tl.load(source + lane).to(tl.float32)
+    swapped = tl.load(source + partner).to(tl.float32)
+    scale = tl.rsqrt(tl.sum(x * x, axis=0) / head_dim + eps)
+    x = x * scale * tl.load(norm_weight + lane).to(tl.float32)
+    swapped = swapped * scale * tl.load(norm_weight + partner).to(tl.float32)
+    cosine = tl.load(cos + position * half + lane % half)
+    sine = tl.load(sin + position * half + lane % half)
+    return x * cosine + swapped * tl.where(lane < half, -sine, sine)

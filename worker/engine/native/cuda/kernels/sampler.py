@@ -219,14 +219,24 @@ def _draw(
 
 @triton.jit
 def _kth_largest(rank_key: tl.tensor, k: tl.tensor) -> tl.tensor:
-    """The largest key that at least k entries reach, bit by bit from the top."""
+    """A key that the k largest entries reach, and those equal to the k-th: two bits at a time from the top.
+
+    The search is over when a candidate has exactly k above it, mostly after half of the bits; with entries equal to
+    the k-th it ends at the k-th itself.
+    """
     threshold = tl.full([], 0, tl.uint32)
-    bit = tl.full([], 1 << 31, tl.uint32)
-    for _ in range(32):
-        candidate = threshold | bit
-        reached = tl.sum((rank_key >= candidate).to(tl.int32), axis=0)
-        threshold = tl.where(reached >= k, candidate, threshold)
-        bit = bit >> 1
+    step = tl.full([], 1 << 30, tl.uint32)
+    while step > 0:
+        low, middle, high = threshold + step, threshold + 2 * step, threshold + 3 * step
+        # Counts below 2^16: three of them in one sum.
+        reached = (rank_key >= low).to(tl.int64) + ((rank_key >= middle).to(tl.int64) << 16)
+        counts = tl.sum(reached + ((rank_key >= high).to(tl.int64) << 32), axis=0)
+        num_low, num_middle, num_high = counts & 65535, (counts >> 16) & 65535, counts >> 32
+        threshold = tl.where(num_low >= k, low, threshold)
+        threshold = tl.where(num_middle >= k, middle, threshold)
+        threshold = tl.where(num_high >= k, high, threshold)
+        is_exact = (num_low == k) | (num_middle == k) | (num_high == k)
+        step = tl.where(is_exact, tl.full([], 0, tl.uint32), step >> 2)
     return threshold
 
 
