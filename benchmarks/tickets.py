@@ -1,6 +1,11 @@
-"""What a segment costs around the engine: CPU of the gpu worker process per segment, with the fake engine at step 0.
+"""What a segment costs around the engine, and how much of the engine's throughput arrives through the whole system.
 
     python benchmarks/tickets.py [--segments 1000] [--chars 220] [--slots 16]
+    python benchmarks/tickets.py --segments 3000 --chars 192 --slots 256 --step-s 0.017
+
+At step 0 the fake engine takes no time and the figure is CPU per segment. With a step the engine has a speed of its
+own, which is measured alone first, in a closed loop over its process boundary; the second line is a large GPU's pace,
+150 segments of 8 s a second. The rate through the system is that of the middle three fifths of one long job.
 
 A real Valkey, a folder store, one gpu worker (threads pool at 1.5 x slots) and one cpu worker as the supervisor
 starts them. The gpu worker's CPU covers ticket, claim, the engine's socket, edges, encoding, put (with fsync) and
@@ -15,6 +20,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +48,9 @@ from storage.jobs import (
 from storage.models import ModelRegistry
 from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
+from worker.engine.interface import BuiltInSpeaker, SpeechRequest
+from worker.engine.process.engine_process import EngineProcess
+from worker.engine.settings import FakeEngineSettings
 
 TENANT = TenantId("bench")
 URL_SECRET = "only-for-this-benchmark"  # noqa: S105
@@ -54,6 +63,7 @@ class Load:
     segments: int
     chars: int
     slots: int
+    step_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,7 @@ class Cost:
     """CPU in milliseconds per segment."""
 
     segments_per_s: float
+    engine_alone_segments_per_s: float | None
     gpu_worker_cpu_ms: float
     engine_host_cpu_ms: float
     valkey_cpu_ms: float
@@ -94,7 +105,7 @@ class Bench:
 
     def submit(self, num_segments: int, chars: int) -> JobRecord:
         """A job of paragraphs of `chars` characters, one segment each."""
-        text = "\n\n".join(("A sentence of the book. " * chars)[: chars - 1] + "." for _ in range(num_segments))
+        text = "\n\n".join(segment_text(chars) for _ in range(num_segments))
         job = new_job_id()
         key = keys.input_text(TENANT, job)
         self._artifacts.put(key, text.encode())
@@ -105,14 +116,21 @@ class Bench:
         self._tickets.send(submitted.tickets)
         return submitted.job
 
-    def wait_done(self, job: JobRecord) -> JobRecord:
-        """Every segment done. Tickets get lost only when workers die, so no janitor is needed."""
+    def wait_done(self, job: JobRecord, fraction: float = 1.0) -> JobRecord:
+        """So much of the segments done. Tickets get lost only when workers die, so no janitor is needed."""
         while True:
             record = self._jobs.get(TENANT, job.id)
-            if record.state.is_terminal or (record.segments.total and record.segments.done == record.segments.total):
+            segments = record.segments
+            if record.state.is_terminal or (segments.total and segments.done >= fraction * segments.total):
                 assert record.state is not JobState.FAILED, record.error
                 return record
             time.sleep(0.02)
+
+    def rate_of_the_middle(self, job: JobRecord) -> float:
+        """Segments per second from one fifth of the job to four fifths."""
+        first, first_s = self.wait_done(job, 0.2).segments.done, time.monotonic()
+        last, last_s = self.wait_done(job, 0.8).segments.done, time.monotonic()
+        return (last - first) / (last_s - first_s)
 
     def close(self) -> None:
         self._tickets.close()
@@ -124,14 +142,41 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=1000)
     parser.add_argument("--chars", type=int, default=220)
     parser.add_argument("--slots", type=int, default=16)
+    parser.add_argument("--step-s", type=float, default=0.0)
     arguments = parser.parse_args()
-    load = Load(arguments.segments, arguments.chars, arguments.slots)
+    load = Load(arguments.segments, arguments.chars, arguments.slots, arguments.step_s)
     with tempfile.TemporaryDirectory(prefix="rhapsode-bench-") as folder:
         cost = measure(Path(folder), load)
     print(json.dumps({"load": asdict(load), "cost": asdict(cost), "cores": os.cpu_count()}, indent=1))
 
 
+def segment_text(chars: int) -> str:
+    return ("A sentence of the book. " * chars)[: chars - 1] + "."
+
+
+def measure_engine_alone(load: Load) -> float:
+    """Segments per second of the engine's process with every slot always taken."""
+    engine = EngineProcess(FakeEngineSettings(load.slots, load.step_s))
+    engine.start()
+    room = threading.Semaphore(load.slots + load.slots // 2)
+    finished_s: list[float] = []
+
+    def speak(number: int) -> None:
+        room.acquire()
+        future = engine.submit(SpeechRequest(str(number), segment_text(load.chars), BuiltInSpeaker("ada"), seed=number))
+        future.add_done_callback(lambda _: (finished_s.append(time.monotonic()), room.release()))
+
+    for number in range(load.segments):
+        speak(number)
+    while len(finished_s) < load.segments:
+        time.sleep(0.01)
+    engine.close()
+    first, last = load.segments // 5, load.segments * 4 // 5
+    return (last - first) / (finished_s[last] - finished_s[first])
+
+
 def measure(folder: Path, load: Load) -> Cost:
+    alone = measure_engine_alone(load) if load.step_s else None
     with EmbeddedRedis(folder / "valkey") as server:
         settings = StorageSettings(
             redis_url=server.url,  # pyright: ignore[reportArgumentType]
@@ -148,12 +193,14 @@ def measure(folder: Path, load: Load) -> Cost:
             bench.wait_for_engine()
             bench.wait_done(bench.submit(WARM_UP_SEGMENTS, load.chars))
             assert server.pid is not None
-            before, started = cpu_times(gpu, server.pid), time.monotonic()
-            record = bench.wait_done(bench.submit(load.segments, load.chars))
-            wall_s, after = time.monotonic() - started, cpu_times(gpu, server.pid)
+            before, job = cpu_times(gpu, server.pid), bench.submit(load.segments, load.chars)
+            rate = bench.rate_of_the_middle(job)
+            record = bench.wait_done(job)
+            after = cpu_times(gpu, server.pid)
         bench.close()
     return Cost(
-        segments_per_s=round(load.segments / wall_s, 1),
+        segments_per_s=round(rate, 1),
+        engine_alone_segments_per_s=alone and round(alone, 1),
         gpu_worker_cpu_ms=per_segment(before.worker, after.worker, load),
         engine_host_cpu_ms=per_segment(before.host, after.host, load),
         valkey_cpu_ms=per_segment(before.valkey, after.valkey, load),
@@ -187,7 +234,7 @@ def worker(
         "RHAPSODE_URL_SECRET": URL_SECRET,
         "RHAPSODE_LANE": lane.value,
         "RHAPSODE_ENGINE": "fake",
-        "RHAPSODE_FAKE_STEP_S": "0",
+        "RHAPSODE_FAKE_STEP_S": str(load.step_s),
         "RHAPSODE_SLOTS": str(load.slots),
     }
     options = "--without-mingle --without-gossip --without-heartbeat"
