@@ -29,8 +29,10 @@ from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
 from storage.settings import SettingsError, describe, load_settings
 from storage.telemetry import configure_logging
+from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
 from worker.settings import JanitorSettings
+from worker.voice_janitor import VoiceJanitor
 
 logger = logging.getLogger("worker.janitor")  # __name__ is __main__ here
 
@@ -131,7 +133,7 @@ class Janitor:
     def sweep_orphans(self) -> None:
         """Objects of jobs that are not there any more, a day after the last was written.
 
-        Removed if Redis knows that the job was deleted, or if there is nothing but an input text, which is what an
+        Removed if Redis knows that the job was deleted, or if there is nothing but its input, which is what an
         API leaves that died before the job was accepted. Finished work of a job that Redis never heard of is only
         reported: it may be Redis that lost its memory.
         """
@@ -150,7 +152,8 @@ class Janitor:
         except JobGone:
             return True
         except JobNotFound:
-            if [entry.key for entry in objects] == [keys.input_text(tenant, job)]:
+            inputs = (keys.input_text(tenant, job), keys.voice_list(tenant, job))
+            if len(objects) == 1 and objects[0].key in inputs:
                 return True
             logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})
         return False
@@ -163,7 +166,7 @@ class _Chore:
     due_at: float = 0.0
 
 
-def run_chores(janitor: Janitor, renew_lock: Callable[[], bool], stop: threading.Event) -> None:
+def run_chores(janitor: Janitor, voices: VoiceJanitor, renew_lock: Callable[[], bool], stop: threading.Event) -> None:
     """Until `stop`: once a second, if the lock is ours, whatever is due. A failing chore is logged and tried again."""
     chores = [
         _Chore(TICK_S, janitor.sweep),
@@ -172,6 +175,9 @@ def run_chores(janitor: Janitor, renew_lock: Callable[[], bool], stop: threading
         _Chore(AUDIT_INTERVAL_S, janitor.audit),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
+        _Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
+        _Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),
+        _Chore(LEFTOVERS_INTERVAL_S, voices.sweep_caches),
     ]
     while not stop.is_set():
         started = time.monotonic()
@@ -233,7 +239,9 @@ def main() -> None:
         jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
         lock = JanitorLock(redis, settings.key_prefix, LOCK_S)
         logger.info("janitor ready")
-        run_chores(Janitor(jobs, open_artifacts(settings), tickets, settings.ticket_cap), lock.renew, stop)
+        artifacts = open_artifacts(settings)
+        voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
+        run_chores(Janitor(jobs, artifacts, tickets, settings.ticket_cap), voices, lock.renew, stop)
         try:
             lock.release()
         except StoreUnavailable as error:

@@ -19,11 +19,16 @@ from storage.queue import TicketQueue
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import TENANT, Studio
 from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores
+from worker.voice_janitor import VoiceJanitor
 
 
 @pytest.fixture
 def janitor(studio: Studio, tickets: TicketQueue) -> Janitor:
     return Janitor(studio.jobs, studio.artifacts, tickets, ticket_cap=8)
+
+
+def voice_janitor(studio: Studio) -> VoiceJanitor:
+    return VoiceJanitor(studio.services.voice_store, studio.artifacts)
 
 
 def age(folder: Path, by_s: float) -> None:
@@ -184,7 +189,7 @@ def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janit
             raise StoreUnavailable("for a moment")
         return True
 
-    thread = threading.Thread(target=run_chores, args=(janitor, lock, stop))
+    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), lock, stop))
     thread.start()
     give_up = time.monotonic() + 10
     while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
@@ -198,7 +203,7 @@ def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janit
 def test_without_the_lock_nothing_is_done(studio: Studio, janitor: Janitor) -> None:
     stop = threading.Event()
     studio.submit()
-    thread = threading.Thread(target=run_chores, args=(janitor, lambda: False, stop))
+    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), lambda: False, stop))
 
     thread.start()
     time.sleep(0.5)
