@@ -18,12 +18,14 @@ from worker.engine.native.cuda.codec.depthwise_norm import depthwise_norm
 from worker.engine.native.cuda.codec.frame_embedding import embed_frames
 from worker.engine.native.cuda.codec.history import HistoryMoves, Past, StateArena, carve
 from worker.engine.native.cuda.codec.last_conv import last_conv
+from worker.engine.native.cuda.codec.residual_unit import fits_one_program, residual_unit
 from worker.engine.native.cuda.codec.snake import SnakeTable
 from worker.engine.native.cuda.codec.weights import (
     BlockWeights,
     DecoderWeights,
     TransformerLayerWeights,
     TransformerWeights,
+    UnitWeights,
     UpsampleWeights,
 )
 from worker.engine.native.cuda.codec.window_attention import (
@@ -185,19 +187,24 @@ class DecoderPass:
         active = self._new_rows(unit_inputs[0], first.look_back)
         causal_conv(block_input, block.widen, Outputs(plain=x, active=active, snake=first.enter))
         for number, (unit, unit_input) in enumerate(zip(block.units, unit_inputs, strict=True)):
-            between = torch.empty_like(x)
-            causal_conv(unit_input, unit.look_back, Outputs(active=between, snake=unit.between))
             if number == len(unit_inputs) - 1:
-                target = following[:, following.shape[1] - rows :]
-                causal_conv(between, unit.mix, Outputs(active=target, snake=enter), residual=x)
+                outputs = Outputs(active=following[:, following.shape[1] - rows :], snake=enter)
             else:
                 after = block.units[number + 1]
                 target = self._new_rows(unit_inputs[number + 1], after.look_back)
-                summed = torch.empty_like(x)
-                outputs = Outputs(plain=summed, active=target, snake=after.enter)
-                causal_conv(between, unit.mix, outputs, residual=x)
-                x = summed
+                outputs = Outputs(plain=torch.empty_like(x), active=target, snake=after.enter)
+            self._unit(unit, unit_input, x, outputs)
+            x = x if outputs.plain is None else outputs.plain
         return following
+
+    @staticmethod
+    def _unit(unit: UnitWeights, unit_input: Tensor, x: Tensor, outputs: Outputs) -> None:
+        if fits_one_program(x.shape[2]):
+            residual_unit(unit_input, unit.look_back, unit.between, unit.mix, x, outputs)
+            return
+        between = torch.empty_like(x)
+        causal_conv(unit_input, unit.look_back, Outputs(active=between, snake=unit.between))
+        causal_conv(between, unit.mix, outputs, residual=x)
 
     def _empty(self, rate: int, width: int) -> Tensor:
         num_streams, num_frames = self._shape
