@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from rhapsode import voice_calls
+from rhapsode import voice_cache_calls, voice_calls
 from rhapsode.calls import Call
+from rhapsode.resources import Job
+from rhapsode.voice_cache_calls import BulkOrder, CacheOrder
 from rhapsode.voice_calls import NewVoice, VoiceChanges, VoiceKind
-from rhapsode.voice_resources import Voice
+from rhapsode.voice_resources import CacheState, Voice, VoiceCache, VoiceMode
 from rhapsode.voices import only_match, own_id
 
 T = TypeVar("T")
@@ -84,6 +86,32 @@ class AsyncVoices:
 
     async def embedding(self, voice: Voice | str, model: str | None = None) -> bytes:
         return await self._send(voice_calls.get_embedding(await self._id(voice), model))
+
+    async def prepare(
+        self, voice: Voice | str, *, models: Sequence[str] = (), mode: VoiceMode | None = None, force: bool = False
+    ) -> tuple[VoiceCache, ...]:
+        return await self._send(voice_cache_calls.order_caches(await self._id(voice), CacheOrder(models, mode, force)))
+
+    async def prepare_many(self, order: BulkOrder, *, idempotency_key: str | None = None) -> Job:
+        return await self._send(voice_cache_calls.order_many_caches(order, idempotency_key))
+
+    async def caches(self, voice: Voice | str) -> tuple[VoiceCache, ...]:
+        return await self._send(voice_cache_calls.get_caches(await self._id(voice)))
+
+    async def drop_caches(self, voice: Voice | str, *, model: str | None = None, mode: VoiceMode | None = None) -> None:
+        await self._send(voice_cache_calls.drop_caches(await self._id(voice), model, mode))
+
+    async def list_caches(
+        self, states: Collection[CacheState] = (), *, model: str | None = None, page_size: int = 100
+    ) -> AsyncIterator[VoiceCache]:
+        cursor: str | None = None
+        while True:
+            page = await self._send(voice_cache_calls.list_caches(frozenset(states), model, page_size, cursor))
+            for cache in page.data:
+                yield cache
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
 
     async def _id(self, voice: Voice | str) -> str:
         if isinstance(voice, str) and not voice.startswith("voc_"):

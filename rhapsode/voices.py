@@ -6,15 +6,17 @@ client.submit_job("The wind and the sun were disputing.", voice="Ada")
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from rhapsode import voice_calls
+from rhapsode import voice_cache_calls, voice_calls
 from rhapsode.calls import Call
 from rhapsode.errors import NotFound, Problem
+from rhapsode.resources import Job
+from rhapsode.voice_cache_calls import BulkOrder, CacheOrder
 from rhapsode.voice_calls import NewVoice, VoiceChanges, VoiceKind
-from rhapsode.voice_resources import Voice
+from rhapsode.voice_resources import CacheState, Voice, VoiceCache, VoiceMode
 
 T = TypeVar("T")
 
@@ -102,6 +104,39 @@ class Voices:
     def embedding(self, voice: Voice | str, model: str | None = None) -> bytes:
         """The speaker's embedding as a safetensors file, which `add_embedding` takes back. Needs a ready cache."""
         return self._send(voice_calls.get_embedding(self._id(voice), model))
+
+    def prepare(
+        self, voice: Voice | str, *, models: Sequence[str] = (), mode: VoiceMode | None = None, force: bool = False
+    ) -> tuple[VoiceCache, ...]:
+        """Have the voice made ready, for all models that clone or for these; returns its caches as they are now.
+
+        force: also what is ready, anew; the old version is served until then.
+        """
+        return self._send(voice_cache_calls.order_caches(self._id(voice), CacheOrder(models, mode, force)))
+
+    def prepare_many(self, order: BulkOrder, *, idempotency_key: str | None = None) -> Job:
+        """Have many voices made ready: a job whose segments are voices, to be watched and cancelled like any other."""
+        return self._send(voice_cache_calls.order_many_caches(order, idempotency_key))
+
+    def caches(self, voice: Voice | str) -> tuple[VoiceCache, ...]:
+        """One for each model and mode that somebody asked for."""
+        return self._send(voice_cache_calls.get_caches(self._id(voice)))
+
+    def drop_caches(self, voice: Voice | str, *, model: str | None = None, mode: VoiceMode | None = None) -> None:
+        """All of the voice's caches, or those of one model or mode."""
+        self._send(voice_cache_calls.drop_caches(self._id(voice), model, mode))
+
+    def list_caches(
+        self, states: Collection[CacheState] = (), *, model: str | None = None, page_size: int = 100
+    ) -> Iterator[VoiceCache]:
+        """The caches of all voices, those in these states; fetched page by page."""
+        cursor: str | None = None
+        while True:
+            page = self._send(voice_cache_calls.list_caches(frozenset(states), model, page_size, cursor))
+            yield from page.data
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
 
     def _id(self, voice: Voice | str) -> str:
         if isinstance(voice, str) and not voice.startswith("voc_"):

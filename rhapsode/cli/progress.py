@@ -102,11 +102,7 @@ def follow(client: Rhapsode, job: Job, console: Console) -> Job:
 
 def _facts(job: Job, speed: float | None) -> list[str]:
     """What is worth telling now, most important first."""
-    segments = job.progress.segments
-    facts: list[str] = []
-    if segments.total:
-        at_once = f" ({segments.running} at once)" if segments.running and not segments.done else ""
-        facts += [f"{segments.done}/{segments.total} segments{at_once}", f"{clock(job.progress.audio_s_done)} spoken"]
+    facts = _counts(job)
     if job.queue and job.queue.has_worker is False:
         facts.append("no worker of this model is there yet")
     if job.state == "pending" and job.queue and job.queue.ahead_audio_s:
@@ -116,3 +112,15 @@ def _facts(job: Job, speed: float | None) -> list[str]:
     if job.progress.eta_s is not None and job.phase == "synthesizing":
         facts.append(f"{clock(job.progress.eta_s)} left")
     return facts
+
+
+def _counts(job: Job) -> list[str]:
+    """How much of what is done; nothing before the plan."""
+    segments = job.progress.segments
+    if not segments.total:
+        return []
+    if job.kind == "voice_cache":
+        failed = [f"{segments.failed} failed"] if segments.failed else []
+        return [f"{segments.done}/{segments.total} voices", *failed]
+    at_once = f" ({segments.running} at once)" if segments.running and not segments.done else ""
+    return [f"{segments.done}/{segments.total} segments{at_once}", f"{clock(job.progress.audio_s_done)} spoken"]

@@ -12,12 +12,21 @@ from rhapsode.cli.clients import connected
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.voice_resources import Voice
+    from rhapsode.client import Rhapsode
+    from rhapsode.voice_cache_calls import BulkOrder
+    from rhapsode.voice_resources import Voice, VoiceCache
 
-app = typer.Typer(help="Add, list, show, export and remove voices.", no_args_is_help=True, rich_markup_mode=None)
+BULK = 10_000
+"""Voices of one job; the server takes 20,000."""
+
+app = typer.Typer(help="Whose voices the server can speak with.", no_args_is_help=True, rich_markup_mode=None)
 
 VoiceArgument = Annotated[str, typer.Argument(metavar="VOICE", help="A voice's name, or its id, voc_...")]
 VoicesArgument = Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices")]
+ModelOption = Annotated[str | None, typer.Option(help="The model; may be left out where only one clones.")]
+ModeOption = Annotated[
+    Literal["x_vector", "in_context"] | None, typer.Option(help="How it is to speak; else the fullest way there is.")
+]
 ConsentOption = Annotated[
     str, typer.Option(metavar="STATEMENT", help="That the speaker agrees; kept with its time. Required by the server.")
 ]
@@ -76,10 +85,11 @@ def show(
     """Show one of your voices."""
     with connected(server, data_dir) as client:
         found = client.voices.get(voice)
+        caches = client.voices.caches(found)
     if as_json:
         typer.echo(found.model_dump_json(indent=2))
         return
-    for name, value in _facts(found):
+    for name, value in (*_facts(found), *map(_cache_fact, caches)):
         typer.echo(f"{name:<11} {value}")
 
 
@@ -90,6 +100,70 @@ def rm(voices: VoicesArgument, server: ServerOption = None, data_dir: DataDirOpt
         for voice in voices:
             client.voices.delete(voice)
             typer.echo(f"{voice} deleted")
+
+
+@app.command()
+def cache(
+    voices: Annotated[list[str] | None, typer.Argument(metavar="[VOICE]...", help="Names or ids; none: all.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Those that could not be made ready before.")] = False,
+    model: ModelOption = None,
+    mode: ModeOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Also those that are ready.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Make voices ready before a job needs them. Ctrl-C stops watching, not the work."""
+    from rhapsode.cli.failures import Misuse
+    from rhapsode.voice_cache_calls import BulkOrder
+    from rhapsode.voice_resources import CacheState
+
+    if voices and failed:
+        raise Misuse("say either which voices, or --failed")
+    state = CacheState.FAILED if failed else None
+    order = BulkOrder(voices or None, state, model, mode, force=force)
+    with connected(server, data_dir) as client:
+        _prepare(client, order)
+
+
+@app.command("import")
+def import_voices(
+    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="CSV with a header, or JSON lines.")],
+    consent: Annotated[
+        str, typer.Option(metavar="STATEMENT", help="That the speakers agree, where the manifest does not say it.")
+    ] = "",
+    prepare: Annotated[bool, typer.Option(help="Make the voices ready, too.")] = True,
+    model: ModelOption = None,
+    mode: ModeOption = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Upload every voice that a manifest lists: name, audio (a path beside it), ref_text, consent, language,
+    description. Repeat it after a failure: what is there already is left as it is."""
+    from rich.console import Console
+
+    from rhapsode.cli.failures import FAILED, Misuse
+    from rhapsode.cli.voice_import import upload_all
+    from rhapsode.voice_cache_calls import BulkOrder
+    from rhapsode.voice_manifest import ManifestError, read_manifest
+
+    _require_file(manifest)
+    try:
+        listed = read_manifest(manifest)
+    except ManifestError as error:
+        raise Misuse(f"{manifest}: {error}") from error
+    with connected(server, data_dir) as client:
+        outcomes = upload_all(client, listed, consent, Console(stderr=True))
+        for outcome in outcomes:
+            if outcome.trouble:
+                typer.echo(f"{manifest}:{outcome.listed.line}: {outcome.trouble}", err=True)
+        ids = [outcome.voice.id for outcome in outcomes if outcome.voice and outcome.voice.id]
+        num_new = sum(outcome.is_new for outcome in outcomes)
+        num_failed = len(outcomes) - len(ids)
+        typer.echo(f"{num_new} voices added, {len(ids) - num_new} were there, {num_failed} failed")
+        for start in range(0, len(ids) if prepare else 0, BULK):
+            _prepare(client, BulkOrder(ids[start : start + BULK], None, model, mode))
+    if num_failed:
+        raise typer.Exit(FAILED)
 
 
 @app.command()
@@ -105,6 +179,26 @@ def export(
         data = client.voices.embedding(voice, model)
     _write(output, data)
     typer.echo(f"{output}: {len(data)} bytes")
+
+
+def _prepare(client: Rhapsode, order: BulkOrder) -> None:
+    from rich.console import Console
+
+    from rhapsode.cli.failures import FAILED, INTERRUPTED
+    from rhapsode.cli.progress import follow
+
+    console = Console(stderr=True)
+    job = client.voices.prepare_many(order)
+    try:
+        ended = follow(client, job, console)
+    except KeyboardInterrupt as interrupt:
+        console.print(f"job {job.id} goes on; `rhapsode jobs watch {job.id}` shows it", highlight=False)
+        raise typer.Exit(INTERRUPTED) from interrupt
+    counts = ended.progress.segments
+    typer.echo(f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})")
+    if ended.state != "succeeded":
+        typer.echo(f"rhapsode: {ended.error.detail if ended.error else ended.state}", err=True)
+        raise typer.Exit(FAILED)
 
 
 def _require_file(path: Path) -> None:
@@ -163,3 +257,9 @@ def _facts(voice: Voice) -> Generator[tuple[str, str]]:
         yield "consent", f"{voice.consent.statement!r}, {given}"
     for name, value in sorted(voice.metadata.items()):
         yield "metadata", f"{name}={value}"
+
+
+def _cache_fact(cache: VoiceCache) -> tuple[str, str]:
+    reason = f": {cache.error.detail} ({cache.error.code})" if cache.error else ""
+    size = f", {cache.bytes} bytes" if cache.bytes else ""
+    return "cache", f"{cache.state} for {cache.model}, {cache.mode}{size}{reason}"

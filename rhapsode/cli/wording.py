@@ -28,5 +28,6 @@ def span(seconds: float) -> str:
 def stage(job: Job) -> str:
     """What the job is doing, in one word."""
     if job.state == "running" and job.phase:
-        return {"synthesizing": "speaking", "assembling": "joining"}.get(job.phase, job.phase)
+        synthesizing = "preparing" if job.kind == "voice_cache" else "speaking"
+        return {"synthesizing": synthesizing, "assembling": "joining"}.get(job.phase, job.phase)
     return "queued" if job.state == "pending" else str(job.state)

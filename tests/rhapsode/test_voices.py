@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, NotFound, Rhapsode, Voice
+from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, NotFound, Rhapsode, Voice, VoiceCache
 from rhapsode.stack.stack import Stack
+from rhapsode.voice_cache_calls import BulkOrder
+from rhapsode.voice_resources import CacheState
 from tests.rhapsode.conftest import RunCli
 from tests.worker.reference_audio.sounds import file_of, tone
 
@@ -120,6 +123,64 @@ def test_the_asyncio_client_does_the_same(stack: Stack, recording: Path) -> None
     assert asyncio.run(go()) == ["Mary"]
 
 
+# Caches
+
+
+def is_settled(caches: tuple[VoiceCache, ...]) -> bool:
+    return all(cache.state not in {CacheState.PENDING, CacheState.PROCESSING} for cache in caches)
+
+
+def eventually(look: Callable[[], tuple[VoiceCache, ...]]) -> tuple[VoiceCache, ...]:
+    deadline = time.monotonic() + 30
+    while not is_settled(caches := look()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return caches
+
+
+def test_a_voice_is_made_ready_and_its_cache_dropped(client: Rhapsode, recording: Path) -> None:
+    made = client.voices.add("Mary", recording, consent=CONSENT, ref_text="Hello there.")
+
+    ordered = client.voices.prepare(made, mode="in_context")
+    (cache,) = eventually(lambda: client.voices.caches("Mary"))
+
+    assert [each.model for each in ordered] == ["fake"]
+    assert (cache.state, cache.mode, cache.voice) == (CacheState.READY, "in_context", made.id)
+    assert cache.bytes
+    assert client.voices.prepare(made, mode="in_context") == (cache,)
+    assert client.voices.embedding(made)
+    client.voices.drop_caches(made)
+    assert client.voices.caches(made) == ()
+
+
+def test_many_voices_are_made_ready_by_one_job(client: Rhapsode, recording: Path) -> None:
+    made = [client.voices.add(f"Mary {n}", recording, consent=CONSENT) for n in range(5)]
+
+    job = client.voices.prepare_many(BulkOrder(), idempotency_key="once")
+    again = client.voices.prepare_many(BulkOrder(), idempotency_key="once")
+    ended = client.wait(job, timeout_s=60)
+
+    assert again.id == job.id
+    assert (ended.kind, ended.state, ended.progress.segments.done) == ("voice_cache", "succeeded", 5)
+    ready = list(client.voices.list_caches({CacheState.READY}, page_size=2))
+    assert {cache.voice for cache in ready} == {voice.id for voice in made}
+    assert list(client.voices.list_caches({CacheState.FAILED})) == []
+
+
+def test_the_asyncio_client_makes_voices_ready_too(stack: Stack, recording: Path) -> None:
+    async def go() -> None:
+        async with AsyncRhapsode(stack.url) as client:
+            made = await client.voices.add("Mary", recording, consent=CONSENT)
+            await client.voices.prepare(made)
+            ended = await client.wait(await client.voices.prepare_many(BulkOrder(["Mary"])), timeout_s=60)
+            assert ended.progress.segments.done == 1
+            assert is_settled(await client.voices.caches("Mary"))
+            assert [cache.voice async for cache in client.voices.list_caches({CacheState.READY})] == [made.id]
+            await client.voices.drop_caches(made)
+
+    asyncio.run(go())
+
+
 # The command line
 
 
@@ -168,3 +229,64 @@ def test_an_embedding_is_exported_and_taken_back(
     assert exported.returncode == 0, exported.stderr
     assert added.returncode == 0, added.stderr
     assert client.voices.sample("Copy") == client.voices.sample("Vector")
+
+
+def test_voices_are_made_ready_from_the_command_line(
+    stack: Stack, client: Rhapsode, recording: Path, run_cli: RunCli
+) -> None:
+    client.voices.add("Mary", recording, consent=CONSENT)
+
+    prepared = run_cli("voices", "cache", "Mary", "--force", "--server", stack.url)
+    shown = run_cli("voices", "show", "Mary", "--server", stack.url)
+
+    assert prepared.returncode == 0, prepared.stderr
+    assert prepared.stdout.startswith("1 of 1 voices ready")
+    assert "ready for fake, x_vector" in shown.stdout
+
+
+def test_a_manifest_is_imported_made_ready_and_may_be_imported_again(
+    stack: Stack, client: Rhapsode, tmp_path: Path, run_cli: RunCli
+) -> None:
+    manifest = tmp_path / "cast.csv"
+    rows = ["name,audio,ref_text"]
+    for n in range(3):
+        (tmp_path / f"take {n}.wav").write_bytes(file_of(tone(1.1 + n / 10)))
+        rows.append(f'Cast {n},take {n}.wav,"Hello, I am {n}."')
+    manifest.write_text("\n".join(rows))
+    command = ("voices", "import", str(manifest), "--consent", CONSENT, "--server", stack.url)
+
+    first = run_cli(*command)
+    second = run_cli(*command)
+
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.splitlines()[0] == "3 voices added, 0 were there, 0 failed"
+    assert first.stdout.splitlines()[1].startswith("3 of 3 voices ready")
+    assert second.stdout.splitlines()[0] == "0 voices added, 3 were there, 0 failed"
+    cast = {voice.name: voice.ref_text for voice in client.voices.list("own")}
+    assert cast == {f"Cast {n}": f"Hello, I am {n}." for n in range(3)}
+    modes = {cache.mode for cache in client.voices.list_caches({CacheState.READY})}
+    assert modes == {"in_context"}
+
+
+def test_an_import_goes_on_past_what_cannot_become_a_voice_and_names_its_line(
+    stack: Stack, client: Rhapsode, tmp_path: Path, run_cli: RunCli
+) -> None:
+    (tmp_path / "good.wav").write_bytes(file_of(tone(1.5)))
+    (tmp_path / "other.wav").write_bytes(file_of(tone(1.7)))
+    (tmp_path / "silent.wav").write_bytes(file_of(np.zeros(20_000, np.float32)))
+    manifest = tmp_path / "cast.jsonl"
+    takes = [("One", "silent.wav"), ("Two", "good.wav"), ("Three", "nowhere.wav"), ("Two", "other.wav")]
+    manifest.write_text("\n".join(json.dumps({"name": name, "audio": audio}) for name, audio in takes))
+
+    outcome = run_cli("voices", "import", str(manifest), "--consent", CONSENT, "--no-prepare", "--server", stack.url)
+
+    assert outcome.returncode == 1
+    assert outcome.stdout == "1 voices added, 0 were there, 3 failed\n"
+    troubles = outcome.stderr.splitlines()
+    # Of the two that are called Two, the one that arrives first is taken.
+    assert len(troubles) == 3
+    assert "cast.jsonl:1: " in troubles[0]
+    assert "silent" in troubles[0]
+    assert "cast.jsonl:3: " in outcome.stderr
+    assert "is the name of another recording already" in outcome.stderr
+    assert [voice.name for voice in client.voices.list("own")] == ["Two"]
