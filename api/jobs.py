@@ -11,10 +11,10 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from api import schemas
 from api.acceptance import idempotency_key
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
+from api.job_answers import accepted_answer, job_answer, shown_job
 from api.job_query import JobListQuery, encode_cursor, job_query
 from api.job_view import JobViewer, retry_after_s
 from api.links import LinkBuilder
-from api.queue_place import queue_place
 from api.services import ApiServices
 from api.submission import SubmissionCall, submit_narration
 from api.waiting import requested_wait_s, wait_until_ended
@@ -41,14 +41,7 @@ def submit_job(
 ) -> Response:
     """Accept a narration. Once this has answered, the job will end in a terminal state."""
     call = SubmissionCall(tenant, body, idempotency_key(idempotency_header, body))
-    accepted = submit_narration(services, call)
-    job = _shown(services, links, accepted.job)
-    headers = {"Location": job.links.self_}
-    if not accepted.job.state.is_terminal:
-        headers["Retry-After"] = str(retry_after_s(job))
-    if accepted.replayed:
-        headers["Idempotency-Replayed"] = "true"
-    return _answer(job, 202, headers)
+    return accepted_answer(services, links, submit_narration(services, call))
 
 
 @router.get("", response_model=schemas.JobList)
@@ -92,7 +85,7 @@ def cancel_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJo
     services.tickets.send(outcome.tickets)
     # 202 while workers are still being told.
     response.status_code = 202 if outcome.job.state is JobState.CANCELLING else 200
-    return _shown(services, links, outcome.job)
+    return shown_job(services, links, outcome.job)
 
 
 @router.delete("/{job_id}", status_code=204)
@@ -104,10 +97,6 @@ def delete_job(tenant: Tenant, services: Services, job_id: KnownJobId) -> None:
     services.artifacts.delete_prefix(job_prefix(tenant, job_id))
 
 
-def _shown(services: ApiServices, links: LinkBuilder, record: JobRecord) -> schemas.Job:
-    return JobViewer(services.artifacts, links, time.time()).job(record, queue_place(services, record))
-
-
 def _read_answer(
     services: ApiServices, links: LinkBuilder, record: JobRecord, headers: dict[str, str], if_none_match: str | None
 ) -> Response:
@@ -115,11 +104,7 @@ def _read_answer(
     headers |= {"ETag": etag, "Cache-Control": "private, no-cache"}
     if if_none_match is not None and {etag, "*"} & {tag.strip() for tag in if_none_match.split(",")}:
         return Response(status_code=304, headers=headers)
-    job = _shown(services, links, record)
+    job = shown_job(services, links, record)
     if not record.state.is_terminal:
         headers["Retry-After"] = str(retry_after_s(job))
-    return _answer(job, 200, headers)
-
-
-def _answer(job: schemas.Job, status: int, headers: dict[str, str]) -> Response:
-    return Response(job.model_dump_json(by_alias=True), status, headers, "application/json")
+    return job_answer(job, 200, headers)

@@ -11,9 +11,12 @@ from pydantic.json_schema import models_json_schema
 from api.problems import MEDIA_TYPE
 from api.schemas import Event, JobRequest, ProblemDocument
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
-from api.voice_schemas import RecordingForm, VoiceChange, VoiceForm
+from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceForm
 
-_BODIES = (JobRequest, VoiceForm, RecordingForm, VoiceChange, CacheOrder, BulkCacheOrder)
+_BODIES = (
+    *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
+    *(CacheOrder, BulkCacheOrder),
+)
 
 _REF = "#/components/schemas/{model}"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
@@ -13,8 +12,7 @@ from api import schemas
 from api.acceptance import idempotency_key
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
-from api.job_view import JobViewer, retry_after_s
-from api.queue_place import queue_place
+from api.job_answers import accepted_answer
 from api.request_parsing import parse_body
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder, Mode, ShownState, VoiceCacheList
 from api.voice_cache_submission import order_caches, order_many_caches
@@ -107,14 +105,7 @@ def order_voice_caches(
     """Make many voices ready for one model: a job whose segments are voices. A failing one does not stop the others."""
     idempotency = idempotency_key(idempotency_header, body, "/v1/voice-caches")
     accepted = order_many_caches(services, tenant, parse_body(BulkCacheOrder, body), idempotency)
-    place = queue_place(services, accepted.job)
-    job = JobViewer(services.artifacts, links, time.time()).job(accepted.job, place)
-    headers = {"Location": job.links.self_}
-    if not accepted.job.state.is_terminal:
-        headers["Retry-After"] = str(retry_after_s(job))
-    if accepted.replayed:
-        headers["Idempotency-Replayed"] = "true"
-    return Response(job.model_dump_json(by_alias=True), 202, headers, "application/json")
+    return accepted_answer(services, links, accepted)
 
 
 @router.get("/v1/voice-caches", response_model=VoiceCacheList)

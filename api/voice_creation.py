@@ -125,7 +125,7 @@ async def store_recording(services: ApiServices, tenant: TenantId, voice: VoiceI
 def parse_embedding(data: bytes, card: ModelCard) -> bytes:
     """float32 (speaker_dim,), little-endian, from raw numbers or from an exported voice. Raises a `Problem`."""
     if len(data) == card.speaker_dim * 4:
-        return _checked_embedding(struct.unpack(f"<{card.speaker_dim}f", data), card)
+        return pack_embedding(struct.unpack(f"<{card.speaker_dim}f", data), card)
     try:
         artifact = decode_artifact(data)
     except ArtifactFormatError as error:
@@ -136,7 +136,7 @@ def parse_embedding(data: bytes, card: ModelCard) -> bytes:
     if artifact.header.model != card.name:
         detail = f"the embedding is of {artifact.header.model}, not of {card.name}"
         raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_model", detail)
-    return _checked_embedding(tensor_values(artifact.x_vector), card)
+    return pack_embedding(tensor_values(artifact.x_vector), card)
 
 
 def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
@@ -203,7 +203,7 @@ def _store_embedding(
         raise invalid_field("/ref_text", "not_supported", "an embedding says nothing that could be written down")
     card = embedding_model(services, form.model)
     if text is not None:
-        data = _checked_embedding(_json_numbers(text), card)
+        data = pack_embedding(_json_numbers(text), card)
     else:
         data = parse_embedding(upload.files[EMBEDDING_FIELD].read(), card)
     return put_embedding(services, tenant, voice, data, card)
@@ -229,7 +229,8 @@ def _json_numbers(text: str) -> tuple[float, ...]:
             raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_type", "must be a JSON array of numbers")
 
 
-def _checked_embedding(values: tuple[float, ...], card: ModelCard) -> bytes:
+def pack_embedding(values: tuple[float, ...], card: ModelCard) -> bytes:
+    """float32 (speaker_dim,), little-endian. Raises a `Problem` for numbers that are no embedding of this model."""
     if len(values) != card.speaker_dim:
         detail = f"{card.name} takes embeddings of {card.speaker_dim} numbers, not {len(values)}"
         raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_dimension", detail)

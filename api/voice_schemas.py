@@ -7,9 +7,20 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from api.schemas import MAX_METADATA_PAIRS, Answer, MetadataKey, MetadataValue, RefText, RequestBody
-from api.speakable_text import check_label, check_prose
+from api.schemas import (
+    MAX_METADATA_PAIRS,
+    MAX_SEED,
+    Answer,
+    MetadataKey,
+    MetadataValue,
+    Name,
+    RefText,
+    RequestBody,
+)
+from api.speakable_text import check_label, check_prose, check_spoken_text
 from api.voice_names import check_voice_name
+
+DEFAULT_PREVIEW = "This is how I sound when I read something aloud."
 
 VoiceName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(check_voice_name)]
 Description = Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)]
@@ -48,6 +59,33 @@ class VoiceChange(RequestBody):
     name: VoiceName | None = None
     description: Description | None = None
     metadata: Metadata | None = None
+
+
+class PreviewOrder(RequestBody):
+    """What the voice says. `model`: one that clones, unless named."""
+
+    text: Annotated[str, Field(max_length=500), AfterValidator(check_spoken_text)] = DEFAULT_PREVIEW
+    model: Name | None = None
+    language: Name | None = None
+    x_vector_only: bool = False
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+
+
+class BlendPart(RequestBody):
+    """`voice`: one of yours, by id or name."""
+
+    voice: Name
+    weight: float = Field(default=1.0, gt=0, le=1_000)
+
+
+class BlendOrder(RequestBody):
+    """A new voice between others, which speaks from its embedding. `slerp` keeps to the arc between them."""
+
+    name: VoiceName
+    voices: list[BlendPart] = Field(min_length=2, max_length=8)
+    method: Literal["slerp", "lerp"] = "slerp"
+    model: Name | None = None
+    description: Description = ""
 
 
 class VoiceConsent(Answer):

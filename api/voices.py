@@ -8,17 +8,21 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api import voice_schemas
+from api import schemas, voice_schemas
+from api.acceptance import idempotency_key
 from api.cursors import decode_cursor, encode_cursor
-from api.dependencies import JsonBytes, KnownVoiceId, Links, Services, Tenant
+from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
+from api.job_answers import accepted_answer
 from api.job_view import URL_TTL_S
 from api.problems import name_taken
 from api.request_parsing import parse_body
 from api.services import ApiServices
+from api.voice_blend import blend_voices
 from api.voice_creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice, replace_recording
 from api.voice_embedding import embedding_answer, embedding_of
 from api.voice_names import VOICE_ID, built_in_speaker
-from api.voice_schemas import VoiceChange
+from api.voice_preview import preview
+from api.voice_schemas import BlendOrder, PreviewOrder, VoiceChange
 from api.voice_upload import read_upload
 from api.voice_view import built_in_voices, own_voice
 from storage.artifacts import Download
@@ -36,12 +40,9 @@ def _form(schema: str, *files: str) -> dict[str, object]:
     return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": content}}}}
 
 
-_CHANGE_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/VoiceChange"}}},
-    }
-}
+def _json(schema: str, *, required: bool = True) -> dict[str, object]:
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+    return {"requestBody": {"required": required, "content": content}}
 
 
 class VoiceListQuery(BaseModel):
@@ -100,7 +101,7 @@ def get_voice(tenant: Tenant, services: Services, links: Links, voice_id: KnownV
     return _shown(services, links, services.voices.get(tenant, voice_id))
 
 
-@router.patch("/{voice_id}", response_model=voice_schemas.Voice, openapi_extra=_CHANGE_BODY)
+@router.patch("/{voice_id}", response_model=voice_schemas.Voice, openapi_extra=_json("VoiceChange"))
 def patch_voice(
     tenant: Tenant, services: Services, links: Links, voice_id: KnownVoiceId, body: JsonBytes
 ) -> voice_schemas.Voice:
@@ -117,6 +118,34 @@ def delete_voice(tenant: Tenant, services: Services, voice_id: KnownVoiceId) -> 
     """Forget the voice with its recording and its caches. Repeating it is no error."""
     services.voices.delete(tenant, voice_id)
     delete_discarded(services)
+
+
+@router.post("/blend", status_code=201, response_model=voice_schemas.Voice, openapi_extra=_json("BlendOrder"))
+def blend(tenant: Tenant, services: Services, links: Links, body: JsonBytes) -> Response:
+    """A new voice between two to eight others, from their speaker embeddings; those of recordings must be ready."""
+    record = blend_voices(services, tenant, parse_body(BlendOrder, body))
+    return _answer(_shown(services, links, record), 201, {"Location": links.voice(record.id)})
+
+
+@router.post(
+    "/{voice_id}/preview",
+    status_code=202,
+    response_model=schemas.Job,
+    openapi_extra=_json("PreviewOrder", required=False),
+)
+def post_preview(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    voice_id: KnownVoiceId,
+    body: OptionalJsonBytes,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> Response:
+    """Hear the voice: a job that speaks one sentence, before other work."""
+    record = services.voices.get(tenant, voice_id)
+    order = parse_body(PreviewOrder, body) if body else PreviewOrder()
+    idempotency = idempotency_key(idempotency_header, body, f"/v1/voices/{voice_id}/preview")
+    return accepted_answer(services, links, preview(services, tenant, record, order, idempotency))
 
 
 @router.put(

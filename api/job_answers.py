@@ -1,0 +1,35 @@
+"""A job as an answer."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.responses import Response
+
+from api import schemas
+from api.acceptance import Accepted
+from api.job_view import JobViewer, retry_after_s
+from api.links import LinkBuilder
+from api.queue_place import queue_place
+from api.services import ApiServices
+from storage.jobs import JobRecord
+
+
+def shown_job(services: ApiServices, links: LinkBuilder, record: JobRecord) -> schemas.Job:
+    """With its place in the queue, as long as it has one."""
+    return JobViewer(services.artifacts, links, time.time()).job(record, queue_place(services, record))
+
+
+def accepted_answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Response:
+    """202 with the job's address."""
+    job = shown_job(services, links, accepted.job)
+    headers = {"Location": job.links.self_}
+    if not accepted.job.state.is_terminal:
+        headers["Retry-After"] = str(retry_after_s(job))
+    if accepted.replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return job_answer(job, 202, headers)
+
+
+def job_answer(job: schemas.Job, status: int, headers: dict[str, str]) -> Response:
+    return Response(job.model_dump_json(by_alias=True), status, headers, "application/json")
