@@ -45,9 +45,9 @@ class ProfileParameters:
 PROFILES = {
     ServingProfile.LATENCY: ProfileParameters(AdmissionPolicy(max_prefill_rows=256), frames_in_flight=2),
     ServingProfile.BALANCED: ProfileParameters(
-        AdmissionPolicy(max_prefill_rows=1024, least_together=8, patience_steps=4), frames_in_flight=3
+        AdmissionPolicy(max_prefill_rows=1024, least_together=4, patience_steps=3), frames_in_flight=3
     ),
     ServingProfile.THROUGHPUT: ProfileParameters(
-        AdmissionPolicy(max_prefill_rows=2048, least_together=16, patience_steps=12), frames_in_flight=4
+        AdmissionPolicy(max_prefill_rows=2048, least_together=8, patience_steps=8), frames_in_flight=3
     ),
 }

@@ -115,6 +115,27 @@ def pack_prompts(admissions: Sequence[SlotAdmission], num_tokens: int, scratch_s
     )
 
 
+def scratch_prompt(num_tokens: int, scratch_slot: int, capacity: int) -> PackedPrompts:
+    """A pass of zero rows that only the scratch slot sees: for warming up."""
+    length = min(num_tokens, capacity)
+    positions = np.zeros(num_tokens, dtype=np.int32)
+    positions[:length] = np.arange(length)
+    nothing = np.full(num_tokens + 1, NO_ID, dtype=np.int32)
+    return PackedPrompts(
+        text_ids=nothing,
+        codec_ids=nothing,
+        token_slots=np.full(num_tokens, scratch_slot, dtype=np.int32),
+        token_positions=positions,
+        slots=np.array([scratch_slot], dtype=np.int32),
+        starts=np.array([0, length], dtype=np.int32),
+        max_length=length,
+        speaker_rows=np.zeros(0, np.int32),
+        speaker_embeddings=np.zeros((0, 0), np.float32),
+        reference_rows=np.zeros(0, np.int32),
+        reference_codes=np.zeros((0, 0), np.int32),
+    )
+
+
 def pack_slots(admissions: Sequence[SlotAdmission], codebook_size: int, pad_id: int) -> PackedSlots:
     """pad_id: the text id added to the inputs of all frames behind a request's trailing text."""
     integers, floats = np.zeros((8, len(admissions)), np.int64), np.zeros((7, len(admissions)), np.float32)

@@ -8,7 +8,7 @@ import torch
 
 from worker.engine.native.cuda.frame_step import FrameStep, KvMemory
 from worker.engine.native.cuda.operations import Operations
-from worker.engine.native.cuda.prompt_pack import SlotAdmission, pack_prompts, pack_slots
+from worker.engine.native.cuda.prompt_pack import SlotAdmission, pack_prompts, pack_slots, scratch_prompt
 from worker.engine.native.cuda.prompt_pass import PromptPass
 from worker.engine.native.cuda.slot_state import SlotState
 from worker.engine.native.cuda.weights import SpeechWeights
@@ -30,6 +30,11 @@ class SlotTalker:
         self._prompts = PromptPass(weights.talker.decoder, weights.codec_table, weights.tables, self.state, self.memory)
         self._codebook_size = weights.codebook_size
         self._pad_id = pad_id
+
+    @torch.inference_mode()
+    def warm_up(self, num_tokens: int, operations: Operations) -> None:
+        """One pass that changes no request's state: kernels compile and libraries choose theirs."""
+        self._prompts.run(scratch_prompt(num_tokens, self.state.num_slots, self.capacity), operations)
 
     @torch.inference_mode()
     def admit(self, admissions: Sequence[SlotAdmission], num_tokens: int, operations: Operations) -> None:

@@ -18,7 +18,7 @@ from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_lane import SlotTalkerLane
 from worker.engine.native.cuda.slot_scheduler import SlotScheduler
 from worker.engine.native.cuda.slot_talker import SlotTalker
-from worker.engine.native.cuda.triton_operations import MOST_FEW_ROWS, FewRowOperations, TritonOperations
+from worker.engine.native.cuda.triton_operations import operations_kind
 from worker.engine.native.cuda.weights import SpeechWeights
 from worker.engine.native.model.config import ModelConfig
 from worker.engine.profiles import PROFILES, Reproducibility
@@ -64,6 +64,9 @@ def slot_lane(
     with torch.cuda.stream(stream):
         talker = SlotTalker(weights, num_slots, capacity, plan.max_rows, pad_id)
         operations_for = operations_by_rows(weights, plan)
+        # Passes over prompts are not captured; their first one would make the first request wait for compilers.
+        for num_tokens in plan.token_buckets:
+            talker.warm_up(num_tokens, operations_for(plan.max_rows))
         frames = GraphedFrames(talker.step, plan, operations_for, num_slots, parameters.frames_in_flight, stream)
 
     def admit(admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
@@ -87,8 +90,7 @@ def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[i
 
     def operations(num_rows: int) -> Operations:
         rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
-        kind = FewRowOperations if rows <= MOST_FEW_ROWS else TritonOperations
-        return kind(_num_splits(rows * num_kv_heads), arrivals)
+        return operations_kind(rows)(_num_splits(rows * num_kv_heads), arrivals)
 
     return operations
 

@@ -63,6 +63,7 @@ class LaneRig:
         plan = capture_plan(SLOTS, CAPACITY, reproducibility)
         talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, pad_id)
         operations = PlainOperations(weights.num_codebooks, weights.codebook_size, CPU)
+        talker.warm_up(plan.token_buckets[0], operations)
         return SlotTalkerLane(
             lambda admissions, num_tokens: talker.admit(admissions, num_tokens, operations),
             EagerFrames(talker.step, plan, operations, SLOTS),
