@@ -8,7 +8,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from api.problems import MEDIA_TYPE
+from api.audio_schemas import OpenAiErrorDocument
+from api.problems import MEDIA_TYPE, OPENAI_PREFIX
 from api.schemas import Event, JobRequest, ProblemDocument
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
 from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceForm
@@ -17,6 +18,8 @@ _BODIES = (
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
 )
+
+_ANSWERS = (Event, ProblemDocument, OpenAiErrorDocument)
 
 _REF = "#/components/schemas/{model}"
 
@@ -36,7 +39,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(title=app.title, version=app.version, routes=app.routes)
     schemas: dict[str, Any] = document["components"]["schemas"]
     _, bodies = models_json_schema([(body, "validation") for body in _BODIES], ref_template=_REF)
-    _, answers = models_json_schema([(Event, "serialization"), (ProblemDocument, "serialization")], ref_template=_REF)
+    _, answers = models_json_schema([(answer, "serialization") for answer in _ANSWERS], ref_template=_REF)
     schemas |= bodies["$defs"] | answers["$defs"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
@@ -44,8 +47,12 @@ def _described(app: FastAPI) -> dict[str, Any]:
         "description": "A problem document (RFC 9457)",
         "content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="ProblemDocument")}}},
     }
-    for operations in document["paths"].values():
+    openai_error = {
+        "description": "An error as OpenAI's API has it",
+        "content": {"application/json": {"schema": {"$ref": _REF.format(model="OpenAiErrorDocument")}}},
+    }
+    for path, operations in document["paths"].items():
         for operation in operations.values():
             operation["responses"].pop("422", None)
-            operation["responses"]["default"] = problem
+            operation["responses"]["default"] = openai_error if path.startswith(OPENAI_PREFIX) else problem
     return document

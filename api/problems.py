@@ -12,6 +12,8 @@ from starlette.responses import Response
 
 MEDIA_TYPE = "application/problem+json"
 
+OPENAI_PREFIX = "/v1/audio/"
+
 MAX_VIOLATIONS = 20
 
 
@@ -51,6 +53,9 @@ class Problem(Exception):
 
 
 def problem_response(problem: Problem, path: str, request_id: str) -> Response:
+    """In the shape that callers of this path know: OpenAI's under /v1/audio/, else a problem document."""
+    if path.startswith(OPENAI_PREFIX):
+        return _openai_response(problem)
     document = {
         "type": f"urn:problem:{problem.code.replace('_', '-')}",
         "title": problem.title,
@@ -64,6 +69,17 @@ def problem_response(problem: Problem, path: str, request_id: str) -> Response:
     }
     # Escaped to ASCII: a refused text may hold lone surrogates, and its field names are quoted here.
     return Response(json.dumps(document), problem.status, problem.headers, MEDIA_TYPE)
+
+
+def _openai_response(problem: Problem) -> Response:
+    first = problem.violations[0] if problem.violations else None
+    error = {
+        "message": problem.detail,
+        "type": "invalid_request_error" if problem.status < 500 else "server_error",
+        "param": first.pointer.strip("/") if first and first.pointer else None,
+        "code": problem.code,
+    }
+    return Response(json.dumps({"error": error}), problem.status, problem.headers, "application/json")
 
 
 def _violation(violation: Violation) -> dict[str, str]:
