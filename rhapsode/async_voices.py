@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -11,7 +12,7 @@ from rhapsode import voice_cache_calls, voice_calls
 from rhapsode.calls import Call
 from rhapsode.resources import Job
 from rhapsode.voice_cache_calls import BulkOrder, CacheOrder
-from rhapsode.voice_calls import NewVoice, VoiceChanges, VoiceKind
+from rhapsode.voice_calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
 from rhapsode.voice_resources import CacheState, Voice, VoiceCache, VoiceMode
 from rhapsode.voices import only_match, own_id
 
@@ -86,6 +87,14 @@ class AsyncVoices:
 
     async def embedding(self, voice: Voice | str, model: str | None = None) -> bytes:
         return await self._send(voice_calls.get_embedding(await self._id(voice), model))
+
+    async def preview(self, voice: Voice | str, preview: Preview | None = None) -> Job:
+        return await self._send(
+            voice_calls.preview_voice(await self._id(voice), preview or Preview(), str(uuid.uuid4()))
+        )
+
+    async def blend(self, blend: Blend) -> Voice:
+        return await self._send(voice_calls.blend_voices(blend))
 
     async def prepare(
         self, voice: Voice | str, *, models: Sequence[str] = (), mode: VoiceMode | None = None, force: bool = False

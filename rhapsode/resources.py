@@ -87,11 +87,21 @@ class Usage(Resource):
     retries: int = 0
 
 
+class ResolvedVoice(Resource):
+    """A voice that was uploaded, as it was when the job was accepted."""
+
+    id: str
+    revision: int
+    mode: str
+    ref_text: str = ""
+
+
 class ResolvedRequest(Resource):
-    """What was asked for, with the server's defaults filled in."""
+    """What was asked for, with the server's defaults filled in. own_voice: None for a voice of the model's."""
 
     model: str
     voice: str
+    own_voice: ResolvedVoice | None = None
     language: str
     seed: int
 

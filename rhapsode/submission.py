@@ -35,13 +35,18 @@ class Sampling(TypedDict, total=False):
 class JobOptions(TypedDict, total=False):
     """Everything of a job but its text; what is left out is the server's default.
 
-    voice: a built-in speaker of the model. language: one of the model's, or "auto".
+    voice: a built-in speaker of the model, or a voice of yours by name or id. language: one of the model's, or "auto".
+    ref_text, x_vector_only: with a voice of yours: what its recording says, in place of what is known of it; whether
+    it is spoken from its embedding alone. if_cache_missing: build the voice on the way, wait for it, or refuse the job.
     deadline: with a time zone; a job that has not started by then expires.
     retention_s: how long the result is kept after the job has ended.
     """
 
     model: str | None
     voice: str | None
+    ref_text: str | None
+    x_vector_only: bool | None
+    if_cache_missing: Literal["compute", "wait", "fail"] | None
     language: str | None
     instructions: str | None
     seed: int | None

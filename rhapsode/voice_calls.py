@@ -16,6 +16,7 @@ import httpx
 from pydantic import JsonValue
 
 from rhapsode.calls import Call, Upload, nothing, resource
+from rhapsode.resources import Job
 from rhapsode.voice_resources import Voice, VoicePage
 
 VoiceKind = Literal["own", "built_in"]
@@ -103,6 +104,47 @@ def change_voice(voice: str, changes: VoiceChanges) -> Call[Voice]:
 
 def delete_voice(voice: str) -> Call[None]:
     return Call("DELETE", voice_path(voice), nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What the voice is to say; None leaves it to the server."""
+
+    text: str | None = None
+    model: str | None = None
+    language: str | None = None
+    x_vector_only: bool = False
+    seed: int | None = None
+
+    def body(self) -> dict[str, JsonValue]:
+        wishes = {"text": self.text, "model": self.model, "language": self.language, "seed": self.seed}
+        body: dict[str, JsonValue] = {name: wish for name, wish in wishes.items() if wish is not None}
+        return body | {"x_vector_only": self.x_vector_only}
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """A new voice between others. weights: id or name -> its share. slerp keeps to the arc between the embeddings."""
+
+    name: str
+    weights: Mapping[str, float]
+    method: Literal["slerp", "lerp"] = "slerp"
+    model: str | None = None
+    description: str = ""
+
+    def body(self) -> dict[str, JsonValue]:
+        voices: list[JsonValue] = [{"voice": voice, "weight": weight} for voice, weight in self.weights.items()]
+        body: dict[str, JsonValue] = {"name": self.name, "voices": voices, "method": self.method}
+        return body | {"description": self.description} | ({"model": self.model} if self.model else {})
+
+
+def preview_voice(voice: str, preview: Preview, idempotency_key: str) -> Call[Job]:
+    headers = {"Idempotency-Key": idempotency_key}
+    return Call("POST", f"{voice_path(voice)}/preview", resource(Job), headers=headers, body=preview.body())
+
+
+def blend_voices(blend: Blend) -> Call[Voice]:
+    return Call("POST", "/v1/voices/blend", resource(Voice), body=blend.body())
 
 
 def get_embedding(voice: str, model: str | None) -> Call[bytes]:

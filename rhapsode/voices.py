@@ -6,6 +6,7 @@ client.submit_job("The wind and the sun were disputing.", voice="Ada")
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -15,7 +16,7 @@ from rhapsode.calls import Call
 from rhapsode.errors import NotFound, Problem
 from rhapsode.resources import Job
 from rhapsode.voice_cache_calls import BulkOrder, CacheOrder
-from rhapsode.voice_calls import NewVoice, VoiceChanges, VoiceKind
+from rhapsode.voice_calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
 from rhapsode.voice_resources import CacheState, Voice, VoiceCache, VoiceMode
 
 T = TypeVar("T")
@@ -104,6 +105,14 @@ class Voices:
     def embedding(self, voice: Voice | str, model: str | None = None) -> bytes:
         """The speaker's embedding as a safetensors file, which `add_embedding` takes back. Needs a ready cache."""
         return self._send(voice_calls.get_embedding(self._id(voice), model))
+
+    def preview(self, voice: Voice | str, preview: Preview | None = None) -> Job:
+        """Have the voice say a sentence: a job like any other, whose speech is `narration.wav`."""
+        return self._send(voice_calls.preview_voice(self._id(voice), preview or Preview(), str(uuid.uuid4())))
+
+    def blend(self, blend: Blend) -> Voice:
+        """A new voice between others, which speaks from its embedding. All of them need one: see `prepare`."""
+        return self._send(voice_calls.blend_voices(blend))
 
     def prepare(
         self, voice: Voice | str, *, models: Sequence[str] = (), mode: VoiceMode | None = None, force: bool = False

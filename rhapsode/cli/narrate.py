@@ -42,7 +42,9 @@ def narrate(
         Path | None,
         typer.Option("--output", "-o", metavar="WAV", help="Where to put the speech; else FILE's name, here."),
     ] = None,
-    voice: Annotated[str | None, typer.Option(help="A speaker of the model; else its first.")] = None,
+    voice: Annotated[
+        str | None, typer.Option(help="A speaker of the model, or a voice of yours; else the model's first.")
+    ] = None,
     language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None,
     model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,

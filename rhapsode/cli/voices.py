@@ -125,6 +125,52 @@ def cache(
         _prepare(client, order)
 
 
+@app.command()
+def preview(
+    voice: VoiceArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="WAV", help="Where to put the speech.")],
+    text: Annotated[str | None, typer.Option(help="What it is to say; else a sentence of the server's.")] = None,
+    model: ModelOption = None,
+    language: Annotated[str | None, typer.Option(help="A language of the model; else the voice's.")] = None,
+    x_vector_only: Annotated[bool, typer.Option("--x-vector-only", help="From its embedding alone.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Have a voice say a sentence, as a WAV."""
+    from rich.console import Console
+
+    from rhapsode.cli.failures import Misuse
+    from rhapsode.cli.progress import follow
+    from rhapsode.voice_calls import Preview
+
+    if not output.absolute().parent.is_dir():
+        raise Misuse(f"{output.absolute().parent} is no folder")
+    wanted = Preview(text, model, language, x_vector_only=x_vector_only)
+    with connected(server, data_dir) as client:
+        job = follow(client, client.voices.preview(voice, wanted), Console(stderr=True)).raise_unless_succeeded()
+        client.download(job, next(each.name for each in job.artifacts if each.type == "wav"), output)
+    typer.echo(f"{output}: {voice}")
+
+
+@app.command()
+def blend(
+    voices: Annotated[list[str], typer.Argument(metavar="VOICE[=WEIGHT]...", help="Two or more voices of yours.")],
+    name: Annotated[str, typer.Option(help="What jobs will call the new voice.")],
+    method: Annotated[Literal["slerp", "lerp"], typer.Option(help="Along the arc, or straight.")] = "slerp",
+    model: ModelOption = None,
+    description: Annotated[str, typer.Option(help="Anything worth remembering.")] = "",
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Make a voice between others: `voices blend Ada=2 Bo=1 --name Between`."""
+    from rhapsode.voice_calls import Blend
+
+    weights = dict(_weighted(voice) for voice in voices)
+    with connected(server, data_dir) as client:
+        made = client.voices.blend(Blend(name, weights, method, model, description))
+    typer.echo(f"{made.id} {made.name}")
+
+
 @app.command("import")
 def import_voices(
     manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="CSV with a header, or JSON lines.")],
@@ -199,6 +245,15 @@ def _prepare(client: Rhapsode, order: BulkOrder) -> None:
     if ended.state != "succeeded":
         typer.echo(f"rhapsode: {ended.error.detail if ended.error else ended.state}", err=True)
         raise typer.Exit(FAILED)
+
+
+def _weighted(argument: str) -> tuple[str, float]:
+    """A voice's name may hold "=" itself; only a number behind the last one is a weight."""
+    voice, sign, weight = argument.rpartition("=")
+    try:
+        return (voice, float(weight)) if sign else (argument, 1.0)
+    except ValueError:
+        return argument, 1.0
 
 
 def _require_file(path: Path) -> None:

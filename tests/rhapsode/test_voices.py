@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, NotFound, Rhapsode, Voice, VoiceCache
+from rhapsode.resources import ResolvedRequest
 from rhapsode.stack.stack import Stack
 from rhapsode.voice_cache_calls import BulkOrder
+from rhapsode.voice_calls import Blend, Preview
 from rhapsode.voice_resources import CacheState
 from tests.rhapsode.conftest import RunCli
 from tests.worker.reference_audio.sounds import file_of, tone
@@ -181,6 +183,48 @@ def test_the_asyncio_client_makes_voices_ready_too(stack: Stack, recording: Path
     asyncio.run(go())
 
 
+# Speaking with them
+
+
+def test_a_job_speaks_with_a_voice_of_ones_own(client: Rhapsode, recording: Path) -> None:
+    made = client.voices.add("Mary", recording, consent=CONSENT, ref_text="Hello there.")
+
+    whole = client.submit_job(TEXT, voice="mary", seed=1)
+    bare = client.submit_job(TEXT, voice=made.id, seed=1, x_vector_only=True)
+    other = client.submit_job(TEXT, voice="Mary", seed=1, ref_text="Good day.")
+    waiting = client.submit_job(TEXT, voice="Mary", seed=1, if_cache_missing="wait")
+
+    ended = [client.wait(job, timeout_s=60) for job in (whole, bare, other, waiting)]
+    assert [job.state for job in ended] == ["succeeded"] * 4
+    voices = [job.request.own_voice for job in ended if isinstance(job.request, ResolvedRequest)]
+    assert [voice.mode for voice in voices if voice] == ["in_context", "x_vector", "in_context", "in_context"]
+    assert [voice.ref_text for voice in voices if voice] == ["Hello there.", "", "Good day.", "Hello there."]
+
+
+def test_a_job_that_needs_a_ready_voice_is_refused_without_one(client: Rhapsode, recording: Path) -> None:
+    client.voices.add("Mary", recording, consent=CONSENT)
+
+    with pytest.raises(Conflict) as refused:
+        client.submit_job(TEXT, voice="Mary", if_cache_missing="fail")
+
+    assert refused.value.code == "voice_cache_not_ready"
+
+
+def test_a_voice_says_a_sentence_and_others_are_blended_into_a_new_one(client: Rhapsode, recording: Path) -> None:
+    client.voices.add("Mary", recording, consent=CONSENT)
+    one, other = np.eye(8, dtype="<f4")[:2]
+    client.voices.add_embedding("One", one.tobytes(), consent=CONSENT)
+    client.voices.add_embedding("Other", other.tobytes(), consent=CONSENT)
+
+    said = client.wait(client.voices.preview("Mary", Preview("Good morning.", seed=3)), timeout_s=60)
+    between = client.voices.blend(Blend("Between", {"One": 1, "Other": 1}))
+
+    assert said.state == "succeeded"
+    assert said.artifact("narration.wav").bytes > 1_000
+    values = np.frombuffer(client.voices.sample(between), "<f4")
+    np.testing.assert_allclose(values, (one + other) / np.sqrt(2), atol=1e-6)
+
+
 # The command line
 
 
@@ -290,3 +334,21 @@ def test_an_import_goes_on_past_what_cannot_become_a_voice_and_names_its_line(
     assert "cast.jsonl:3: " in outcome.stderr
     assert "is the name of another recording already" in outcome.stderr
     assert [voice.name for voice in client.voices.list("own")] == ["Two"]
+
+
+def test_a_voice_is_previewed_and_blended_from_the_command_line(
+    stack: Stack, client: Rhapsode, tmp_path: Path, run_cli: RunCli
+) -> None:
+    one, other = np.eye(8, dtype="<f4")[:2]
+    client.voices.add_embedding("One", one.tobytes(), consent=CONSENT)
+    client.voices.add_embedding("a=b", other.tobytes(), consent=CONSENT)
+    server = ("--server", stack.url)
+
+    blended = run_cli("voices", "blend", "One=3", "a=b", "--name", "Between", "--method", "lerp", *server)
+    spoken = run_cli("voices", "preview", "Between", "-o", str(tmp_path / "between.wav"), *server)
+
+    assert blended.returncode == 0, blended.stderr
+    values = np.frombuffer(client.voices.sample("Between"), "<f4")
+    np.testing.assert_allclose(values, (3 * one + other) / 4, atol=1e-6)
+    assert spoken.returncode == 0, spoken.stderr
+    assert (tmp_path / "between.wav").read_bytes()[:4] == b"RIFF"
