@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 
 from pydantic import TypeAdapter
 from safetensors import SafetensorError
@@ -63,12 +63,13 @@ class SegmentAudio:
 
 
 _HEADER = TypeAdapter(SegmentHeader)
+_HEADER_FIELDS = tuple(field.name for field in fields(SegmentHeader))
 
 
 def encode_segment(segment: SegmentAudio) -> bytes:
     """Equal segments give equal bytes."""
     # One entry: the library writes several in an order that differs from call to call.
-    facts = {"segment": json.dumps(asdict(segment.header))}
+    facts = {"segment": json.dumps({name: getattr(segment.header, name) for name in _HEADER_FIELDS})}
     return save({"pcm": segment.pcm, "codes": segment.codes}, metadata=facts)
 
 
