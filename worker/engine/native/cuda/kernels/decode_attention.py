@@ -23,6 +23,9 @@ _LOG2_E = 1.4426950408889634
 # Fewer query rows than this do not fill the matrix unit's tile; the rest of the tile is zeros.
 _QUERY_TILE = 16
 _KEY_BLOCK = 64
+# Blocks of keys and values on their way while one is computed with.
+_KEY_STAGES = 2
+_NUM_WARPS = 4
 
 
 def decode_attention(
@@ -78,9 +81,10 @@ def decode_attention(
         head_dim=head_dim,
         query_tile=max(_QUERY_TILE, triton.next_power_of_2(group)),
         key_block=_KEY_BLOCK,
+        key_stages=_KEY_STAGES,
         overlap=overlap,
         launch_pdl=overlap,
-        num_warps=4,
+        num_warps=_NUM_WARPS,
     )
     return attended
 
@@ -111,6 +115,7 @@ def _decode_attention(
     head_dim: tl.constexpr,
     query_tile: tl.constexpr,
     key_block: tl.constexpr,
+    key_stages: tl.constexpr,
     overlap: tl.constexpr,
 ) -> None:
     let_next_start(overlap)
@@ -150,7 +155,7 @@ def _decode_attention(
         largest = tl.sum(q.to(tl.float32) * new_k.to(tl.float32), axis=1) * scale
         total = tl.full([query_tile], 1.0, tl.float32)
         sum_values = tl.broadcast_to(new_v.to(tl.float32), (query_tile, head_dim))
-    for start in tl.range(begin, end, key_block, num_stages=2):
+    for start in tl.range(begin, end, key_block, num_stages=key_stages):
         position = start + tl.arange(0, key_block)
         exists = position < end
         place = history + position[:, None] * head_dim + lane[None, :]
