@@ -204,13 +204,18 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True)
 class EngineStats:
-    """Counters since start. `steps` grows while any request is active: the watchdog reads it."""
+    """Counters since start. `steps` grows while any request is active: the watchdog reads it.
+
+    decoder_graph_passes, decoder_fallbacks: decoder passes on a GPU that replayed a captured graph, and that did not.
+    """
 
     steps: int
     frames: int
     active: int
     waiting: int
     finished: int
+    decoder_graph_passes: int = 0
+    decoder_fallbacks: int = 0
 
 
 class Engine(Protocol):

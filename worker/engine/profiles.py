@@ -36,18 +36,28 @@ class AdmissionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ProfileParameters:
-    """frames_in_flight: frame steps launched and not yet looked at; an end is noticed so many frames late at most."""
+    """frames_in_flight: frame steps launched and not yet looked at; an end is noticed so many frames late at most.
+
+    decoder_patience_s: how long an ended utterance may wait for others to be decoded with.
+    """
 
     admission: AdmissionPolicy
     frames_in_flight: int
+    decoder_patience_s: float
 
 
 PROFILES = {
-    ServingProfile.LATENCY: ProfileParameters(AdmissionPolicy(max_prefill_rows=256), frames_in_flight=2),
+    ServingProfile.LATENCY: ProfileParameters(
+        AdmissionPolicy(max_prefill_rows=256), frames_in_flight=2, decoder_patience_s=0.0
+    ),
     ServingProfile.BALANCED: ProfileParameters(
-        AdmissionPolicy(max_prefill_rows=1024, least_together=4, patience_steps=3), frames_in_flight=3
+        AdmissionPolicy(max_prefill_rows=1024, least_together=4, patience_steps=3),
+        frames_in_flight=3,
+        decoder_patience_s=0.02,
     ),
     ServingProfile.THROUGHPUT: ProfileParameters(
-        AdmissionPolicy(max_prefill_rows=2048, least_together=8, patience_steps=8), frames_in_flight=3
+        AdmissionPolicy(max_prefill_rows=2048, least_together=8, patience_steps=8),
+        frames_in_flight=3,
+        decoder_patience_s=0.1,
     ),
 }

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Protocol
 
-import numpy as np
-
 from worker.engine.interface import CodecFrames, FinishReason, Pcm
 from worker.engine.native.request_state import RequestState
 from worker.engine.native.stages.codec import CodecStage
+from worker.engine.native.warm_references import WarmReferences
 
 # An utterance is decoded in small passes that do not fill a second core, so two at a time.
 _DECODERS = 2
@@ -52,6 +51,14 @@ class DecoderClient(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LaneCounters:
+    """Passes since start that replayed a captured graph, and passes that a plan of graphs did not foresee."""
+
+    graph_passes: int = 0
+    fallbacks: int = 0
+
+
 class DecoderLane(Protocol):
     """Decodes beside the talker, in any order; every utterance that is still wanted is delivered once.
 
@@ -63,17 +70,20 @@ class DecoderLane(Protocol):
 
     def put(self, utterance: Utterance) -> None: ...
 
+    @property
+    def counters(self) -> LaneCounters: ...
+
     def close(self) -> None: ...
 
     def join(self) -> None: ...
 
 
 class ThreadedDecoderLane:
-    """One utterance at a time on each of a few threads."""
+    """One utterance at a time on each of a few threads; references are heard once and then kept."""
 
     def __init__(self, codec: CodecStage) -> None:
         self._codec = codec
-        self._samples_per_frame = codec.config.samples_per_frame
+        self._references = WarmReferences(codec)
         self._utterances: SimpleQueue[Utterance | None] = SimpleQueue()
         self._threads: tuple[threading.Thread, ...] = ()
 
@@ -89,6 +99,11 @@ class ThreadedDecoderLane:
 
     def put(self, utterance: Utterance) -> None:
         self._utterances.put(utterance)
+
+    @property
+    def counters(self) -> LaneCounters:
+        """There is no plan of graphs here."""
+        return LaneCounters()
 
     def close(self) -> None:
         for _ in self._threads:
@@ -106,6 +121,4 @@ class ThreadedDecoderLane:
     def _samples(self, utterance: Utterance) -> Pcm:
         if utterance.reference is None:
             return self._codec.decode(utterance.frames)
-        reference = utterance.reference.astype(utterance.frames.dtype)
-        pcm = self._codec.decode(np.concatenate((reference, utterance.frames)))
-        return pcm[reference.shape[0] * self._samples_per_frame :]
+        return self._references.stream_after(utterance.reference).push(utterance.frames)

@@ -134,6 +134,8 @@ class NativeEngine:
                 active=active,
                 waiting=len(self._tickets) - active,
                 finished=self._finished,
+                decoder_graph_passes=self._decoder.counters.graph_passes,
+                decoder_fallbacks=self._decoder.counters.fallbacks,
             )
 
     def close(self) -> None:

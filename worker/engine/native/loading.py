@@ -20,6 +20,7 @@ from worker.engine.native.stages.codec import CodecStage
 from worker.engine.native.stages.speaker import SpeakerStage
 from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
 from worker.engine.native.text_tokenizer import TextTokenizer
+from worker.engine.profiles import ServingProfile
 from worker.engine.settings import EngineRole, NativeEngineSettings
 
 # Positions of one slot: 164 s of speech and prompt together. Segments are 5 to 15 s long; what this bounds is the
@@ -62,7 +63,9 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
     codec = CodecStage.load(checkpoint, settings.device)
     _require_same_codebooks(config, codec, checkpoint)
     # The decoder first: the talker's slots are planned from the memory that is left.
-    decoder = SilentDecoderLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device)
+    decoder = (
+        SilentDecoderLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device, settings.profile)
+    )
     talker, num_slots, capacity = _talker_lane(settings, config, capacity, device)
     speaker = SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None
     return EngineParts(
@@ -76,12 +79,12 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
     )
 
 
-def _decoder_lane(codec: CodecStage, device: torch.device) -> DecoderLane:
+def _decoder_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> DecoderLane:
     """The lane of the device's kind."""
     if device.type == "cuda":
         from worker.engine.native.cuda.codec.start import start_decoder_lane
 
-        return start_decoder_lane(codec.decoder, device)
+        return start_decoder_lane(codec.decoder, device, profile)
     return ThreadedDecoderLane(codec)
 
 

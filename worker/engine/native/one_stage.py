@@ -10,7 +10,7 @@ import numpy as np
 
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import CodecFrames, FramesRequest, SamplingParams
-from worker.engine.native.decoder_lane import DecoderClient, Utterance
+from worker.engine.native.decoder_lane import DecoderClient, LaneCounters, Utterance
 from worker.engine.native.prompt import PlacedFrames, PromptLayout
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.stages.codec import CodecStage
@@ -69,6 +69,10 @@ class SilentDecoderLane:
 
     def put(self, utterance: Utterance) -> None:
         self._utterances.put(utterance)
+
+    @property
+    def counters(self) -> LaneCounters:
+        return LaneCounters()
 
     def close(self) -> None:
         self._utterances.put(None)

@@ -422,6 +422,8 @@ def _decode_stats(fields: _Fields) -> EngineStats:
         active=fields.integer("active"),
         waiting=fields.integer("waiting"),
         finished=fields.integer("finished"),
+        decoder_graph_passes=fields.integer("decoder_graph_passes"),
+        decoder_fallbacks=fields.integer("decoder_fallbacks"),
     )
 
 

@@ -108,7 +108,7 @@ FROM_HOST: st.SearchStrategy[FromHost] = st.one_of(
     st.builds(Hello, INTEGERS),
     st.builds(Ready, INFO),
     st.builds(StartFailed, TEXTS),
-    st.builds(Heartbeat, st.builds(EngineStats, INTEGERS, INTEGERS, INTEGERS, INTEGERS, INTEGERS)),
+    st.builds(Heartbeat, st.builds(EngineStats, *[INTEGERS] * 7)),
     st.builds(Spoken, INTEGERS, SPEECH),
     st.builds(VoiceEncoded, INTEGERS, PROMPTS),
 )

@@ -199,7 +199,7 @@ class DecoderPass:
 
     @staticmethod
     def _unit(unit: UnitWeights, unit_input: Tensor, x: Tensor, outputs: Outputs) -> None:
-        if fits_one_program(x.shape[2]):
+        if fits_one_program(x):
             residual_unit(unit_input, unit.look_back, unit.between, unit.mix, x, outputs)
             return
         between = torch.empty_like(x)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -10,18 +12,21 @@ import numpy as np
 
 from worker.engine.interface import CodecFrames, Pcm
 from worker.engine.native.cuda.codec.history import ORIGIN_SLOT
-from worker.engine.native.cuda.codec.passes import PASSES_UNDER_WAY, PassCounters, Passes, PassRow, PendingPass
+from worker.engine.native.cuda.codec.passes import PASSES_UNDER_WAY, Passes, PassRow, PendingPass
 from worker.engine.native.cuda.codec.plan import CodecPlan, choose_pass
-from worker.engine.native.decoder_lane import DecoderClient, Utterance
+from worker.engine.native.decoder_lane import DecoderClient, LaneCounters, Utterance
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """An utterance on its way. `slot`: of its state, once a part of it is decoded and another is not."""
+    """An utterance on its way. `slot`: of its state, once a part of it is decoded and another is not.
+
+    frames: those of the reference included. came_s: on the monotonic clock.
+    """
 
     utterance: Utterance
     frames: CodecFrames
-    """Those of the reference included."""
+    came_s: float
     num_launched: int = 0
     slot: int | None = None
     parts: list[Pcm] = field(default_factory=list)
@@ -38,11 +43,23 @@ class _Launched:
     jobs: tuple[_Job, ...]
 
 
-class BatchedDecoderLane:
-    """`DecoderLane` on one thread that keeps the device busy with two passes at a time."""
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """A pass begins when so many frames are waiting, or the first of them has waited for so long.
 
-    def __init__(self, passes: Passes, plan: CodecPlan, samples_per_frame: int) -> None:
+    Passes over few frames use the device badly, and the device is the talker's as well.
+    """
+
+    frames: int
+    seconds: float
+
+
+class BatchedDecoderLane:
+    """`DecoderLane` on one thread that keeps up to two passes under way."""
+
+    def __init__(self, passes: Passes, plan: CodecPlan, samples_per_frame: int, patience: Patience) -> None:
         self._passes = passes
+        self._patience = patience
         self._plan = plan
         self._samples_per_frame = samples_per_frame
         self._changed = threading.Condition()
@@ -55,8 +72,8 @@ class BatchedDecoderLane:
         self._under_way: deque[_Launched] = deque()
 
     @property
-    def counters(self) -> PassCounters:
-        return self._passes.counters
+    def counters(self) -> LaneCounters:
+        return LaneCounters(self._passes.counters.graph_hits, self._passes.counters.fallbacks)
 
     def start(self, client: DecoderClient) -> None:
         def decode() -> None:
@@ -81,27 +98,35 @@ class BatchedDecoderLane:
 
     def _run(self, client: DecoderClient) -> None:
         while self._take_in(client):
-            if self._jobs and len(self._under_way) < PASSES_UNDER_WAY:
+            if self._patience_left_s() <= 0 and len(self._under_way) < PASSES_UNDER_WAY:
                 self._launch()
             elif self._under_way:
                 self._collect(client)
 
     def _take_in(self, client: DecoderClient) -> bool:
-        """Waits while there is nothing to do. False once the lane is closed and empty."""
+        """Waits while nothing is due. False once the lane is closed and empty."""
         with self._changed:
-            while not (self._arrivals or self._jobs or self._under_way):
-                if self._closed:
+            while not (self._arrivals or self._under_way or (left_s := self._patience_left_s()) <= 0):
+                if self._closed and not self._jobs:
                     return False
-                self._changed.wait()
+                self._changed.wait(None if left_s == math.inf else left_s)
             arrivals, self._arrivals = self._arrivals, []
         for utterance in arrivals:
             if not client.is_wanted(utterance):
                 continue
             if len(utterance.frames):
-                self._jobs.append(_Job(utterance, _with_reference(utterance)))
+                self._jobs.append(_Job(utterance, _with_reference(utterance), time.monotonic()))
             else:
                 client.deliver(utterance, np.zeros(0, dtype=np.float32))
         return True
+
+    def _patience_left_s(self) -> float:
+        """Until a pass is due; infinite while there is nothing to decode."""
+        if not self._jobs:
+            return math.inf
+        if self._closed or sum(job.num_waiting for job in self._jobs) >= self._patience.frames:
+            return 0.0
+        return self._jobs[0].came_s + self._patience.seconds - time.monotonic()
 
     def _launch(self) -> None:
         candidates = [self._jobs[number] for number in range(min(len(self._jobs), len(self._passes.stream_slots)))]
