@@ -29,6 +29,12 @@ from worker.engine.native.cuda.kernels.prompt_attention import prompt_attention
 from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm
 from worker.engine.native.cuda.kernels.rotary_heads import rotate_and_store
 from worker.engine.native.cuda.kernels.sampler import draw_first, draw_residual
+from worker.engine.native.cuda.kernels.skinny_products import (
+    MAX_TOKENS,
+    skinny_gate_up,
+    skinny_linear,
+    skinny_parts,
+)
 from worker.engine.native.cuda.kernels.swiglu import silu_multiply
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
 from worker.engine.native.request_state import RowEnd
@@ -111,53 +117,107 @@ def few_row_cases(data: Data) -> Iterator[Case]:
 
     def gate_error() -> float:
         gate, up = (normed() @ gate_up[0].float().T).chunk(2, dim=1)
-        return relative_error(norm_gate_up(residual, norm, EPS, gate_up[0]), F.silu(gate) * up)
+        return relative_error(norm_gate_up(residual, norm, EPS, gate_up[0], gate_up[1]), F.silu(gate) * up)
 
     def add_error(x: Tensor, weight: Tensor) -> float:
         found = residual.clone()
-        linear_add(x, weight, found)
+        linear_add(x, weight, found, weight)
         return relative_error(found, residual.float() + x.float() @ weight.float().T)
 
     def layer(i: int) -> None:
-        norm_linear(residual, norm, EPS, qkv[i], torch.bfloat16)
-        linear_add(attended, output[i], residual)
-        norm_gate_up(residual, norm, EPS, gate_up[i])
-        linear_add(gated, down[i], residual)
+        norm_linear(residual, norm, EPS, qkv[i], torch.bfloat16, gate_up[i])
+        linear_add(attended, output[i], residual, down[i])
+        norm_gate_up(residual, norm, EPS, gate_up[i], qkv[(i + 1) % COPIES])
+        linear_add(gated, down[i], residual, output[(i + 1) % COPIES])
 
     yield Case(
         "norm_linear qkv",
         rows,
         qkv[0].nbytes,
-        lambda i: norm_linear(residual, norm, EPS, qkv[i], torch.bfloat16),
-        lambda: relative_error(norm_linear(residual, norm, EPS, qkv[0], torch.bfloat16), normed() @ qkv[0].float().T),
+        lambda i: norm_linear(residual, norm, EPS, qkv[i], torch.bfloat16, qkv[(i + 2) % COPIES]),
+        lambda: relative_error(
+            norm_linear(residual, norm, EPS, qkv[0], torch.bfloat16, qkv[1]), normed() @ qkv[0].float().T
+        ),
     )
     yield Case(
         "norm_linear head",
         rows,
         head[0].nbytes,
-        lambda i: norm_linear(residual, norm, EPS, head[i], torch.float32),
-        lambda: relative_error(norm_linear(residual, norm, EPS, head[0], torch.float32), normed() @ head[0].float().T),
+        lambda i: norm_linear(residual, norm, EPS, head[i], torch.float32, head[(i + 2) % COPIES]),
+        lambda: relative_error(
+            norm_linear(residual, norm, EPS, head[0], torch.float32, head[1]), normed() @ head[0].float().T
+        ),
     )
     yield Case(
         "linear_add output",
         rows,
         output[0].nbytes,
-        lambda i: linear_add(attended, output[i], residual),
+        lambda i: linear_add(attended, output[i], residual, output[(i + 2) % COPIES]),
         lambda: add_error(attended, output[0]),
     )
     yield Case(
-        "norm_gate_up", rows, gate_up[0].nbytes, lambda i: norm_gate_up(residual, norm, EPS, gate_up[i]), gate_error
+        "norm_gate_up",
+        rows,
+        gate_up[0].nbytes,
+        lambda i: norm_gate_up(residual, norm, EPS, gate_up[i], gate_up[(i + 1) % COPIES]),
+        gate_error,
     )
     yield Case(
         "linear_add down",
         rows,
         down[0].nbytes,
-        lambda i: linear_add(gated, down[i], residual),
+        lambda i: linear_add(gated, down[i], residual, down[(i + 2) % COPIES]),
         lambda: add_error(gated, down[0]),
     )
     layer_bytes = sum(weight[0].nbytes for weight in (qkv, output, gate_up, down))
     yield Case("layer of the four, no attention", rows, layer_bytes, layer)
     yield Case("cuBLAS: qkv alone", rows, qkv[0].nbytes, lambda i: F.linear(residual, qkv[i]))
+
+
+def skinny_cases(data: Data) -> Iterator[Case]:
+    rows, hidden, wide = data.rows, data.hidden, data.intermediate
+    x, gated, attended = data.normal(rows, hidden), data.normal(rows, wide), data.normal(rows, HEADS * HEAD_DIM)
+    residual, norm = data.normal(rows, hidden), data.normal(hidden)
+    qkv, gate_up = data.weights(QKV_WIDTH, hidden), data.weights(2 * wide, hidden)
+    output, down = data.weights(hidden, HEADS * HEAD_DIM), data.weights(hidden, wide)
+
+    def layer(i: int) -> None:
+        add_rms_norm(None, residual, norm, EPS)
+        skinny_linear(x, qkv[i], torch.bfloat16)
+        add_rms_norm(skinny_parts(attended, output[i]), residual, norm, EPS)
+        skinny_gate_up(x, gate_up[i])
+        skinny_parts(gated, down[i])
+
+    def library_layer(i: int) -> None:
+        add_rms_norm(None, residual, norm, EPS)
+        F.linear(x, qkv[i])
+        add_rms_norm(F.linear(attended, output[i]), residual, norm, EPS)
+        silu_multiply(F.linear(x, gate_up[i]))
+        F.linear(gated, down[i])
+
+    def gate_error() -> float:
+        gate, up = (x.float() @ gate_up[0].float().T).chunk(2, dim=1)
+        return relative_error(skinny_gate_up(x, gate_up[0]), F.silu(gate) * up)
+
+    yield Case(
+        "skinny qkv",
+        rows,
+        qkv[0].nbytes,
+        lambda i: skinny_linear(x, qkv[i], torch.bfloat16),
+        lambda: relative_error(skinny_linear(x, qkv[0], torch.bfloat16), x.float() @ qkv[0].float().T),
+    )
+    yield Case("skinny gate up", rows, gate_up[0].nbytes, lambda i: skinny_gate_up(x, gate_up[i]), gate_error)
+    yield Case(
+        "skinny down, parts",
+        rows,
+        down[0].nbytes,
+        lambda i: skinny_parts(gated, down[i]),
+        lambda: relative_error(skinny_parts(gated, down[0]).sum(0), gated.float() @ down[0].float().T),
+    )
+    yield Case("skinny output, parts", rows, output[0].nbytes, lambda i: skinny_parts(attended, output[i]))
+    layer_bytes = sum(weight[0].nbytes for weight in (qkv, output, gate_up, down))
+    yield Case("skinny layer, no attention", rows, layer_bytes, layer)
+    yield Case("cuBLAS layer, no attention", rows, layer_bytes, library_layer)
 
 
 def attention_cases(data: Data) -> Iterator[Case]:
@@ -291,6 +351,8 @@ def measurements(size: str, rows: Sequence[int]) -> Iterator[Measurement]:
     for count in rows:
         data = Data(size, count)
         makers = [row_cases, attention_cases, frame_cases]
+        if count <= MAX_TOKENS:
+            makers.insert(0, skinny_cases)
         if count <= MAX_ROWS:
             makers.insert(0, few_row_cases)
         for make in makers:

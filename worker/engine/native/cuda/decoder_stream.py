@@ -15,11 +15,11 @@ Attend = Callable[[int, Tensor], Tensor]
 class DecoderStream:
     """The residual stream behind the last layer, (N, hidden), and what is still to be added to it: the next norm can.
 
-    None: nothing is.
+    An update may be in parts, (parts, N, hidden). None: there is nothing to add.
     """
 
     residual: Tensor
     update: Tensor | None
 
     def rows_from(self, first: int) -> DecoderStream:
-        return DecoderStream(self.residual[first:], None if self.update is None else self.update[first:])
+        return DecoderStream(self.residual[first:], None if self.update is None else self.update[..., first:, :])

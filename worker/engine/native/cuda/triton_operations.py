@@ -18,13 +18,16 @@ from worker.engine.native.cuda.kernels.prompt_attention import prompt_attention
 from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm
 from worker.engine.native.cuda.kernels.rotary_heads import rotate_and_store
 from worker.engine.native.cuda.kernels.sampler import draw_first, draw_residual
+from worker.engine.native.cuda.kernels.skinny_products import MAX_TOKENS, skinny_linear
 from worker.engine.native.cuda.kernels.swiglu import silu_multiply
 from worker.engine.native.cuda.many_row_decoder import run_many_rows
+from worker.engine.native.cuda.skinny_decoder import run_some_rows
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
 from worker.engine.native.sampling import MIN_FRAMES
 
 # The predictor's first pass takes two tokens of each row.
-MOST_FEW_ROWS = MAX_ROWS // 2
+MOST_FEW_ROWS, FEW_TOKENS = MAX_ROWS // 2, MAX_ROWS
+MOST_SOME_ROWS, SOME_TOKENS = MAX_TOKENS // 2, MAX_TOKENS
 
 
 class TritonOperations:
@@ -126,21 +129,44 @@ class TritonOperations:
 class FewRowOperations(TritonOperations):
     """The same for frames of at most `MOST_FEW_ROWS` rows: cuBLAS has no part in them.
 
-    Whatever has more rows than our products take, which prompts do, goes as in every other frame.
+    Whatever has more rows than these products take, which prompts do, goes as in every other frame.
     """
 
     def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
-        if inputs.shape[0] > MAX_ROWS:
+        if inputs.shape[0] > FEW_TOKENS:
             return super().run_decoder(weights, inputs, attend)
         return run_few_rows(weights, inputs, attend)
 
     def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
         if stream.update is not None:
             return super().norm_logits(stream, weights, head)
-        return norm_linear(stream.residual, weights.norm, weights.eps, head, torch.float32)
+        ahead = weights.layers[0].output
+        return norm_linear(stream.residual, weights.norm, weights.eps, head, torch.float32, ahead)
 
     def linear(self, x: Tensor, weight: Tensor) -> Tensor:
-        return linear(x, weight, x.dtype) if x.shape[0] <= MAX_ROWS else super().linear(x, weight)
+        return linear(x, weight, x.dtype) if x.shape[0] <= FEW_TOKENS else super().linear(x, weight)
 
     def logits(self, x: Tensor, weight: Tensor) -> Tensor:
-        return linear(x, weight, torch.float32) if x.shape[0] <= MAX_ROWS else super().logits(x, weight)
+        return linear(x, weight, torch.float32) if x.shape[0] <= FEW_TOKENS else super().logits(x, weight)
+
+
+class SomeRowOperations(TritonOperations):
+    """The same for frames of at most `MOST_SOME_ROWS` rows, again without cuBLAS but for prompts."""
+
+    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+        if inputs.shape[0] > SOME_TOKENS:
+            return super().run_decoder(weights, inputs, attend)
+        return run_some_rows(weights, inputs, attend)
+
+    def linear(self, x: Tensor, weight: Tensor) -> Tensor:
+        return skinny_linear(x, weight, x.dtype) if x.shape[0] <= SOME_TOKENS else super().linear(x, weight)
+
+    def logits(self, x: Tensor, weight: Tensor) -> Tensor:
+        return skinny_linear(x, weight, torch.float32) if x.shape[0] <= SOME_TOKENS else super().logits(x, weight)
+
+
+def operations_kind(num_rows: int) -> type[TritonOperations]:
+    """The fastest for frames of so many rows."""
+    if num_rows <= MOST_FEW_ROWS:
+        return FewRowOperations
+    return SomeRowOperations if num_rows <= MOST_SOME_ROWS else TritonOperations

@@ -14,7 +14,7 @@ from worker.engine.native.cuda.operations import Operations
 from worker.engine.native.cuda.plain_operations import PlainOperations
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_talker import SlotTalker
-from worker.engine.native.cuda.triton_operations import FewRowOperations, TritonOperations
+from worker.engine.native.cuda.triton_operations import FewRowOperations, SomeRowOperations, TritonOperations
 from worker.engine.native.cuda.weights import SpeechWeights
 from worker.engine.native.model.config import read_model_config
 from worker.engine.native.prompt import PromptBuilder
@@ -43,7 +43,7 @@ def states(checkpoints: Mapping[str, Path]) -> list[RequestState]:
     return [RequestState(r.request_id, prompts.build(r), r.sampling, r.seed, FRAMES - 1) for r in requests]
 
 
-@pytest.mark.parametrize("kind", [TritonOperations, FewRowOperations])
+@pytest.mark.parametrize("kind", [TritonOperations, FewRowOperations, SomeRowOperations])
 def test_prompts_and_frames_are_those_of_plain_torch(
     kind: type[TritonOperations], checkpoints: Mapping[str, Path], states: list[RequestState], device: torch.device
 ) -> None:

@@ -41,3 +41,59 @@ def let_next_start(overlap: tl.constexpr) -> None:
 def wait_for_inputs(overlap: tl.constexpr) -> None:
     if overlap:
         gdc_wait()
+
+
+@triton.jit
+def prefetch_rows(rows: tl.tensor, num_bytes: tl.constexpr, overlap: tl.constexpr) -> None:
+    """Have the pieces of device memory that begin at the pointers `rows` (32,) brought to the L2 cache.
+
+    num_bytes: of each piece; it and the addresses are multiples of 16, or nothing is fetched. The first warp, each of
+    whose lanes has one of the pointers, does it for all.
+    """
+    if overlap and num_bytes % 16 == 0:
+        tl.inline_asm_elementwise(
+            """
+            {
+                .reg .pred is_first_warp;
+                .reg .u32 thread;
+                mov.u32 thread, %tid.x;
+                setp.lt.u32 is_first_warp, thread, 32;
+                @is_first_warp cp.async.bulk.prefetch.L2.global [$1], $2;
+                mov.u32 $0, 0;
+            }
+            """,
+            "=r,l,r",
+            [rows.to(tl.int64), num_bytes],
+            dtype=tl.int32,
+            is_pure=False,
+            pack=1,
+        )
+
+
+@triton.jit
+def prefetch_share(
+    memory: tl.tensor, num_bytes: tl.constexpr, num_programs: tl.constexpr, overlap: tl.constexpr
+) -> None:
+    """Have this program's share of a contiguous piece of device memory brought to the L2 cache.
+
+    num_bytes: of the whole; what does not divide into shares of 16 bytes stays where it is.
+    """
+    share: tl.constexpr = num_bytes // num_programs // 16 * 16
+    if overlap and share > 0:
+        tl.inline_asm_elementwise(
+            """
+            {
+                .reg .pred is_first;
+                .reg .u32 thread;
+                mov.u32 thread, %tid.x;
+                setp.eq.u32 is_first, thread, 0;
+                @is_first cp.async.bulk.prefetch.L2.global [$1], $2;
+                mov.u32 $0, 0;
+            }
+            """,
+            "=r,l,r",
+            [memory.to(tl.int64) + tl.program_id(0).to(tl.int64) * share, share],
+            dtype=tl.int32,
+            is_pure=False,
+            pack=1,
+        )

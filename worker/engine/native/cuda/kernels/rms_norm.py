@@ -16,7 +16,8 @@ from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start
 def add_rms_norm(update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
     """The normed sum of `update` and `residual`, (N, width); the sum itself takes the residual's place.
 
-    Without an update the residual is only normed. Sum and norm are computed in fp32.
+    An update of (parts, N, width) is the sum of its parts, taken in their order. Without an update the residual is
+    only normed. Sum and norm are computed in fp32.
     """
     normed = torch.empty_like(residual, dtype=weight.dtype)
     width = residual.shape[1]
@@ -28,14 +29,21 @@ def add_rms_norm(update: Tensor | None, residual: Tensor, weight: Tensor, eps: f
         weight,
         normed,
         eps,
+        0 if update is None or update.dim() == 2 else update.stride(0),
+        num_parts=_num_parts(update),
         width=width,
         block=block,
-        has_update=update is not None,
         overlap=overlap,
         launch_pdl=overlap,
         num_warps=max(1, min(8, block // 512)),
     )
     return normed
+
+
+def _num_parts(update: Tensor | None) -> int:
+    if update is None:
+        return 0
+    return 1 if update.dim() == 2 else update.shape[0]
 
 
 @triton.jit
@@ -45,20 +53,24 @@ def _add_rms_norm(
     weight: tl.tensor,
     normed: tl.tensor,
     eps: tl.tensor,
+    part_stride: tl.tensor,
+    num_parts: tl.constexpr,
     width: tl.constexpr,
     block: tl.constexpr,
-    has_update: tl.constexpr,
     overlap: tl.constexpr,
 ) -> None:
     let_next_start(overlap)
-    wait_for_inputs(overlap)
-    start = tl.program_id(0).to(tl.int64) * width
     lanes = tl.arange(0, block)
     inside = lanes < width
+    w = tl.load(weight + lanes, mask=inside, other=0.0).to(tl.float32)
+    wait_for_inputs(overlap)
+    start = tl.program_id(0).to(tl.int64) * width
     x = tl.load(residual + start + lanes, mask=inside, other=0.0).to(tl.float32)
-    if has_update:
-        x += tl.load(update + start + lanes, mask=inside, other=0.0).to(tl.float32)
+    if num_parts > 0:
+        added = tl.zeros([block], tl.float32)
+        for part in tl.static_range(num_parts):
+            added += tl.load(update + part * part_stride + start + lanes, mask=inside, other=0.0).to(tl.float32)
+        x += added
         tl.store(residual + start + lanes, x.to(residual.dtype.element_ty), mask=inside)
     scale = tl.rsqrt(tl.sum(x * x, axis=0) / width + eps)
-    y = x * scale * tl.load(weight + lanes, mask=inside, other=0.0).to(tl.float32)
-    tl.store(normed + start + lanes, y.to(normed.dtype.element_ty), mask=inside)
+    tl.store(normed + start + lanes, (x * scale * w).to(normed.dtype.element_ty), mask=inside)
