@@ -76,6 +76,10 @@ class CodecStage:
         """A stream at the start of an utterance."""
         return DecodeStream(self, self.decoder.new_stream())
 
+    def stream_from(self, state: StreamState) -> DecodeStream:
+        """A stream that goes on from a state, which stays as it is."""
+        return DecodeStream(self, StreamState(state.position, list(state.slots)))
+
     def decode(self, frames: CodecFrames) -> Pcm:
         """The samples (T · samples_per_frame,) of one whole utterance; equal frames give equal bits."""
         return self.open_stream().push(frames)
@@ -121,6 +125,11 @@ class DecodeStream:
     def __init__(self, stage: CodecStage, state: StreamState) -> None:
         self._stage = stage
         self._state = state
+
+    @property
+    def state(self) -> StreamState:
+        """What the next push will start from."""
+        return self._state
 
     def push(self, frames: CodecFrames) -> Pcm:
         """The samples of the next frames (T, Q), T ≥ 0. Joined, they equal `decode` of all frames up to rounding."""
