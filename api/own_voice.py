@@ -12,10 +12,18 @@ from api.schemas import JobRequest
 from api.services import ApiServices
 from api.voice_cache_submission import request_cache
 from api.voice_choice import cache_request, choose_mode, find_own_voice, modes_of, reference, unfit
+from storage.errors import JobGone, JobNotFound
 from storage.jobs import JobId, TenantId
 from storage.models import ModelCard, served_models
-from storage.voice_reference import CacheMode, IfCacheMissing, VoiceReference, normalised_ref_text
-from storage.voices import VoiceRecord
+from storage.voice_reference import (
+    CacheMode,
+    ContentKey,
+    IfCacheMissing,
+    VoiceCacheSpec,
+    VoiceReference,
+    normalised_ref_text,
+)
+from storage.voices import CacheState, VoiceRecord
 
 ROWS_PER_TEXT_TOKEN = 4
 """Rows of a reference that take at most the room of one token of text, which also needs room for its speech."""
@@ -38,7 +46,7 @@ class ChosenVoice:
 def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest) -> ChosenVoice:
     """The model, and the caller's voice if `voice` is none of the model's. Raises a `Problem` or a `StorageError`."""
     cards = services.models.list()
-    card = choose_model(request.model, cards)
+    card = _model_with_speaker(request, choose_model(request.model, cards), cards)
     record = None
     if request.voice is not None and listed(request.voice, card.speakers) is None and card.task != "voice_design":
         record = find_own_voice(services.voices, tenant, request.voice)
@@ -60,7 +68,23 @@ def prepare_voice(services: ApiServices, tenant: TenantId, chosen: ChosenVoice) 
         return
     if own.if_missing is IfCacheMissing.FAIL:
         raise _missing(services, tenant, own, card)
-    request_cache(services, tenant, own, card)
+    if not _is_ordered(services, tenant, own, content):
+        request_cache(services, tenant, own, card)
+
+
+def _is_ordered(services: ApiServices, tenant: TenantId, own: VoiceReference, content: ContentKey) -> bool:
+    """Whether a job that does nothing else is going to build it; a narration may be cancelled before it does."""
+    for cache in services.voices.caches(tenant, own.voice):
+        if cache.content == content and cache.state in (CacheState.PENDING, CacheState.PROCESSING) and cache.job:
+            return _prepares_voices(services, tenant, cache.job)
+    return False
+
+
+def _prepares_voices(services: ApiServices, tenant: TenantId, job: JobId) -> bool:
+    try:
+        return isinstance(services.jobs.get(tenant, job).spec, VoiceCacheSpec)
+    except (JobGone, JobNotFound):
+        return False
 
 
 def announce_build(services: ApiServices, tenant: TenantId, chosen: ChosenVoice, job: JobId) -> None:
@@ -76,6 +100,14 @@ def reference_room(own: VoiceReference | None, card: ModelCard) -> int:
         return 0
     num_frames = (own.source.duration_s or 0.0) * card.sample_rate_hz / card.samples_per_frame
     return math.ceil((len(own.ref_text.encode()) + num_frames) / ROWS_PER_TEXT_TOKEN)
+
+
+def _model_with_speaker(request: JobRequest, default: ModelCard, cards: Sequence[ModelCard]) -> ModelCard:
+    """The default model, unless the caller left the choice open and only another one has the speaker it names."""
+    if request.model is not None or request.voice is None or listed(request.voice, default.speakers) is not None:
+        return default
+    having = [card for card in served_models(cards) if listed(request.voice, card.speakers) is not None]
+    return max(having, key=lambda card: card.updated_at_ms, default=default)
 
 
 def _own(request: JobRequest, record: VoiceRecord, card: ModelCard) -> ChosenVoice:

@@ -173,6 +173,25 @@ def test_a_job_that_waits_orders_the_cache_first(api: ServedApi) -> None:
     assert claim(api, CPU_QUEUE).lease.job == jobs["voice_cache"]
 
 
+def test_jobs_that_wait_for_the_same_voice_share_one_order(api: ServedApi) -> None:
+    upload(api, "Ada")
+    api.submit(voice="Ada")
+
+    for _ in range(3):
+        api.submit(voice="Ada", if_cache_missing="wait")
+
+    kinds = [job["kind"] for job in api.http.get("/v1/jobs").json()["data"]]
+    assert sorted(kinds) == ["synthesis"] * 4 + ["voice_cache"]
+
+
+def test_a_built_in_voice_of_another_model_is_found_where_no_model_is_named(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="choir", speakers=("Carol",)))
+    api.models.publish(SMALL)
+
+    assert api.submit(voice="carol")["request"]["model"] == "choir"
+    assert refusal(api, voice="carol", model="small")[:2] == (404, "voice_not_found")
+
+
 def test_a_long_reference_leaves_less_room_for_the_text_of_a_segment(api: ServedApi) -> None:
     upload(api, "Ada", ref_text="word " * 100)
 

@@ -211,6 +211,12 @@ def test_a_form_that_is_none_is_malformed(api: ServedApi) -> None:
     assert api.http.post("/v1/voices", json={"name": "Ada"}).status_code == 415
 
 
+def test_a_compressed_form_is_refused_unread(api: ServedApi) -> None:
+    headers = {"Content-Type": "multipart/form-data; boundary=xyz", "Content-Encoding": "gzip"}
+
+    assert api.http.post("/v1/voices", content=b"\x1f\x8b", headers=headers).status_code == 415
+
+
 def test_a_voice_is_renamed_and_described(api: ServedApi) -> None:
     voice = upload_embedding(api, "Ada")
 
