@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 from dataclasses import replace
 
 import pytest
 import redis
 
-from storage.errors import JobAborted, LeaseLost
+from storage.errors import JobAborted, LeaseLost, StateConflict
 from storage.events import EventLog
 from storage.job_store import JobStore
-from storage.jobs import ClaimedItem, JobError, JobRecord, JobState, PlanResult, ReleaseReason
+from storage.jobs import ClaimedItem, JobError, JobRecord, JobState, Lease, PlanResult, ReleaseReason
 from storage.voice_reference import VoiceCacheSpec
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.storage.job_driver import ALICE, LEASE_S, WORKER, Clock, claim, open_store, submission
@@ -18,6 +20,7 @@ from tests.storage.job_driver import ALICE, LEASE_S, WORKER, Clock, claim, open_
 VOICES = VoiceCacheSpec(model="small", model_revision="r1", num_voices=3)
 QUEUE = speech_queue("small")
 BROKEN = JobError("unsupported_media", "no speech in it")
+ACTIONS = ("claim", "claim", "claim", "commit", "commit", "fail", "retry", "postpone", "die", "wait", "pause", "resume")
 
 
 def start(store: JobStore, num_voices: int = 3) -> JobRecord:
@@ -148,3 +151,63 @@ def test_a_lease_that_was_lost_postpones_nothing(store: JobStore, clock: Clock) 
 
     with pytest.raises(LeaseLost):
         store.postpone(item.lease, 2.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_order_of_calls_ends_every_voice_job_with_every_counter_right(
+    redis_client: redis.Redis, clock: Clock, seed: int
+) -> None:
+    """Leases may be stale: what a call says then is an answer, and never changes a counter."""
+    chance = random.Random(seed)
+    store = open_store(redis_client, max_attempts=3, window=4)
+    jobs = [start(store, num_voices=chance.randint(1, 9)) for _ in range(3)]
+    leases: list[Lease] = []
+
+    def step() -> None:
+        action = chance.choice(ACTIONS)
+        lease = chance.choice(leases[-6:]) if leases else None
+        job = chance.choice(jobs)
+        if action == "claim" or lease is None:
+            if item := store.claim(QUEUE, WORKER, LEASE_S).item:
+                leases.append(item.lease)
+        elif action == "commit":
+            store.commit_voice(lease, 5)
+        elif action == "fail":
+            store.fail(lease, BROKEN)
+        elif action == "retry":
+            store.retry_later(lease, BROKEN, 1.0)
+        elif action == "postpone":
+            store.postpone(lease, 1.0)
+        elif action == "die":
+            store.release(lease, ReleaseReason.WORKER_DIED)
+        elif action == "wait":
+            clock.advance(LEASE_S / 4)
+            store.reap()
+        elif action == "pause":
+            store.pause(ALICE, job.id)
+        else:
+            store.resume(ALICE, job.id)
+
+    for _ in range(80):
+        with contextlib.suppress(LeaseLost, JobAborted, StateConflict):
+            step()
+        assert store.recount().differences == ()
+    if chance.random() < 0.3:
+        with contextlib.suppress(StateConflict):
+            store.cancel(ALICE, jobs[0].id)
+    for job in jobs:
+        with contextlib.suppress(StateConflict):
+            store.resume(ALICE, job.id)
+    while not all(store.get(ALICE, job.id).state.is_terminal for job in jobs):
+        clock.advance(LEASE_S + 1)
+        store.reap()
+        while item := store.claim(QUEUE, WORKER, LEASE_S).item:
+            store.commit_voice(item.lease, 5)
+
+    assert store.recount().differences == ()
+    for job in jobs:
+        record = store.get(ALICE, job.id)
+        counts = record.segments
+        if record.state is not JobState.CANCELLED:
+            assert counts.done + counts.failed == counts.total
+            assert (record.state is JobState.SUCCEEDED) == (counts.failed == 0)
