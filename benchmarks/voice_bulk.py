@@ -1,0 +1,195 @@
+"""Ten thousand voices made ready by one job, and what a short job notices of it.
+
+    python benchmarks/voice_bulk.py [--voices 10000] [--slots 16]
+
+A real stack (Valkey, API, workers, janitor, a folder store) with the fake engine, so that the queue is what is
+measured. The voices are embeddings, written straight into the stores. Prints one JSON object:
+
+    order_s            from the order over HTTP to its answer
+    planned_s          until every cache is pending and the first items may be claimed
+    voices_per_s       from the order to the last ready cache
+    most_open          items of the job that Redis ever held in lists or under lease (sampled)
+    short_idle_s       a job of one sentence on the idle system, median and slowest of ten
+    short_meanwhile_s  the same while the voices are made ready, one after the other
+    redis_bytes        of a voice, and of its cache on top
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import redis
+from pydantic import SecretStr
+
+from rhapsode import Job, Rhapsode
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
+from rhapsode.voice_cache_calls import BulkOrder
+from storage import keys
+from storage.artifacts import ArtifactStore
+from storage.connections import connect_redis, open_artifacts
+from storage.embedded_redis import EmbeddedRedis
+from storage.ids import new_voice_id
+from storage.job_store import JobStore
+from storage.jobs import TenantId
+from storage.models import ModelCard, ModelRegistry
+from storage.settings import StorageSettings
+from storage.voice_reference import SourceKind, VoiceSource
+from storage.voice_store import VoiceStore
+from storage.voices import Consent, NewVoice
+
+TENANT = TenantId("local")
+SENTENCE = "A short sentence is spoken."
+SIGNING = "signs-links-of-a-benchmark"
+NUM_IDLE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    jobs: int
+    median_s: float
+    slowest_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    order_s: float
+    planned_s: float
+    wall_s: float
+    voices_per_s: float
+    most_open: int
+    short_meanwhile_s: Latency
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--voices", type=int, default=10_000)
+    parser.add_argument("--slots", type=int, default=16)
+    arguments = parser.parse_args()
+    with _system(arguments.slots) as (settings, stack), Rhapsode(stack.url) as client, connect_redis(settings) as state:
+        card = ModelRegistry(state, settings.key_prefix).list()[0]
+        idle = _latency([_speak_s(client) for _ in range(NUM_IDLE)])
+        empty = _used_bytes(state)
+        started_s = time.perf_counter()
+        create_voices(VoiceStore(state), open_artifacts(settings), arguments.voices, card)
+        created_s = time.perf_counter() - started_s
+        with_voices = _used_bytes(state)
+        bulk = measure_bulk(client, JobStore(state), arguments.voices)
+        with_caches = _used_bytes(state)
+        report = {
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "voices": arguments.voices,
+            "slots": arguments.slots,
+            "created_s": round(created_s, 1),
+            "short_idle_s": asdict(idle),
+            **asdict(bulk),
+            "redis_bytes": {
+                "voice": round((with_voices - empty) / arguments.voices),
+                "cache": round((with_caches - with_voices) / arguments.voices),
+            },
+        }
+    print(json.dumps(report, indent=1))
+
+
+def create_voices(voices: VoiceStore, objects: ArtifactStore, count: int, card: ModelCard) -> None:
+    """As `POST /v1/voices` leaves them, each of a content of its own."""
+    draws = np.random.default_rng(0).standard_normal((count, card.speaker_dim)).astype("<f4")
+    consent = Consent("a benchmark", TENANT, 0)
+    for number, values in enumerate(draws):
+        voice = new_voice_id()
+        stored = objects.put(keys.voice_source(TENANT, voice, "1"), values.tobytes())
+        source = VoiceSource(
+            SourceKind.EMBEDDING, stored.key, stored.sha256, stored.bytes, "application/octet-stream", card.name
+        )
+        voices.create(NewVoice(voice, TENANT, f"voice {number}", source, consent=consent))
+
+
+def measure_bulk(client: Rhapsode, jobs: JobStore, count: int) -> Bulk:
+    started_s = time.perf_counter()
+    ordered = client.voices.prepare_many(BulkOrder())
+    order_s = time.perf_counter() - started_s
+    planned_s = 0.0
+    most_open = 0
+    meanwhile: list[float] = []
+    job = ordered
+    while not job.finished_at:
+        most_open = max(most_open, _open_items(jobs, job))
+        if not planned_s and job.progress.segments.total:
+            planned_s = time.perf_counter() - started_s
+        meanwhile.append(_speak_s(client))
+        job = client.job(job.id)
+    wall_s = time.perf_counter() - started_s
+    job.raise_unless_succeeded()
+    assert job.progress.segments.done == count, "some voices are missing"
+    return Bulk(
+        order_s=round(order_s, 3),
+        planned_s=round(planned_s, 3),
+        wall_s=round(wall_s, 1),
+        voices_per_s=round(count / wall_s, 1),
+        most_open=most_open,
+        short_meanwhile_s=_latency(meanwhile),
+    )
+
+
+def _open_items(jobs: JobStore, job: Job) -> int:
+    """Claimable items of every queue; those under lease are at most as many as there are threads."""
+    return max(jobs.ready_counts().values(), default=0) + (job.progress.segments.running or 0)
+
+
+def _speak_s(client: Rhapsode) -> float:
+    """Seconds from the submission of one sentence to its finished file."""
+    started_s = time.perf_counter()
+    client.wait(client.submit_job(SENTENCE)).raise_unless_succeeded()
+    return time.perf_counter() - started_s
+
+
+def _latency(samples: list[float]) -> Latency:
+    return Latency(len(samples), round(statistics.median(samples), 3), round(max(samples), 3))
+
+
+def _used_bytes(state: redis.Redis) -> int:
+    return int(state.info("memory")["used_memory"])
+
+
+@contextmanager
+def _system(slots: int) -> Generator[tuple[StorageSettings, Stack]]:
+    # Not deep in a temporary folder of a test: the server's socket needs a short path.
+    folder = Path(tempfile.mkdtemp(prefix="rhb-", dir="/tmp"))
+    try:
+        with EmbeddedRedis(folder / "valkey") as server:
+            store = f"file://{folder}/store"
+            environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+            environment |= {
+                "RHAPSODE_ENGINE": "fake",
+                "RHAPSODE_REDIS_URL": server.url,
+                "RHAPSODE_BROKER_URL": server.broker_url,
+                "RHAPSODE_STORE": store,
+                "RHAPSODE_URL_SECRET": SIGNING,
+            }
+            settings = StorageSettings(
+                redis_url=SecretStr(server.url),
+                broker_url=SecretStr(server.broker_url),
+                store=store,
+                url_secret=SecretStr(SIGNING),
+            )
+            with Stack(StackOptions(folder / "data", slots=slots), environment, lambda event: None) as stack:
+                stack.wait_ready()
+                yield settings, stack
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
