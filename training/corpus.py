@@ -5,10 +5,12 @@
 `text` is what the talker will read, with the marks that real texts have; `spoken` is the same words as the voices
 take them. Both have the same number of blank-separated words.
 
-Sources, all Debian packages unpacked with `dpkg -x` into --root, and templates of our own:
-  wordnet-base         example phrases and definitions   (WordNet 3.0 licence)
-  fortunes-min         short quotations                  (BSD)
-  r-cran-janeaustenr   Jane Austen's novels              (public domain text)
+Sources, all Debian packages unpacked with `dpkg -x` into --root, templates and word salads of our own:
+  wordnet-base             example phrases and definitions   (WordNet 3.0 licence)
+  fortunes-min, fortunes   short quotations                  (BSD)
+  r-cran-janeaustenr       Jane Austen's novels              (public domain text)
+  bible-kjv-text           the King James Bible              (public domain text; bible-kjv prints it)
+Sentences of the --unseen files are taken out, compared by their letters; those of the first file are the split "test".
 The list that keeps rare words out is PyPI `wordfreq` (Apache-2.0). No text is shipped.
 """
 
@@ -17,14 +19,18 @@ from __future__ import annotations
 import argparse
 import random
 import re
+import subprocess
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from training.coverage import covering_sentences
 from training.sentences import EVERYDAY, HARVARD, template_sentence
 
-_SHARES = {"examples": 0.36, "definitions": 0.16, "austen": 0.14, "fortunes": 0.04, "templates": 0.16, "lists": 0.14}
+_MOST = {"examples": 60_000, "definitions": 90_000, "austen": 30_000, "fortunes": 20_000, "bible": 16_000,
+         "templates": 30_000}  # fmt: skip
 _MAX_GROUP_CHARS = 285
 _SHORT_WORDS = frozenset(
     [
@@ -59,28 +65,47 @@ _SHORT_WORDS = frozenset(
 _ALLOWED = re.compile(r"[A-Za-z ,.'?!-]+")
 _ABBREVIATION = re.compile(r"[A-Z]{2}|\b[A-Z][a-z]{0,2}\.")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_TEST_SENTENCES = 160
-_HELDOUT_SENTENCES = 80
+_HELDOUT_SENTENCES = 240
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, required=True, help="folder where the Debian packages were unpacked")
+    parser.add_argument("--unseen", type=Path, nargs="+", required=True, help="texts that must not be trained on")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--sentences", type=int, default=150_000)
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
-    sentences = _choose(_pools(arguments.root, rng), arguments.sentences, rng)
+    words = _common_words()
+    sentences = _choose(_pools(arguments.root, words, rng), _forbidden(arguments.unseen))
+    rng.shuffle(sentences)
+    held_out, seen = _split(sentences)
+    counts = Counter(word for sentence in seen for word in re.findall(r"[a-z']+", sentence.lower()))
+    salads = [_finished(sentence) for sentence in covering_sentences(words[:30_000], counts, rng)]
+    print(f"coverage: {len(salads)}", file=sys.stderr)  # noqa: T201
+    seen += salads
+    rng.shuffle(seen)
+    unseen = arguments.unseen[0].read_text(encoding="utf-8").splitlines()
     rows = [("harvard", s, s) for s in HARVARD] + [("everyday", s, s) for s in EVERYDAY]
-    unseen, seen = _split(sentences)
-    rows += [("test", s, s) for s in unseen[:_TEST_SENTENCES]]
-    rows += [("heldout", s, s) for s in unseen[_TEST_SENTENCES:]]
+    rows += [("test", s, s) for s in unseen if s.strip()]
+    rows += [("heldout", s, s) for s in held_out]
     rows += [("train", decorate(s, rng), s) for s in _grouped(seen, rng)]
     with arguments.out.open("w", encoding="utf-8") as file:
         for number, (split, text, spoken) in enumerate(rows):
             file.write(f"{number}\t{split}\t{text}\t{spoken}\n")
-    print(f"{len(rows)} rows of {len(sentences)} sentences", file=sys.stderr)  # noqa: T201
+    size = sum(spoken.count(" ") + 1 for _, _, spoken in rows)
+    print(f"{len(rows)} rows of {len(seen)} sentences, {size} words", file=sys.stderr)  # noqa: T201
+
+
+def letters(text: str) -> str:
+    """What two texts are compared by."""
+    return re.sub(r"[^a-z]", "", text.lower())
+
+
+def _forbidden(paths: Sequence[Path]) -> set[str]:
+    texts = [path.read_text(encoding="utf-8") for path in paths]
+    sentences = [s for text in texts for line in text.splitlines() for s in _SENTENCE_END.split(line)]
+    return {letters(sentence) for sentence in (*sentences, *HARVARD, *EVERYDAY)}
 
 
 def spoken_words(text: str) -> list[str]:
@@ -117,8 +142,7 @@ def _split(sentences: Sequence[str]) -> tuple[list[str], list[str]]:
     seen: list[str] = []
     for sentence in sentences:
         fits = 3 <= len(sentence.split()) <= 30 and not any(mark.isdigit() for mark in sentence)
-        wanted = len(unseen) < _TEST_SENTENCES + _HELDOUT_SENTENCES
-        (unseen if fits and wanted else seen).append(sentence)
+        (unseen if fits and len(unseen) < _HELDOUT_SENTENCES else seen).append(sentence)
     return unseen, seen
 
 
@@ -139,40 +163,44 @@ def _grouped(sentences: Sequence[str], rng: random.Random) -> Iterator[str]:
         yield group
 
 
-def _choose(pools: dict[str, list[str]], count: int, rng: random.Random) -> list[str]:
-    held = {sentence.lower() for sentence in (*HARVARD, *EVERYDAY)}
+def _choose(pools: Mapping[str, Sequence[str]], forbidden: set[str]) -> list[str]:
+    held = set(forbidden)
     chosen: list[str] = []
-    for name, share in _SHARES.items():
+    for name, pool in pools.items():
         fresh: list[str] = []
-        for sentence in pools[name]:
-            if len(fresh) >= count * share:
+        for sentence in pool:
+            if len(fresh) >= _MOST[name]:
                 break
-            if sentence.lower() not in held:
-                held.add(sentence.lower())
+            key = letters(sentence)
+            if key not in held:
+                held.add(key)
                 fresh.append(sentence)
-        print(f"{name}: {len(fresh)} of {len(pools[name])}", file=sys.stderr)  # noqa: T201
+        print(f"{name}: {len(fresh)} of {len(pool)}", file=sys.stderr)  # noqa: T201
         chosen += fresh
-    rng.shuffle(chosen)
     return chosen
 
 
-def _pools(root: Path, rng: random.Random) -> dict[str, list[str]]:
+def _common_words() -> list[str]:
+    """Most frequent first."""
     from wordfreq import top_n_list
 
-    words = [
+    return [
         word
         for word in top_n_list("en", 45_000)
-        if re.fullmatch(r"[a-z]+('[a-z]+)?", word) and (len(word) > 2 or word in _SHORT_WORDS)
+        if re.fullmatch(r"[a-z]*[aeiouy][a-z]*('[a-z]+)?", word) and (len(word) > 2 or word in _SHORT_WORDS)
     ]
+
+
+def _pools(root: Path, words: Sequence[str], rng: random.Random) -> dict[str, list[str]]:
     known = frozenset(words)
     examples, definitions = _wordnet(root)
     pools = {
         "examples": _kept(examples, known, 8, 150),
-        "definitions": _kept(definitions, known, 12, 130),
-        "austen": _kept(_austen(root), known, 10, 200),
-        "fortunes": _kept(_fortunes(root), known, 10, 160),
+        "definitions": _kept(definitions, known, 12, 150),
+        "austen": _kept(_austen(root), known, 10, 220),
+        "fortunes": _kept(_fortunes(root), known, 10, 180),
+        "bible": _kept(_bible(root), known, 10, 200),
         "templates": sorted({template_sentence(rng) for _ in range(60_000)}),
-        "lists": _word_lists(words, rng),
     }
     for pool in pools.values():
         rng.shuffle(pool)
@@ -191,21 +219,6 @@ def _is_plain(sentence: str, known: frozenset[str], shortest: int, longest: int)
     if any(len(word) == 1 and word not in "aAI" for word in words) or _ABBREVIATION.search(sentence):
         return False
     return all(word.lower().strip("'") in known for word in words)
-
-
-def _word_lists(words: Sequence[str], rng: random.Random) -> list[str]:
-    """Every one of the common words several times, outside of any sense, so that spelling alone must tell."""
-    common, broad = words[:3_000], list(words[:22_000])
-    lists: list[str] = []
-    for _ in range(6):
-        rng.shuffle(broad)
-        rest = iter(broad)
-        for word in rest:
-            chunk = [word, *(w for _, w in zip(range(rng.randint(0, 7)), rest, strict=False))]
-            if rng.random() < 0.5:
-                chunk = [w for item in chunk for w in (item, rng.choice(common))][:10]
-            lists.append(_finished((", " if rng.random() < 0.3 else " ").join(chunk)))
-    return lists
 
 
 def _wordnet(root: Path) -> tuple[list[str], list[str]]:
@@ -249,6 +262,14 @@ def _fortunes(root: Path) -> list[str]:
             if "\x08" not in text:
                 sentences += _SENTENCE_END.split(text)
     return sentences
+
+
+def _bible(root: Path) -> list[str]:
+    """A verse a line, behind its place."""
+    command = [str(root / "usr/bin/bible"), "-f", "-p", f"{root}/usr/lib/", "ge1:1-rev22:21"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    verses = [line.split(" ", 1)[1] for line in printed.splitlines() if " " in line]
+    return [sentence for verse in verses for sentence in _SENTENCE_END.split(verse)]
 
 
 _REPLACEMENTS: tuple[tuple[str, str], ...] = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from worker.engine.native.model.speaker_encoder import SpeakerEncoderConfig
+
 SAMPLE_RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 1_920
 FRAMES_PER_SECOND = 12.5
@@ -66,6 +68,12 @@ class TalkerDimensions:
         return self.codebook_size + CONTROL_ROWS
 
 
+SPEAKER_ENCODER = SpeakerEncoderConfig(
+    embedding_dim=320,
+    channels=(64, 64, 64, 64, 192),
+    attention_channels=32,
+    se_channels=32,
+)
 CODEC = CodecDimensions()
 TALKER = TalkerDimensions()
 

@@ -39,7 +39,7 @@ from worker.engine.settings import NativeEngineSettings
 
 logger = logging.getLogger(__name__)
 
-_SPLITS = ("harvard", "everyday", "test")
+_SPLITS = ("harvard", "everyday", "test", "heldout")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Write the trained weights as a model folder in the published layout, fp16.
 
-python -m training.export --talker talker.pt --decoder decoder.pt --tokenizer DIR --out MODEL
+python -m training.export --talker T.pt --decoder D.pt --speaker-encoder E.pt --tokenizer DIR --out MODEL
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from training.dimensions import (
     CODEC,
     SAMPLE_RATE_HZ,
     SAMPLES_PER_FRAME,
+    SPEAKER_ENCODER,
     SPEAKERS,
     TALKER,
     StackDimensions,
     control_id,
 )
 from training.text_tokenizer import load_encoder, special_ids
+from worker.engine.native.model.mel import NUM_BANDS
 
 Json = dict[str, object]
 
@@ -46,6 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--talker", type=Path, required=True)
     parser.add_argument("--decoder", type=Path, required=True)
+    parser.add_argument("--speaker-encoder", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--temperature", type=float, default=_DEFAULT.temperature)
@@ -58,7 +61,9 @@ def main() -> None:
     codec.mkdir(parents=True, exist_ok=True)
     talker = torch.load(arguments.talker, map_location="cpu")
     decoder = torch.load(arguments.decoder, map_location="cpu")
-    _save({f"talker.{name}": tensor for name, tensor in talker.items()}, out / "model.safetensors")
+    encoder = _speaker_encoder(torch.load(arguments.speaker_encoder, map_location="cpu"), talker)
+    tensors = {f"talker.{name}": tensor for name, tensor in talker.items()}
+    _save(tensors | {f"speaker_encoder.{n}": t for n, t in encoder.items()}, out / "model.safetensors")
     _save(_published_decoder(decoder), codec / "model.safetensors")
     _write_json(out / "config.json", _model_config(arguments.tokenizer))
     _write_json(codec / "config.json", _codec_config())
@@ -107,6 +112,15 @@ def _save(tensors: dict[str, Tensor], path: Path) -> None:
 
 def _write_json(path: Path, content: Json) -> None:
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def _speaker_encoder(state: dict[str, Tensor], talker: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The trained number, 0 to 1, becomes a place on the line between the two speakers' rows."""
+    first = control_id("first_speaker")
+    low, high = talker["model.codec_embedding.weight"][first : first + 2].float()
+    weight, bias = state["fc.weight"].float(), state["fc.bias"].float()
+    way = high - low
+    return state | {"fc.weight": way[:, None, None] * weight, "fc.bias": low + way * bias}
 
 
 def _published_decoder(state: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -165,6 +179,22 @@ def _model_config(tokenizer: Path) -> Json:
         "tts_bos_token_id": ids["<tts_text_bos>"],
         "tts_eos_token_id": ids["<tts_text_eod>"],
         "talker_config": _talker_config(),
+        "speaker_encoder_config": _speaker_encoder_config(),
+    }
+
+
+def _speaker_encoder_config() -> Json:
+    c = SPEAKER_ENCODER
+    return {
+        "enc_dim": c.embedding_dim,
+        "sample_rate": SAMPLE_RATE_HZ,
+        "mel_dim": NUM_BANDS,
+        "enc_channels": list(c.channels),
+        "enc_kernel_sizes": list(c.kernel_sizes),
+        "enc_dilations": list(c.dilations),
+        "enc_attention_channels": c.attention_channels,
+        "enc_res2net_scale": c.res2net_scale,
+        "enc_se_channels": c.se_channels,
     }
 
 

@@ -1,8 +1,11 @@
 """Turn the speech into what the talker trains on: codes, text tokens, and which token sounds when.
 
-    python -m training.packing --speech DIR --quantizer quantizer.pt --tokenizer DIR --out packed.pt
+    python -m training.packing --speech DIR --quantizer quantizer.pt --tokenizer DIR --out PACKED --watch 600
 
-The text is there twice: as the tokenizer spells it, and with merges left out at random.
+Writes PACKED/<number>.pt, one for all parts of the speech that were new when it looked; while the synthesis goes on
+(--watch seconds) it keeps looking. --discard removes the samples of training utterances that it has turned to codes:
+a hundred hours of them take 17 GB. The text is there twice: as the tokenizer spells it, and with merges left out at
+random.
 """
 
 from __future__ import annotations
@@ -24,13 +27,14 @@ from training.corpus import spoken_words
 from training.dimensions import FRAMES_PER_SECOND, LABELS_PER_FRAME, SPLITS
 from training.features import FrameFeatures
 from training.quantizer import Quantizer
-from training.recordings import Stream, Utterance, load_streams
+from training.recordings import Stream, Utterance, new_streams
 from training.text_tokenizer import load_encoder
 
 logger = logging.getLogger(__name__)
 
 _DROPOUTS = (None, 0.2)
 _MAX_TOKENS = 200
+_PARTS_AT_ONCE = 32
 
 IntArray = NDArray[np.int16]
 
@@ -46,6 +50,7 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True)
 class Example:
+    number: int
     speaker: int
     split: int
     start: int
@@ -62,30 +67,58 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--hours", type=float, default=1e9)
+    parser.add_argument("--watch", type=float, default=0, help="look for new parts for this many seconds")
+    parser.add_argument("--discard", action="store_true")
     arguments = parser.parse_args()
-    started_s = time.monotonic()
-    streams = load_streams(arguments.speech, arguments.hours)
-    with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
-        pending = pool.map_async(
-            partial(_examples, tokenizer=arguments.tokenizer), [stream.utterances for stream in streams], chunksize=1
-        )
-        codes = _encode(streams, arguments.quantizer)
-        examples = pending.get()
-    logger.info("encoded and aligned in %.0f s", time.monotonic() - started_s)
-    torch.save(_flat(codes, examples), arguments.out)
-    frames = sum(example.frames for part in examples for example in part)
-    logger.info("%d utterances, %.2f h", sum(map(len, examples)), frames / FRAMES_PER_SECOND / 3600)
-
-
-@torch.no_grad()
-def _encode(streams: Sequence[Stream], path: Path) -> list[IntArray]:
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    deadline_s = time.monotonic() + arguments.watch
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    extract, quantizer = FrameFeatures(device), Quantizer.load(path, device)
-    return [
-        quantizer.encode(extract(stream.samples(0, stream.frames, device))).cpu().numpy().astype(np.int16)
-        for stream in streams
-    ]
+    encoder = _Encoder(arguments.quantizer, device)
+    align = partial(_examples, tokenizer=arguments.tokenizer)
+    done: set[str] = set()
+    hours = 0.0
+    with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
+        while True:
+            late = time.monotonic() > deadline_s
+            streams = new_streams(arguments.speech, done, _PARTS_AT_ONCE)
+            if streams:
+                pending = pool.map_async(align, [stream.utterances for stream in streams], chunksize=1)
+                codes = [encoder.codes(stream) for stream in streams]
+                examples = pending.get()
+                hours += _write(arguments.out, codes, examples)
+                logger.info("%.2f h", hours)
+                if arguments.discard:
+                    _discard(arguments.speech, streams)
+                done.update(stream.name for stream in streams)
+            elif late:
+                return
+            else:
+                time.sleep(1)
+
+
+class _Encoder:
+    def __init__(self, quantizer: Path, device: torch.device) -> None:
+        self._extract, self._quantizer, self._device = FrameFeatures(device), Quantizer.load(quantizer, device), device
+
+    @torch.no_grad()
+    def codes(self, stream: Stream) -> IntArray:
+        features = self._extract(stream.samples(0, stream.frames, self._device))
+        return self._quantizer.encode(features).cpu().numpy().astype(np.int16)
+
+
+def _write(out: Path, codes: Sequence[IntArray], examples: Sequence[Sequence[Example]]) -> float:
+    """Hours written."""
+    temporary = out / "new.tmp"
+    torch.save(_flat(codes, examples), temporary)
+    temporary.replace(out / f"{len(list(out.glob('*.pt'))):04d}.pt")
+    return sum(example.frames for part in examples for example in part) / FRAMES_PER_SECOND / 3600
+
+
+def _discard(speech: Path, streams: Sequence[Stream]) -> None:
+    """The samples of parts that hold nothing but what is trained on."""
+    for stream in streams:
+        if all(utterance.split == "train" for utterance in stream.utterances):
+            (speech / f"{stream.name}.pcm").unlink()
 
 
 def _examples(utterances: Sequence[Utterance], tokenizer: Path) -> list[Example]:
@@ -99,6 +132,7 @@ def _examples(utterances: Sequence[Utterance], tokenizer: Path) -> list[Example]
         labels = utterance.phone_labels().reshape(-1, LABELS_PER_FRAME)
         made.append(
             Example(
+                utterance.number,
                 utterance.speaker,
                 SPLITS.index(utterance.split),
                 utterance.start,
@@ -156,6 +190,7 @@ def _flat(codes: Sequence[IntArray], parts: Sequence[Sequence[Example]]) -> dict
     flat = {
         "codes": np.concatenate([stream[e.start : e.start + e.frames] for stream, e in pairs]),
         "phones": np.concatenate([e.phones for e in examples]),
+        "numbers": np.array([e.number for e in examples]),
         "frames": np.array([e.frames for e in examples]),
         "speakers": np.array([e.speaker for e in examples]),
         "splits": np.array([e.split for e in examples]),

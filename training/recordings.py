@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from training.dimensions import LABELS_PER_FRAME, PHONE_HOP, PHONES, SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
 
+_NO_LIMIT = 1 << 40
 _PHONE_IDS = {name: number for number, name in enumerate(PHONES)}
 
 
@@ -63,10 +64,18 @@ class Stream:
 
 
 def load_streams(folder: Path, max_hours: float = 1e9) -> list[Stream]:
-    """What is complete on disk, also while the synthesis goes on; `max_hours` in all, taken evenly."""
+    """The parts that are complete, also while the synthesis goes on; `max_hours` in all, taken evenly."""
     indices = sorted(folder.glob("*.jsonl"))
     share = int(max_hours * 3600 * SAMPLE_RATE_HZ / SAMPLES_PER_FRAME / max(1, len(indices)))
     streams = [_load_stream(index, share) for index in indices]
+    return [stream for stream in streams if stream is not None]
+
+
+def new_streams(folder: Path, done: Collection[str], most: int) -> list[Stream]:
+    """At most so many complete parts whose names are not among those done, oldest first."""
+    indices = [index for index in folder.glob("*.jsonl") if index.stem not in done]
+    indices.sort(key=lambda index: index.stat().st_mtime)
+    streams = [_load_stream(index, _NO_LIMIT) for index in indices[:most]]
     return [stream for stream in streams if stream is not None]
 
 

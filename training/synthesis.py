@@ -3,8 +3,8 @@
     python -m training.synthesis --corpus corpus.tsv --voices UNPACKED --out DIR --jobs 16 --seconds 480
 
 UNPACKED is where the Debian packages of festival and flite were unpacked; festival also wants its data at
-/usr/share/festival. Job k writes DIR/<speaker>-<k>.pcm (int16, 24 kHz, every utterance padded to whole frames) and
-DIR/<speaker>-<k>.jsonl, one object a line, written after the samples it points to:
+/usr/share/festival. Job k writes parts of about ten minutes, DIR/<speaker>-<k>-<part>.pcm (int16, 24 kHz, every
+utterance padded to whole frames) and, once the part is complete, DIR/<speaker>-<k>-<part>.jsonl, one object a line:
     id, split, text, speaker, start (frame), frames, phones [[name, end_s], ...], tokens [[start_s, end_s] | null, ...]
 """
 
@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
 import numpy as np
 from scipy.signal import resample_poly
@@ -34,6 +34,9 @@ _EDGE_S = 0.08
 # Gains that bring both voices to a root mean square of about 0.065 of full scale.
 _LOUDNESS = {"slt": 1.0, "rms": 0.75}
 _MAX_S = 22.0
+_PART_FRAMES = 7_500
+# Rows of each ten that the slower voice speaks.
+_SLT_ROWS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +77,12 @@ def main() -> None:
 
 
 def read_lines(corpus: Path) -> list[Line]:
-    """What is never trained on comes first and in both voices, the rest by turns."""
+    """What is never trained on comes first and in both voices, each of the rest in one of them."""
     lines: list[Line] = []
     for row in corpus.read_text(encoding="utf-8").splitlines():
         number, split, text, spoken = row.split("\t")
-        speakers: Iterable[int] = (int(number) % len(SPEAKERS),) if split == "train" else range(len(SPEAKERS))
+        alone = SPEAKERS.index("slt" if int(number) % 10 < _SLT_ROWS else "rms")
+        speakers: Iterable[int] = (alone,) if split == "train" else range(len(SPEAKERS))
         lines += [Line(int(number), split, text, spoken, speaker) for speaker in speakers]
     return lines
 
@@ -97,22 +101,24 @@ def _speak_all(job: int, lines: Sequence[Line], voices: Path, out: Path, deadlin
                 sinks[line.speaker].write(line, spoken)
         except VoiceFailed:
             failed += 1
+    for sink in sinks:
+        sink.finish()
     logger.info("job %d: %s, %d failed", job, [f"{sink.hours:.2f} h" for sink in sinks], failed)
 
 
 class _Sink:
-    """The two files of one speaker and job."""
+    """The parts of one speaker and job."""
 
     def __init__(self, out: Path, speaker: str, job: int) -> None:
-        self._pcm: BinaryIO = (out / f"{speaker}-{job}.pcm").open("wb")
-        self._index: TextIO = (out / f"{speaker}-{job}.jsonl").open("w", encoding="utf-8")
+        self._out, self._name = out, f"{speaker}-{job}"
         self._gain = _LOUDNESS[speaker]
-        self._frames = 0
-        self._unflushed = 0
+        self._records: list[str] = []
+        self._pcm: BinaryIO | None = None
+        self._part = self._frames = self._written = 0
 
     @property
     def hours(self) -> float:
-        return self._frames * SAMPLES_PER_FRAME / SAMPLE_RATE_HZ / 3600
+        return (self._written + self._frames) * SAMPLES_PER_FRAME / SAMPLE_RATE_HZ / 3600
 
     def write(self, line: Line, spoken: Spoken) -> None:
         bounds = _speech_bounds(spoken)
@@ -121,6 +127,8 @@ class _Sink:
         start_s, end_s = bounds
         pcm = _whole_frames(_at_our_rate(spoken)[round(start_s * SAMPLE_RATE_HZ) : round(end_s * SAMPLE_RATE_HZ)])
         frames = len(pcm) // SAMPLES_PER_FRAME
+        if self._pcm is None:
+            self._pcm = self._path("pcm").open("wb")
         self._pcm.write((np.clip(pcm * self._gain, -1, 1) * 32767).astype("<i2").tobytes())
         record = {
             "id": line.number,
@@ -132,13 +140,25 @@ class _Sink:
             "phones": [(name, round(max(0.0, min(end, end_s) - start_s), 3)) for name, end in spoken.phones],
             "tokens": [t and (round(t[0] - start_s, 3), round(t[1] - start_s, 3)) for t in spoken.tokens],
         }
-        self._index.write(json.dumps(record) + "\n")
+        self._records.append(json.dumps(record) + "\n")
         self._frames += frames
-        self._unflushed += 1
-        if self._unflushed >= 20:
-            self._pcm.flush()
-            self._index.flush()
-            self._unflushed = 0
+        if self._frames >= _PART_FRAMES:
+            self.finish()
+
+    def finish(self) -> None:
+        """Completes the part; its index appears last and at once."""
+        if self._pcm is None:
+            return
+        self._pcm.close()
+        temporary = self._path("tmp")
+        temporary.write_text("".join(self._records), encoding="utf-8")
+        temporary.replace(self._path("jsonl"))
+        self._written += self._frames
+        self._records, self._pcm, self._frames = [], None, 0
+        self._part += 1
+
+    def _path(self, kind: str) -> Path:
+        return self._out / f"{self._name}-{self._part}.{kind}"
 
 
 def _speech_bounds(spoken: Spoken) -> tuple[float, float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,11 +56,9 @@ class Batch:
 
 
 class Examples:
-    """The utterances of some splits, padded, on the device, shortest first."""
+    """The utterances of some splits, end to end on the device, in order of their length; more may be added."""
 
-    def __init__(
-        self, packed: dict[str, Tensor], splits: tuple[str, ...], tokenizer: Path, device: torch.device
-    ) -> None:
+    def __init__(self, splits: tuple[str, ...], tokenizer: Path, device: torch.device) -> None:
         specials, encoder = special_ids(tokenizer), load_encoder(tokenizer)
         self._pad, self._bos, self._eos = (specials[name] for name in ("<tts_pad>", "<tts_text_bos>", "<tts_text_eod>"))
         role = [specials["<|im_start|>"], encoder.encode("assistant").ids[0], encoder.encode("\n").ids[0]]
@@ -67,27 +66,32 @@ class Examples:
         self._heads = torch.tensor([_tags("think", "think_bos", "english", "think_eos"),
                                     _tags("nothink", "think_bos", "think_eos")], device=device)  # fmt: skip
         self._device = device
-        arrays = {name: tensor.numpy() for name, tensor in packed.items()}
-        chosen = np.nonzero(np.isin(arrays["splits"], [SPLITS.index(name) for name in splits]))[0]
-        chosen = chosen[np.argsort(arrays["frames"][chosen], kind="stable")]
-        self.num_frames: Rows = arrays["frames"][chosen]
-        self.num_tokens: Rows = np.stack([arrays[f"tokens{n}"][chosen] for n in range(_SPELLINGS)])
-        self._frames, self._tokens = (torch.from_numpy(a).to(device) for a in (self.num_frames, self.num_tokens))
-        self._speakers = torch.from_numpy(arrays["speakers"][chosen]).to(device)
-        per_frame = _Ragged(arrays["frames"], chosen)
-        self._codes = per_frame.padded(arrays["codes"], device)
-        self._phones = per_frame.padded(arrays["phones"], device)
-        self._first, self._last = (
-            torch.stack([per_frame.padded(arrays[f"{name}{n}"], device) for n in range(_SPELLINGS)])
-            for name in ("first", "last")
-        )
-        width = int(self.num_tokens.max())
-        self._text = torch.stack(
-            [_Ragged(arrays[f"tokens{n}"], chosen, width).padded(arrays[f"text{n}"], device) for n in range(_SPELLINGS)]
-        )
+        self._splits = [SPLITS.index(name) for name in splits]
+        self.num_frames: Rows = np.zeros(0, np.int64)
+        self.num_tokens: Rows = np.zeros((_SPELLINGS, 0), np.int64)
+        self._flat: dict[str, Tensor] = {}
 
     def __len__(self) -> int:
         return len(self.num_frames)
+
+    def add(self, packed: Sequence[Mapping[str, Tensor]]) -> None:
+        """What `training.packing` wrote. Puts all utterances in order anew."""
+        flat = {name: torch.cat([part[name] for part in packed]).to(self._device) for name in packed[0]}
+        flat |= {name: torch.cat((self._flat[name], flat[name])) for name in self._flat}
+        self._flat = flat
+        names = ("splits", "frames", *(f"tokens{n}" for n in range(_SPELLINGS)))
+        table = {name: flat[name].cpu().numpy() for name in names}
+        chosen = np.nonzero(np.isin(table["splits"], self._splits))[0]
+        chosen = chosen[np.argsort(table["frames"][chosen], kind="stable")]
+        self.num_frames = table["frames"][chosen]
+        self.num_tokens = np.stack([table[f"tokens{n}"][chosen] for n in range(_SPELLINGS)])
+        self._frames, self._tokens = (torch.from_numpy(a).to(self._device) for a in (self.num_frames, self.num_tokens))
+        self._speakers = flat["speakers"][torch.from_numpy(chosen).to(self._device)]
+        self._first_frame = self._starts(table["frames"], chosen)
+        self._first_token = torch.stack([self._starts(table[f"tokens{n}"], chosen) for n in range(_SPELLINGS)])
+
+    def _starts(self, lengths: Rows, chosen: Rows) -> Tensor:
+        return torch.from_numpy(np.concatenate(([0], np.cumsum(lengths)))[chosen]).to(self._device)
 
     def batch(self, draw: Draw) -> Batch:
         device = self._device
@@ -102,27 +106,36 @@ class Examples:
         frames, tokens = self._frames[rows][:, None], self._tokens[spelling, rows][:, None]
         fed = places - start[:, None] - 1
         asked = fed + 1
-        at = asked.clamp(0, self._codes.shape[1] - 1)
+        first_frame = self._first_frame[rows][:, None]
+        at = first_frame + torch.minimum(asked.clamp(min=0), frames - 1)
         predicts = (asked >= 0) & (asked < frames)
-        targets = _gather(self._codes[rows].long(), at)
+        targets = self._flat["codes"][at].long()
         first_target = torch.where(predicts, targets[..., 0], _NO_TARGET)
         return Batch(
             text=self._text_rows(places, head[:, None], tokens, rows, spelling),
             control=self._control_rows(places, head, start, rows, torch.from_numpy(draw.auto).to(device)),
             is_frame=(fed >= 0) & (fed < frames),
-            frames=_gather(self._codes[rows].long(), fed.clamp(0, self._codes.shape[1] - 1)),
+            frames=self._flat["codes"][first_frame + torch.minimum(fed.clamp(min=0), frames - 1)].long(),
             targets=targets,
             predicts=predicts,
             first_target=torch.where(asked == frames, control_id("eos"), first_target),
-            phones=_gather(self._phones[rows].long(), at),
-            sounding_first=torch.gather(self._first[spelling, rows].long(), 1, at) + head[:, None],
-            sounding_last=torch.gather(self._last[spelling, rows].long(), 1, at) + head[:, None],
+            phones=self._flat["phones"][at].long(),
+            sounding_first=self._spelled("first", spelling, at) + head[:, None],
+            sounding_last=self._spelled("last", spelling, at) + head[:, None],
         )
+
+    def _spelled(self, name: str, spelling: Tensor, at: Tensor) -> Tensor:
+        """Entries (B, T) of the text or of what sounds, in the chosen one of two spellings."""
+        plain, other = (self._flat[f"{name}{n}"] for n in range(_SPELLINGS))
+        size = len(plain) - 1, len(other) - 1
+        chosen = torch.where(spelling[:, None] == 0, plain[at.clamp(max=size[0])], other[at.clamp(max=size[1])])
+        return chosen.long()
 
     def _text_rows(self, places: Tensor, head: Tensor, tokens: Tensor, rows: Tensor, spelling: Tensor) -> Tensor:
         """Role, pads, start of text, text, end of text, pads."""
         at = places - head
-        text = torch.gather(self._text[spelling, rows].long(), 1, at.clamp(0, self._text.shape[2] - 1))
+        within = torch.minimum(at.clamp(min=0), tokens - 1)
+        text = self._spelled("text", spelling, self._first_token[spelling, rows][:, None] + within)
         text = torch.where(at == tokens, self._eos, torch.where((at < 0) | (at > tokens), self._pad, text))
         text = torch.where(at == -1, self._bos, text)
         return torch.cat((self._role.expand(len(rows), 3), text[:, 3:]), 1)
@@ -137,24 +150,6 @@ class Examples:
         return control
 
 
-class _Ragged:
-    """Where the chosen ones of many end-to-end sequences lie."""
-
-    def __init__(self, lengths: Rows, chosen: Rows, width: int = 0) -> None:
-        starts = np.concatenate(([0], np.cumsum(lengths)))[chosen]
-        width = width or int(lengths[chosen].max())
-        self._at = starts[:, None] + np.minimum(np.arange(width)[None], lengths[chosen][:, None] - 1)
-
-    def padded(self, flat: NDArray[np.generic], device: torch.device) -> Tensor:
-        """(N, width, ...), the last entry repeated."""
-        return torch.from_numpy(flat[self._at]).to(device)
-
-
 def _tags(*names: str) -> list[int]:
     tags = [control_id(name) for name in names]
     return [control_id("pad")] * 3 + tags + [control_id("pad")] * (_HEAD - 3 - len(tags))
-
-
-def _gather(values: Tensor, at: Tensor) -> Tensor:
-    """values (B, F, n), at (B, T) -> (B, T, n)."""
-    return torch.gather(values, 1, at[..., None].expand(*at.shape, values.shape[2]))

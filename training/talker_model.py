@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from training.dimensions import TALKER, StackDimensions, TalkerDimensions
 from training.layers import Attention, RMSNorm, SwiGLU, rotary_tables
 
-DROPOUT = 0.1
+DROPOUT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +69,15 @@ class Stack(nn.Module):
 
 
 class TalkerStack(Stack):
-    def __init__(self, d: TalkerDimensions) -> None:
-        super().__init__(d.stack, DROPOUT)
+    def __init__(self, d: TalkerDimensions, dropout: float) -> None:
+        super().__init__(d.stack, dropout)
         self.codec_embedding = nn.Embedding(d.vocab_size, d.stack.hidden_size)
         self.text_embedding = nn.Embedding(d.text_vocab_size, d.text_hidden_size)
 
 
 class PredictorStack(Stack):
-    def __init__(self, d: TalkerDimensions) -> None:
-        super().__init__(d.predictor, DROPOUT / 2)
+    def __init__(self, d: TalkerDimensions, dropout: float) -> None:
+        super().__init__(d.predictor, dropout)
         tables = [nn.Embedding(d.codebook_size, d.stack.hidden_size) for _ in range(d.num_codebooks - 1)]
         self.codec_embedding = nn.ModuleList(tables)
 
@@ -85,9 +85,9 @@ class PredictorStack(Stack):
 class CodePredictor(nn.Module):
     """Codebooks 1 and up of one frame, each from the talker's state and the codebooks before it."""
 
-    def __init__(self, d: TalkerDimensions) -> None:
+    def __init__(self, d: TalkerDimensions, dropout: float) -> None:
         super().__init__()
-        self.model = PredictorStack(d)
+        self.model = PredictorStack(d, dropout)
         heads = [nn.Linear(d.predictor.hidden_size, d.codebook_size, bias=False) for _ in range(d.num_codebooks - 1)]
         self.lm_head = nn.ModuleList(heads)
         self.small_to_mtp_projection = nn.Linear(d.stack.hidden_size, d.predictor.hidden_size)
@@ -109,13 +109,13 @@ class TextProjection(nn.Module):
 
 
 class Talker(nn.Module):
-    def __init__(self, d: TalkerDimensions = TALKER) -> None:
+    def __init__(self, d: TalkerDimensions = TALKER, dropout: float = DROPOUT) -> None:
         super().__init__()
         self._dimensions = d
-        self.model = TalkerStack(d)
+        self.model = TalkerStack(d, dropout)
         self.text_projection = TextProjection(d)
         self.codec_head = nn.Linear(d.stack.hidden_size, d.vocab_size, bias=False)
-        self.code_predictor = CodePredictor(d)
+        self.code_predictor = CodePredictor(d, dropout / 2)
         self._initialise()
 
     def _initialise(self) -> None:
@@ -129,6 +129,12 @@ class Talker(nn.Module):
         for name, parameter in self.named_parameters():
             if name.endswith(("o_proj.weight", "down_proj.weight")):
                 nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * self._dimensions.stack.num_layers))
+
+    def compile_layers(self) -> None:
+        """Every layer by itself: they share what is compiled, whatever the lengths."""
+        for module in self.modules():
+            if isinstance(module, Layer):
+                module.compile(dynamic=True)
 
     def text(self, ids: Tensor) -> Tensor:
         return self.text_projection(self.model.text_embedding(ids))

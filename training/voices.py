@@ -68,10 +68,9 @@ class FestivalSlt:
 
     def speak(self, text: str) -> Spoken:
         quoted = text.replace("\\", "").replace('"', "")
-        process = self._running()
-        assert process.stdin is not None  # noqa: S101
-        assert process.stdout is not None  # noqa: S101
         try:
+            process = self._running()
+            assert process.stdin is not None  # noqa: S101
             process.stdin.write(f'(unwind-protect (go "{quoted}" "{self._wave}") t) (format t "E\\n") (fflush nil)\n')
             process.stdin.flush()
             phones, tokens = _festival_report(process)

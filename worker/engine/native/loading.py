@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from worker.engine.errors import CheckpointError
-from worker.engine.interface import EngineInfo, ModelTask, VoiceMode
+from worker.engine.interface import EngineInfo, VoiceMode
 from worker.engine.native.budget import max_text_tokens
 from worker.engine.native.decoder_lane import DecoderLane, ThreadedDecoderLane
 from worker.engine.native.model.config import ModelConfig, read_default_sampling, read_model_config
@@ -67,7 +67,7 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
         SilentDecoderLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device, settings.profile)
     )
     talker, num_slots, capacity = _talker_lane(settings, config, capacity, device)
-    speaker = SpeakerStage.load(checkpoint, settings.device) if config.task is ModelTask.BASE else None
+    speaker = SpeakerStage.load(checkpoint, settings.device) if config.has_speaker_encoder else None
     return EngineParts(
         info=_describe(checkpoint, num_slots, config, prompts, codec, speaker, capacity),
         prompts=prompts,

@@ -198,6 +198,8 @@ class PromptBuilder:
                 return None
             case ModelTask.BASE, XVectorPrompt() | InContextPrompt():
                 return None
+            case ModelTask.CUSTOM_VOICE, XVectorPrompt() if self._config.has_speaker_encoder:
+                return None
             case ModelTask.CUSTOM_VOICE, _:
                 wanted = f"one of its built-in speakers: {', '.join(self.speakers)}"
             case ModelTask.VOICE_DESIGN, _:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from worker.engine.errors import CheckpointError
-from worker.engine.interface import CodecFrames, ModelTask
+from worker.engine.interface import CodecFrames
 from worker.engine.native.model.code_predictor import CodePredictor
 from worker.engine.native.model.config import ModelConfig
 from worker.engine.native.model.talker import Talker
@@ -179,7 +179,7 @@ def _round_up(number: int, step: int) -> int:
 
 def _require_known(tensors: Mapping[str, Tensor], config: ModelConfig, path: Path) -> None:
     """The speaker encoder's tensors are another stage's; whatever else is not the talker's is nobody's."""
-    known = (_TALKER, _SPEAKER_ENCODER) if config.task is ModelTask.BASE else (_TALKER,)
+    known = (_TALKER, _SPEAKER_ENCODER) if config.has_speaker_encoder else (_TALKER,)
     strangers = sorted(name for name in tensors if not name.startswith(known))
     if strangers:
         raise CheckpointError(f"{path} has {len(strangers)} unknown tensors: {', '.join(strangers[:8])}")

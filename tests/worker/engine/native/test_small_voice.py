@@ -55,11 +55,8 @@ def test_its_decoder_makes_sound_of_its_codes() -> None:
     assert 0.01 < np.abs(pcm).max() <= 1.0
 
 
-def test_it_tells_users_that_it_is_a_prototype() -> None:
-    notice = (SMALL_VOICE / "NOTICE.txt").read_text(encoding="utf-8").strip()
-
-    assert "prototype" in notice
-    assert "\n" not in notice
+def test_it_needs_no_notice_any_more() -> None:
+    assert not (SMALL_VOICE / "NOTICE.txt").exists()
 
 
 @pytest.mark.parametrize("name", ["vocab.json", "merges.txt", "tokenizer_config.json", "preprocessor_config.json"])

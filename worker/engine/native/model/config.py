@@ -170,7 +170,10 @@ class CodePredictorConfig:
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
+    """has_speaker_encoder: it can clone from sound, which a checkpoint with speakers of its own may offer as well."""
+
     task: ModelTask
+    has_speaker_encoder: bool
     model_size: str
     text_control: TextControlIds
     talker: TalkerConfig
@@ -183,8 +186,10 @@ def read_model_config(path: Path) -> ModelConfig:
     talker_fields = fields.section("talker_config")
     talker = _talker(talker_fields)
     predictor = _code_predictor(talker_fields.section("code_predictor_config"), talker)
+    task = _task(fields)
     return ModelConfig(
-        task=_task(fields),
+        task=task,
+        has_speaker_encoder=task is ModelTask.BASE or fields.has("speaker_encoder_config"),
         model_size=fields.text("tts_model_size"),
         text_control=_text_control(fields, talker.text_vocab_size),
         talker=talker,

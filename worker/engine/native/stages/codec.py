@@ -100,7 +100,9 @@ class CodecStage:
         Raises RequestRejected when the checkpoint has no encoder, or the recording is empty, broken or too short.
         """
         if self._encoder is None:
-            raise RequestRejected("this checkpoint cannot clone voices: its speech tokenizer has no encoder")
+            raise RequestRejected(
+                "this checkpoint cannot clone from a recording and its text: its speech tokenizer has no encoder"
+            )
         samples = recording_at(pcm, sample_rate_hz, self.config.sample_rate_hz, min_samples=1)
         padded = np.pad(samples, (0, -samples.size % self.config.samples_per_frame))
         codes = self._encoder(torch.from_numpy(padded).to(self._device))
