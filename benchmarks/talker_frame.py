@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import time
-from collections.abc import Callable
+from collections import deque
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from torch import Tensor
 from worker.engine.interface import SamplingParams
 from worker.engine.native.cuda.capture_plan import capture_plan
 from worker.engine.native.cuda.decoder_weights import DecoderWeights, Heads, LayerWeights, RotaryFactors
+from worker.engine.native.cuda.frame_executor import GraphedFrames, LaunchedFrame
 from worker.engine.native.cuda.frame_step import PredictorWeights, TalkerWeights
 from worker.engine.native.cuda.slot_state import FrameTables
 from worker.engine.native.cuda.slot_talker import SlotTalker
@@ -37,6 +37,7 @@ from worker.engine.settings import NativeEngineSettings
 
 FRAME_S = 0.08
 PAD_ID = 3
+IN_FLIGHT = 3
 CODEBOOKS, CODEBOOK_SIZE, CODEC_VOCABULARY, TEXT_VOCABULARY = 16, 2048, 3072, 151_936
 # Bytes of weights that a frame has to read whatever the batch, over the bandwidth that a copy reaches on an H200.
 H200_BYTES_PER_S = 4.3e12
@@ -136,40 +137,39 @@ def run_all_slots(talker: SlotTalker, position: int, seed: int = 5) -> None:
     state.penalty.fill_(1.05)
 
 
-def median_ms(run: Callable[[], object], repeats: int) -> float:
-    times: list[float] = []
-    for _ in range(repeats):
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        run()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end))
-    return statistics.median(times)
+def pipelined_ms(frames: GraphedFrames, slots: list[int], repeats: int) -> float:
+    """Wall milliseconds from frame to frame, as the engine makes them: launched ahead, results read late."""
+    launched: deque[LaunchedFrame] = deque()
+    for number in range(repeats + IN_FLIGHT):
+        if number == IN_FLIGHT:
+            launched.popleft().wait()
+            began_s = time.perf_counter()
+        elif number > IN_FLIGHT:
+            launched.popleft().wait()
+        launched.append(frames.launch(slots))
+    launched.popleft().wait()
+    elapsed_s = time.perf_counter() - began_s
+    while launched:
+        launched.popleft().wait()
+    return elapsed_s / repeats * 1e3
 
 
 @torch.inference_mode()
-def measure(weights: SpeechWeights, rows: list[int], options: argparse.Namespace) -> list[dict[str, float]]:
-    plan = replace(
-        capture_plan(max(rows), options.capacity, Reproducibility.BEST_EFFORT), row_buckets=tuple(sorted(rows))
-    )
-    talker = SlotTalker(weights, max(rows), options.capacity, max(rows), PAD_ID)
+def measure(weights: SpeechWeights, options: argparse.Namespace) -> list[dict[str, float]]:
+    most = max(options.rows)
+    plan = capture_plan(most, options.capacity, Reproducibility.BEST_EFFORT)
+    talker = SlotTalker(weights, most, options.capacity, most, PAD_ID)
     operations_for = operations_by_rows(weights, plan)
     results: list[dict[str, float]] = []
-    for num_rows in sorted(rows, reverse=True):
-        slots = torch.arange(num_rows, dtype=torch.int32, device=weights.device)
-        operations = operations_for(num_rows)
-        run_all_slots(talker, options.position)
+    for num_rows in sorted(options.rows, reverse=True):
         began_s = time.perf_counter()
-        for _ in range(2):
-            talker.step.run(slots, operations)
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            talker.step.run(slots, operations)
+        one_bucket = replace(plan, row_buckets=(num_rows,))
+        frames = GraphedFrames(talker.step, one_bucket, operations_for, most, IN_FLIGHT, torch.cuda.Stream())
         capture_s = time.perf_counter() - began_s
         run_all_slots(talker, options.position)
-        milliseconds = median_ms(graph.replay, options.repeats)
+        torch.cuda.synchronize()
+        slots = list(range(num_rows))
+        milliseconds = pipelined_ms(frames, slots, options.repeats)
         results.append(
             {
                 "rows": num_rows,
@@ -181,20 +181,20 @@ def measure(weights: SpeechWeights, rows: list[int], options: argparse.Namespace
         )
         print(json.dumps(results[-1]), flush=True)
         if num_rows in options.profile:
-            profile(graph, num_rows)
-        del graph
+            profile(frames, slots)
+        del frames
     return results
 
 
-def profile(graph: torch.cuda.CUDAGraph, num_rows: int) -> None:
+def profile(frames: GraphedFrames, slots: list[int]) -> None:
     torch.cuda.synchronize()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as recorded:
         for _ in range(3):
-            graph.replay()
+            frames.launch(slots).wait()
         torch.cuda.synchronize()
     events = sorted(recorded.key_averages(), key=lambda event: -event.self_device_time_total)
     busy_ms = sum(event.self_device_time_total for event in events) / 3e3
-    print(f"-- kernels of a frame of {num_rows} rows: {sum(e.count for e in events) // 3}, busy {busy_ms:.3f} ms")
+    print(f"-- kernels of a frame of {len(slots)} rows: {sum(e.count for e in events) // 3}, busy {busy_ms:.3f} ms")
     for event in events[:22]:
         each = event.self_device_time_total / event.count
         print(f"{event.self_device_time_total / 3e3:8.3f} ms {event.count // 3:5d} x {each:7.2f} us  {event.key[:90]}")
@@ -260,7 +260,7 @@ def main() -> None:
     )
     parser.add_argument("--position", type=int, default=190, help="tokens of every history")
     parser.add_argument("--capacity", type=int, default=512, help="positions of a slot")
-    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--repeats", type=int, default=30, help="frames measured")
     parser.add_argument("--profile", type=lambda text: {int(part) for part in text.split(",")}, default=set())
     parser.add_argument("--lane", action="store_true")
     parser.add_argument("--serving", type=ServingProfile, default=ServingProfile.THROUGHPUT)
@@ -272,7 +272,7 @@ def main() -> None:
     floor_ms = weight_bytes(weights) / H200_BYTES_PER_S * 1e3
     print(f"{options.size} on {torch.cuda.get_device_name()}: the weights of a frame take {floor_ms:.2f} ms to read")
     results: dict[str, object] = {"size": options.size, "weights_ms": floor_ms}
-    results["frames"] = measure(weights, options.rows, options)
+    results["frames"] = measure(weights, options)
     if options.lane:
         torch.cuda.empty_cache()
         results["lane"] = drive_lane(weights, options)

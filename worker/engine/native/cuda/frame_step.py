@@ -54,6 +54,10 @@ class KvMemory:
         shape = (len(weights.layers), num_rows, heads.num_kv_heads, num_positions, heads.head_dim)
         return cls(torch.zeros(shape, dtype=dtype, device=device), torch.zeros(shape, dtype=dtype, device=device))
 
+    def rows(self, first: int, count: int) -> KvMemory:
+        """A view of some rows, all layers."""
+        return KvMemory(self.keys[:, first : first + count], self.values[:, first : first + count])
+
 
 class FrameStep:
     """Single-threaded. Owns nothing but the predictor's keys and values, which die with the frame."""
@@ -88,15 +92,19 @@ class FrameStep:
         """Q + 1."""
         return self._num_codebooks + 1
 
-    def run(self, slots: Tensor, operations: Operations) -> Tensor:
-        """slots: int32 (B,) -> int16 (B, Q + 1): the frame's codes, then the row's status."""
+    def run(self, slots: Tensor, operations: Operations, first_row: int = 0) -> Tensor:
+        """slots: int32 (B,) -> int16 (B, Q + 1): the frame's codes, then the row's status.
+
+        first_row: parts of one frame that run side by side have rows of their own, from this one on.
+        """
         num_rows = slots.shape[0]
+        memory = self._frame_memory.rows(first_row, num_rows)
         codes = torch.empty(num_rows, self._num_codebooks, dtype=torch.int32, device=slots.device)
         finite = torch.empty(num_rows, self._num_codebooks, dtype=torch.int8, device=slots.device)
         hidden = self._talk(slots, operations)
         logits = operations.logits(hidden, self._talker.head)[:, : self._num_lanes]
         operations.draw_first(logits, slots, self._state, codes, finite)
-        self._complete(hidden, slots, codes, finite, operations)
+        self._complete(hidden, slots, codes, finite, memory, operations)
         return operations.finish_frame(codes, finite, slots, self._state, self._tables)
 
     def _talk(self, slots: Tensor, operations: Operations) -> Tensor:
@@ -110,34 +118,37 @@ class FrameStep:
         stream = operations.run_decoder(weights, inputs, attend)
         return operations.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps)
 
-    def _complete(self, hidden: Tensor, slots: Tensor, codes: Tensor, finite: Tensor, operations: Operations) -> None:
+    def _complete(
+        self, hidden: Tensor, slots: Tensor, codes: Tensor, finite: Tensor, memory: KvMemory, operations: Operations
+    ) -> None:
         """Codebooks 1 to Q - 1. The first pass takes two positions: the hidden state and codebook 0."""
         predictor = self._predictor
         first = operations.gather_codes(codes, 0, predictor.inputs[0])
-        passed = self._pass_first_pair(self._projected(hidden, operations), first, operations)
+        passed = self._pass_first_pair(self._projected(hidden, operations), first, memory, operations)
         for codebook in range(1, self._num_codebooks):
             if codebook > 1:
                 inputs = operations.gather_codes(codes, codebook - 1, predictor.inputs[codebook - 1])
-                passed = self._pass_position(inputs, codebook, operations)
+                passed = self._pass_position(inputs, codebook, memory, operations)
             logits = operations.norm_logits(passed, predictor.decoder, predictor.heads[codebook - 1])
             operations.draw_residual(logits, codebook, slots, self._state, codes, finite)
 
-    def _pass_first_pair(self, hidden: Tensor, first: Tensor, operations: Operations) -> DecoderStream:
+    def _pass_first_pair(
+        self, hidden: Tensor, first: Tensor, memory: KvMemory, operations: Operations
+    ) -> DecoderStream:
         """What comes out at the second position."""
-        weights, memory, num_rows = self._predictor.decoder, self._frame_memory, hidden.shape[0]
+        weights = self._predictor.decoder
 
         def attend(layer: int, qkv: Tensor) -> Tensor:
-            keys, values = memory.keys[layer, :num_rows], memory.values[layer, :num_rows]
+            keys, values = memory.keys[layer], memory.values[layer]
             return operations.attend_first_pair(qkv, weights.layers[layer].heads, weights.rotary, keys, values)
 
-        return operations.run_decoder(weights, torch.cat((hidden, first)), attend).rows_from(num_rows)
+        return operations.run_decoder(weights, torch.cat((hidden, first)), attend).rows_from(hidden.shape[0])
 
-    def _pass_position(self, inputs: Tensor, position: int, operations: Operations) -> DecoderStream:
-        weights, memory, num_rows = self._predictor.decoder, self._frame_memory, inputs.shape[0]
+    def _pass_position(self, inputs: Tensor, position: int, memory: KvMemory, operations: Operations) -> DecoderStream:
+        weights = self._predictor.decoder
 
         def attend(layer: int, qkv: Tensor) -> Tensor:
-            keys, values = memory.keys[layer, :num_rows], memory.values[layer, :num_rows]
-            heads = weights.layers[layer].heads
+            heads, keys, values = weights.layers[layer].heads, memory.keys[layer], memory.values[layer]
             return operations.attend_position(qkv, heads, weights.rotary, keys, values, position)
 
         return operations.run_decoder(weights, inputs, attend)
