@@ -98,7 +98,8 @@ def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[i
         rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
         parts = _MAX_PARTS if rows >= _LEAST_DIVIDED_ROWS else 1
         splits = _num_splits(rows // parts * num_kv_heads)
-        return [operations_kind(rows)(splits, arrivals[part]) for part in range(parts)]
+        kind = operations_kind(rows // parts)
+        return [kind(splits, arrivals[part]) for part in range(parts)]
 
     return operations
 
