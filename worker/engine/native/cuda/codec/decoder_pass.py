@@ -18,7 +18,6 @@ from worker.engine.native.cuda.codec.depthwise_norm import depthwise_norm
 from worker.engine.native.cuda.codec.frame_embedding import embed_frames
 from worker.engine.native.cuda.codec.history import HistoryMoves, Past, StateArena, carve
 from worker.engine.native.cuda.codec.last_conv import last_conv
-from worker.engine.native.cuda.codec.residual_unit import fits_one_program, residual_unit
 from worker.engine.native.cuda.codec.snake import SnakeTable
 from worker.engine.native.cuda.codec.weights import (
     BlockWeights,
@@ -199,9 +198,6 @@ class DecoderPass:
 
     @staticmethod
     def _unit(unit: UnitWeights, unit_input: Tensor, x: Tensor, outputs: Outputs) -> None:
-        if fits_one_program(x):
-            residual_unit(unit_input, unit.look_back, unit.between, unit.mix, x, outputs)
-            return
         between = torch.empty_like(x)
         causal_conv(unit_input, unit.look_back, Outputs(active=between, snake=unit.between))
         causal_conv(between, unit.mix, outputs, residual=x)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 
@@ -14,19 +15,28 @@ from worker.engine.interface import CodecFrames, Pcm
 from worker.engine.native.cuda.codec.history import ORIGIN_SLOT
 from worker.engine.native.cuda.codec.passes import PASSES_UNDER_WAY, Passes, PassRow, PendingPass
 from worker.engine.native.cuda.codec.plan import CodecPlan, choose_pass
+from worker.engine.native.cuda.codec.warm_slots import WarmSlots, WarmState
 from worker.engine.native.decoder_lane import DecoderClient, LaneCounters, Utterance
+
+# One slot in so many is for the state behind a voice's reference.
+_WARM_SHARE = 8
 
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """An utterance on its way. `slot`: of its state, once a part of it is decoded and another is not.
+    """Frames on their way, of an utterance, or of a reference whose state is wanted and whose samples are not.
 
-    frames: those of the reference included. came_s: on the monotonic clock.
+    came_s: on the monotonic clock. num_dropped: frames at the beginning whose samples are not delivered. begins_behind:
+    the state to go on from, if not from the origin. leaves: where the state behind the last frame goes, if anywhere.
+    slot: of its own state, once a part is decoded and another is not.
     """
 
-    utterance: Utterance
+    utterance: Utterance | None
     frames: CodecFrames
     came_s: float
+    num_dropped: int = 0
+    begins_behind: WarmState | None = None
+    leaves: WarmState | None = None
     num_launched: int = 0
     slot: int | None = None
     parts: list[Pcm] = field(default_factory=list)
@@ -35,6 +45,10 @@ class _Job:
     @property
     def num_waiting(self) -> int:
         return len(self.frames) - self.num_launched
+
+    @property
+    def may_begin(self) -> bool:
+        return self.begins_behind is None or self.begins_behind.is_launched
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +82,10 @@ class BatchedDecoderLane:
         self._thread: threading.Thread | None = None
         # Of the lane's thread alone. The front ones may hold slots; there are never more jobs ahead than slots.
         self._jobs: deque[_Job] = deque()
-        self._free_slots = list(passes.stream_slots)
+        num_warm = len(passes.stream_slots) // _WARM_SHARE
+        self._warm = WarmSlots(passes.stream_slots[:num_warm])
+        self._free_slots = list(passes.stream_slots[num_warm:])
+        self._num_running = len(self._free_slots)
         self._under_way: deque[_Launched] = deque()
 
     @property
@@ -115,10 +132,22 @@ class BatchedDecoderLane:
             if not client.is_wanted(utterance):
                 continue
             if len(utterance.frames):
-                self._jobs.append(_Job(utterance, _with_reference(utterance), time.monotonic()))
+                self._jobs.extend(self._jobs_of(utterance))
             else:
                 client.deliver(utterance, np.zeros(0, dtype=np.float32))
         return True
+
+    def _jobs_of(self, utterance: Utterance) -> list[_Job]:
+        """The utterance's, and before it its reference's where that is new."""
+        now_s, frames = time.monotonic(), utterance.frames
+        if utterance.reference is None or not len(utterance.reference):
+            return [_Job(utterance, frames, now_s)]
+        reference = utterance.reference.astype(frames.dtype)
+        warm, is_new = self._warm.enter(reference)
+        if warm is None:
+            return [_Job(utterance, np.concatenate((reference, frames)), now_s, num_dropped=len(reference))]
+        job = _Job(utterance, frames, now_s, begins_behind=warm)
+        return [_Job(None, reference, now_s, leaves=warm), job] if is_new else [job]
 
     def _patience_left_s(self) -> float:
         """Until a pass is due; infinite while there is nothing to decode."""
@@ -129,7 +158,7 @@ class BatchedDecoderLane:
         return self._jobs[0].came_s + self._patience.seconds - time.monotonic()
 
     def _launch(self) -> None:
-        candidates = [self._jobs[number] for number in range(min(len(self._jobs), len(self._passes.stream_slots)))]
+        candidates = [job for job in islice(self._jobs, self._num_running) if job.may_begin]
         choice = choose_pass(self._plan, [job.num_waiting for job in candidates])
         jobs = tuple(candidates[number] for number in choice.members)
         rows = [self._row(job, choice.shape.num_frames) for job in jobs]
@@ -139,32 +168,39 @@ class BatchedDecoderLane:
                 self._jobs.remove(job)
 
     def _row(self, job: _Job, max_frames: int) -> PassRow:
-        """The job's next frames; the job moves on by them."""
+        """The job's next frames; the job moves on by them. Passes run in order: what one leaves, the next may read."""
         frames = job.frames[job.num_launched : job.num_launched + max_frames]
         job.num_launched += len(frames)
         job.num_parts += 1
-        read_slot = ORIGIN_SLOT if job.slot is None else job.slot
+        read_slot = job.slot
+        if read_slot is None:
+            read_slot = self._first_slot(job)
         if job.num_waiting:
             job.slot = self._free_slots.pop() if job.slot is None else job.slot
             return PassRow(frames, read_slot, job.slot)
         if job.slot is not None:
-            # Passes run in order: who gets the slot next writes it after this pass has read it.
             self._free_slots.append(job.slot)
-        return PassRow(frames, read_slot, self._passes.scratch_slot)
+        return PassRow(frames, read_slot, self._last_slot(job))
+
+    @staticmethod
+    def _first_slot(job: _Job) -> int:
+        if job.begins_behind is None:
+            return ORIGIN_SLOT
+        job.begins_behind.users -= 1
+        return job.begins_behind.slot
+
+    def _last_slot(self, job: _Job) -> int:
+        if job.leaves is None:
+            return self._passes.scratch_slot
+        job.leaves.is_launched = True
+        return job.leaves.slot
 
     def _collect(self, client: DecoderClient) -> None:
         launched = self._under_way.popleft()
         for job, samples in zip(launched.jobs, launched.pending.samples(), strict=True):
+            if job.utterance is None:
+                continue
             job.parts.append(samples)
             if not job.num_waiting and len(job.parts) == job.num_parts:
-                client.deliver(job.utterance, self._samples(job))
-
-    def _samples(self, job: _Job) -> Pcm:
-        num_dropped = len(job.frames) - len(job.utterance.frames)
-        return np.concatenate(job.parts)[num_dropped * self._samples_per_frame :]
-
-
-def _with_reference(utterance: Utterance) -> CodecFrames:
-    if utterance.reference is None:
-        return utterance.frames
-    return np.concatenate((utterance.reference.astype(utterance.frames.dtype), utterance.frames))
+                pcm = np.concatenate(job.parts)
+                client.deliver(job.utterance, pcm[job.num_dropped * self._samples_per_frame :])

@@ -108,6 +108,31 @@ def test_a_reference_is_heard_first_and_dropped(
     assert np.abs(listener.heard["clone"] - expected).max() <= 1e-5
 
 
+def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
+    small_decoder: CodecDecoder, device: torch.device, listener: Listener
+) -> None:
+    roomy = CodecPlan(PLAN.shapes, frozenset(), num_streams=8)
+    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
+    passes = DevicePasses(weights, roomy)
+    lane = BatchedDecoderLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0))
+    references = {"a": random_frames(4, seed=1), "b": random_frames(3, seed=2)}
+    frames = random_frames(2, seed=3)
+
+    for name in ("a1", "a2", "b1", "a3"):
+        lane.put(utterance(name, frames, references[name[0]]))
+    lane.start(listener)
+    listener.wait_for(4)
+    lane.close()
+    lane.join()
+
+    for name, pcm in listener.heard.items():
+        reference = references[name[0]]
+        whole = plain_samples(small_decoder, np.concatenate((reference, frames)))
+        assert np.abs(pcm - whole[len(reference) * SAMPLES_PER_FRAME :]).max() <= 1e-5
+    # The one warm slot is the first voice's; the second voice's reference is decoded with its utterance.
+    assert passes.counters.frames == 4 + 3 * 2 + (3 + 2)
+
+
 def test_an_utterance_without_frames_has_no_samples(lane: BatchedDecoderLane, listener: Listener) -> None:
     lane.start(listener)
     lane.put(utterance("empty", random_frames(0, seed=0)))
