@@ -123,7 +123,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rhb-") as folder:
         checkpoint = options.checkpoint or write_checkpoint(Path(folder) / options.size, options.size)
-        with bench(Path(folder), checkpoint, options.device) as rig:
+        with bench(Path(folder), checkpoint, options.device, options.threads) as rig:
             result = {
                 "machine": platform.machine(),
                 "device": options.device,
@@ -256,7 +256,7 @@ def write_checkpoint(path: Path, size: str) -> Path:
 
 
 @contextmanager
-def bench(folder: Path, checkpoint: Path, device: str) -> Generator[Bench]:
+def bench(folder: Path, checkpoint: Path, device: str, threads: int) -> Generator[Bench]:
     with EmbeddedRedis(folder / "valkey") as server:
         settings = StorageSettings(
             redis_url=server.url,
@@ -283,7 +283,7 @@ def bench(folder: Path, checkpoint: Path, device: str) -> Generator[Bench]:
             closing=threading.Event(),
             gate=QuarantineGate(),
             engine=engine,
-            voices=VoiceResolver(store, artifacts, engine, VoiceCache(64 << 20)),
+            voices=VoiceResolver(store, artifacts, engine, VoiceCache(64 << 20), places=threads),
         )
         leases.start()
         try:

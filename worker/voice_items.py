@@ -6,6 +6,7 @@ Also the wait of a narration for its voice.
 from __future__ import annotations
 
 import logging
+import random
 import time
 
 from storage.errors import ArtifactMissing, JobAborted, VoiceGone, VoiceNotFound
@@ -26,6 +27,10 @@ LOOK_AGAIN_S = 0.5
 """How long an item waits for a cache that somebody else builds: about as long as a build takes on a GPU."""
 
 
+CROWDED_S = (0.5, 4.0)
+"""When an item returns that found every place taken: soon enough to keep them taken, spread so that Redis has peace."""
+
+
 def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: WorkerServices) -> Tickets:
     """Ask for every cache of the job, then open its window; returns the tickets to send.
 
@@ -42,6 +47,13 @@ def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
 
 def run_voice_item(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: SpeechServices) -> Tickets:
     """Make one voice ready; returns the tickets to send."""
+    with services.voices.place_to_prepare() as has_place:
+        if not has_place:
+            raise NotYet(random.uniform(*CROWDED_S))
+        return _prepared(item, spec, held, services)
+
+
+def _prepared(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: SpeechServices) -> Tickets:
     started = time.monotonic()
     voice = until_available(lambda: _voices(item, services), held)[int(item.lease.item)]
     # Once more, and with this worker's own revision: the job may have waited through an upgrade of the model.

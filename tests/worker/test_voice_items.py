@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
@@ -119,6 +120,22 @@ def test_a_voice_deleted_before_its_turn_fails_its_item_and_stays_deleted(studio
 
     assert studio.record(job).segments.failed == 1
     assert list(studio.artifacts.list("voice-caches/")) == []
+
+
+def test_an_item_that_finds_every_place_taken_goes_back_and_costs_no_attempt(studio: Studio, store: VoiceStore) -> None:
+    voice = upload(studio, "Ada")
+    job = prepare(studio, [voice])
+    studio.run_one(CPU_QUEUE)
+
+    with ExitStack() as others:
+        while others.enter_context(studio.services.voices.place_to_prepare()):
+            pass
+        studio.run_one(GPU_QUEUE)
+
+    assert studio.jobs.ready_counts()[GPU_QUEUE] == 0
+    assert studio.record(job).segments.running == 0
+    assert studio.record(job).retries == 0
+    assert cache_of(store, voice).state is CacheState.PENDING
 
 
 def test_an_item_waits_for_a_build_of_somebody_else(studio: Studio, store: VoiceStore) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import numpy as np
 
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactMissing
 from storage.recording_verdict import RecordingRefused, RefusalCode
-from storage.recordings import decode_recording
+from storage.recordings import DecodedRecording
 from storage.voice_reference import SourceKind, VoiceReference, VoiceSource, normalised_ref_text
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt, XVectorPrompt
@@ -17,10 +18,15 @@ from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available
 
+Decode = Callable[[bytes], DecodedRecording]
+"""`storage.recordings.decode_recording`, or as many of it at a time as there is room for."""
+
 _MEDIA = frozenset({RefusalCode.UNSUPPORTED_MEDIA, RefusalCode.UNREADABLE})
 
 
-def encode_source(reference: VoiceReference, artifacts: ArtifactStore, engine: Engine, held: HeldLease) -> VoicePrompt:
+def encode_source(
+    reference: VoiceReference, artifacts: ArtifactStore, decode: Decode, engine: Engine, held: HeldLease
+) -> VoicePrompt:
     """The voice as this engine's checkpoint speaks with it.
 
     Raises `PermanentItemError` when this voice can never work here, `StoreUnavailable`, `EngineDied`, `WorkDropped`.
@@ -31,7 +37,8 @@ def encode_source(reference: VoiceReference, artifacts: ArtifactStore, engine: E
         case SourceKind.EMBEDDING:
             return _from_embedding(data, engine)
         case SourceKind.RECORDING:
-            return _from_recording(data, normalised_ref_text(reference.ref_text, reference.mode), engine, held)
+            ref_text = normalised_ref_text(reference.ref_text, reference.mode)
+            return _from_recording(data, ref_text, decode, engine, held)
 
 
 def _source_bytes(source: VoiceSource, artifacts: ArtifactStore) -> bytes:
@@ -56,9 +63,9 @@ def _from_embedding(data: bytes, engine: Engine) -> VoicePrompt:
     return XVectorPrompt(embedding)
 
 
-def _from_recording(data: bytes, ref_text: str, engine: Engine, held: HeldLease) -> VoicePrompt:
+def _from_recording(data: bytes, ref_text: str, decode: Decode, engine: Engine, held: HeldLease) -> VoicePrompt:
     try:
-        recording = decode_recording(data)
+        recording = decode(data)
     except RecordingRefused as refused:
         code = "unsupported_media" if refused.code in _MEDIA else "invalid_request"
         raise unusable(code, refused.detail) from refused

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import enum
 import logging
+import os
+import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactMissing, BuildRefused, StoreUnavailable
 from storage.failpoints import failpoint
+from storage.recordings import DecodedRecording, decode_recording
 from storage.voice_artifact import ArtifactFormatError, ArtifactUnknown, decode_artifact, encode_artifact
 from storage.voice_reference import ContentKey, IfCacheMissing, VoiceReference
 from storage.voice_store import VoiceStore
@@ -53,13 +58,21 @@ class _Wanted:
 
 
 class VoiceResolver:
-    """Thread-safe. A voice in memory costs a dictionary lookup and neither Redis nor the store."""
+    """Thread-safe. A voice in memory costs a dictionary lookup and neither Redis nor the store.
 
-    def __init__(self, store: VoiceStore, artifacts: ArtifactStore, engine: Engine, cache: VoiceCache) -> None:
+    places: recordings decoded at the same time, each by a process that takes a core; 0 for one a core. A worker may
+    have hundreds of items in hand.
+    """
+
+    def __init__(
+        self, store: VoiceStore, artifacts: ArtifactStore, engine: Engine, cache: VoiceCache, places: int = 0
+    ) -> None:
         self._store = store
         self._artifacts = artifacts
         self._engine = engine
         self._cache = cache
+        self._decoding = threading.BoundedSemaphore(places or _usable_cores())
+        self._preparing = threading.BoundedSemaphore(places or _usable_cores())
 
     @property
     def cache(self) -> VoiceCache:
@@ -72,6 +85,16 @@ class VoiceResolver:
         """
         wanted = self._wanted(reference, held)
         return self._cache.get(wanted.content, lambda: self._obtain(wanted), held.check)
+
+    @contextmanager
+    def place_to_prepare(self) -> Generator[bool]:
+        """Whether there is one for the time of the block. Nobody waits for it: a thread that did could not speak."""
+        has_place = self._preparing.acquire(blocking=False)
+        try:
+            yield has_place
+        finally:
+            if has_place:
+                self._preparing.release()
 
     def prepare(self, reference: VoiceReference, held: HeldLease) -> Preparation:
         """See that the voice's cache is in the store; memory is left to voices that are spoken with.
@@ -184,7 +207,11 @@ class VoiceResolver:
         return True
 
     def _encode(self, wanted: _Wanted) -> VoicePrompt:
-        return encode_source(wanted.reference, self._artifacts, self._engine, wanted.held)
+        return encode_source(wanted.reference, self._artifacts, self._decode, self._engine, wanted.held)
+
+    def _decode(self, data: bytes) -> DecodedRecording:
+        with self._decoding:
+            return decode_recording(data)
 
     def _file(self, wanted: _Wanted, prompt: VoicePrompt) -> bytes:
         try:
@@ -206,6 +233,10 @@ class VoiceResolver:
         except StoreUnavailable as error:
             # The janitor sweeps what nobody points at.
             logger.warning("refused voice left in the store", extra={"error": str(error)})
+
+
+def _usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _served(claim: BuildClaim) -> CacheArtifact:

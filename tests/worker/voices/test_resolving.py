@@ -22,7 +22,8 @@ from tests.worker.voices.voice_studio import REF_TEXT, CountingEngine, VoiceStud
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
 from worker.errors import PermanentItemError
 from worker.leases import DropReason, WorkDropped
-from worker.voices.resolving import Preparation
+from worker.voices.cache import VoiceCache
+from worker.voices.resolving import Preparation, VoiceResolver
 
 
 def same(one: VoicePrompt, other: VoicePrompt) -> bool:
@@ -326,6 +327,18 @@ def test_preparing_builds_looks_and_waits_its_turn(voices: VoiceStudio, engine: 
 
     assert engine.encoded == 1
     assert voices.resolver.cache.stats().voices == 0
+
+
+def test_no_more_recordings_are_prepared_at_a_time_than_there_are_places(voices: VoiceStudio) -> None:
+    resolver = VoiceResolver(voices.world.store, voices.artifacts, voices.engine, VoiceCache(1 << 20), places=2)
+
+    place = resolver.place_to_prepare
+    with place() as first, place() as second, place() as third:
+        places = (first, second, third)
+    with place() as later:
+        assert later
+
+    assert places == (True, True, False)
 
 
 def test_preparing_replaces_a_damaged_cache(voices: VoiceStudio) -> None:
