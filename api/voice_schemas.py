@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field
+from pydantic.config import JsonDict
 
 from api.schemas import (
     MAX_METADATA_PAIRS,
@@ -29,6 +31,20 @@ Language = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(ch
 Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_METADATA_PAIRS)]
 
 
+def _with_files(*names: str) -> Callable[[JsonDict], None]:
+    """Describes the files of a form, which no field of its model can."""
+
+    def describe(schema: JsonDict) -> None:
+        files: JsonDict = {name: {"type": "string", "format": "binary"} for name in names}
+        match schema["properties"]:
+            case dict() as properties:
+                properties.update(files)
+            case _:
+                schema["properties"] = files
+
+    return describe
+
+
 class VoiceForm(RequestBody):
     """The text fields of a new voice's form; its recording or embedding comes as a file beside them.
 
@@ -36,6 +52,8 @@ class VoiceForm(RequestBody):
     with it the voice is cloned in context, without from its embedding alone. `model`: the one that an embedding is of.
     `precompute`: make the voice ready for every model that clones, at once.
     """
+
+    model_config = ConfigDict(json_schema_extra=_with_files("audio_sample", "speaker_embedding"))
 
     name: VoiceName
     consent: Statement | None = None
@@ -48,6 +66,8 @@ class VoiceForm(RequestBody):
 
 class RecordingForm(RequestBody):
     """The text fields of another recording for a voice."""
+
+    model_config = ConfigDict(json_schema_extra=_with_files("audio_sample"))
 
     consent: Statement | None = None
     ref_text: RefText = ""

@@ -34,10 +34,9 @@ router = APIRouter(prefix="/v1/voices", tags=["voices"])
 _EXTENSIONS = {"audio/wav": "wav", "audio/flac": "flac", "audio/mpeg": "mp3", "audio/ogg": "ogg"}
 
 
-def _form(schema: str, *files: str) -> dict[str, object]:
-    content = {"allOf": [{"$ref": f"#/components/schemas/{schema}"}]}
-    content |= {"properties": {name: {"type": "string", "format": "binary"} for name in files}}
-    return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": content}}}}
+def _form(schema: str) -> dict[str, object]:
+    content = {"multipart/form-data": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def _json(schema: str, *, required: bool = True) -> dict[str, object]:
@@ -60,7 +59,7 @@ class VoiceListQuery(BaseModel):
     "",
     status_code=201,
     response_model=voice_schemas.Voice,
-    openapi_extra=_form("VoiceForm", SAMPLE_FIELD, EMBEDDING_FIELD),
+    openapi_extra=_form("VoiceForm"),
 )
 async def post_voice(request: Request, tenant: Tenant, services: Services, links: Links) -> Response:
     """A new voice, from a recording (wav, flac, mp3 or ogg, 1 to 60 s, at most 10 MiB) or an embedding.
@@ -148,9 +147,7 @@ def post_preview(
     return accepted_answer(services, links, preview(services, tenant, record, order, idempotency))
 
 
-@router.put(
-    "/{voice_id}/sample", response_model=voice_schemas.Voice, openapi_extra=_form("RecordingForm", SAMPLE_FIELD)
-)
+@router.put("/{voice_id}/sample", response_model=voice_schemas.Voice, openapi_extra=_form("RecordingForm"))
 async def put_sample(
     request: Request, tenant: Tenant, services: Services, links: Links, voice_id: KnownVoiceId
 ) -> voice_schemas.Voice:
