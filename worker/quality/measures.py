@@ -82,23 +82,26 @@ def measure(speech: Speech) -> SpeechMeasures:
 
 
 def longest_repeat(frames: CodecFrames, audible: NDArray[np.bool_]) -> Repeat:
-    """frames (T, Q), audible (T,): frames of silence may well be the same and do not count.
-
-    Compares the utterance with itself at every distance, so time grows with the square of T.
-    """
+    """frames (T, Q), audible (T,): frames of silence may well be the same and do not count."""
+    if not len(frames):
+        return Repeat(0, 0)
+    names = np.unique(frames, axis=0, return_inverse=True)[1].reshape(-1)
     longest = Repeat(0, 0)
-    for distance in range(1, len(frames)):
-        if len(frames) - distance <= longest.frames:
-            break
-        # Nearly always the first codebook settles it.
-        same = frames[distance:, 0] == frames[:-distance, 0]
-        if not same.any():
-            continue
-        same &= (frames[distance:] == frames[:-distance]).all(axis=1) & audible[distance:]
+    for distance in _distances(names, audible):
+        same = (names[distance:] == names[:-distance]) & audible[distance:]
         length, start = _longest_run(same)
         if length > longest.frames:
             longest = Repeat(length, start + distance)
     return longest
+
+
+def _distances(names: NDArray[np.intp], audible: NDArray[np.bool_]) -> list[int]:
+    """How far apart audible frames of one name lie, each distance once. In good speech there are hardly any."""
+    found: set[int] = set()
+    for name in np.flatnonzero(np.bincount(names[audible]) > 1):
+        places = np.flatnonzero(audible & (names == name))
+        found.update(np.unique(places[None, :] - places[:, None]).tolist())
+    return sorted(distance for distance in found if distance > 0)
 
 
 def _window_levels(pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float64]:

@@ -1,0 +1,80 @@
+"""`rhapsode narrate` through everything there is (command line, API, Valkey, Celery, workers, engine, store, join), and
+a recogniser at the end of it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import soundfile
+
+from tests.listening.conftest import HERE
+from worker.quality.moonshine import MoonshineTiny
+from worker.quality.word_errors import sentence_faults, word_errors
+
+CLI = str(Path(sys.executable).parent / "rhapsode")
+MAX_WER_OF_EXCERPT = 0.25
+"""Of about a hundred words."""
+
+MAX_WER = 0.12
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”]?\s+|\n\s*\n")
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Not pytest's folder: the server's socket needs a short path."""
+    path = Path(tempfile.mkdtemp(prefix="rhl-", dir="/tmp"))
+    yield path
+    shutil.rmtree(path)
+
+
+def story() -> str:
+    return (HERE / "narration.txt").read_text(encoding="utf-8")
+
+
+def narrated(text: str, folder: Path, recogniser: MoonshineTiny) -> str:
+    """What a listener hears of the finished file."""
+    source, target = folder / "story.txt", folder / "story.wav"
+    source.write_text(text, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+    done = subprocess.run(
+        [CLI, "narrate", str(source), "-o", str(target), "--data-dir", str(folder / "data")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    pcm, rate_hz = soundfile.read(target, dtype="float32")
+    return recogniser.transcribe(pcm, rate_hz)
+
+
+def test_a_narration_says_its_text_once_and_whole(folder: Path, recogniser: MoonshineTiny) -> None:
+    text = "\n\n".join(story().split("\n\n")[:2])
+
+    heard = narrated(text, folder, recogniser)
+
+    faults = sentence_faults(_SENTENCE_END.split(text), heard)
+    assert word_errors(text, heard).rate < MAX_WER_OF_EXCERPT
+    assert faults.lost == faults.repeated == ()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_six_hundred_words_are_said_once_and_whole(folder: Path, recogniser: MoonshineTiny) -> None:
+    text = story()
+
+    heard = narrated(text, folder, recogniser)
+
+    faults = sentence_faults(_SENTENCE_END.split(text), heard)
+    assert word_errors(text, heard).rate <= MAX_WER
+    assert faults.lost == faults.repeated == ()
