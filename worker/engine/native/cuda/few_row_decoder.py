@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-
 from torch import Tensor
 
 from worker.engine.native.cuda.decoder_stream import Attend, DecoderStream
@@ -15,16 +12,9 @@ from worker.engine.native.cuda.kernels.few_row_products import linear_add, norm_
 def run_few_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
     """Inputs (N, hidden), N at most `few_row_products.MAX_ROWS`, become the residual stream and are lost."""
     eps, residual = weights.eps, inputs
-    ahead = _two_products_later(weights)
     for index, layer in enumerate(weights.layers):
-        qkv = norm_linear(residual, layer.input_norm, eps, layer.qkv, residual.dtype, next(ahead))
-        linear_add(attend(index, qkv), layer.output, residual, next(ahead))
-        gated = norm_gate_up(residual, layer.post_norm, eps, layer.gate_up, next(ahead))
-        linear_add(gated, layer.down, residual, next(ahead))
+        qkv = norm_linear(residual, layer.input_norm, eps, layer.qkv, residual.dtype)
+        linear_add(attend(index, qkv), layer.output, residual)
+        gated = norm_gate_up(residual, layer.post_norm, eps, layer.gate_up)
+        linear_add(gated, layer.down, residual)
     return DecoderStream(residual, None)
-
-
-def _two_products_later(weights: DecoderWeights) -> Iterator[Tensor]:
-    """For each product of the stack the one after the next; behind the last the stack begins anew, as passes do."""
-    products = [weight for layer in weights.layers for weight in (layer.qkv, layer.output, layer.gate_up, layer.down)]
-    return itertools.islice(itertools.cycle(products), 2, None)

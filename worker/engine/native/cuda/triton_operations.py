@@ -28,6 +28,7 @@ from worker.engine.native.sampling import MIN_FRAMES
 # The predictor's first pass takes two tokens of each row.
 MOST_FEW_ROWS, FEW_TOKENS = MAX_ROWS // 2, MAX_ROWS
 MOST_SOME_ROWS, SOME_TOKENS = MAX_TOKENS // 2, MAX_TOKENS
+_WIDEST_SKINNY = 1024
 
 
 class TritonOperations:
@@ -88,9 +89,8 @@ class TritonOperations:
         keys: Tensor,
         values: Tensor,
     ) -> Tensor:
-        factors = (heads.query_norm, heads.key_norm, heads.eps, rotary.cos, rotary.sin)
-        memory = (slots, positions, keys, values)
-        return decode_attention(qkv, *factors, *memory, self._num_splits, self._arrivals)
+        queries = self.rotate_and_store(qkv, heads, rotary, slots, positions, keys, values)
+        return decode_attention(queries, keys, values, slots, positions, self._num_splits, self._arrivals)
 
     def prompt_attention(
         self, queries: Tensor, keys: Tensor, values: Tensor, slots: Tensor, starts: Tensor, max_length: int
@@ -140,8 +140,7 @@ class FewRowOperations(TritonOperations):
     def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
         if stream.update is not None:
             return super().norm_logits(stream, weights, head)
-        ahead = weights.layers[0].output
-        return norm_linear(stream.residual, weights.norm, weights.eps, head, torch.float32, ahead)
+        return norm_linear(stream.residual, weights.norm, weights.eps, head, torch.float32)
 
     def linear(self, x: Tensor, weight: Tensor) -> Tensor:
         return linear(x, weight, x.dtype) if x.shape[0] <= FEW_TOKENS else super().linear(x, weight)
@@ -151,18 +150,20 @@ class FewRowOperations(TritonOperations):
 
 
 class SomeRowOperations(TritonOperations):
-    """The same for frames of at most `MOST_SOME_ROWS` rows, again without cuBLAS but for prompts."""
+    """The same for frames of at most `MOST_SOME_ROWS` rows: our own products where they are the faster ones.
+
+    Measured on an H200: 21 against 27 microseconds a layer of width 1024, but 55 against 45 at width 2048.
+    """
 
     def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
-        if inputs.shape[0] > SOME_TOKENS:
+        if inputs.shape[0] > SOME_TOKENS or inputs.shape[1] > _WIDEST_SKINNY:
             return super().run_decoder(weights, inputs, attend)
         return run_some_rows(weights, inputs, attend)
 
-    def linear(self, x: Tensor, weight: Tensor) -> Tensor:
-        return skinny_linear(x, weight, x.dtype) if x.shape[0] <= SOME_TOKENS else super().linear(x, weight)
-
     def logits(self, x: Tensor, weight: Tensor) -> Tensor:
-        return skinny_linear(x, weight, torch.float32) if x.shape[0] <= SOME_TOKENS else super().logits(x, weight)
+        if x.shape[0] > SOME_TOKENS or x.shape[1] > _WIDEST_SKINNY:
+            return super().logits(x, weight)
+        return skinny_linear(x, weight, torch.float32)
 
 
 def operations_kind(num_rows: int) -> type[TritonOperations]:

@@ -131,78 +131,51 @@ def test_heads_are_normed_rotated_and_stored_at_their_slot_and_position(
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("num_splits", [1, 4])
-def test_decode_attention_keeps_the_new_token_and_reads_what_exists(
+def test_decode_attention_reads_what_exists_and_nothing_else(
     shape: Shape, dtype: torch.dtype, num_splits: int, device: torch.device, random: torch.Generator
 ) -> None:
     keys = noise(random, dtype, 6, shape.kv_heads, 300, shape.head_dim)
     values = noise(random, dtype, 6, shape.kv_heads, 300, shape.head_dim)
-    qkv = noise(random, dtype, 5, shape.qkv_width)
-    weights = (noise(random, dtype, shape.head_dim), noise(random, dtype, shape.head_dim))
-    rotary = Rotary.of(shape, 300, device)
+    queries = noise(random, dtype, 5, shape.heads * shape.head_dim)
     slots, positions = indices(device, 3, 0, 5, 1, 2), indices(device, 0, 63, 64, 299, 150)
     for slot, position in zip(slots.tolist(), positions.tolist(), strict=True):
-        keys[slot, :, position:] = torch.nan
-        values[slot, :, position:] = torch.nan
-    before = keys.clone(), values.clone()
+        keys[slot, :, position + 1 :] = torch.nan
+        values[slot, :, position + 1 :] = torch.nan
     arrivals = torch.zeros(5 * shape.kv_heads, dtype=torch.int32, device=device)
-    heads = Heads.of(qkv, shape, weights, rotary, positions)
 
-    attended = decode_attention(
-        qkv, *weights, EPS, rotary.cos, rotary.sin, slots, positions, keys, values, num_splits, arrivals
-    )
+    attended = decode_attention(queries, keys, values, slots, positions, num_splits, arrivals)
 
     for row, (slot, position) in enumerate(zip(slots.tolist(), positions.tolist(), strict=True)):
-        seen_keys = torch.cat((before[0][slot, :, :position].double(), heads.keys[row].unsqueeze(1)), dim=1)
-        seen_values = torch.cat((before[1][slot, :, :position].double(), heads.values[row].unsqueeze(1)), dim=1)
-        expected = attend(heads.queries[row], seen_keys, seen_values)
+        query = queries[row].view(shape.heads, shape.head_dim)
+        history = slice(0, position + 1)
+        expected = attend(query, keys[slot, :, history], values[slot, :, history])
         assert relative_error(attended[row], expected) < TOLERANCE[dtype], row
-        assert relative_error(keys[slot, :, position], heads.keys[row]) < TOLERANCE[dtype], row
-        assert torch.equal(values[slot, :, position].double(), heads.values[row])
-    assert keys.isnan().sum() == before[0].isnan().sum() - 5 * shape.kv_heads * shape.head_dim
     assert not arrivals.any()
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """Rows that decode with one layer's cache."""
-
-    qkv: Tensor
-    factors: tuple[Tensor, Tensor, float, Tensor, Tensor]
-    keys: Tensor
-    values: Tensor
-    arrivals: Tensor
-
-    @classmethod
-    def of(cls, rows: int, length: int, random: torch.Generator) -> Decoding:
-        shape = Shape(2, 2, 64)
-        rotary = Rotary.of(shape, length, random.device)
-        factors = (noise(random, HALF, 64), noise(random, HALF, 64), EPS, rotary.cos, rotary.sin)
-        memory = noise(random, HALF, rows, 2, length, 64), noise(random, HALF, rows, 2, length, 64)
-        arrivals = torch.zeros(2 * rows, dtype=torch.int32, device=random.device)
-        return cls(noise(random, HALF, rows, shape.qkv_width), factors, *memory, arrivals)
-
-    def attend(self, rows: slice, slots: Tensor, positions: Tensor) -> Tensor:
-        memory = (slots[rows], positions[rows], self.keys.clone(), self.values.clone())
-        return decode_attention(self.qkv[rows], *self.factors, *memory, 4, self.arrivals)
-
-
 def test_a_history_is_attended_to_alike_alone_and_among_others(device: torch.device, random: torch.Generator) -> None:
-    decoding = Decoding.of(4, 200, random)
+    keys = noise(random, HALF, 4, 2, 200, 64)
+    values = noise(random, HALF, 4, 2, 200, 64)
+    queries = noise(random, HALF, 4, 4 * 64)
     slots, positions = indices(device, 2, 0, 3, 1), indices(device, 199, 5, 130, 64)
+    arrivals = torch.zeros(8, dtype=torch.int32, device=device)
 
-    together = decoding.attend(slice(0, 4), slots, positions)
-    alone = decoding.attend(slice(2, 3), slots, positions)
+    together = decode_attention(queries, keys, values, slots, positions, 4, arrivals)
+    alone = decode_attention(queries[2:3], keys, values, slots[2:3], positions[2:3], 4, arrivals)
 
     assert torch.equal(together[2:3], alone)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # what NumPy says of NaN in the interpreter
 def test_a_sick_history_stays_in_its_row(device: torch.device, random: torch.Generator) -> None:
-    decoding = Decoding.of(3, 80, random)
-    decoding.keys[1] = torch.nan
-    decoding.values[1] = torch.inf
+    keys, values = noise(random, HALF, 3, 2, 80, 64), noise(random, HALF, 3, 2, 80, 64)
+    keys[1] = torch.nan
+    values[1] = torch.inf
+    arrivals = torch.zeros(6, dtype=torch.int32, device=device)
 
-    attended = decoding.attend(slice(0, 3), indices(device, 0, 1, 2), indices(device, 70, 70, 70))
+    attended = decode_attention(
+        noise(random, HALF, 3, 256), keys, values, indices(device, 0, 1, 2), indices(device, 70, 70, 70), 2, arrivals
+    )
 
     assert attended[[0, 2]].isfinite().all()
     assert not attended[1].isfinite().any()

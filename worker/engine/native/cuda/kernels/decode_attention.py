@@ -1,10 +1,8 @@
 """Attention of one new token per row over the row's own history, split over several programs.
 
-A program takes one row, one KV head with all its query heads, and one share of the history. It norms and rotates its
-queries itself; the first share's program does so for the new key too, keeps key and value in the cache and starts from
-them, so that nobody reads what another program of the launch writes. The last program of a (row, KV head) to finish
-merges the shares in their order: the result is the same whoever comes last, and there is no second launch. How the
-history is cut depends on its length and the number of splits alone, never on the batch.
+A program takes one row, one KV head with all its query heads, and one share of the history. The last program of a
+(row, KV head) to finish merges the shares in their order, so the result is the same whoever comes last, and there is
+no second launch. How the history is cut depends on its length and the number of splits alone, never on the batch.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.
@@ -29,49 +27,38 @@ _NUM_WARPS = 4
 
 
 def decode_attention(
-    qkv: Tensor,
-    q_weight: Tensor,
-    k_weight: Tensor,
-    eps: float,
-    cos: Tensor,
-    sin: Tensor,
-    slots: Tensor,
-    positions: Tensor,
+    queries: Tensor,
     keys: Tensor,
     values: Tensor,
+    slots: Tensor,
+    positions: Tensor,
     num_splits: int,
     arrivals: Tensor,
 ) -> Tensor:
-    """Attended values (B, H * d), each row's new token seeing positions 0 to its own, where its key and value go.
+    """Attended values (B, H * d) of queries (B, H * d), each over positions 0 to its own, that one included.
 
-    qkv: (B, (H + 2 * KV) * d). q_weight, k_weight: (d,). cos, sin: float32 (positions, d / 2), factors of the
-    half-split rotation. slots, positions: int32 (B,). keys, values: one layer of the cache, (slots, KV, capacity, d)
-    contiguous. arrivals: int32, zero, at least B * KV; left zero. Calls that share it must follow one another on one
-    stream. Norm, rotation and softmax are computed in fp32.
+    keys, values: one layer of the cache, (slots, KV, capacity, d). slots, positions: int32 (B,).
+    arrivals: int32, zero, at least B * KV; left zero. Calls that share it must follow one another on one stream.
+    Softmax is computed in fp32.
     """
-    num_rows = qkv.shape[0]
+    num_rows = queries.shape[0]
     num_kv_heads, head_dim = keys.shape[1], keys.shape[3]
-    group = qkv.shape[1] // (num_kv_heads * head_dim) - 2
-    attended = qkv.new_empty(num_rows, num_kv_heads * group * head_dim)
-    shares = qkv.new_empty(num_rows * num_kv_heads * num_splits * group, head_dim, dtype=torch.float32)
-    weights = qkv.new_empty(2, num_rows * num_kv_heads * num_splits * group, dtype=torch.float32)
-    overlap = overlaps(qkv)
+    group = queries.shape[1] // (num_kv_heads * head_dim)
+    attended = torch.empty_like(queries)
+    shares = queries.new_empty(num_rows * num_kv_heads * num_splits * group, head_dim, dtype=torch.float32)
+    weights = queries.new_empty(2, num_rows * num_kv_heads * num_splits * group, dtype=torch.float32)
+    overlap = overlaps(queries)
     _decode_attention[(num_splits, num_kv_heads, num_rows)](
-        qkv,
-        q_weight,
-        k_weight,
-        cos,
-        sin,
-        slots,
-        positions,
+        queries,
         keys,
         values,
+        slots,
+        positions,
         attended,
         shares,
         weights[0],
         weights[1],
         arrivals,
-        eps,
         head_dim**-0.5 * _LOG2_E,
         keys.stride(0),
         keys.stride(1),
@@ -91,21 +78,16 @@ def decode_attention(
 
 @triton.jit
 def _decode_attention(
-    qkv: tl.tensor,
-    q_weight: tl.tensor,
-    k_weight: tl.tensor,
-    cos: tl.tensor,
-    sin: tl.tensor,
-    slots: tl.tensor,
-    positions: tl.tensor,
+    queries: tl.tensor,
     keys: tl.tensor,
     values: tl.tensor,
+    slots: tl.tensor,
+    positions: tl.tensor,
     attended: tl.tensor,
     shares: tl.tensor,
     maxima: tl.tensor,
     sums: tl.tensor,
     arrivals: tl.tensor,
-    eps: tl.tensor,
     scale: tl.tensor,
     slot_stride: tl.tensor,
     head_stride: tl.tensor,
@@ -123,38 +105,24 @@ def _decode_attention(
     split = tl.program_id(0)
     head = tl.program_id(1)
     row = tl.program_id(2).to(tl.int64)
-    past = tl.load(positions + row)
+    length = tl.load(positions + row) + 1
     # Whole blocks, so that only the last share of a history has a masked end.
-    share = tl.maximum(tl.cdiv(tl.cdiv(past, num_splits), key_block), 1) * key_block
+    share = tl.cdiv(tl.cdiv(length, num_splits), key_block) * key_block
     begin = split * share
-    if (begin >= past) & (split > 0):
+    if begin >= length:
         return
-    end = tl.minimum(begin + share, past)
-    used_splits = tl.maximum(tl.cdiv(past, share), 1)
+    end = tl.minimum(begin + share, length)
+    used_splits = tl.cdiv(length, share)
 
     query = tl.arange(0, query_tile)
     is_query = query < group
     lane = tl.arange(0, head_dim)
-    num_heads: tl.constexpr = num_kv_heads * group
-    new_token = qkv + row * (num_heads + 2 * num_kv_heads) * head_dim
-    query_heads = new_token + (head * group + query) * head_dim
-    q = _rotated(query_heads, is_query, q_weight, cos, sin, past, eps, head_dim).to(keys.dtype.element_ty)
+    query_row = row * num_kv_heads * group + head * group + query
+    q = tl.load(queries + query_row[:, None] * head_dim + lane[None, :], mask=is_query[:, None], other=0.0)
     history = tl.load(slots + row).to(tl.int64) * slot_stride + head * head_stride
     largest = tl.full([query_tile], float("-inf"), tl.float32)
     total = tl.zeros([query_tile], tl.float32)
     sum_values = tl.zeros([query_tile, head_dim], tl.float32)
-    if split == 0:
-        key_head = new_token + (num_heads + head + tl.arange(0, 1)) * head_dim
-        new_k = _rotated(key_head, tl.full([1], 1, tl.int1), k_weight, cos, sin, past, eps, head_dim)
-        new_k = new_k.to(keys.dtype.element_ty)
-        new_v = tl.load(new_token + (num_heads + num_kv_heads + head) * head_dim + lane)[None, :]
-        new_v = new_v.to(values.dtype.element_ty)
-        place = history + past * head_dim + lane[None, :]
-        tl.store(keys + place, new_k)
-        tl.store(values + place, new_v)
-        largest = tl.sum(q.to(tl.float32) * new_k.to(tl.float32), axis=1) * scale
-        total = tl.full([query_tile], 1.0, tl.float32)
-        sum_values = tl.broadcast_to(new_v.to(tl.float32), (query_tile, head_dim))
     for start in tl.range(begin, end, key_block, num_stages=key_stages):
         position = start + tl.arange(0, key_block)
         exists = position < end
@@ -170,7 +138,6 @@ def _decode_attention(
         sum_values = tl.dot(weight.to(v.dtype), v, sum_values * decay[:, None], input_precision="ieee")
         largest = new_largest
 
-    query_row = (row * num_kv_heads + head) * group + query
     out = attended + query_row[:, None] * head_dim + lane[None, :]
     if used_splits == 1:
         tl.store(out, (sum_values / total[:, None]).to(attended.dtype.element_ty), mask=is_query[:, None])
@@ -201,28 +168,3 @@ def _decode_attention(
         sum_values = sum_values * decay[:, None] + addend * weight[:, None]
         largest = new_largest
     tl.store(out, (sum_values / total[:, None]).to(attended.dtype.element_ty), mask=is_query[:, None])
-
-
-@triton.jit
-def _rotated(
-    heads: tl.tensor,
-    exists: tl.tensor,
-    norm_weight: tl.tensor,
-    cos: tl.tensor,
-    sin: tl.tensor,
-    position: tl.tensor,
-    eps: tl.tensor,
-    head_dim: tl.constexpr,
-) -> tl.tensor:
-    """Heads that begin at the pointers `heads` (n,), normed and rotated: fp32 (n, d), zeros where none exists."""
-    half: tl.constexpr = head_dim // 2
-    lane = tl.arange(0, head_dim)[None, :]
-    partner = (lane + half) % head_dim
-    x = tl.load(heads[:, None] + lane, mask=exists[:, None], other=0.0).to(tl.float32)
-    swapped = tl.load(heads[:, None] + partner, mask=exists[:, None], other=0.0).to(tl.float32)
-    scale = tl.rsqrt(tl.sum(x * x, axis=1) / head_dim + eps)[:, None]
-    x = x * scale * tl.load(norm_weight + lane).to(tl.float32)
-    swapped = swapped * scale * tl.load(norm_weight + partner).to(tl.float32)
-    cosine = tl.load(cos + position * half + lane % half)
-    sine = tl.load(sin + position * half + lane % half)
-    return x * cosine + swapped * tl.where(lane < half, -sine, sine)

@@ -5,9 +5,6 @@ program holds its weights in registers, complete and requested before its inputs
 then meets every row with them. Weights lie in a program chunk by chunk of 256 lanes, outputs side by side: a warp owns
 outputs, so that a sum ends inside the warp. The sums are fp32; how they are cut depends on the widths alone, never on
 the rows.
-
-`ahead` is the weight of a product that comes some launches later. Having its beginning brought to the L2 cache keeps
-the memory busy while the launches in between wait for one another.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.
@@ -23,7 +20,6 @@ from torch import Tensor
 from worker.engine.native.cuda.kernels.programmatic_launch import (
     let_next_start,
     overlaps,
-    prefetch_share,
     wait_for_inputs,
 )
 
@@ -31,15 +27,11 @@ MAX_ROWS = 4
 _LANES = 256
 _NUM_WARPS = 4
 _CHUNKS_OF_FOUR_WARPS = 16
-# What is fetched ahead must still be in the L2 cache (60 MB on an H200) when its turn comes.
-_AHEAD_BYTES = 16 << 20
 # Weights of one program: 64 registers of two bf16 numbers for each of its threads.
 _WEIGHTS_AT_ONCE = 64 * 2 * 32 * _NUM_WARPS
 
 
-def norm_linear(
-    residual: Tensor, norm_weight: Tensor, eps: float, weight: Tensor, out_dtype: torch.dtype, ahead: Tensor
-) -> Tensor:
+def norm_linear(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tensor, out_dtype: torch.dtype) -> Tensor:
     """The RMS-normed rows (N, in) times weight (out, in) -> (N, out). N is at most `MAX_ROWS`."""
     num_rows, width = residual.shape
     num_outputs = weight.shape[0]
@@ -52,15 +44,12 @@ def norm_linear(
         weight,
         product,
         eps,
-        ahead,
         num_rows=num_rows,
         width=width,
         num_outputs=num_outputs,
         chunks=chunks,
         outputs=outputs,
         lanes=_LANES,
-        ahead_bytes=min(ahead.nbytes, _AHEAD_BYTES),
-        num_programs=triton.cdiv(num_outputs, outputs),
         overlap=overlap,
         num_warps=_num_warps(chunks),
         launch_pdl=overlap,
@@ -92,7 +81,7 @@ def linear(x: Tensor, weight: Tensor, out_dtype: torch.dtype) -> Tensor:
     return product
 
 
-def norm_gate_up(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tensor, ahead: Tensor) -> Tensor:
+def norm_gate_up(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tensor) -> Tensor:
     """silu(gate) * up of the RMS-normed rows (N, in); weight (2 * out, in) holds gates, then ups -> (N, out)."""
     num_rows, width = residual.shape
     num_outputs = weight.shape[0] // 2
@@ -105,15 +94,12 @@ def norm_gate_up(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tens
         weight,
         product,
         eps,
-        ahead,
         num_rows=num_rows,
         width=width,
         num_outputs=num_outputs,
         chunks=chunks,
         outputs=outputs,
         lanes=_LANES,
-        ahead_bytes=min(ahead.nbytes, _AHEAD_BYTES),
-        num_programs=triton.cdiv(num_outputs, outputs),
         overlap=overlap,
         num_warps=_num_warps(chunks),
         launch_pdl=overlap,
@@ -121,7 +107,7 @@ def norm_gate_up(residual: Tensor, norm_weight: Tensor, eps: float, weight: Tens
     return product
 
 
-def linear_add(x: Tensor, weight: Tensor, residual: Tensor, ahead: Tensor) -> None:
+def linear_add(x: Tensor, weight: Tensor, residual: Tensor) -> None:
     """residual (N, out) += x (N, in) times weight (out, in), in place. N is at most `MAX_ROWS`."""
     num_rows, width = x.shape
     num_outputs = weight.shape[0]
@@ -131,15 +117,12 @@ def linear_add(x: Tensor, weight: Tensor, residual: Tensor, ahead: Tensor) -> No
         x,
         weight,
         residual,
-        ahead,
         num_rows=num_rows,
         width=width,
         num_outputs=num_outputs,
         chunks=chunks,
         outputs=outputs,
         lanes=_LANES,
-        ahead_bytes=min(ahead.nbytes, _AHEAD_BYTES),
-        num_programs=triton.cdiv(num_outputs, outputs),
         overlap=overlap,
         num_warps=_num_warps(chunks),
         launch_pdl=overlap,
@@ -166,22 +149,18 @@ def _norm_linear(
     weight: tl.tensor,
     product: tl.tensor,
     eps: tl.tensor,
-    ahead: tl.tensor,
     num_rows: tl.constexpr,
     width: tl.constexpr,
     num_outputs: tl.constexpr,
     chunks: tl.constexpr,
     outputs: tl.constexpr,
     lanes: tl.constexpr,
-    ahead_bytes: tl.constexpr,
-    num_programs: tl.constexpr,
     overlap: tl.constexpr,
 ) -> None:
     let_next_start(overlap)
     first = tl.program_id(0) * outputs
     w = _weight_tile(weight, first, num_outputs, width, chunks, outputs, lanes)
     norms = _row(norm_weight, width, chunks, outputs, lanes)
-    prefetch_share(ahead, ahead_bytes, num_programs, overlap)
     wait_for_inputs(overlap)
     output = first + tl.arange(0, outputs)
     for row in tl.static_range(num_rows):
@@ -222,15 +201,12 @@ def _norm_gate_up(
     weight: tl.tensor,
     product: tl.tensor,
     eps: tl.tensor,
-    ahead: tl.tensor,
     num_rows: tl.constexpr,
     width: tl.constexpr,
     num_outputs: tl.constexpr,
     chunks: tl.constexpr,
     outputs: tl.constexpr,
     lanes: tl.constexpr,
-    ahead_bytes: tl.constexpr,
-    num_programs: tl.constexpr,
     overlap: tl.constexpr,
 ) -> None:
     let_next_start(overlap)
@@ -238,7 +214,6 @@ def _norm_gate_up(
     gate_w = _weight_tile(weight, first, num_outputs, width, chunks, outputs, lanes)
     up_w = _weight_tile(weight + num_outputs * width, first, num_outputs, width, chunks, outputs, lanes)
     norms = _row(norm_weight, width, chunks, outputs, lanes)
-    prefetch_share(ahead, ahead_bytes, num_programs, overlap)
     wait_for_inputs(overlap)
     output = first + tl.arange(0, outputs)
     for row in tl.static_range(num_rows):
@@ -256,21 +231,17 @@ def _linear_add(
     x_rows: tl.tensor,
     weight: tl.tensor,
     residual: tl.tensor,
-    ahead: tl.tensor,
     num_rows: tl.constexpr,
     width: tl.constexpr,
     num_outputs: tl.constexpr,
     chunks: tl.constexpr,
     outputs: tl.constexpr,
     lanes: tl.constexpr,
-    ahead_bytes: tl.constexpr,
-    num_programs: tl.constexpr,
     overlap: tl.constexpr,
 ) -> None:
     let_next_start(overlap)
     first = tl.program_id(0) * outputs
     w = _weight_tile(weight, first, num_outputs, width, chunks, outputs, lanes)
-    prefetch_share(ahead, ahead_bytes, num_programs, overlap)
     wait_for_inputs(overlap)
     output = first + tl.arange(0, outputs)
     for row in tl.static_range(num_rows):

@@ -1,9 +1,8 @@
 """Matrix products of some rows: too many for `few_row_products`, too few to fill a library's tiles.
 
-Here too the time is the reading of the weights. A program takes a strip of outputs and all rows, asks for its weights
-to be brought to the L2 cache before its inputs exist (`programmatic_launch`), and multiplies on the matrix units.
-Where the strips alone would leave multiprocessors idle, the inputs are cut too, into parts that whoever reads the
-product adds up in their order. Strips and parts depend on the widths alone, never on the rows.
+Here too the time is the reading of the weights. A program takes a strip of outputs and all rows, and multiplies on the
+matrix units. Where the strips alone would leave multiprocessors idle, the inputs are cut too, into parts that whoever
+reads the product adds up in their order. Strips and parts depend on the widths alone, never on the rows.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.
@@ -19,20 +18,20 @@ from torch import Tensor
 from worker.engine.native.cuda.kernels.programmatic_launch import (
     let_next_start,
     overlaps,
-    prefetch_rows,
     wait_for_inputs,
 )
 
 MAX_TOKENS = 128
 _STRIP = 32
-_INPUT_BLOCK = 128
 _NUM_WARPS = 4
-_NUM_STAGES = 4
-# The smallest tile of the matrix units.
-_LEAST_ROWS = 16
+# (bytes of a row's block of inputs, blocks on their way) by the rows of the tile: what fits into shared memory.
+_BLOCKS = {64: (512, 3), 128: (256, 4)}
+# The tile that Hopper's matrix units work on without waiting for one another's sums: faster than a smaller one, too.
+_LEAST_ROWS = 64
 # As many programs as there are multiprocessors, nearly, where the widths allow.
 _PROGRAMS = 128
 _MAX_PARTS = 8
+_PART_UNIT = 128
 
 
 def skinny_linear(x: Tensor, weight: Tensor, out_dtype: torch.dtype) -> Tensor:
@@ -44,7 +43,7 @@ def skinny_parts(x: Tensor, weight: Tensor) -> Tensor:
     """The same product as float32 parts (parts, N, out) that are still to be added up."""
     num_outputs, width = weight.shape
     parts = 1
-    while parts < _MAX_PARTS and width % (2 * parts * _INPUT_BLOCK) == 0 and parts * num_outputs < _PROGRAMS * _STRIP:
+    while parts < _MAX_PARTS and width % (2 * parts * _PART_UNIT) == 0 and parts * num_outputs < _PROGRAMS * _STRIP:
         parts *= 2
     return _skinny_linear(x, weight, parts, torch.float32)
 
@@ -54,21 +53,23 @@ def skinny_gate_up(x: Tensor, weight: Tensor) -> Tensor:
     num_rows, width = x.shape
     num_outputs = weight.shape[0] // 2
     product = x.new_empty(num_rows, num_outputs)
+    rows = _row_tile(num_rows)
+    block_bytes, num_stages = _BLOCKS[rows]
     overlap = overlaps(x)
     _gate_up_kernel[(triton.cdiv(num_outputs, _STRIP),)](
         x,
         weight,
         product,
         num_rows,
-        rows=_row_tile(num_rows),
+        rows=rows,
         width=width,
         num_outputs=num_outputs,
         strip=_STRIP,
-        input_block=_INPUT_BLOCK,
+        input_block=block_bytes // x.element_size(),
         overlap=overlap,
         launch_pdl=overlap,
         num_warps=_NUM_WARPS,
-        num_stages=_NUM_STAGES,
+        num_stages=num_stages,
     )
     return product
 
@@ -77,22 +78,24 @@ def _skinny_linear(x: Tensor, weight: Tensor, parts: int, out_dtype: torch.dtype
     num_rows, width = x.shape
     num_outputs = weight.shape[0]
     product = x.new_empty(parts, num_rows, num_outputs, dtype=out_dtype)
+    rows = _row_tile(num_rows)
+    block_bytes, num_stages = _BLOCKS[rows]
     overlap = overlaps(x)
     _linear_kernel[(triton.cdiv(num_outputs, _STRIP), parts)](
         x,
         weight,
         product,
         num_rows,
-        rows=_row_tile(num_rows),
+        rows=rows,
         width=width,
         part_width=width // parts,
         num_outputs=num_outputs,
         strip=_STRIP,
-        input_block=_INPUT_BLOCK,
+        input_block=block_bytes // x.element_size(),
         overlap=overlap,
         launch_pdl=overlap,
         num_warps=_NUM_WARPS,
-        num_stages=_NUM_STAGES,
+        num_stages=num_stages,
     )
     return product
 
@@ -120,7 +123,6 @@ def _linear_kernel(
     part = tl.program_id(1)
     inside = output < num_outputs
     strip_weights = weight + tl.where(inside, output, 0) * width + part * part_width
-    prefetch_rows(strip_weights, part_width * 2, overlap)
     wait_for_inputs(overlap)
     row = tl.arange(0, rows)
     total = tl.zeros([rows, strip], tl.float32)
@@ -156,8 +158,6 @@ def _gate_up_kernel(
     inside = output < num_outputs
     gate_weights = weight + tl.where(inside, output, 0) * width
     up_weights = gate_weights + num_outputs * width
-    prefetch_rows(gate_weights, width * 2, overlap)
-    prefetch_rows(up_weights, width * 2, overlap)
     wait_for_inputs(overlap)
     row = tl.arange(0, rows)
     gate = tl.zeros([rows, strip], tl.float32)
