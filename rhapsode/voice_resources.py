@@ -30,6 +30,7 @@ class VoiceSample(Resource):
     bytes: int
     sha256: str
     url: str
+    duration_s: float | None = None
 
 
 class Voice(Resource):

@@ -306,7 +306,9 @@ def _facts(voice: Voice) -> Generator[tuple[str, str]]:
     if voice.ref_text:
         yield "says", voice.ref_text
     if voice.sample:
-        yield voice.sample.kind, f"{voice.sample.media_type}, {voice.sample.bytes} bytes, revision {voice.revision}"
+        length = f"{voice.sample.duration_s:.1f} s, " if voice.sample.duration_s else ""
+        size = f"{voice.sample.bytes} bytes, revision {voice.revision}"
+        yield voice.sample.kind, f"{voice.sample.media_type}, {length}{size}"
     if voice.consent:
         given = f"{voice.consent.actor}, {voice.consent.at.astimezone():%Y-%m-%d %H:%M}"
         yield "consent", f"{voice.consent.statement!r}, {given}"

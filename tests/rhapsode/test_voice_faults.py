@@ -1,0 +1,37 @@
+"""Workers that die while they build voices: every voice still becomes ready, and nothing half-done is served."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from rhapsode import Rhapsode
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
+from rhapsode.voice_cache_calls import BulkOrder
+from rhapsode.voice_resources import CacheState
+from tests.rhapsode.conftest import clean_environment
+from tests.worker.reference_audio.sounds import file_of, tone
+
+NUM_VOICES = 6
+
+
+def test_workers_killed_between_storing_a_voice_and_saying_so_cost_nothing_but_time(tmp_path: Path) -> None:
+    # Not pytest's folder: the server's socket needs a short path.
+    folder = Path(tempfile.mkdtemp(prefix="rhv-", dir="/tmp"))
+    environment = clean_environment(RHAPSODE_FAILPOINT="voice.after_put:kill:0.4")
+    with Stack(StackOptions(folder), environment, lambda event: None) as stack, Rhapsode(stack.url) as client:
+        stack.wait_ready()
+        for n in range(NUM_VOICES):
+            recording = tmp_path / f"{n}.wav"
+            recording.write_bytes(file_of(tone(1.1 + n / 10)))
+            client.voices.add(f"Voice {n}", recording, consent="We agree.", ref_text="Hello there.")
+
+        job = client.wait(client.voices.prepare_many(BulkOrder()), timeout_s=120)
+
+        assert job.state == "succeeded", job.error
+        ready = list(client.voices.list_caches({CacheState.READY}))
+        assert len(ready) == NUM_VOICES
+        assert all(client.voices.embedding(cache.voice) for cache in ready)
+    shutil.rmtree(folder)
