@@ -52,10 +52,12 @@ def listener(script: Script, tls: ssl.SSLContext | None = None, host: str = "127
 
     thread = threading.Thread(target=accept)
     thread.start()
-    yield here
-    stopping.set()
-    thread.join()
-    server.close()
+    try:
+        yield here
+    finally:
+        stopping.set()
+        thread.join()
+        server.close()
 
 
 def _request(stream: socket.socket) -> bytes:
