@@ -186,7 +186,7 @@ def _resolved_voice(voice: VoiceReference | None) -> schemas.ResolvedVoice | Non
     if voice is None:
         return None
     return schemas.ResolvedVoice(
-        id=voice.voice,
+        id=voice.voice or None,
         revision=voice.revision,
         mode=voice.mode.value,
         ref_text=voice.ref_text,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from api.narration import choose_model, listed
 from api.problems import Problem, invalid_field, not_ready, stale_cache
+from api.raw_voice import raw_voice
 from api.schemas import JobRequest
 from api.services import ApiServices
 from api.voice_cache_submission import request_cache
@@ -35,16 +36,23 @@ _OVERRIDES = ("ref_text", "x_vector_only", "if_cache_missing")
 class ChosenVoice:
     """Whose voice speaks: one of the model's (`own` is None), or the caller's in one mode.
 
-    is_cacheable: False when the request replaced what the recording says: nobody keeps a cache of that.
+    is_cacheable: False when the request replaced what the recording says, or brought the voice along: nobody keeps a
+    cache of that. embedding: what it brought along.
     """
 
     card: ModelCard
     own: VoiceReference | None = None
     is_cacheable: bool = True
+    embedding: bytes | None = None
 
 
-def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest) -> ChosenVoice:
+def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, job: JobId) -> ChosenVoice:
     """The model, and the caller's voice if `voice` is none of the model's. Raises a `Problem` or a `StorageError`."""
+    if request.speaker_embedding is not None:
+        raw = raw_voice(services, tenant, request, request.speaker_embedding, job)
+        return ChosenVoice(raw.card, raw.reference, is_cacheable=False, embedding=raw.embedding)
+    if request.consent is not None:
+        raise invalid_field("/consent", "not_supported", "only a `speaker_embedding` needs it here")
     cards = services.models.list()
     card = _model_with_speaker(request, choose_model(request.model, cards), cards)
     record = None
@@ -59,8 +67,10 @@ def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest) -
 
 
 def prepare_voice(services: ApiServices, tenant: TenantId, chosen: ChosenVoice) -> None:
-    """Before the job: refuse it, or have its voice built, where it said so. Raises a `Problem` or a `StorageError`."""
+    """Before the job: refuse it, have its voice built or store it. Raises a `Problem` or a `StorageError`."""
     own, card = chosen.own, chosen.card
+    if own is not None and chosen.embedding is not None:
+        services.artifacts.put(own.source.key, chosen.embedding)
     if own is None or own.if_missing is IfCacheMissing.COMPUTE:
         return
     content = own.content(tenant, card.revision)

@@ -19,6 +19,7 @@ MIN_TEMPERATURE = 0.001
 
 MAX_METADATA_PAIRS = 16
 MAX_REF_TEXT_CHARS = 4_000
+MAX_EMBEDDING_CHARS = 100_000
 DAY_S = 24 * 3600
 
 
@@ -106,6 +107,14 @@ class JobRequest(RequestBody):
         default="compute",
         description="with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job",
     )
+    speaker_embedding: str | None = Field(
+        default=None,
+        max_length=MAX_EMBEDDING_CHARS,
+        description="in place of `voice`: base64 of `speaker_dim` float32 (little-endian), or of an exported voice",
+    )
+    consent: Annotated[str, Field(max_length=1_000), AfterValidator(check_prose)] | None = Field(
+        default=None, description="with `speaker_embedding`: the statement that the speaker agrees"
+    )
     language: Name = "auto"
     instructions: Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)] | None = None
     segmentation: SegmentationRequest = SegmentationRequest()
@@ -187,9 +196,9 @@ class ResolvedSampling(Answer):
 
 
 class ResolvedVoice(Answer):
-    """An uploaded voice as it was when the job was accepted."""
+    """An uploaded voice as it was when the job was accepted. `id`: null for an embedding that came with the request."""
 
-    id: str
+    id: str | None
     revision: int
     mode: Literal["x_vector", "in_context"]
     ref_text: str

@@ -18,7 +18,7 @@ from api.schemas import JobRequest
 from api.services import ApiServices
 from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.ids import new_job_id
-from storage.jobs import IdempotencyKey, Priority, Submission, TenantId
+from storage.jobs import IdempotencyKey, JobId, Priority, Submission, TenantId
 from storage.keys import input_text
 
 LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
@@ -46,21 +46,21 @@ def accept_narration(
     services: ApiServices, tenant: TenantId, request: JobRequest, idempotency: IdempotencyKey | None
 ) -> Accepted:
     """Raises a `Problem` or a `StorageError`."""
-    chosen = choose_voice(services, tenant, request)
-    submission = _submission(tenant, request, chosen, idempotency)
+    job = new_job_id()
+    chosen = choose_voice(services, tenant, request, job)
+    submission = _submission(tenant, job, request, chosen, idempotency)
     prepare_voice(services, tenant, chosen)
     data = request.input.text.encode()
     return submit_stored(services, submission, data, lambda job: announce_build(services, tenant, chosen, job))
 
 
 def _submission(
-    tenant: TenantId, request: JobRequest, chosen: ChosenVoice, idempotency: IdempotencyKey | None
+    tenant: TenantId, job: JobId, request: JobRequest, chosen: ChosenVoice, idempotency: IdempotencyKey | None
 ) -> Submission:
     spec = resolve_narration(request, chosen.card, chosen.own, reference_room(chosen.own, chosen.card))
     audio_ms = expected_audio_ms(request.input.text)
     if audio_ms > MAX_AUDIO_MS:
         raise speech_too_long(audio_ms, MAX_AUDIO_MS)
-    job = new_job_id()
     return Submission(
         id=job,
         tenant=tenant,

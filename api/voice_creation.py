@@ -139,6 +139,11 @@ def parse_embedding(data: bytes, card: ModelCard) -> bytes:
     return pack_embedding(tensor_values(artifact.x_vector), card)
 
 
+def is_consent(statement: str | None) -> bool:
+    """`false` said in a form is none."""
+    return (statement or "").strip().casefold() not in {"", "false", "no", "0", "none", "null"}
+
+
 def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
     """The model an embedding is of: the one named, or the only one that clones. Raises a `Problem`."""
     cards = services.models.list()
@@ -181,11 +186,9 @@ def _missing_source() -> Problem:
 
 
 def _consent(statement: str | None, tenant: TenantId) -> Consent:
-    """`false` said in a form is no consent."""
-    stated = (statement or "").strip()
-    if stated.casefold() in {"", "false", "no", "0", "none", "null"}:
+    if not is_consent(statement):
         raise consent_missing()
-    return Consent(stated, tenant, round(time.time() * 1000))
+    return Consent((statement or "").strip(), tenant, round(time.time() * 1000))
 
 
 def _require_free_name(services: ApiServices, tenant: TenantId, name: str) -> None:

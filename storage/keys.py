@@ -18,6 +18,11 @@ def input_text(tenant: TenantId, job: JobId) -> str:
     return f"{job_prefix(tenant, job)}input.txt"
 
 
+def speaker_embedding(tenant: TenantId, job: JobId) -> str:
+    """The voice that a narration brought along."""
+    return f"{job_prefix(tenant, job)}speaker.f32"
+
+
 def voice_list(tenant: TenantId, job: JobId) -> str:
     """The voices of a `voice_cache` job."""
     return f"{job_prefix(tenant, job)}voices.jsonl"

@@ -83,7 +83,9 @@ class VoiceSource:
 class VoiceReference:
     """A voice as a job names it: everything a worker needs to find its cache or to do without one.
 
-    ref_text: what the recording says, "" in x-vector mode; a request may have replaced the voice's own.
+    voice: "" for an embedding that came with the request, of which nobody keeps a cache; `consent` is then the
+        statement that came with it. ref_text: what the recording says, "" in x-vector mode; a request may have replaced
+        the voice's own.
     """
 
     voice: VoiceId
@@ -94,6 +96,7 @@ class VoiceReference:
     source: VoiceSource
     ref_text: str = ""
     if_missing: IfCacheMissing = IfCacheMissing.COMPUTE
+    consent: str = ""
 
     def content(self, tenant: TenantId, model_revision: str) -> ContentKey:
         """The content of this voice's cache for the checkpoint that a worker or a model card has."""

@@ -50,6 +50,10 @@ TEMPORARY_AGE_S = 3600.0
 ORPHAN_AGE_S = 24 * 3600.0
 
 
+_INPUTS = (keys.input_text, keys.voice_list, keys.speaker_embedding)
+"""What an API stores before it submits a job."""
+
+
 class Janitor:
     """The chores, each callable on its own."""
 
@@ -152,8 +156,8 @@ class Janitor:
         except JobGone:
             return True
         except JobNotFound:
-            inputs = (keys.input_text(tenant, job), keys.voice_list(tenant, job))
-            if len(objects) == 1 and objects[0].key in inputs:
+            inputs = [input_of(tenant, job) for input_of in _INPUTS]
+            if all(entry.key in inputs for entry in objects):
                 return True
             logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})
         return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import hashlib
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +13,7 @@ from storage.jobs import NarrationSpec, TenantId
 from storage.voice_reference import CacheMode, IfCacheMissing, VoiceReference
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import SMALL, ServedApi, claim, job_id
-from tests.api.voices import BASE, build_all, upload, upload_embedding
+from tests.api.voices import BASE, CONSENT, EMBEDDING, build_all, upload, upload_embedding
 
 LOCAL = TenantId("local")
 
@@ -190,6 +192,39 @@ def test_a_built_in_voice_of_another_model_is_found_where_no_model_is_named(api:
 
     assert api.submit(voice="carol")["request"]["model"] == "choir"
     assert refusal(api, voice="carol", model="small")[:2] == (404, "voice_not_found")
+
+
+def test_a_job_may_bring_its_voice_along(api: ServedApi) -> None:
+    encoded = base64.b64encode(EMBEDDING.tobytes()).decode()
+
+    job = api.submit(speaker_embedding=encoded, consent=CONSENT)
+
+    own = own_voice(api, job)
+    assert (job["request"]["model"], job["request"]["own_voice"]["id"]) == ("base", None)
+    assert (own.mode, own.consent, own.source.model) == (CacheMode.X_VECTOR, CONSENT, "base")
+    assert api.objects.get(own.source.key) == EMBEDDING.tobytes()
+    assert own.source.sha256 == hashlib.sha256(EMBEDDING.tobytes()).hexdigest()
+    assert api.http.get("/v1/voice-caches").json()["data"] == []
+    api.http.post(f"/v1/jobs/{job['id']}/cancel")
+    api.http.delete(f"/v1/jobs/{job['id']}")
+    assert list(api.objects.list("jobs/")) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"speaker_embedding": "AAAA"}, "/consent"),
+        ({"speaker_embedding": "AAAA", "consent": "no"}, "/consent"),
+        ({"speaker_embedding": "AAAA", "consent": CONSENT}, "/speaker_embedding"),
+        ({"speaker_embedding": "%%%", "consent": CONSENT}, "/speaker_embedding"),
+        ({"speaker_embedding": "AAAA", "consent": CONSENT, "voice": "Alice"}, "/voice"),
+        ({"speaker_embedding": "AAAA", "consent": CONSENT, "model": "small"}, "/model"),
+        ({"consent": CONSENT}, "/consent"),
+    ],
+)
+def test_an_embedding_that_cannot_speak_is_refused(api: ServedApi, fields: dict, pointer: str) -> None:
+    assert refusal(api, **fields) == (422, "invalid_request", pointer)
+    assert api.traces() == ([], [])
 
 
 def test_a_long_reference_leaves_less_room_for_the_text_of_a_segment(api: ServedApi) -> None:

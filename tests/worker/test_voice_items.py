@@ -19,6 +19,7 @@ from storage.voice_reference import (
     IfCacheMissing,
     SourceKind,
     VoiceCacheSpec,
+    VoiceId,
     VoiceReference,
     VoiceSource,
 )
@@ -186,3 +187,18 @@ def test_a_narration_whose_voice_failed_while_it_waited_fails_with_the_reason(st
     assert record.error is not None
     assert record.error.code == "voice_cache_failed"
     assert "silent" in record.error.detail
+
+
+def test_a_narration_speaks_with_the_embedding_it_brought_along(studio: Studio, store: VoiceStore) -> None:
+    dimension = studio.services.engine.info.speaker_dim
+    stored = studio.artifacts.put("jobs/local/brought/speaker.f32", np.ones(dimension, "<f4").tobytes())
+    media_type = "application/octet-stream"
+    source = VoiceSource(SourceKind.EMBEDDING, stored.key, stored.sha256, stored.bytes, media_type, model=SPEC.model)
+    brought = VoiceReference(VoiceId(""), "speaker_embedding", 0, SPEC.model, CacheMode.X_VECTOR, source)
+
+    job = studio.submit(spec=replace(SPEC, voice=brought.name, own_voice=brought))
+    studio.drain()
+
+    assert studio.record(job).state is JobState.SUCCEEDED
+    assert list(studio.artifacts.list("voice-caches/")) == []
+    assert store.list_caches(TENANT, lambda _: True, None, 10).caches == ()

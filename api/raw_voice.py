@@ -1,0 +1,71 @@
+"""A job that brings its voice along: a speaker embedding in the request, kept with the job and with nothing else."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass
+
+from api.problems import Problem, consent_missing, invalid_field
+from api.schemas import JobRequest
+from api.services import ApiServices
+from api.voice_creation import EMBEDDING_FIELD, EMBEDDING_MEDIA_TYPE, embedding_model, is_consent, parse_embedding
+from storage.jobs import JobId, TenantId
+from storage.keys import speaker_embedding
+from storage.models import ModelCard
+from storage.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceId, VoiceReference, VoiceSource
+
+_EXCLUDES = ("voice", "ref_text", "x_vector_only", "if_cache_missing", "instructions")
+
+
+@dataclass(frozen=True, slots=True)
+class RawVoice:
+    """embedding: float32 (speaker_dim,), little-endian, to be stored under the reference's key."""
+
+    card: ModelCard
+    reference: VoiceReference
+    embedding: bytes
+
+
+def raw_voice(services: ApiServices, tenant: TenantId, request: JobRequest, encoded: str, job: JobId) -> RawVoice:
+    """Raises a `Problem`. The statement of consent goes into the job's spec, and so into its manifest."""
+    for name in _EXCLUDES:
+        if name in request.model_fields_set:
+            raise invalid_field(f"/{name}", "not_allowed", f"not beside `{EMBEDDING_FIELD}`")
+    if not is_consent(request.consent):
+        raise consent_missing()
+    card = embedding_model(services, request.model)
+    embedding = parse_embedding(_decoded(encoded), card)
+    source = VoiceSource(
+        SourceKind.EMBEDDING,
+        speaker_embedding(tenant, job),
+        hashlib.sha256(embedding).hexdigest(),
+        len(embedding),
+        EMBEDDING_MEDIA_TYPE,
+        model=card.name,
+    )
+    reference = VoiceReference(
+        voice=VoiceId(""),
+        name=EMBEDDING_FIELD,
+        revision=0,
+        model=card.name,
+        mode=CacheMode.X_VECTOR,
+        source=source,
+        if_missing=IfCacheMissing.COMPUTE,
+        consent=(request.consent or "").strip(),
+    )
+    return RawVoice(card, reference, embedding)
+
+
+def _decoded(encoded: str) -> bytes:
+    try:
+        return base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise _not_base64() from error
+
+
+def _not_base64() -> Problem:
+    return invalid_field(
+        f"/{EMBEDDING_FIELD}", "wrong_type", "must be base64 of float32 numbers or of an exported voice"
+    )
