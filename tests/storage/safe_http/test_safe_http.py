@@ -322,3 +322,8 @@ def test_a_certificate_that_nobody_vouches_for_is_a_failed_connection(certified:
 @pytest.mark.parametrize("address", [PUBLIC, "8.8.8.8", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "2a00:1450:4001::1"])
 def test_addresses_of_the_internet_are_public(address: str) -> None:
     assert is_public(ipaddress.ip_address(address))
+
+
+def test_an_ipv4_address_written_as_ipv6_is_what_it_stands_for() -> None:
+    assert AddressRules().check("::ffff:8.8.8.8") == ipaddress.ip_address("8.8.8.8")
+    assert LOOPBACK.check("::ffff:127.0.0.1") == ipaddress.ip_address("127.0.0.1")
