@@ -88,9 +88,9 @@ class Usage(Resource):
 
 
 class ResolvedVoice(Resource):
-    """A voice that was uploaded, as it was when the job was accepted."""
+    """A voice that was uploaded, as it was when the job was accepted; without an id one that the job brought along."""
 
-    id: str
+    id: str | None = None
     revision: int
     mode: str
     ref_text: str = ""

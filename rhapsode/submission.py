@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, TypedDict
@@ -38,6 +39,8 @@ class JobOptions(TypedDict, total=False):
     voice: a built-in speaker of the model, or a voice of yours by name or id. language: one of the model's, or "auto".
     ref_text, x_vector_only: with a voice of yours: what its recording says, in place of what is known of it; whether
     it is spoken from its embedding alone. if_cache_missing: build the voice on the way, wait for it, or refuse the job.
+    speaker_embedding: in place of a voice, little-endian float32 or what `voices.embedding` returned; needs `consent`,
+    the statement that the speaker agrees.
     deadline: with a time zone; a job that has not started by then expires.
     retention_s: how long the result is kept after the job has ended.
     """
@@ -47,6 +50,8 @@ class JobOptions(TypedDict, total=False):
     ref_text: str | None
     x_vector_only: bool | None
     if_cache_missing: Literal["compute", "wait", "fail"] | None
+    speaker_embedding: bytes | None
+    consent: str | None
     language: str | None
     instructions: str | None
     seed: int | None
@@ -67,6 +72,8 @@ def submission_body(text: str, options: JobOptions) -> dict[str, JsonValue]:
             if value.tzinfo is None:
                 raise ValueError(f"{name} needs a time zone")
             body[name] = value.isoformat()
+        elif isinstance(value, bytes):
+            body[name] = base64.b64encode(value).decode()
         elif isinstance(value, Mapping):
             body[name] = {str(key): entry for key, entry in value.items()}
         elif value is not None:

@@ -201,6 +201,17 @@ def test_a_job_speaks_with_a_voice_of_ones_own(client: Rhapsode, recording: Path
     assert [voice.ref_text for voice in voices if voice] == ["Hello there.", "", "Good day.", "Hello there."]
 
 
+def test_a_job_brings_its_voice_along(client: Rhapsode) -> None:
+    values = np.linspace(-1, 1, 8, dtype="<f4").tobytes()
+
+    ended = client.wait(client.submit_job(TEXT, speaker_embedding=values, consent=CONSENT), timeout_s=60)
+
+    assert ended.state == "succeeded"
+    assert list(client.voices.list("own")) == []
+    with pytest.raises(InvalidRequest, match="consent"):
+        client.submit_job(TEXT, speaker_embedding=values)
+
+
 def test_a_job_that_needs_a_ready_voice_is_refused_without_one(client: Rhapsode, recording: Path) -> None:
     client.voices.add("Mary", recording, consent=CONSENT)
 
