@@ -1,8 +1,9 @@
 """Drawing codes: one program per row does what `sampling.py` does in a dozen passes, with the same noise.
 
 Thresholds are exact and need no sort. Numbers are searched by their bits: a float's bits, with the sign folded in,
-order as the float does, so 32 halvings of the integers find the k-th largest value itself. The nucleus is found in
-the same way: an entry belongs to it while the mass of all larger entries is below p, which falls with the entry.
+order as the float does, so a threshold is built from its highest bits down, by counting who reaches it. The nucleus is
+found in the same way: an entry belongs to it while the mass of all larger entries is below p, which falls with the
+entry.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.
