@@ -113,8 +113,8 @@ class Driver:
         self._number += 1
         start = self._random.randrange(len(WORDS) - 60)
         num_frames = max_frames or self._random.randint(*FRAMES)
-        # About as many words as that much speech has.
-        text = " ".join(WORDS[start : start + max(3, num_frames // 5)])
+        # About as many tokens as that much speech has; the random vocabulary spells letter by letter.
+        text = " ".join(WORDS[start : start + 60])[: min(100, max(8, num_frames // 3))].strip()
         request = SpeechRequest(str(self._number), text, self._voice, seed=self._number, max_frames=num_frames)
         submitted_s = time.perf_counter()
         future = self.engine.submit(request)

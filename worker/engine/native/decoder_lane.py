@@ -46,6 +46,11 @@ class DecoderClient(Protocol):
         """The samples (T · samples_per_frame,) of the utterance, without those of its reference."""
         ...
 
+    @property
+    def num_in_flight(self) -> int:
+        """Requests that wait, speak or are being decoded."""
+        ...
+
     def run_guarded(self, work: Callable[[], None]) -> None:
         """The outermost frame of a thread of the lane: an error that nobody foresaw ends the engine."""
         ...

@@ -259,6 +259,11 @@ class NativeEngine:
         with self._wake:
             return self._ticket(utterance.request) is not None
 
+    @property
+    def num_in_flight(self) -> int:
+        with self._wake:
+            return len(self._tickets)
+
     def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
         with self._wake:
             self._steps += 1  # the watchdog sees progress while only the decoder works

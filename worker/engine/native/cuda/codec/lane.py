@@ -61,11 +61,13 @@ class _Launched:
 class Patience:
     """A pass begins when so many frames are waiting, or the first of them has waited for so long.
 
-    Passes over few frames use the device badly, and the device is the talker's as well.
+    Passes over few frames use the device badly, and the device is the talker's as well. Where fewer than
+    `least_company` other requests are in flight, there is hardly anybody to wait for, and nobody waits.
     """
 
     frames: int
     seconds: float
+    least_company: int
 
 
 class BatchedDecoderLane:
@@ -115,7 +117,7 @@ class BatchedDecoderLane:
 
     def _run(self, client: DecoderClient) -> None:
         while self._take_in(client):
-            if self._patience_left_s() <= 0 and len(self._under_way) < PASSES_UNDER_WAY:
+            if self._patience_left_s(client) <= 0 and len(self._under_way) < PASSES_UNDER_WAY:
                 self._launch()
             elif self._under_way:
                 self._collect(client)
@@ -123,7 +125,7 @@ class BatchedDecoderLane:
     def _take_in(self, client: DecoderClient) -> bool:
         """Waits while nothing is due. False once the lane is closed and empty."""
         with self._changed:
-            while not (self._arrivals or self._under_way or (left_s := self._patience_left_s()) <= 0):
+            while not (self._arrivals or self._under_way or (left_s := self._patience_left_s(client)) <= 0):
                 if self._closed and not self._jobs:
                     return False
                 self._changed.wait(None if left_s == math.inf else left_s)
@@ -149,11 +151,14 @@ class BatchedDecoderLane:
         job = _Job(utterance, frames, now_s, begins_behind=warm)
         return [_Job(None, reference, now_s, leaves=warm), job] if is_new else [job]
 
-    def _patience_left_s(self) -> float:
+    def _patience_left_s(self, client: DecoderClient) -> float:
         """Until a pass is due; infinite while there is nothing to decode."""
         if not self._jobs:
             return math.inf
         if self._closed or sum(job.num_waiting for job in self._jobs) >= self._patience.frames:
+            return 0.0
+        num_others = client.num_in_flight - sum(job.utterance is not None for job in self._jobs)
+        if num_others < self._patience.least_company:
             return 0.0
         return self._jobs[0].came_s + self._patience.seconds - time.monotonic()
 

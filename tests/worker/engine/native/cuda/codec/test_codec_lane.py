@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -29,7 +30,7 @@ class Listener:
     def __init__(self) -> None:
         self.heard: dict[str, Pcm] = {}
         self.unwanted: set[str] = set()
-        self.failure: Exception | None = None
+        self.in_flight = 0
         self._changed = threading.Condition()
 
     def is_wanted(self, utterance: Utterance) -> bool:
@@ -40,6 +41,10 @@ class Listener:
             assert utterance.request.request_id not in self.heard
             self.heard[utterance.request.request_id] = pcm
             self._changed.notify_all()
+
+    @property
+    def num_in_flight(self) -> int:
+        return self.in_flight
 
     def run_guarded(self, work: Callable[[], None]) -> None:
         with torch.inference_mode():
@@ -58,7 +63,7 @@ def listener() -> Listener:
 @pytest.fixture
 def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedDecoderLane]:
     weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
-    lane = BatchedDecoderLane(DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05))
+    lane = BatchedDecoderLane(DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, least_company=0))
     yield lane
     lane.close()
     lane.join()
@@ -114,7 +119,7 @@ def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
     roomy = CodecPlan(PLAN.shapes, frozenset(), num_streams=8)
     weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
     passes = DevicePasses(weights, roomy)
-    lane = BatchedDecoderLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0))
+    lane = BatchedDecoderLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0, least_company=0))
     references = {"a": random_frames(4, seed=1), "b": random_frames(3, seed=2)}
     frames = random_frames(2, seed=3)
 
@@ -151,6 +156,29 @@ def test_what_nobody_wants_any_more_is_not_decoded(lane: BatchedDecoderLane, lis
 
     assert set(listener.heard) == {"wanted"}
     assert lane.counters.fallbacks == 1
+
+
+def test_it_waits_for_company_only_where_there_is_some(
+    small_decoder: CodecDecoder, device: torch.device, listener: Listener
+) -> None:
+    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
+    lane = BatchedDecoderLane(
+        DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(1000, seconds=3600.0, least_company=4)
+    )
+    lane.start(listener)
+
+    listener.in_flight = 1
+    lane.put(utterance("alone", random_frames(1, seed=1)))
+    listener.wait_for(1)
+    listener.in_flight = 9
+    lane.put(utterance("patient", random_frames(1, seed=2)))
+    time.sleep(0.3)
+    heard_in_company = set(listener.heard)
+    lane.close()
+    lane.join()
+
+    assert heard_in_company == {"alone"}
+    assert set(listener.heard) == {"alone", "patient"}
 
 
 def test_a_closed_lane_finishes_what_it_has(lane: BatchedDecoderLane, listener: Listener) -> None:
