@@ -21,7 +21,7 @@ from worker.quality.moonshine import MoonshineTiny
 from worker.quality.word_errors import sentence_faults, word_errors
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
-MAX_WER_OF_EXCERPT = 0.25
+MAX_WER_OF_EXCERPT = 0.2
 """Of about a hundred words."""
 
 MAX_WER = 0.12
