@@ -20,7 +20,6 @@ from worker.engine.native.cuda.plain_operations import PlainOperations
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.start import operations_by_rows, slot_lane
-from worker.engine.native.cuda.triton_operations import TritonOperations
 from worker.engine.native.cuda.weights import SpeechWeights
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.profiles import Reproducibility, ServingProfile
@@ -119,7 +118,7 @@ def test_logits_of_every_stage_are_those_of_float32(
         return seen
 
     expected = logits(exact_weights, plain)
-    made = logits(weights, operations_by_rows(weights, plan)(8)[0])
+    made = logits(weights, operations_by_rows(weights, plan)(8))
     plain_bf16 = logits(weights, plain)
 
     errors = [relative(one, other) for one, other in zip(made, expected, strict=True)]
@@ -140,7 +139,7 @@ def test_a_replay_gives_the_bits_of_the_eager_step(
     operations_for = operations_by_rows(weights, plan)
     stream = torch.cuda.Stream()
     graphed = GraphedFrames(talker.step, plan, operations_for, SLOTS, 2, stream)
-    eager = EagerFrames(talker.step, plan, operations_for(plan.rows_for(num_rows))[0], SLOTS)
+    eager = EagerFrames(talker.step, plan, operations_for(plan.rows_for(num_rows)), SLOTS)
     slots = list(range(num_rows))
 
     talker_frame.run_all_slots(talker, 100)
@@ -151,29 +150,6 @@ def test_a_replay_gives_the_bits_of_the_eager_step(
     stepped = [eager.launch(slots).wait().copy() for _ in range(5)]
 
     np.testing.assert_array_equal(np.stack(replayed), np.stack(stepped))
-
-
-@torch.inference_mode()
-def test_a_frame_in_two_parts_side_by_side_gives_the_bits_of_each_part(
-    weights: SpeechWeights, talker_frame: ModuleType
-) -> None:
-    plan = capture_plan(SLOTS, CAPACITY, Reproducibility.STRICT)
-    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, talker_frame.PAD_ID)
-    arrivals = torch.zeros(2, SLOTS * 8, dtype=torch.int32, device=DEVICE)
-    parts = [TritonOperations(2, arrivals[part]) for part in range(2)]
-    graphed = GraphedFrames(talker.step, plan, lambda _: parts, SLOTS, 2, torch.cuda.Stream())
-    slots = torch.arange(SLOTS, dtype=torch.int32, device=DEVICE)
-
-    talker_frame.run_all_slots(talker, 100)
-    torch.cuda.synchronize()
-    replayed = [graphed.launch(list(range(SLOTS))).wait().copy() for _ in range(5)]
-    talker_frame.run_all_slots(talker, 100)
-    stepped = [
-        torch.cat([talker.step.run(part, operations) for part, operations in zip(slots.chunk(2), parts, strict=True)])
-        for _ in range(5)
-    ]
-
-    np.testing.assert_array_equal(np.stack(replayed), torch.stack(stepped).cpu().numpy())
 
 
 def test_strict_codes_are_the_same_alone_and_in_any_company(

@@ -52,7 +52,7 @@ class EngineParts:
 @torch.inference_mode()
 def load_parts(settings: NativeEngineSettings) -> EngineParts:
     """Raises CheckpointError naming the file, field or tensor that is not as published."""
-    checkpoint, device = settings.checkpoint, torch.device(settings.device)
+    checkpoint, device = settings.checkpoint, _device(settings.device)
     if settings.slots < 1:
         raise ValueError(f"an engine needs at least one slot, not {settings.slots}")
     if not checkpoint.is_dir():
@@ -77,6 +77,11 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
         speaker=speaker,
         capacity=capacity,
     )
+
+
+def _device(name: str) -> torch.device:
+    """`cuda` is the first of its devices: streams and graphs want to know which."""
+    return torch.device("cuda:0" if name == "cuda" else name)
 
 
 def _decoder_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> DecoderLane:

@@ -64,12 +64,12 @@ class GraphedFrames:
         self,
         step: FrameStep,
         plan: CapturePlan,
-        operations_for: Callable[[int], Sequence[Operations]],
+        operations_for: Callable[[int], Operations],
         scratch_slot: int,
         max_in_flight: int,
         stream: torch.cuda.Stream,
     ) -> None:
-        """operations_for: by the rows of a bucket, one for each part of the frame that runs beside the others."""
+        """operations_for: by the rows of a bucket."""
         places, width = max_in_flight + 1, step.packet_width
         self._plan = plan
         self._scratch_slot = scratch_slot
@@ -79,7 +79,6 @@ class GraphedFrames:
         self._packets_in = torch.zeros(places, plan.max_rows, width, dtype=torch.int16).pin_memory()
         self._copied = [torch.cuda.Event(blocking=True) for _ in range(places)]
         self._next = 0
-        self._side_streams = [torch.cuda.Stream(step.device) for _ in operations_for(plan.max_rows)[1:]]
         self._graphs = self._capture(step, operations_for)
 
     @torch.inference_mode()
@@ -100,7 +99,7 @@ class GraphedFrames:
 
     @torch.inference_mode()
     def _capture(
-        self, step: FrameStep, operations_for: Callable[[int], Sequence[Operations]]
+        self, step: FrameStep, operations_for: Callable[[int], Operations]
     ) -> dict[int, tuple[torch.cuda.CUDAGraph, Tensor]]:
         """Largest first, so that the smaller graphs find their memory in the pool of the largest."""
         graphs: dict[int, tuple[torch.cuda.CUDAGraph, Tensor]] = {}
@@ -109,29 +108,13 @@ class GraphedFrames:
             rows, operations = self._slots[:bucket], operations_for(bucket)
             with torch.cuda.stream(self._stream):
                 # Kernels compile and libraries choose theirs outside of the capture. All rows are scratch.
-                self._run_parts(step, rows, operations)
-            torch.cuda.synchronize(step.device)
+                step.run(rows, operations)
+            self._stream.synchronize()
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, pool=pool, stream=self._stream):
-                packet = self._run_parts(step, rows, operations)
+                packet = step.run(rows, operations)
             graphs[bucket] = (graph, packet)
         return graphs
-
-    def _run_parts(self, step: FrameStep, rows: Tensor, operations: Sequence[Operations]) -> Tensor:
-        """The frame in as many parts as there are operations, on streams that part here and meet again."""
-        if len(operations) == 1:
-            return step.run(rows, operations[0])
-        here, packets, first_row = torch.cuda.current_stream(), list[Tensor](), 0
-        for stream in self._side_streams:
-            stream.wait_stream(here)
-        streams = (here, *self._side_streams)
-        for stream, part, own in zip(streams, rows.chunk(len(operations)), operations, strict=True):
-            with torch.cuda.stream(stream):
-                packets.append(step.run(part, own, first_row))
-            first_row += part.shape[0]
-        for stream in self._side_streams:
-            here.wait_stream(stream)
-        return torch.cat(packets)
 
 
 class _Copied:

@@ -54,9 +54,9 @@ class KvMemory:
         shape = (len(weights.layers), num_rows, heads.num_kv_heads, num_positions, heads.head_dim)
         return cls(torch.zeros(shape, dtype=dtype, device=device), torch.zeros(shape, dtype=dtype, device=device))
 
-    def rows(self, first: int, count: int) -> KvMemory:
-        """A view of some rows, all layers."""
-        return KvMemory(self.keys[:, first : first + count], self.values[:, first : first + count])
+    def first(self, num_rows: int) -> KvMemory:
+        """A view of the first rows, all layers."""
+        return KvMemory(self.keys[:, :num_rows], self.values[:, :num_rows])
 
 
 class FrameStep:
@@ -92,13 +92,10 @@ class FrameStep:
         """Q + 1."""
         return self._num_codebooks + 1
 
-    def run(self, slots: Tensor, operations: Operations, first_row: int = 0) -> Tensor:
-        """slots: int32 (B,) -> int16 (B, Q + 1): the frame's codes, then the row's status.
-
-        first_row: parts of one frame that run side by side have rows of their own, from this one on.
-        """
+    def run(self, slots: Tensor, operations: Operations) -> Tensor:
+        """slots: int32 (B,) -> int16 (B, Q + 1): the frame's codes, then the row's status."""
         num_rows = slots.shape[0]
-        memory = self._frame_memory.rows(first_row, num_rows)
+        memory = self._frame_memory.first(num_rows)
         codes = torch.empty(num_rows, self._num_codebooks, dtype=torch.int32, device=slots.device)
         finite = torch.empty(num_rows, self._num_codebooks, dtype=torch.int8, device=slots.device)
         hidden = self._talk(slots, operations)

@@ -32,9 +32,6 @@ _DTYPE = torch.bfloat16
 _ATTENTION_PROGRAMS = 512
 _MAX_SPLITS = 16
 _LEAST_HEAD_DIM = 16
-# A frame of many rows runs as two halves side by side: one's short kernels leave the processors that the other's take.
-_MAX_PARTS = 2
-_LEAST_DIVIDED_ROWS = 1 << 30
 # The highest priority that a stream of ours asks for: the talker's frames go before the decoder's convolutions.
 _TALKER_PRIORITY = -1
 
@@ -69,12 +66,12 @@ def slot_lane(
         operations_for = operations_by_rows(weights, plan)
         # Passes over prompts are not captured; their first one would make the first request wait for compilers.
         for num_tokens in plan.token_buckets:
-            talker.warm_up(num_tokens, operations_for(plan.max_rows)[0])
+            talker.warm_up(num_tokens, operations_for(plan.max_rows))
         frames = GraphedFrames(talker.step, plan, operations_for, num_slots, parameters.frames_in_flight, stream)
 
     def admit(admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
         with torch.cuda.stream(stream):
-            talker.admit(admissions, num_tokens, operations_for(plan.max_rows)[0])
+            talker.admit(admissions, num_tokens, operations_for(plan.max_rows))
 
     return SlotTalkerLane(
         admit,
@@ -86,20 +83,14 @@ def slot_lane(
     )
 
 
-def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[int], Sequence[Operations]]:
-    """Operations for a bucket, one for each part of its rows that runs beside the others.
-
-    Few rows divide their histories into more shares, unless all are to round alike.
-    """
+def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[int], Operations]:
+    """Operations for a bucket: few rows divide their histories into more parts, unless all are to round alike."""
     num_kv_heads = weights.talker.decoder.layers[0].heads.num_kv_heads
-    arrivals = torch.zeros(_MAX_PARTS, plan.max_rows * num_kv_heads, dtype=torch.int32, device=weights.device)
+    arrivals = torch.zeros(plan.max_rows * num_kv_heads, dtype=torch.int32, device=weights.device)
 
-    def operations(num_rows: int) -> Sequence[Operations]:
+    def operations(num_rows: int) -> Operations:
         rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
-        parts = _MAX_PARTS if rows >= _LEAST_DIVIDED_ROWS else 1
-        splits = _num_splits(rows // parts * num_kv_heads)
-        kind = operations_kind(rows // parts)
-        return [kind(splits, arrivals[part]) for part in range(parts)]
+        return operations_kind(rows)(_num_splits(rows * num_kv_heads), arrivals)
 
     return operations
 
