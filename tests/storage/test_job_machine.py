@@ -29,6 +29,7 @@ from storage.fleet import TTL_S, Fleet
 from storage.job_store import Difference
 from storage.jobs import (
     PLAN_ITEM,
+    QUARANTINE_SUSPICIONS,
     AdmissionLimits,
     IdempotencyKey,
     JobError,
@@ -66,6 +67,7 @@ MODELS = ("small", "large")
 QUEUES = tuple(speech_queue(model) for model in MODELS)
 ALL_QUEUES = (CPU_QUEUE, *QUEUES)
 SOME_QUEUE = st.sampled_from([*QUEUES, *QUEUES, CPU_QUEUE])
+NUM_SEGMENTS = st.sampled_from([1, 2, 3, 6, 30])
 STATES_THAT_PAUSE = (JobState.PENDING, JobState.RUNNING, JobState.PAUSED)
 
 
@@ -172,7 +174,7 @@ class JobMachine(RuleBasedStateMachine):
 
     @rule(
         queues=st.lists(SOME_QUEUE, min_size=2, max_size=8),
-        num_segments=st.integers(1, 6),
+        num_segments=NUM_SEGMENTS,
     )
     def work(self, queues: list[WorkQueue], num_segments: int) -> None:
         """An undisturbed worker, without which no job would get far."""
@@ -188,7 +190,7 @@ class JobMachine(RuleBasedStateMachine):
                 self.model.expire(job)
 
     @precondition(lambda self: self.leases)
-    @rule(pick=PICK, num_segments=st.integers(1, 6), audio_ms=st.sampled_from([5_000, 70_000]))
+    @rule(pick=PICK, num_segments=NUM_SEGMENTS, audio_ms=st.sampled_from([5_000, 70_000]))
     def commit(self, pick: int, num_segments: int, audio_ms: int) -> None:
         lease = self._pick(pick)
         if lease.item == PLAN_ITEM:
@@ -262,6 +264,21 @@ class JobMachine(RuleBasedStateMachine):
         if not self._refused(lease, lambda: self.store.isolate(lease)):
             self.store.isolate(lease)
             self.model.isolate(lease)
+
+    @rule(queue=SOME_QUEUE, deaths=st.integers(2, 6), turns=st.lists(st.booleans(), min_size=6, max_size=6))
+    def engine_dies_again_and_again(self, queue: WorkQueue, deaths: int, turns: list[bool]) -> None:
+        """Whatever goes back comes first at the next claim; a suspect's turn has come at some of the deaths."""
+        for is_its_turn in turns[:deaths]:
+            known = len(self.leases)
+            self.claim(queue, "w1")
+            for lease in self.leases[known:]:
+                if self.model.verdict(lease) != "held":
+                    continue
+                if is_its_turn and self.model.jobs[lease.job].suspicions.get(lease.item, 0) >= QUARANTINE_SUSPICIONS:
+                    self.store.isolate(lease)
+                    self.model.isolate(lease)
+                self.store.release(lease, ReleaseReason.ENGINE_DIED)
+                self.model.release(lease, ReleaseReason.ENGINE_DIED)
 
     @rule(queue=st.sampled_from(QUEUES), name=st.sampled_from(["w1", "w2"]), slots=st.sampled_from([0, 2, 7]))
     def announce(self, queue: WorkQueue, name: str, slots: int) -> None:
@@ -432,11 +449,11 @@ class JobMachine(RuleBasedStateMachine):
             found = {(r.index, r.fence) for r in self.store.segment_results(job.tenant, job.id)}
             assert found == {(int(item), fence) for item, (fence, _) in job.done.items() if item.isdecimal()}
 
-    @rule(batch=st.integers(1, 2))
-    def recount_a_little(self, batch: int) -> None:
-        """One step of a recount whose other steps come whenever they like."""
+    @invariant()
+    def a_recount_in_steps_finds_nothing(self) -> None:
+        """One step after every call, so that every call comes between two steps of some recount."""
         if self.recounting is None:
-            self.recounting = self.store.recount_steps(batch)
+            self.recounting = self.store.recount_steps(1)
         found = next(self.recounting, None)
         if found is None:
             self.recounting = None
@@ -471,7 +488,7 @@ class JobMachine(RuleBasedStateMachine):
                 break
             self.time_passes(LEASE_S + 1)
             self.reap()
-            self.work([*ALL_QUEUES] * 10, 2)
+            self.work([*ALL_QUEUES] * 40, 2)
         assert [job.states for job in self.model.unfinished()] == []
         self.counters_equal_what_the_model_says()
         assert self.store.recount().differences == ()
