@@ -201,7 +201,7 @@ def profile(frames: GraphedFrames, slots: list[int]) -> None:
 
 
 def drive_lane(weights: SpeechWeights, options: argparse.Namespace) -> dict[str, float]:
-    """Closed loop: twice as many requests as fit, of 5 to 15 s, through the lane until all have ended."""
+    """Three times as many requests as fit, of 5 to 15 s, through the lane until all have ended."""
     num_slots = max(options.rows)
     settings = NativeEngineSettings(
         Path("random"),
