@@ -18,7 +18,7 @@ _STREAMS = (1, 2, 4, 8, 16, 32, 64, 128)
 _MAX_FRAMES_PER_PASS = 1_600
 
 # A pass takes as long as if it had this many frames more: its small layers and its launches. One H200, float16.
-_OVERHEAD_FRAMES = 60
+_OVERHEAD_FRAMES = 35
 
 
 @dataclass(frozen=True, slots=True, order=True)
