@@ -19,7 +19,7 @@ from worker.quality.moonshine import MoonshineTiny
 from worker.speech_edges import finish_edges
 
 MAX_WER_OF_FEW = 0.17
-"""Of about 190 words; whose own standard deviation is about 2 %: today 10.6 % (slt) and 6.9 % (rms)."""
+"""Of about 190 words, a sample whose own standard deviation is about 2 %: today 10.6 % (slt) and 6.9 % (rms)."""
 
 MAX_WER = 0.1
 """Of 3,255 words."""
