@@ -19,10 +19,11 @@ from dataclasses import dataclass
 import httpx
 
 from storage.jobs import NarrationSpec, Segmentation
+from storage.wav import wav_header
 from tests.faults.system import TENANTS, RunningSystem, api_key
 from tests.worker.expected import expected_narration
 from worker.engine.fake import SAMPLE_RATE_HZ
-from worker.wav import to_bytes, wav_header
+from worker.samples import to_bytes
 
 CLIENTS = 32
 PATIENCE_S = 600

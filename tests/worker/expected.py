@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storage.jobs import NarrationSpec
+from storage.wav import num_pause_samples
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
+from worker.samples import to_samples
 from worker.segmentation import plan_segments
 from worker.speech_edges import finish_edges
 from worker.synthesis import segment_seed
-from worker.wav import num_pause_samples, to_samples
 
 
 @dataclass(frozen=True)

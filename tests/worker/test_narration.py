@@ -21,7 +21,7 @@ from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, TEXT, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import Speech, SpeechRequest
 from worker.engine.settings import FakeEngineSettings
-from worker.segment_file import decode_segment
+from worker.segment_audio import decode_segment
 
 
 class EndlessEngine(FakeEngine):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from worker.wav import MAX_SAMPLES, NotFinite, WavTooLong, num_pause_samples, to_bytes, to_samples, wav_header
+from storage.wav import MAX_SAMPLES, WavTooLong, num_pause_samples, wav_header
+from worker.samples import NotFinite, to_bytes, to_samples
 
 
 def test_samples_are_scaled_rounded_and_clipped() -> None:

@@ -13,14 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from worker.segment_file import (
-    MAX_HEADER_BYTES,
-    SegmentAudio,
-    SegmentFormatError,
-    SegmentHeader,
-    decode_segment,
-    encode_segment,
-)
+from storage.segment_file import MAX_HEADER_BYTES, SegmentFormatError, SegmentHeader
+from worker.segment_audio import SegmentAudio, decode_segment, encode_segment
 
 HEADER = SegmentHeader("job_1", 3, 17, "ab" * 32, 2**53 - 1, "eos", "small", "r1", 24_000)
 SEGMENT = SegmentAudio(HEADER, np.arange(-50, 50, dtype=np.int16), np.arange(32, dtype=np.int16).reshape(2, 16))
@@ -51,6 +45,12 @@ def test_equal_segments_give_equal_bytes() -> None:
 def test_other_shapes_and_types_are_refused(pcm: np.ndarray, codes: np.ndarray) -> None:
     with pytest.raises(SegmentFormatError):
         SegmentAudio(HEADER, pcm, codes)
+
+
+def test_other_programs_read_the_file_with_the_safetensors_library() -> None:
+    facts = json.dumps(dataclasses.asdict(HEADER))
+
+    assert save({"pcm": SEGMENT.pcm, "codes": SEGMENT.codes}, metadata={"segment": facts}) == FILE
 
 
 def facts(**changes: str | int) -> dict[str, str]:
