@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
+from storage.sources import Source
+from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.work_queues import WorkQueue, speech_queue
 
@@ -111,10 +113,22 @@ class Segmentation:
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """Silence after a segment, in seconds, by what ends there."""
+    """Silence after a segment, in seconds, by what ends there; the longest counts. chapter_s: before a chapter."""
 
     sentence_s: float = 0.25
     paragraph_s: float = 0.6
+    heading_s: float = 0.9
+    chapter_s: float = 1.5
+
+
+class Normalization(enum.StrEnum):
+    """What is done to numbers and signs before the model reads them; the plan shows the outcome."""
+
+    OFF = "off"
+    """Nothing: the model reads them itself."""
+
+    BASIC = "basic"
+    """Numbers, dates, money and units become words, in the languages that have rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +148,9 @@ class NarrationSpec:
     voice: a built-in speaker of the model; "" when the model designs the voice from `instructions`; the name of the
         caller's own voice when `own_voice` is set.
     language: a language of the model, or "auto".
+    speakers: the cast, for segments that name another speaker. source: what the stored input is.
+    dictionaries: pronunciation dictionaries as `<id>@<version>`, the first that has a word counts.
+    validate_only: the job ends with its plan; nothing is spoken.
     """
 
     model: str
@@ -145,6 +162,11 @@ class NarrationSpec:
     pauses: Pauses = field(default_factory=Pauses)
     sampling: SamplingOverrides = field(default_factory=SamplingOverrides)
     own_voice: VoiceReference | None = None
+    speakers: tuple[SpeakerVoice, ...] = ()
+    source: Source = field(default_factory=Source)
+    normalization: Normalization = Normalization.OFF
+    dictionaries: tuple[str, ...] = ()
+    validate_only: bool = False
 
 
 JobSpec = NarrationSpec | VoiceCacheSpec

@@ -1,6 +1,7 @@
 """The plan of a narration: which stretch of the text is spoken in which segment, as JSON lines in the store.
 
-Offsets are code points into the job's input text; the segments cover it exactly, in order, without gaps.
+Offsets are code points into the plan's text: the job's input where that is plain text, else the text that was
+extracted from it, which lies beside the plan. The segments cover it exactly, in order, without gaps.
 """
 
 from __future__ import annotations
@@ -8,40 +9,126 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, cast
 
-PLAN_FORMAT = 1
+PLAN_FORMAT = 2
+
+_FORMATS_READ = (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedSegment:
-    """`text` is what is spoken: the stretch [start, end) with its outer whitespace removed."""
+    """`text` is what is spoken for the stretch [start, end): dictionaries applied, outer whitespace removed.
+
+    speaker: a name of the job's cast; "" is the job's own voice. language: "" is the job's. instructions: None are the
+    job's. seed: None follows from the job's. chapter: index into the plan's chapters. source_id: what the caller calls
+    the entry it was made from; "" if nothing.
+    """
 
     index: int
     start: int
     end: int
     text: str
     pause_after_s: float
+    speaker: str = ""
+    language: str = ""
+    instructions: str | None = None
+    seed: int | None = None
+    chapter: int = 0
+    source_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A part of the narration with a title; it ends where the next one starts."""
+
+    title: str
+    first_segment: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is spoken and how it is divided.
+
+    chapters: empty if the input has none. title, author, language: what the document says of itself; "" if nothing.
+    cover_key: where the store keeps the document's cover picture; None if it has none. text_key: where it keeps the
+    text that offsets refer to; None is the job's input.
+    """
+
+    segments: tuple[PlannedSegment, ...]
+    chapters: tuple[Chapter, ...] = ()
+    title: str = ""
+    author: str = ""
+    language: str = ""
+    cover_key: str | None = None
+    text_key: str | None = None
 
 
 class PlanFormatError(ValueError):
     """The bytes are not a plan this version can read."""
 
 
-def encode_plan(segments: Iterable[PlannedSegment]) -> bytes:
-    lines = [json.dumps({"plan_format": PLAN_FORMAT})]
-    lines += [
-        json.dumps({"i": s.index, "start": s.start, "end": s.end, "text": s.text, "pause_s": s.pause_after_s})
-        for s in segments
-    ]
-    return ("\n".join(lines) + "\n").encode()
+def encode_plan(plan: Plan) -> bytes:
+    """A head line, then one line for each segment; fields with their default are left out."""
+    head: dict[str, object] = {"plan_format": PLAN_FORMAT}
+    for name in ("title", "author", "language", "cover_key", "text_key"):
+        if value := getattr(plan, name):
+            head[name] = value
+    if plan.chapters:
+        head["chapters"] = [[chapter.title, chapter.first_segment] for chapter in plan.chapters]
+    return "".join(f"{json.dumps(line)}\n" for line in (head, *_lines(plan.segments))).encode()
 
 
-def decode_plan(data: bytes) -> tuple[PlannedSegment, ...]:
-    """Raises `PlanFormatError` for anything `encode_plan` did not write."""
+def decode_plan(data: bytes) -> Plan:
+    """Raises `PlanFormatError` for anything `encode_plan` of this or an earlier version did not write."""
     try:
-        head, *rest = (json.loads(line) for line in data.decode().splitlines())
-        if head != {"plan_format": PLAN_FORMAT}:
+        head, *lines = (cast("dict[str, Any]", json.loads(line)) for line in data.decode().splitlines())
+        if head.get("plan_format") not in _FORMATS_READ:
             raise PlanFormatError(f"unknown plan format {head!r}")
-        return tuple(PlannedSegment(r["i"], r["start"], r["end"], r["text"], r["pause_s"]) for r in rest)
-    except (KeyError, TypeError, ValueError) as error:
+        return Plan(
+            segments=tuple(_segment(line) for line in lines),
+            chapters=tuple(Chapter(title, first) for title, first in head.get("chapters", ())),
+            title=head.get("title", ""),
+            author=head.get("author", ""),
+            language=head.get("language", ""),
+            cover_key=head.get("cover_key"),
+            text_key=head.get("text_key"),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PlanFormatError(f"not a plan: {error}") from error
+
+
+def _lines(segments: Iterable[PlannedSegment]) -> Iterable[dict[str, object]]:
+    for segment in segments:
+        line: dict[str, object] = {
+            "i": segment.index,
+            "start": segment.start,
+            "end": segment.end,
+            "text": segment.text,
+            "pause_s": segment.pause_after_s,
+        }
+        optional = {
+            "speaker": segment.speaker,
+            "lang": segment.language,
+            "instructions": segment.instructions,
+            "seed": segment.seed,
+            "chapter": segment.chapter or None,
+            "id": segment.source_id,
+        }
+        yield line | {name: value for name, value in optional.items() if value is not None and value != ""}
+
+
+def _segment(line: dict[str, Any]) -> PlannedSegment:
+    return PlannedSegment(
+        index=line["i"],
+        start=line["start"],
+        end=line["end"],
+        text=line["text"],
+        pause_after_s=line["pause_s"],
+        speaker=line.get("speaker", ""),
+        language=line.get("lang", ""),
+        instructions=line.get("instructions"),
+        seed=line.get("seed"),
+        chapter=line.get("chapter", 0),
+        source_id=line.get("id", ""),
+    )

@@ -16,14 +16,14 @@ from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.failpoints import failpoint
 from storage.jobs import ArtifactRecord, ClaimedItem, JobId, SegmentResult, TenantId, Tickets
-from storage.plan import PlanFormatError, PlannedSegment
+from storage.plan import Plan, PlanFormatError, PlannedSegment
 from storage.segment_file import SegmentFormatError, SegmentHeader
 from storage.wav import WavTooLong, num_pause_samples, wav_header
 from worker.engine.interface import CodecFrames
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
-from worker.plan_cache import Plan, PlanCache
+from worker.plan_cache import PlanCache
 from worker.samples import to_bytes
 from worker.segment_audio import SegmentAudio, decode_segment
 from worker.services import WorkerServices
@@ -87,11 +87,11 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
 
 def place_segments(plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> tuple[Placed, ...]:
     """Every segment with its start; raises `PermanentItemError` if plan and results do not belong together."""
-    if [result.index for result in results] != list(range(len(plan))):
-        raise unusable("internal", f"{len(results)} segments are finished, but the plan has {len(plan)}")
+    if [result.index for result in results] != list(range(len(plan.segments))):
+        raise unusable("internal", f"{len(results)} segments are finished, but the plan has {len(plan.segments)}")
     placed: list[Placed] = []
     start = 0
-    for planned, result in zip(plan, results, strict=True):
+    for planned, result in zip(plan.segments, results, strict=True):
         placed.append(Placed(planned, result, start, num_pause_samples(planned.pause_after_s, sample_rate_hz)))
         start = placed[-1].end
     return tuple(placed)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from storage.artifacts import ArtifactStore
-from storage.plan import PlannedSegment, decode_plan
+from storage.plan import Plan, decode_plan
 from storage.voice_plan import decode_voice_plan
 from storage.voice_reference import VoiceReference
 from worker.decoded_cache import MAX_BYTES, DecodedCache
 
-Plan = tuple[PlannedSegment, ...]
 VoicePlan = tuple[VoiceReference, ...]
 
 

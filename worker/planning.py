@@ -10,7 +10,7 @@ from storage.errors import ArtifactMissing
 from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.failpoints import failpoint
 from storage.jobs import ClaimedItem, PlanResult, Tickets
-from storage.plan import encode_plan
+from storage.plan import Plan, encode_plan
 from storage.voice_reference import IfCacheMissing
 from worker.errors import unusable
 from worker.leases import HeldLease
@@ -38,7 +38,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
     audio_ms = expected_audio_ms(text)
     _refuse_endless(audio_ms + round(1000 * sum(segment.pause_after_s for segment in segments)))
     key = keys.plan(item.lease)
-    put_fenced(services.artifacts, key, encode_plan(segments), held)
+    put_fenced(services.artifacts, key, encode_plan(Plan(segments)), held)
     failpoint("plan.after_put")
     result = PlanResult(key, len(segments), audio_ms)
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)

@@ -145,7 +145,7 @@ def _planned(item: ClaimedItem, index: int, plans: PlanCache) -> PlannedSegment:
     if item.plan_key is None:
         raise RuntimeError("a segment was claimed before its job had a plan")
     try:
-        return plans.get(item.plan_key)[index]
+        return plans.get(item.plan_key).segments[index]
     except ArtifactMissing as error:
         raise unusable("internal", "the job's plan is not in the store any more", index) from error
     except PlanFormatError as error:

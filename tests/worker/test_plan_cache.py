@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from storage.errors import ArtifactMissing
-from storage.plan import PlanFormatError, PlannedSegment, encode_plan
+from storage.plan import Plan, PlanFormatError, PlannedSegment, encode_plan
 from tests.worker.studio import Studio
 from worker.decoded_cache import DECODED_FACTOR
 from worker.plan_cache import PlanCache
 
-PLAN = (PlannedSegment(0, 0, 5, "Hello", 0.0),)
+PLAN = Plan((PlannedSegment(0, 0, 5, "Hello", 0.0),))
 DATA = encode_plan(PLAN)
 
 
