@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import artifacts, audio_voices, events, health, jobs, models, objects, voice_caches, voices
+from api import artifacts, audio_voices, events, health, jobs, models, objects, uploads, voice_caches, voices
 from api.body_limit import BodyLimit
 from api.boundary import RequestBoundary
 from api.errors import add_error_handlers
@@ -53,7 +53,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    routers = (jobs, events, artifacts, voices, voice_caches, audio_voices, models, health)
+    routers = (jobs, events, artifacts, uploads, voices, voice_caches, audio_voices, models, health)
     for module in routers:
         app.include_router(module.router)
     if settings.store.startswith("file:"):
@@ -61,6 +61,6 @@ def create_app(settings: ApiSettings) -> FastAPI:
     add_error_handlers(app)
     complete_openapi(app)
     # The last one added is the outermost.
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)
     app.add_middleware(RequestBoundary)
     return app

@@ -6,6 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.boundary import request_id_of
 from api.problems import Problem, malformed, payload_too_large, problem_response
+from storage.local_artifacts import OBJECTS_ROUTE
 
 DRAIN_FACTOR = 4
 """How many times the limit is read and thrown away after a refusal: a client that is still sending would otherwise
@@ -13,24 +14,32 @@ see its connection reset and never our answer."""
 
 
 class BodyLimit:
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    """max_upload_bytes: for a file that is PUT to a link of the folder store."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int, max_upload_bytes: int) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._max_upload_bytes = max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        problem, claimed = self._claim(scope)
+        limit = self._limit(scope)
+        problem, claimed = self._claim(scope, limit)
         if problem is not None:
             if claimed <= self._max_bytes * DRAIN_FACTOR and not _expects_continue(scope):
                 await _drain(receive, claimed)
             await problem_response(problem, scope["path"], request_id_of(scope))(scope, receive, send)
             return
-        body = CountedBody(receive, self._max_bytes, claimed if claimed >= 0 else None)
+        body = CountedBody(receive, limit, claimed if claimed >= 0 else None)
         await self._app(scope, body.receive, send)
 
-    def _claim(self, scope: Scope) -> tuple[Problem | None, int]:
+    def _limit(self, scope: Scope) -> int:
+        is_upload = scope["method"] == "PUT" and scope["path"].startswith(OBJECTS_ROUTE)
+        return self._max_upload_bytes if is_upload else self._max_bytes
+
+    def _claim(self, scope: Scope, limit: int) -> tuple[Problem | None, int]:
         """The Content-Length, -1 for none, and what is wrong with it."""
         values = [value for name, value in scope["headers"] if name == b"content-length"]
         if not values:
@@ -38,7 +47,7 @@ class BodyLimit:
         if len(set(values)) > 1 or not values[0].isdigit():
             return malformed("Content-Length is not a number"), 0
         claimed = int(values[0])
-        return (payload_too_large(self._max_bytes) if claimed > self._max_bytes else None), claimed
+        return (payload_too_large(limit) if claimed > limit else None), claimed
 
 
 class CountedBody:

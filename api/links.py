@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from storage.jobs import JobId
+from storage.uploads import UploadId
 from storage.voice_reference import VoiceId
 
 
@@ -29,6 +30,9 @@ class LinkBuilder:
 
     def artifact(self, job: JobId, name: str) -> str:
         return f"{self.artifacts(job)}/{quote(name, safe='')}"
+
+    def upload(self, upload: UploadId) -> str:
+        return f"{self.base}/v1/uploads/{upload}"
 
     def voice(self, voice: VoiceId) -> str:
         return f"{self.base}/v1/voices/{voice}"

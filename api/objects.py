@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import re
 import time
+from tempfile import SpooledTemporaryFile
+from typing import IO
 
-from fastapi import APIRouter, Request
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
 from starlette.responses import FileResponse
 
 from api.dependencies import Services
-from api.problems import forbidden, invalid_header, not_found, range_not_satisfiable
-from storage.errors import ArtifactMissing
-from storage.local_artifacts import LocalArtifactStore, SignedObject, UrlRefused
+from api.problems import (
+    forbidden,
+    invalid_header,
+    malformed,
+    not_found,
+    range_not_satisfiable,
+    state_conflict,
+    unsupported_media,
+)
+from storage.artifacts import ArtifactStore
+from storage.errors import ArtifactExists, ArtifactMissing
+from storage.local_artifacts import PIECE_BYTES, LocalArtifactStore, SignedObject, UrlRefused
 
 router = APIRouter(prefix="/v1/objects", tags=["artifacts"])
 
 _SPEC = r"([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})"
+SPOOL_BYTES = 1024 * 1024
+"""An upload that is longer waits on disk until it is whole."""
+
 _RANGES = re.compile(rf"bytes=\s*{_SPEC}(\s*,\s*{_SPEC})*\s*", re.IGNORECASE)
 _RANGE = re.compile(r"([0-9]+)-([0-9]*)|-([0-9]+)")
 
@@ -34,6 +49,42 @@ def get_object(request: Request, services: Services, key: str) -> FileResponse:
         filename=found.filename,
         stat_result=status,
     )
+
+
+@router.put("/{key:path}", status_code=201)
+async def put_object(request: Request, services: Services, key: str) -> Response:
+    """Store a file under the link that `/v1/uploads` gave out; the link itself is the permission."""
+    num_bytes = _signed_upload(services.artifacts, key, dict(request.query_params))
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise unsupported_media("the body must not be compressed")
+    with SpooledTemporaryFile(max_size=SPOOL_BYTES) as file:
+        received = 0
+        async for piece in request.stream():
+            received += len(piece)
+            if received > num_bytes:
+                break
+            await run_sync(file.write, piece)
+        if received != num_bytes:
+            raise malformed(f"the link is for a file of {num_bytes:,} bytes, and the body has another length")
+        file.seek(0)
+        await run_sync(_store, services.artifacts, key, file)
+    return Response(status_code=201)
+
+
+def _store(artifacts: ArtifactStore, key: str, file: IO[bytes]) -> None:
+    try:
+        artifacts.put_stream(key, iter(lambda: file.read(PIECE_BYTES), b""))
+    except ArtifactExists:
+        raise state_conflict("a file was stored under this link already") from None
+
+
+def _signed_upload(store: object, key: str, query: dict[str, str]) -> int:
+    if not isinstance(store, LocalArtifactStore):
+        raise not_found("objects are served by the object store")
+    try:
+        return store.verify_upload(key, query, time.time())
+    except UrlRefused as error:
+        raise forbidden(str(error)) from error
 
 
 def _signed_object(store: object, key: str, query: dict[str, str]) -> SignedObject:

@@ -193,6 +193,11 @@ def payload_too_large(limit: int) -> Problem:
     return Problem(413, "payload_too_large", "Request body is too large", detail)
 
 
+def upload_too_large(limit: int) -> Problem:
+    detail = f"an upload has at most {limit:,} bytes"
+    return Problem(413, "payload_too_large", "Upload is too large", detail, _at("/bytes", "too_large", detail))
+
+
 def unsupported_media(detail: str) -> Problem:
     return Problem(415, "unsupported_media", "Unsupported media", detail)
 

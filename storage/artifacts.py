@@ -6,7 +6,7 @@ and `s3_artifacts`. Neither knows a format.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,6 +34,14 @@ class Download:
 
     filename: str
     content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLink:
+    """Where somebody without credentials may PUT one object; every one of `headers` must be sent as it is here."""
+
+    url: str
+    headers: Mapping[str, str]
 
 
 class ArtifactStore(Protocol):
@@ -71,6 +79,10 @@ class ArtifactStore(Protocol):
 
     def url(self, key: str, ttl_s: int, download: Download) -> str:
         """A link that works without credentials for `ttl_s` seconds; absolute (S3) or a path on the API (local)."""
+        ...
+
+    def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
+        """A link under which exactly `num_bytes` bytes can be stored as `key`; absolute or a path, as `url`."""
         ...
 
     def check(self) -> None:

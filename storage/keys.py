@@ -7,6 +7,7 @@ lease under which they were written: a late writer writes a name that nobody rea
 from __future__ import annotations
 
 from storage.jobs import JobId, Lease, TenantId
+from storage.uploads import UploadId
 from storage.voice_reference import ContentKey, VoiceId
 
 
@@ -43,6 +44,14 @@ def artifacts_prefix(lease: Lease) -> str:
 def artifact(lease: Lease, name: str) -> str:
     """`name` is one of ours (narration.wav, codes.safetensors, manifest.json)."""
     return f"{artifacts_prefix(lease)}{name}"
+
+
+UPLOADS = "uploads/"
+"""What callers stored themselves, for a job that takes it up; the janitor removes it after a day."""
+
+
+def upload(tenant: TenantId, upload_id: UploadId) -> str:
+    return f"{UPLOADS}{tenant}/{upload_id}"
 
 
 def voice_prefix(tenant: TenantId, voice: VoiceId) -> str:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from storage.artifacts import Download, ObjectEntry, StoredObject
+from storage.artifacts import Download, ObjectEntry, StoredObject, UploadLink
 from storage.errors import ArtifactCorrupt, ArtifactError, ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.key_rules import check_folder, check_key, check_prefix
 
@@ -140,7 +140,7 @@ class LocalArtifactStore:
             "expires": expires,
             "filename": download.filename,
             "type": download.content_type,
-            "signature": self._signature(key, expires, download.filename, download.content_type),
+            "signature": self._signature("GET", key, expires, download.filename, download.content_type),
         }
         return f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}"
 
@@ -151,15 +151,27 @@ class LocalArtifactStore:
             signature = query["signature"]
         except KeyError as error:
             raise UrlRefused(f"the link has no {error.args[0]}") from None
-        expected = self._signature(key, expires, filename, content_type)
-        if not hmac.compare_digest(signature.encode(), expected.encode()):
-            raise UrlRefused("the link's signature does not fit")
-        # Behind the signature every value is our own, the number too.
-        if now_s >= int(expires):
-            raise UrlRefused("the link is over")
+        self._check_link(signature, expires, now_s, "GET", key, expires, filename, content_type)
         if self.stat(key) is None:
             raise ArtifactMissing(key)
         return SignedObject(self._objects / key, filename, content_type)
+
+    def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
+        check_key(key)
+        if not 0 < ttl_s <= MAX_URL_TTL_S:
+            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
+        expires, size = str(int(time.time()) + ttl_s), str(num_bytes)
+        query = {"expires": expires, "bytes": size, "signature": self._signature("PUT", key, expires, size)}
+        return UploadLink(f"{OBJECTS_ROUTE}{key}?{urlencode(query, quote_via=quote)}", {"Content-Length": size})
+
+    def verify_upload(self, key: str, query: Mapping[str, str], now_s: float) -> int:
+        """How many bytes this link may store as `key`. Raises `UrlRefused`."""
+        try:
+            expires, size, signature = query["expires"], query["bytes"], query["signature"]
+        except KeyError as error:
+            raise UrlRefused(f"the link has no {error.args[0]}") from None
+        self._check_link(signature, expires, now_s, "PUT", key, expires, size)
+        return int(size)
 
     def check(self) -> None:
         with _os_errors_named("the store"):
@@ -320,8 +332,16 @@ class LocalArtifactStore:
                 f"the store's file system has {free >> 20} MiB left; {self._min_free_bytes >> 20} MiB must stay free"
             )
 
-    def _signature(self, key: str, expires: str, filename: str, content_type: str) -> str:
-        message = json.dumps(["GET", key, expires, filename, content_type]).encode()
+    def _check_link(self, signature: str, expires: str, now_s: float, *signed: str) -> None:
+        if not hmac.compare_digest(signature.encode(), self._signature(*signed).encode()):
+            raise UrlRefused("the link's signature does not fit")
+        # Behind the signature every value is our own, the number too.
+        if now_s >= int(expires):
+            raise UrlRefused("the link is over")
+
+    def _signature(self, *signed: str) -> str:
+        """signed: the method, the key and all that the link says."""
+        message = json.dumps(signed).encode()
         digest = hmac.new(self._url_secret, message, hashlib.sha256).digest()
         return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 

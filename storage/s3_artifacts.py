@@ -22,7 +22,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from storage.artifacts import Download, ObjectEntry, StoredObject
+from storage.artifacts import Download, ObjectEntry, StoredObject, UploadLink
 from storage.errors import ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.key_rules import check_folder, check_key, check_prefix
 
@@ -165,6 +165,22 @@ class S3ArtifactStore:
                 },
                 ExpiresIn=ttl_s,
             )
+
+    def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
+        check_key(key)
+        if not 0 < ttl_s <= MAX_URL_TTL_S:
+            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
+        parameters: dict[str, str | int] = {
+            "Bucket": self._bucket,
+            "Key": self._root + key,
+            "ContentLength": num_bytes,
+        }
+        headers = {"Content-Length": str(num_bytes)}
+        if self.has_conditional_writes:
+            parameters["IfNoneMatch"] = headers["If-None-Match"] = "*"
+        with _s3_errors_named(key):
+            url = self._client.generate_presigned_url("put_object", Params=parameters, ExpiresIn=ttl_s)
+        return UploadLink(url, headers)
 
     def check(self) -> None:
         with _s3_errors_named("the store"):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from types import FrameType
 
-from storage import keys
+from storage import keys, uploads
 from storage.artifacts import ArtifactStore, ObjectEntry
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict, StoreUnavailable
@@ -134,6 +134,16 @@ class Janitor:
             if removed:
                 logger.info("temporary files removed", extra={"files": removed})
 
+    def sweep_uploads(self) -> None:
+        """Files that were uploaded a day ago: jobs that took them up have copies of their own."""
+        removed = 0
+        for entry in self._artifacts.list(keys.UPLOADS):
+            if uploads.is_over(entry, time.time()):
+                self._artifacts.delete(entry.key)
+                removed += 1
+        if removed:
+            logger.info("old uploads removed", extra={"uploads": removed})
+
     def sweep_orphans(self) -> None:
         """Objects of jobs that are not there any more, a day after the last was written.
 
@@ -178,6 +188,7 @@ def run_chores(janitor: Janitor, voices: VoiceJanitor, renew_lock: Callable[[], 
         _Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
         _Chore(AUDIT_INTERVAL_S, janitor.audit),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
+        _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_uploads),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
         _Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
         _Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),

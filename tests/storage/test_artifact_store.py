@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from storage.artifacts import ArtifactStore, Download
@@ -199,3 +200,18 @@ def test_a_working_store_passes_its_check(artifact_store: ArtifactStore) -> None
     artifact_store.check()
 
     assert keys(artifact_store, "") == []
+
+
+def test_a_file_arrives_by_its_upload_link_with_its_length_and_once(artifact_store: ArtifactStore) -> None:
+    link = artifact_store.upload_url("uploads/local/upl_1", 60, 5)
+    if link.url.startswith("/"):
+        pytest.skip("a folder's links are served by the API: tests/api/test_uploads.py")
+
+    wrong = httpx.put(link.url, content=b"too long", headers={"If-None-Match": "*"})
+    right = httpx.put(link.url, content=b"12345", headers=dict(link.headers))
+    again = httpx.put(link.url, content=b"54321", headers=dict(link.headers))
+
+    assert wrong.status_code == 403
+    assert right.status_code == 200, right.text
+    assert again.status_code == 412
+    assert artifact_store.get("uploads/local/upl_1") == b"12345"

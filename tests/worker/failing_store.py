@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from storage.artifacts import ArtifactStore, Download, ObjectEntry, StoredObject
+from storage.artifacts import ArtifactStore, Download, ObjectEntry, StoredObject, UploadLink
 from storage.errors import StoreUnavailable
 
 
@@ -51,6 +51,9 @@ class FailingStore:
 
     def url(self, key: str, ttl_s: int, download: Download) -> str:
         return self._store.url(key, ttl_s, download)
+
+    def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
+        return self._store.upload_url(key, ttl_s, num_bytes)
 
     def check(self) -> None:
         self._store.check()
