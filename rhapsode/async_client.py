@@ -20,6 +20,7 @@ from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.submission import JobOptions
+from rhapsode.uploads import Upload, order_upload, send_file_async
 
 T = TypeVar("T")
 
@@ -109,6 +110,20 @@ class AsyncRhapsode:
                 await asyncio.sleep(pause_s)
             await asyncio.to_thread(part.commit, expected)
         return part.path
+
+    async def upload(self, path: str | Path) -> Upload:
+        attempts, file = self._attempts(), Path(path)
+        while True:
+            place = await self._send(order_upload(file.stat().st_size))
+            try:
+                answer = await send_file_async(self._connection, place, file)
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            else:
+                pause_s = attempts.pause_after_answer(answer)
+                if pause_s is None:
+                    return place
+            await asyncio.sleep(pause_s)
 
     async def models(self) -> tuple[Model, ...]:
         return await self._send(calls.list_models())

@@ -26,6 +26,7 @@ from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.submission import JobOptions
+from rhapsode.uploads import Upload, order_upload, send_file
 from rhapsode.voices import Voices
 
 T = TypeVar("T")
@@ -131,6 +132,24 @@ class Rhapsode:
                 time.sleep(pause_s)
             part.commit(expected)
         return part.path
+
+    def upload(self, path: str | Path) -> Upload:
+        """Store a file for a job that names it; the answer's `id` is what to name. It is kept for a day.
+
+        Raises `OSError`, or `InvalidRequest` for a file larger than the server takes.
+        """
+        attempts, file = self._attempts(), Path(path)
+        while True:
+            place = self._send(order_upload(file.stat().st_size))
+            try:
+                answer = send_file(self._connection, place, file)
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            else:
+                pause_s = attempts.pause_after_answer(answer)
+                if pause_s is None:
+                    return place
+            time.sleep(pause_s)
 
     def models(self) -> tuple[Model, ...]:
         """The checkpoints that workers have loaded."""
