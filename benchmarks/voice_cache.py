@@ -43,6 +43,7 @@ from storage.embedded_redis import EmbeddedRedis
 from storage.ids import new_job_id, new_voice_id
 from storage.job_store import JobStore
 from storage.jobs import JobState, Lease, Priority, Submission, TenantId, WorkerIdentity
+from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue, create_celery
 from storage.recordings import decode_recording
 from storage.settings import StorageSettings
@@ -57,7 +58,6 @@ from worker.engine.native.engine import NativeEngine
 from worker.engine.settings import NativeEngineSettings
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import HeldLease, LeaseKeeper
-from worker.plan_cache import PlanCache, VoicePlanCache
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.voices.cache import VoiceCache

@@ -17,13 +17,13 @@ from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.failpoints import failpoint
 from storage.jobs import ArtifactRecord, ClaimedItem, JobId, SegmentResult, TenantId, Tickets
 from storage.plan import Plan, PlanFormatError, PlannedSegment
+from storage.plan_cache import PlanCache
 from storage.segment_file import SegmentFormatError, SegmentHeader
 from storage.wav import WavTooLong, num_pause_samples, wav_header
 from worker.engine.interface import CodecFrames
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
-from worker.plan_cache import PlanCache
 from worker.samples import to_bytes
 from worker.segment_audio import SegmentAudio, decode_segment
 from worker.services import WorkerServices

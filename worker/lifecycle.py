@@ -24,6 +24,7 @@ from storage.fleet import ANNOUNCE_INTERVAL_S, Fleet
 from storage.job_store import JobStore
 from storage.jobs import Lane, WorkerIdentity
 from storage.models import ModelRegistry
+from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue
 from storage.settings import SettingsError, describe
 from storage.telemetry import configure_logging
@@ -37,7 +38,6 @@ from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
 from worker.model_card import model_card
 from worker.periodic import Periodic
-from worker.plan_cache import PlanCache, VoicePlanCache
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings

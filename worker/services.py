@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from storage.artifacts import ArtifactStore
 from storage.job_store import JobStore
 from storage.jobs import WorkerIdentity
+from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue
 from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
 from worker.engine.interface import Engine
 from worker.leases import LeaseKeeper
-from worker.plan_cache import PlanCache, VoicePlanCache
 from worker.quarantine import QuarantineGate
 from worker.voices.resolving import VoiceResolver
 

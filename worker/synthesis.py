@@ -11,6 +11,7 @@ from storage.errors import ArtifactMissing
 from storage.failpoints import failpoint
 from storage.jobs import ClaimedItem, NarrationSpec, SamplingOverrides, SegmentReport, Tickets
 from storage.plan import PlanFormatError, PlannedSegment
+from storage.plan_cache import PlanCache
 from storage.segment_file import SegmentHeader
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import (
@@ -27,7 +28,6 @@ from worker.engine.interface import (
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
-from worker.plan_cache import PlanCache
 from worker.samples import NotFinite, to_samples
 from worker.segment_audio import SegmentAudio, encode_segment
 from worker.services import SpeechServices

@@ -12,12 +12,12 @@ import time
 from storage.errors import ArtifactMissing, JobAborted, VoiceGone, VoiceNotFound
 from storage.jobs import ClaimedItem, Lease, PlanResult, TenantId, Tickets
 from storage.plan import PlanFormatError
+from storage.plan_cache import VoicePlan
 from storage.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
 from storage.voices import CacheRequest, CacheState, CacheTarget, RequestOutcome, VoiceCacheRecord
 from worker.errors import NotYet, unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available
-from worker.plan_cache import VoicePlan
 from worker.services import SpeechServices, WorkerServices
 from worker.voices.resolving import Preparation
 

@@ -11,6 +11,7 @@ import redis
 from storage.connections import open_artifacts
 from storage.job_store import JobStore
 from storage.jobs import WorkerIdentity
+from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
 from storage.voice_store import VoiceStore
@@ -18,7 +19,6 @@ from tests.worker.studio import GPU_QUEUE, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.leases import LeaseKeeper
-from worker.plan_cache import PlanCache, VoicePlanCache
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.voices.cache import VoiceCache

@@ -17,9 +17,9 @@ from storage.jobs import (
     Submission,
     TenantId,
 )
+from storage.plan_cache import PlanCache
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from worker.items import run_cpu_ticket, run_gpu_ticket
-from worker.plan_cache import PlanCache
 from worker.services import SpeechServices
 
 TENANT = TenantId("local")

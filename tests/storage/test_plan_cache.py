@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from storage.decoded_cache import DECODED_FACTOR
 from storage.errors import ArtifactMissing
 from storage.plan import Plan, PlanFormatError, PlannedSegment, encode_plan
+from storage.plan_cache import PlanCache
 from tests.worker.studio import Studio
-from worker.decoded_cache import DECODED_FACTOR
-from worker.plan_cache import PlanCache
 
 PLAN = Plan((PlannedSegment(0, 0, 5, "Hello", 0.0),))
 DATA = encode_plan(PLAN)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from storage.artifacts import ArtifactStore
+from storage.decoded_cache import MAX_BYTES, DecodedCache
 from storage.plan import Plan, decode_plan
 from storage.voice_plan import decode_voice_plan
 from storage.voice_reference import VoiceReference
-from worker.decoded_cache import MAX_BYTES, DecodedCache
 
 VoicePlan = tuple[VoiceReference, ...]
 
