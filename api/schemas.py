@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from api.speakable_text import check_label, check_prose, check_spoken_text
+from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
+from api.speakable_text import check_prose, check_spoken_text
 from storage.jobs import JobClass, JobPhase, JobState, Priority
 
 MAX_SEED = 2**53 - 1
@@ -18,37 +19,14 @@ MIN_TEMPERATURE = 0.001
 """Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""
 
 MAX_METADATA_PAIRS = 16
-MAX_REF_TEXT_CHARS = 4_000
 MAX_EMBEDDING_CHARS = 100_000
 DAY_S = 24 * 3600
-
-
-class RequestBody(BaseModel):
-    """Strict: no unknown field, no number as text, no boolean as number, no infinity."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-def _date_time(value: object) -> object:
-    if not isinstance(value, str):
-        raise PydanticCustomError("wrong_type", "must be a date and time as text (RFC 3339)")
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError as error:
-        raise PydanticCustomError("not_a_date_time", "must be a date and time with time zone (RFC 3339)") from error
 
 
 def _zero_or_drawable(temperature: float) -> float:
     if 0 < temperature < MIN_TEMPERATURE:
         raise PydanticCustomError("out_of_range", "must be 0 or at least {least}", {"least": MIN_TEMPERATURE})
     return temperature
-
-
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
-DateTime = Annotated[AwareDatetime, BeforeValidator(_date_time)]
-MetadataKey = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
-RefText = Annotated[str, Field(max_length=MAX_REF_TEXT_CHARS), AfterValidator(check_prose)]
-MetadataValue = Annotated[str, Field(max_length=512), AfterValidator(check_label)]
 
 
 class TextInput(RequestBody):
@@ -126,10 +104,6 @@ class JobRequest(RequestBody):
     deadline: DateTime | None = None
     retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
-
-
-class Answer(BaseModel):
-    model_config = ConfigDict(frozen=True)
 
 
 class Queue(Answer):

@@ -1,0 +1,39 @@
+"""What every body of a request and every answer is built on, and the fields that many of them have."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from api.speakable_text import check_label, check_prose
+
+MAX_REF_TEXT_CHARS = 4_000
+
+
+class RequestBody(BaseModel):
+    """Strict: no unknown field, no number as text, no boolean as number, no infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+def _date_time(value: object) -> object:
+    if not isinstance(value, str):
+        raise PydanticCustomError("wrong_type", "must be a date and time as text (RFC 3339)")
+    try:
+        return datetime.fromisoformat(value)
+    except ValueError as error:
+        raise PydanticCustomError("not_a_date_time", "must be a date and time with time zone (RFC 3339)") from error
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
+DateTime = Annotated[AwareDatetime, BeforeValidator(_date_time)]
+MetadataKey = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
+RefText = Annotated[str, Field(max_length=MAX_REF_TEXT_CHARS), AfterValidator(check_prose)]
+MetadataValue = Annotated[str, Field(max_length=512), AfterValidator(check_label)]
