@@ -1,0 +1,22 @@
+"""Languages as tags (BCP 47) and as models name them. Pure."""
+
+from __future__ import annotations
+
+LANGUAGE_NAMES = {
+    "de": "german",
+    "en": "english",
+    "es": "spanish",
+    "fr": "french",
+    "it": "italian",
+    "ja": "japanese",
+    "ko": "korean",
+    "pt": "portuguese",
+    "ru": "russian",
+    "zh": "chinese",
+}
+"""By primary subtag; region and script make no difference to the models."""
+
+
+def language_name(tag: str) -> str | None:
+    """`en-GB` is english; None for a language that no model of the family speaks."""
+    return LANGUAGE_NAMES.get(tag.replace("_", "-").partition("-")[0].lower())

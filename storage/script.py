@@ -1,0 +1,95 @@
+"""The script of a narration: any kind of input as one text and what is to be done with its stretches. Pure.
+
+Offsets are code points into `text`. Blocks cover the text, spans cover their block, both in order and without gaps;
+what is not said (a blank line between blocks, a speaker's label) belongs to a span or is replaced by nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class BlockKind(enum.Enum):
+    SENTENCE = "sentence"
+    """Part of a paragraph whose writer said where it ends."""
+
+    PARAGRAPH = "paragraph"
+    HEADING = "heading"
+
+
+@dataclass(frozen=True, slots=True)
+class Voicing:
+    """What a stretch is spoken with; the defaults are the job's own.
+
+    speaker: a name of the cast. language: a language of the model. source_id: what the caller calls the entry.
+    """
+
+    speaker: str = ""
+    language: str = ""
+    instructions: str | None = None
+    seed: int | None = None
+    source_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """[start, end) of one voicing. pause_after_s: a pause somebody asked for, in place of the usual one."""
+
+    start: int
+    end: int
+    voicing: Voicing = Voicing()
+    pause_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A sentence, a paragraph or a heading; no segment crosses its end."""
+
+    kind: BlockKind
+    spans: tuple[Span, ...]
+
+    @property
+    def start(self) -> int:
+        return self.spans[0].start
+
+    @property
+    def end(self) -> int:
+        return self.spans[-1].end
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """[start, end) is spoken as `spoken`; it lies within one span."""
+
+    start: int
+    end: int
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptChapter:
+    """A chapter begins at `start`. id: how a request can name it."""
+
+    id: str
+    title: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """language: as the document says (BCP 47), or "". cover: a picture's bytes as they came."""
+
+    text: str
+    blocks: tuple[Block, ...]
+    replacements: tuple[Replacement, ...] = ()
+    chapters: tuple[ScriptChapter, ...] = ()
+    title: str = ""
+    author: str = ""
+    language: str = ""
+    cover: bytes | None = None
+
+
+def plain_script(text: str) -> Script:
+    """A text without any structure but its blank lines."""
+    return Script(text, (Block(BlockKind.PARAGRAPH, (Span(0, len(text)),)),) if text else ())

@@ -1,0 +1,1 @@
+"""From a script to what is spoken: replacements, sentences, cuts. Pure."""

@@ -1,0 +1,32 @@
+"""A stretch of a text on its way to a segment."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Ending(enum.Enum):
+    """What ends a stretch."""
+
+    CUT = "cut"
+    """Nothing: the sentence goes on, but was too long, or somebody else says the rest."""
+
+    SENTENCE = "sentence"
+    PARAGRAPH = "paragraph"
+    HEADING = "heading"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The stretch [start, end) of the text, and the part of it that is spoken."""
+
+    start: int
+    end: int
+    spoken: str
+    ending: Ending
+
+
+def stripped_piece(text: str, start: int, end: int, ending: Ending) -> Piece:
+    """The stretch without its outer whitespace."""
+    return Piece(start, end, text[start:end].strip(), ending)
