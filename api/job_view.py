@@ -11,6 +11,7 @@ from mimetypes import types_map
 
 from api import schemas
 from api.links import LinkBuilder
+from api.output_choice import resolved_output
 from storage.artifacts import ArtifactStore, Download
 from storage.jobs import ArtifactRecord, JobRecord, JobState
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
@@ -176,6 +177,7 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
             top_k=spec.sampling.top_k,
             repetition_penalty=spec.sampling.repetition_penalty,
         ),
+        output=resolved_output(spec.output),
         priority=record.priority,
         deadline=optional_moment(record.deadline_ms),
         retention_s=record.retention_s,

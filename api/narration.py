@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 
 from api.job_view import moment
+from api.output_choice import resolve_output
 from api.problems import invalid_field, model_away, model_not_found, no_model, unsupported_language, voice_not_found
 from api.schemas import MAX_SEED, JobRequest
 from storage.jobs import NarrationSpec, Pauses, SamplingOverrides, Segmentation
@@ -65,6 +66,7 @@ def resolve_narration(
             repetition_penalty=request.sampling.repetition_penalty,
         ),
         own_voice=own_voice,
+        output=resolve_output(request.output, card.sample_rate_hz),
     )
 
 

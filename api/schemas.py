@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from api.output_schemas import OutputRequest, ResolvedOutput
 from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
 from api.speakable_text import check_prose, check_spoken_text
 from storage.jobs import JobClass, JobPhase, JobState, Priority
@@ -61,14 +62,6 @@ class SamplingRequest(RequestBody):
     top_p: float | None = Field(default=None, gt=0, le=1)
     top_k: int | None = Field(default=None, ge=1, le=1000)
     repetition_penalty: float | None = Field(default=None, ge=1, le=2)
-
-
-class OutputFormat(RequestBody):
-    type: Literal["wav"]
-
-
-class OutputRequest(RequestBody):
-    formats: list[OutputFormat] = Field(default=[OutputFormat(type="wav")], min_length=1, max_length=1)
 
 
 class JobRequest(RequestBody):
@@ -191,6 +184,7 @@ class ResolvedRequest(Answer):
     segmentation: ResolvedSegmentation
     pauses: ResolvedPauses
     sampling: ResolvedSampling
+    output: ResolvedOutput
     priority: Priority
     deadline: datetime | None
     retention_s: int

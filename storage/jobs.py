@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
+from storage.outputs import OutputSpec
 from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
@@ -167,6 +168,7 @@ class NarrationSpec:
     normalization: Normalization = Normalization.OFF
     dictionaries: tuple[str, ...] = ()
     validate_only: bool = False
+    output: OutputSpec = field(default_factory=OutputSpec)
 
 
 JobSpec = NarrationSpec | VoiceCacheSpec
