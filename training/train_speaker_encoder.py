@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from torch import Tensor, nn
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKER_ENCODER
 from training.recordings import load_streams
 from worker.engine.native.model.mel import LogMel
+from worker.engine.native.model.padded_batch import PaddedBatch
 from worker.engine.native.model.speaker_encoder import SpeakerEncoder
 
 logger = logging.getLogger(__name__)
@@ -52,15 +54,9 @@ class VoiceScale(nn.Module):
         self.encoder.fc = nn.Conv1d(2 * SPEAKER_ENCODER.channels[-1], 1, 1)
 
     def forward(self, log_mel: Tensor) -> Tensor:
-        """(B, 128, T) -> (B,). The encoder's own forward takes one recording."""
-        first, *middle = self.encoder.blocks
-        x = first(log_mel)
-        outputs: list[Tensor] = []
-        for block in middle:
-            x = block(x)
-            outputs.append(x)
-        pooled = self.encoder.asp(self.encoder.mfa(torch.cat(outputs, 1)))
-        return self.encoder.fc(pooled)[:, 0, 0]
+        """(B, T, 128) -> (B,)."""
+        rows = PaddedBatch([log_mel.shape[1]] * log_mel.shape[0], log_mel.device)
+        return self.encoder(log_mel, rows)[:, 0]
 
 
 def main() -> None:
@@ -113,24 +109,30 @@ def _train(model: VoiceScale, voices: Voices, steps: int, rng: np.random.Generat
 
 
 def _batch(voices: Voices, log_mel: LogMel, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """Changed recordings as (B, 128, T), and which speaker each is nearer to."""
+    """Changed recordings as (B, T, 128), and which speaker each is nearer to."""
     wanted = rng.integers(0, 2, _BATCH)
-    rows = [
-        log_mel(_changed(voices.samples[who], int(rng.integers(0, voices.held_out_from[who] - 2 * _CROP)), who, rng))
+    sounds = [
+        _changed(voices.samples[who], int(rng.integers(0, voices.held_out_from[who] - 2 * _CROP)), who, rng)
         for who in wanted
     ]
     device = voices.samples[0].device
-    return torch.stack(rows).transpose(1, 2), torch.from_numpy(wanted).float().to(device)
+    return _log_mel_of(sounds, log_mel), torch.from_numpy(wanted).float().to(device)
 
 
 def _held_out(voices: Voices, log_mel: LogMel, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """As the teachers speak."""
-    rows: list[Tensor] = []
+    sounds: list[Tensor] = []
     for samples, start in zip(voices.samples, voices.held_out_from, strict=True):
         places = rng.integers(start, len(samples) - _CROP, _BATCH)
-        rows += [log_mel(samples[at : at + _CROP].float() / 32768) for at in places]
+        sounds += [samples[at : at + _CROP].float() / 32768 for at in places]
     wanted = torch.arange(2, device=voices.samples[0].device).repeat_interleave(_BATCH)
-    return torch.stack(rows).transpose(1, 2), wanted
+    return _log_mel_of(sounds, log_mel), wanted
+
+
+def _log_mel_of(sounds: Sequence[Tensor], log_mel: LogMel) -> Tensor:
+    """Sounds of one length as (B, T, 128)."""
+    samples = torch.stack(list(sounds))
+    return log_mel(samples, PaddedBatch([samples.shape[1]] * samples.shape[0], samples.device))
 
 
 def _changed(samples: Tensor, at: int, speaker: int, rng: np.random.Generator) -> Tensor:

@@ -1,8 +1,8 @@
 """The native engine: requests behind futures, batched frame by frame.
 
 The loop, a thread, runs the talker: take in, step, commit, once per frame. A decoder lane turns finished frames
-into samples on threads of its own, so that the loop never waits for audio. The encoder (a pool of one) turns
-recordings into voice prompts.
+into samples on threads of its own, so that the loop never waits for audio. A voice lane turns recordings into voice
+prompts.
 
 Each future has a ticket, and who takes the ticket resolves the future; so each is resolved exactly once.
 """
@@ -15,19 +15,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 import torch
 
-from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
+from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     EngineInfo,
     EngineRequest,
     EngineStats,
     FinishReason,
     FramesRequest,
-    InContextPrompt,
     Pcm,
     ReferenceAudio,
     SamplingParams,
@@ -35,7 +34,6 @@ from worker.engine.interface import (
     SpeechRequest,
     TokenSampling,
     VoicePrompt,
-    XVectorPrompt,
 )
 from worker.engine.native.budget import frame_budget
 from worker.engine.native.decoder_lane import Utterance
@@ -79,9 +77,9 @@ class NativeEngine:
         self._stopped: EngineDied | None = None
         self._steps = self._frames = self._finished = 0
         self._decoder = self._parts.decoder
-        self._encoder = ThreadPoolExecutor(1, thread_name_prefix="voice-encoder")
         self._loop = threading.Thread(target=self.run_guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
         self._decoder.start(self)
+        self._parts.voices.start(self.run_guarded, self._settle_voice)
         self._loop.start()
 
     @property
@@ -120,7 +118,7 @@ class NativeEngine:
             with self._wake:
                 self._require_running()
                 self._voices.add(future)
-                self._encoder.submit(self.run_guarded, lambda: self._encode(reference, future))
+                self._parts.voices.put(reference, future)
         except EngineDied as error:
             future.set_exception(error)
         return future
@@ -142,7 +140,7 @@ class NativeEngine:
         self._stop(EngineDied("the engine was closed"))
         self._loop.join()
         self._decoder.join()
-        self._encoder.shutdown(cancel_futures=True)
+        self._parts.voices.join()
 
     # ------------------------------------------------------------------------------------------ any thread
 
@@ -191,6 +189,7 @@ class NativeEngine:
             self._voices.clear()
             self._wake.notify_all()
         self._decoder.close()
+        self._parts.voices.close()
         for future in futures:
             future.set_exception(reason)
 
@@ -283,34 +282,17 @@ class NativeEngine:
             )
         )
 
-    # ------------------------------------------------------------------------------------------ encoder thread
+    # ------------------------------------------------------------------------------------------ voice lane
 
-    def _encode(self, reference: ReferenceAudio, future: Future[VoicePrompt]) -> None:
-        try:
-            outcome: VoicePrompt | EngineError = self._voice_prompt(reference)
-        except RequestRejected as error:
-            outcome = error
+    def _settle_voice(self, future: Future[VoicePrompt], outcome: VoicePrompt | RequestRejected) -> None:
         with self._wake:
             if future not in self._voices:
                 return  # the engine has stopped, and the future has been told
             self._voices.remove(future)
-        if isinstance(outcome, EngineError):
+        if isinstance(outcome, RequestRejected):
             future.set_exception(outcome)
         else:
             future.set_result(outcome)
-
-    def _voice_prompt(self, reference: ReferenceAudio) -> VoicePrompt:
-        speaker = self._parts.speaker
-        if speaker is None:
-            raise RequestRejected(f"this {self.info.task} checkpoint cannot clone voices; a base checkpoint can")
-        if reference.ref_text is not None and not reference.ref_text.strip():
-            raise RequestRejected("the reference text is empty; leave it out to clone from the sound alone")
-        embedding = speaker.embed(reference.pcm, reference.sample_rate_hz)
-        if reference.ref_text is None:
-            return XVectorPrompt(embedding)
-        ref_code = self._parts.codec.encode(reference.pcm, reference.sample_rate_hz)
-        ids = self._parts.prompts.reference_text_ids(reference.ref_text)
-        return InContextPrompt(embedding, ref_code, reference.ref_text, ids)
 
 
 def _half_the_cores() -> int:

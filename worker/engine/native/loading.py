@@ -20,12 +20,17 @@ from worker.engine.native.stages.codec import CodecStage
 from worker.engine.native.stages.speaker import SpeakerStage
 from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
 from worker.engine.native.text_tokenizer import TextTokenizer
+from worker.engine.native.voice_encoder import VoiceEncoder
+from worker.engine.native.voice_lane import VoiceLane
 from worker.engine.profiles import ServingProfile
 from worker.engine.settings import EngineRole, NativeEngineSettings
 
 # Positions of one slot: 164 s of speech and prompt together. Segments are 5 to 15 s long; what this bounds is the
 # memory that one slot can take.
 _SLOT_POSITIONS = 2048
+
+# Recordings in one pass of the encoders: sixteen of ten seconds. On a CPU one at a time is as fast.
+_VOICES_TOGETHER_S_GPU = 160.0
 
 _DIGESTED_FILES = (
     "config.json",
@@ -38,14 +43,14 @@ _DIGEST_DIGITS = 16
 
 @dataclass(frozen=True, slots=True)
 class EngineParts:
-    """`speaker` is None in checkpoints that do not clone. `capacity`: positions of one slot."""
+    """`capacity`: positions of one slot."""
 
     info: EngineInfo
     prompts: PromptBuilder
     talker: TalkerLane
     codec: CodecStage
     decoder: DecoderLane
-    speaker: SpeakerStage | None
+    voices: VoiceLane
     capacity: int
 
 
@@ -74,7 +79,7 @@ def load_parts(settings: NativeEngineSettings) -> EngineParts:
         talker=talker,
         codec=codec,
         decoder=decoder,
-        speaker=speaker,
+        voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), _voices_together_s(device)),
         capacity=capacity,
     )
 
@@ -108,6 +113,10 @@ def _talker_lane(
         return lane, memory.num_slots, memory.capacity
     runner = StepRunner.load(path, config, settings.slots, capacity, device)
     return EagerTalkerLane(runner, settings.slots), settings.slots, capacity
+
+
+def _voices_together_s(device: torch.device) -> float:
+    return _VOICES_TOGETHER_S_GPU if device.type == "cuda" else 0.0
 
 
 def _voice_modes(speaker: SpeakerStage | None, codec: CodecStage) -> tuple[VoiceMode, ...]:

@@ -16,6 +16,7 @@ from torch import Tensor
 from worker.engine.errors import CheckpointError, RequestRejected
 from worker.engine.native.model.config import ConfigFields
 from worker.engine.native.model.mel import LogMel
+from worker.engine.native.model.padded_batch import PaddedBatch
 from worker.engine.native.model.speaker_encoder import SpeakerEncoderConfig, speaker_encoder_config_from
 from worker.engine.native.stages.speaker import SpeakerStage
 
@@ -33,8 +34,14 @@ def samples(speaker_recording: Mapping[str, Tensor]) -> np.ndarray:
     return speaker_recording["pcm16"].numpy().astype(np.float32) / 32768
 
 
+def embedded(speaker: SpeakerStage, pcm: np.ndarray, rate_hz: int = RATE_HZ) -> np.ndarray:
+    (embedding,) = speaker.embed([speaker.prepared(pcm, rate_hz)])
+    return embedding
+
+
 def test_log_mel_is_the_official_one(samples: np.ndarray, speaker_recording: Mapping[str, Tensor]) -> None:
-    log_mel = LogMel(torch.device("cpu"))(torch.from_numpy(samples))
+    batch = PaddedBatch([len(samples)], torch.device("cpu"))
+    (log_mel,) = LogMel(torch.device("cpu"))(torch.from_numpy(samples)[None], batch)
 
     assert log_mel.shape == speaker_recording["log_mel"].shape
     assert (log_mel - speaker_recording["log_mel"]).abs().max() <= TOLERANCE
@@ -43,16 +50,29 @@ def test_log_mel_is_the_official_one(samples: np.ndarray, speaker_recording: Map
 def test_the_embedding_is_the_official_one(
     speaker: SpeakerStage, samples: np.ndarray, speaker_recording: Mapping[str, Tensor]
 ) -> None:
-    embedding = speaker.embed(samples, RATE_HZ)
+    embedding = embedded(speaker, samples)
 
     assert embedding.dtype == np.float32
     assert np.abs(embedding - speaker_recording["speaker_embedding"].numpy()).max() <= TOLERANCE
 
 
+def test_recordings_in_company_get_the_embeddings_that_they_get_alone(
+    speaker: SpeakerStage, samples: np.ndarray
+) -> None:
+    quiet = samples[2000:9001] * np.float32(0.1)
+    recordings = [samples, samples[:1280], np.tile(samples, 3), quiet]
+
+    together = speaker.embed(recordings)
+
+    for embedding, recording in zip(together, recordings, strict=True):
+        alone = embedded(speaker, recording)
+        assert np.linalg.norm(embedding - alone) <= TOLERANCE * np.linalg.norm(alone)
+
+
 def test_another_sample_rate_hardly_changes_the_embedding(speaker: SpeakerStage, samples: np.ndarray) -> None:
     at_48_khz = soxr.resample(samples, RATE_HZ, 48_000)
 
-    here, there = speaker.embed(samples, RATE_HZ), speaker.embed(at_48_khz, 48_000)
+    here, there = embedded(speaker, samples), embedded(speaker, at_48_khz, 48_000)
 
     assert here @ there / (np.linalg.norm(here) * np.linalg.norm(there)) > 0.99
 
@@ -60,11 +80,11 @@ def test_another_sample_rate_hardly_changes_the_embedding(speaker: SpeakerStage,
 @pytest.mark.parametrize("num_samples", [0, 384, 1279])
 def test_a_recording_shorter_than_the_window_is_rejected(speaker: SpeakerStage, num_samples: int) -> None:
     with pytest.raises(RequestRejected, match="too short"):
-        speaker.embed(np.zeros(num_samples, dtype=np.float32), RATE_HZ)
+        speaker.prepared(np.zeros(num_samples, dtype=np.float32), RATE_HZ)
 
 
 def test_the_shortest_recording_has_a_finite_embedding(speaker: SpeakerStage) -> None:
-    assert np.isfinite(speaker.embed(np.zeros(1280, dtype=np.float32), RATE_HZ)).all()
+    assert np.isfinite(embedded(speaker, np.zeros(1280, dtype=np.float32))).all()
 
 
 def test_the_published_file_names_only_the_width() -> None:

@@ -1,12 +1,17 @@
 """Sound into codec frames: strided convolutions, a windowed transformer, nearest codebook entries (Mimi).
 
-Works on one clip at a time, in float32: a tie decided by a rounder format is another code. Parameters carry the
-published names; the file holds more acoustic codebooks than the decoder knows, and only those are computed.
+In float32: a tie decided by a rounder format is another code. Parameters carry the published names; the file holds more
+acoustic codebooks than the decoder knows, and only those are computed.
+
+Of several clips, each goes through the convolutions alone, where one fills a GPU and a second would only take memory;
+behind them, at 25 positions a second, all go side by side. Everything is causal, so what is padded at the end of a clip
+is not seen by any of its positions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import torch
@@ -15,23 +20,28 @@ from torch.nn import functional as F
 
 from worker.engine.native.model.codec_config import CodecEncoderConfig, CodecTransformerConfig
 from worker.engine.native.model.codec_transformer import LayerScale, rotated, rotation_at, window_mask
+from worker.engine.native.model.padded_batch import padded
 from worker.engine.native.model.weights import load_strict
 
 _USAGE_FLOOR = 1e-5
+# Positions of the transformer to a frame.
+_DOWNSAMPLING = 2
 # Queries that attend together: bounds the attention matrix of a long clip to block × (block + window).
 _QUERY_BLOCK = 256
 
 
 class CodecEncoder(nn.Module):
-    """Samples (S,) into frames (S / samples_per_frame, Q) int64. S is a whole number of frames."""
+    """Samples (S,) of each clip into its frames (S / samples_per_frame, Q) int64. S is a whole number of frames."""
 
     def __init__(self, config: CodecEncoderConfig, num_quantizers: int) -> None:
         super().__init__()
         self.encoder = _ConvStack(config)
         self.encoder_transformer = _Transformer(config.transformer)
-        self.downsample = _CausalConv(config.transformer.hidden_size, config.transformer.hidden_size, 4, 2, bias=False)
+        hidden = config.transformer.hidden_size
+        self.downsample = _CausalConv(hidden, hidden, 2 * _DOWNSAMPLING, _DOWNSAMPLING, bias=False)
         self.quantizer = _SplitQuantizer(config)
         self._num_quantizers = num_quantizers
+        self._samples_per_frame = math.prod(config.strides) * _DOWNSAMPLING
 
     @classmethod
     def load(
@@ -47,16 +57,17 @@ class CodecEncoder(nn.Module):
         load_strict(encoder, tensors, source)
         return encoder.requires_grad_(requires_grad=False).eval()
 
-    def forward(self, samples: Tensor) -> Tensor:
-        latent = self.encoder(samples[None])
-        latent = self.encoder_transformer(latent.T).T
+    def forward(self, clips: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        latent = self.encoder_transformer(padded([self.encoder(samples[None]).T for samples in clips]))
         # Upstream repeats the first column to the left here, where every other convolution sees zeros.
-        latent = self.downsample.convolved(F.pad(latent[None], (2, 0), mode="replicate")[0])
-        return self.quantizer(latent.T, self._num_quantizers)
+        latent = self.downsample.convolved(F.pad(latent.transpose(1, 2), (2, 0), mode="replicate")).transpose(1, 2)
+        lengths = [samples.shape[0] // self._samples_per_frame for samples in clips]
+        inside = torch.cat([latent[number, :length] for number, length in enumerate(lengths)])
+        return self.quantizer(inside, self._num_quantizers).split(lengths)
 
 
 class _CausalConv(nn.Module):
-    """(inputs, T) -> (outputs, T / stride); T is a multiple of the stride."""
+    """(…, inputs, T) -> (…, outputs, T / stride); T is a multiple of the stride."""
 
     def __init__(self, inputs: int, outputs: int, kernel_size: int, stride: int = 1, *, bias: bool = True) -> None:
         super().__init__()
@@ -111,7 +122,7 @@ class _ResidualUnit(nn.Module):
 
 
 class _Transformer(nn.Module):
-    """(T, hidden) -> (T, hidden)."""
+    """(B, T, hidden) -> (B, T, hidden)."""
 
     def __init__(self, config: CodecTransformerConfig) -> None:
         super().__init__()
@@ -119,7 +130,7 @@ class _Transformer(nn.Module):
         self.layers = nn.ModuleList(_Layer(config) for _ in range(config.num_layers))
 
     def forward(self, x: Tensor) -> Tensor:
-        rotation = rotation_at(0, x.shape[0], self._config, x.device)
+        rotation = rotation_at(0, x.shape[1], self._config, x.device)
         for layer in self.layers:
             x = layer(x, rotation)
         return x
@@ -155,19 +166,19 @@ class _Attention(nn.Module):
         query, key = rotated(self._by_head(self.q_proj(x)), rotation), rotated(self._by_head(self.k_proj(x)), rotation)
         value = self._by_head(self.v_proj(x))
         blocks: list[Tensor] = []
-        for start in range(0, x.shape[0], _QUERY_BLOCK):
-            end = min(start + _QUERY_BLOCK, x.shape[0])
+        for start in range(0, x.shape[1], _QUERY_BLOCK):
+            end = min(start + _QUERY_BLOCK, x.shape[1])
             first = max(0, start - self._window + 1)
             mask = window_mask(end - start, start - first, self._window, x.device)
             blocks.append(
                 F.scaled_dot_product_attention(
-                    query[None, :, start:end], key[None, :, first:end], value[None, :, first:end], attn_mask=mask
-                )[0]
+                    query[:, :, start:end], key[:, :, first:end], value[:, :, first:end], attn_mask=mask
+                )
             )
-        return self.o_proj(torch.cat(blocks, dim=1).transpose(0, 1).reshape(x.shape[0], -1))
+        return self.o_proj(torch.cat(blocks, dim=2).transpose(1, 2).flatten(2))
 
     def _by_head(self, x: Tensor) -> Tensor:
-        return x.view(x.shape[0], *self._heads).transpose(0, 1)
+        return x.unflatten(-1, self._heads).transpose(1, 2)
 
 
 class _Mlp(nn.Module):

@@ -10,7 +10,8 @@ import math
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
+
+from worker.engine.native.model.padded_batch import PaddedBatch
 
 SAMPLE_RATE_HZ = 24_000
 NUM_BANDS = 128
@@ -29,20 +30,22 @@ _LOG_STEP = math.log(6.4) / 27.0
 
 
 class LogMel:
-    """Samples (S,) at 24 kHz into (S // 256, 128). S must exceed 384, which the edges mirror."""
+    """Samples (B, S) at 24 kHz into (B, S // 256, 128); each recording longer than the 384 that its edges mirror.
+
+    A recording of s samples fills the first s // 256 of its rows.
+    """
 
     def __init__(self, device: torch.device) -> None:
         self._window = torch.hann_window(_FFT_SIZE, device=device)
         self._bands = mel_bands().to(device)
 
-    def __call__(self, samples: Tensor) -> Tensor:
-        edge = (_FFT_SIZE - HOP) // 2
-        mirrored = F.pad(samples[None], (edge, edge), mode="reflect")[0]
+    def __call__(self, samples: Tensor, batch: PaddedBatch) -> Tensor:
+        mirrored = batch.mirrored(samples[:, None], (_FFT_SIZE - HOP) // 2)[:, 0]
         spectrum = torch.stft(
             mirrored, _FFT_SIZE, hop_length=HOP, window=self._window, center=False, return_complex=True
         )
         magnitude = torch.sqrt(spectrum.real.square() + spectrum.imag.square() + _POWER_FLOOR)
-        return torch.log((self._bands @ magnitude).clamp(min=_BAND_FLOOR)).T
+        return torch.log((self._bands @ magnitude).clamp(min=_BAND_FLOOR)).transpose(1, 2)
 
 
 def mel_bands() -> Tensor:

@@ -1,6 +1,7 @@
 """A voice as one vector: ECAPA-TDNN (Desplanques et al., 2020) over log mel rows.
 
-Parameters carry the published names. There is no length mask: one recording at a time.
+Parameters carry the published names. Recordings of different lengths go side by side: each is mirrored at its own ends,
+and whatever is taken over the time of a recording is taken over its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from torch.nn import functional as F
 
 from worker.engine.native.model.config import ConfigFields
 from worker.engine.native.model.mel import NUM_BANDS, SAMPLE_RATE_HZ
+from worker.engine.native.model.padded_batch import PaddedBatch
 from worker.engine.native.model.weights import load_strict
 
 _VARIANCE_FLOOR = 1e-12
@@ -61,7 +63,7 @@ def speaker_encoder_config_from(fields: ConfigFields) -> SpeakerEncoderConfig:
 
 
 class SpeakerEncoder(nn.Module):
-    """Log mel rows (T, 128) into an embedding (D,). T is at least the configuration's `min_rows`."""
+    """Log mel rows (B, T, 128) into embeddings (B, D). Each recording has at least the configuration's `min_rows`."""
 
     def __init__(self, config: SpeakerEncoderConfig) -> None:
         super().__init__()
@@ -89,27 +91,27 @@ class SpeakerEncoder(nn.Module):
         load_strict(encoder, tensors, source)
         return encoder.requires_grad_(requires_grad=False).eval()
 
-    def forward(self, log_mel: Tensor) -> Tensor:
+    def forward(self, log_mel: Tensor, batch: PaddedBatch) -> Tensor:
         first, *middle = self.blocks
-        x = first(log_mel.T[None])
+        x = first(log_mel.transpose(1, 2), batch)
         outputs: list[Tensor] = []
         for block in middle:
-            x = block(x)
+            x = block(x, batch)
             outputs.append(x)
-        pooled = self.asp(self.mfa(torch.cat(outputs, dim=1)))
-        return self.fc(pooled)[0, :, 0]
+        pooled = self.asp(self.mfa(torch.cat(outputs, dim=1), batch), batch)
+        return self.fc(pooled)[:, :, 0]
 
 
 class _Tdnn(nn.Module):
-    """(1, inputs, T) -> (1, outputs, T), mirrored at the edges."""
+    """(B, inputs, T) -> (B, outputs, T), mirrored at the edges."""
 
     def __init__(self, inputs: int, outputs: int, kernel_size: int, dilation: int) -> None:
         super().__init__()
         self.conv = nn.Conv1d(inputs, outputs, kernel_size, dilation=dilation)
         self._edge = _edge(kernel_size, dilation)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.relu(self.conv(F.pad(x, (self._edge, self._edge), mode="reflect")))
+    def forward(self, x: Tensor, batch: PaddedBatch) -> Tensor:
+        return F.relu(self.conv(batch.mirrored(x, self._edge)))
 
 
 class _SeRes2Net(nn.Module):
@@ -122,8 +124,9 @@ class _SeRes2Net(nn.Module):
         self.tdnn2 = _Tdnn(outputs, outputs, 1, 1)
         self.se_block = _SqueezeExcitation(outputs, config.se_channels)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.se_block(self.tdnn2(self.res2net_block(self.tdnn1(x))))
+    def forward(self, x: Tensor, batch: PaddedBatch) -> Tensor:
+        wide = self.res2net_block(self.tdnn1(x, batch), batch)
+        return x + self.se_block(self.tdnn2(wide, batch), batch)
 
 
 class _Res2Net(nn.Module):
@@ -134,12 +137,12 @@ class _Res2Net(nn.Module):
         width = channels // scale
         self.blocks = nn.ModuleList(_Tdnn(width, width, kernel_size, dilation) for _ in range(scale - 1))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, batch: PaddedBatch) -> Tensor:
         untouched, second, *others = x.chunk(len(self.blocks) + 1, dim=1)
         first_block, *other_blocks = self.blocks
-        results = [untouched, first_block(second)]
+        results = [untouched, first_block(second, batch)]
         for block, group in zip(other_blocks, others, strict=True):
-            results.append(block(group + results[-1]))
+            results.append(block(group + results[-1], batch))
         return torch.cat(results, dim=1)
 
 
@@ -151,23 +154,24 @@ class _SqueezeExcitation(nn.Module):
         self.conv1 = nn.Conv1d(channels, narrow, 1)
         self.conv2 = nn.Conv1d(narrow, channels, 1)
 
-    def forward(self, x: Tensor) -> Tensor:
-        summary = F.relu(self.conv1(x.mean(dim=2, keepdim=True)))
+    def forward(self, x: Tensor, batch: PaddedBatch) -> Tensor:
+        summary = F.relu(self.conv1(batch.mean(x)))
         return x * torch.sigmoid(self.conv2(summary))
 
 
 class _AttentivePooling(nn.Module):
-    """(1, C, T) -> (1, 2C, 1): mean and deviation over time, weighted by attention."""
+    """(B, C, T) -> (B, 2C, 1): mean and deviation over time, weighted by attention."""
 
     def __init__(self, channels: int, attention_channels: int) -> None:
         super().__init__()
         self.tdnn = _Tdnn(3 * channels, attention_channels, 1, 1)
         self.conv = nn.Conv1d(attention_channels, channels, 1)
 
-    def forward(self, x: Tensor) -> Tensor:
-        even = torch.full_like(x[:, :1], 1.0 / x.shape[2])
+    def forward(self, x: Tensor, batch: PaddedBatch) -> Tensor:
+        even = batch.inside / batch.lengths
         context = torch.cat((x, *(statistic.expand_as(x) for statistic in _mean_and_deviation(x, even))), dim=1)
-        weights = torch.softmax(self.conv(torch.tanh(self.tdnn(context))), dim=2)
+        scores = self.conv(torch.tanh(self.tdnn(context, batch)))
+        weights = torch.softmax(scores.masked_fill(~batch.inside, -torch.inf), dim=2)
         return torch.cat(_mean_and_deviation(x, weights), dim=1)
 
 

@@ -1,4 +1,4 @@
-"""The speech tokenizer as it is run: frames to samples, and a recording to frames.
+"""The speech tokenizer as it is run: frames to samples, and recordings to frames.
 
 Whole utterances go through the incremental decoder as well: chunks that fit the processor's cache are faster than
 one pass, and memory does not grow with the utterance.
@@ -6,6 +6,7 @@ one pass, and memory does not grow with the utterance.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -93,9 +94,8 @@ class CodecStage:
         passes = [self.decoder(part, state) for part in codes.split(self._frames_per_pass)]
         return torch.cat(passes).cpu().numpy()
 
-    @torch.inference_mode()
-    def encode(self, pcm: Pcm, sample_rate_hz: int) -> CodecFrames:
-        """The frames (T, Q) of a mono recording, zeros completing the last one.
+    def prepared(self, pcm: Pcm, sample_rate_hz: int) -> Pcm:
+        """A mono recording at the codec's rate, zeros completing its last frame.
 
         Raises RequestRejected when the checkpoint has no encoder, or the recording is empty, broken or too short.
         """
@@ -104,9 +104,18 @@ class CodecStage:
                 "this checkpoint cannot clone from a recording and its text: its speech tokenizer has no encoder"
             )
         samples = recording_at(pcm, sample_rate_hz, self.config.sample_rate_hz, min_samples=1)
-        padded = np.pad(samples, (0, -samples.size % self.config.samples_per_frame))
-        codes = self._encoder(torch.from_numpy(padded).to(self._device))
-        return codes.to(torch.int16).cpu().numpy()
+        return np.pad(samples, (0, -samples.size % self.config.samples_per_frame))
+
+    @torch.inference_mode()
+    def encode(self, recordings: Sequence[Pcm]) -> list[CodecFrames]:
+        """The frames (T, Q) of each prepared recording. Of a codec with an encoder.
+
+        Who is there besides changes latents by rounding alone; a code could only differ where two entries are equally
+        near to a latent.
+        """
+        assert self._encoder is not None  # noqa: S101  (nothing is prepared without)
+        codes = self._encoder([torch.from_numpy(pcm).to(self._device) for pcm in recordings])
+        return [frames.to(torch.int16).cpu().numpy() for frames in codes]
 
     def require_frames(self, frames: CodecFrames) -> None:
         """Raises ValueError for what are no frames of this codec."""

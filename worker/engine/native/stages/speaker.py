@@ -1,7 +1,8 @@
-"""The speaker encoder as it is run: a recording to the embedding that conditions the talker."""
+"""The speaker encoder as it is run: recordings to the embeddings that condition the talker."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from worker.engine.interface import Pcm
 from worker.engine.native.model.config import read_config
 from worker.engine.native.model.mel import HOP, SAMPLE_RATE_HZ, LogMel
+from worker.engine.native.model.padded_batch import PaddedBatch, padded
 from worker.engine.native.model.speaker_encoder import SpeakerEncoder, speaker_encoder_config_from
 from worker.engine.native.model.weights import read_tensors, tensors_under
 from worker.engine.native.stages.recording import recording_at
@@ -34,12 +36,21 @@ class SpeakerStage:
         encoder = SpeakerEncoder.load(config, tensors, f"{weights_path} (speaker_encoder.*)")
         return cls(encoder, config.min_rows, torch.device(device))
 
-    @torch.inference_mode()
-    def embed(self, pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float32]:
-        """The embedding (D,) of a mono recording.
+    def prepared(self, pcm: Pcm, sample_rate_hz: int) -> Pcm:
+        """A mono recording at 24 kHz.
 
         Raises RequestRejected when the recording is empty, broken or shorter than the encoder's window.
         """
-        samples = recording_at(pcm, sample_rate_hz, SAMPLE_RATE_HZ, self._min_samples)
-        log_mel = self._log_mel(torch.from_numpy(samples).to(self._device))
-        return self._encoder(log_mel).cpu().numpy()
+        return recording_at(pcm, sample_rate_hz, SAMPLE_RATE_HZ, self._min_samples)
+
+    @torch.inference_mode()
+    def embed(self, recordings: Sequence[Pcm]) -> NDArray[np.float32]:
+        """The embeddings (B, D) of prepared recordings.
+
+        Who is there besides changes an embedding by rounding alone: by at most 1e-5 of its length.
+        """
+        clips = [torch.from_numpy(pcm) for pcm in recordings]
+        samples = PaddedBatch([len(clip) for clip in clips], self._device)
+        rows = PaddedBatch([len(clip) // HOP for clip in clips], self._device)
+        log_mel = self._log_mel(padded(clips).to(self._device), samples)
+        return self._encoder(log_mel, rows).cpu().numpy()
