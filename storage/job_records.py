@@ -27,6 +27,7 @@ from storage.jobs import (
     TenantId,
 )
 from storage.voice_reference import VoiceCacheSpec
+from storage.webhook_reference import JobWebhook
 
 
 def _spec_kind(value: object) -> str:
@@ -44,6 +45,7 @@ _SPEC: TypeAdapter[JobSpec] = TypeAdapter(
 _METADATA = TypeAdapter(dict[str, str])
 _ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
 _ERROR = TypeAdapter(JobError)
+_WEBHOOK = TypeAdapter(JobWebhook)
 
 
 def submitted_fields(submission: Submission) -> list[str]:
@@ -58,6 +60,8 @@ def submitted_fields(submission: Submission) -> list[str]:
     }
     if isinstance(submission.spec, VoiceCacheSpec):
         fields["kind"] = "voice_cache"
+    if submission.webhook is not None:
+        fields["webhook"] = _WEBHOOK.dump_json(submission.webhook).decode()
     return [part for pair in fields.items() for part in pair]
 
 
@@ -98,6 +102,7 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
         artifacts=_ARTIFACTS.validate_json(fields["artifacts"]) if "artifacts" in fields else (),
         error=_ERROR.validate_json(fields["error"]) if "error" in fields else None,
         metadata=decode_metadata(fields["metadata"]),
+        webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
     )
 
 

@@ -16,6 +16,7 @@ from storage.outputs import OutputSpec
 from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
+from storage.webhook_reference import JobWebhook
 from storage.work_queues import WorkQueue, speech_queue
 
 JobId = NewType("JobId", str)
@@ -235,6 +236,7 @@ class JobRecord:
     artifacts: tuple[ArtifactRecord, ...] = ()
     error: JobError | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
+    webhook: JobWebhook | None = None
 
     @property
     def queue(self) -> WorkQueue:
@@ -265,6 +267,7 @@ class Submission:
     deadline_ms: int | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     idempotency: IdempotencyKey | None = None
+    webhook: JobWebhook | None = None
 
 
 @dataclass(frozen=True, slots=True)

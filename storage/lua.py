@@ -16,6 +16,7 @@ from redis.exceptions import NoScriptError
 
 from storage.jobs import MOVES, QUARANTINE_SUSPICIONS
 from storage.redis_keys import RedisKeys
+from storage.webhook_lua import webhook_prelude
 
 SERVER_CLOCK = """
 local function clock()
@@ -49,7 +50,8 @@ class Script:
 
 def load_script(client: redis.Redis, keys: RedisKeys, name: str, clock: str) -> Script:
     """The script `name` for the keys of `keys`; `clock` is Lua that defines `clock()` -> Unix ms."""
-    parts = [keys.lua_table(), _moves_table(), _constants(), clock, _read("prelude"), _read(name)]
+    tables = [keys.lua_table(), _moves_table(), _constants()]
+    parts = [*tables, clock, webhook_prelude(keys), _read("prelude"), _read(name)]
     return Script(client, keys.root, "\n".join(parts))
 
 

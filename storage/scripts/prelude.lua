@@ -12,7 +12,7 @@ local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
 local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
 local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput
 
-local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind'}
+local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind', 'webhook'}
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s',
@@ -25,6 +25,7 @@ local function text(number) return string.format('%.0f', number) end
 
 -- Every answer starts with a status and the number of items made ready by queue: {queue, number, ...}.
 local function answer(status, ...)
+  if webhooks.made > 0 then tickets.hooks = webhooks.made end
   local ready = {}
   for queue, count in pairs(tickets) do
     ready[#ready + 1] = queue
@@ -67,6 +68,23 @@ local function move(job, state)
   save(job, {state = state})
 end
 
+-- The event's deliveries. Their ids follow from how often the job has told of its like, not from a clock: should the
+-- same end be reached again from an old copy of the database, receivers see the same ids.
+local function tell(job, kind, audio_ms, more)
+  if not HOOK.JOB_EVENTS[kind] then return end
+  local function subject()
+    return job.id .. '|' .. redis.call('HINCRBY', K.job .. job.id, 'told:' .. kind, 1)
+  end
+  webhooks.tell(job.tenant, kind, job.id, job.webhook, subject, function()
+    local facts = {job = job.id, kind = job.kind or 'synthesis', state = job.state, phase = job.phase or nil,
+      at_ms = now, segments_total = job.total, segments_done = job.done, segments_failed = job.failed,
+      chars_done = job.chars_done, audio_ms_done = audio_ms, more = more and cjson.encode(more) or nil}
+    local names = {'version', 'created_at_ms', 'started_at_ms', 'finished_at_ms', 'metadata', 'artifacts', 'error'}
+    for i, value in ipairs(redis.call('HMGET', K.job .. job.id, unpack(names))) do facts[names[i]] = value or nil end
+    return facts
+  end)
+end
+
 -- `more` holds what only this type of event says, as flat JSON.
 local function event(job, kind, more)
   local audio_ms = 0
@@ -75,6 +93,7 @@ local function event(job, kind, more)
     'type', kind, 'at_ms', text(now), 'state', job.state, 'phase', job.phase or '',
     'segments_total', text(job.total), 'segments_done', text(job.done), 'chars_done', text(job.chars_done),
     'audio_ms_done', text(audio_ms), 'more', more and cjson.encode(more) or '')
+  tell(job, kind, audio_ms, more)
 end
 
 -- Counters. Each is the sum of what every unfinished job contributes, and changes only here: a recount that has

@@ -1,0 +1,34 @@
+"""What the Lua scripts know of webhooks: their keys, their limits and `webhook_prelude.lua`, for whoever tells of events."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from storage import webhooks
+from storage.redis_keys import RedisKeys
+from storage.webhook_keys import WebhookKeys
+from storage.webhook_reference import JOB_EVENTS
+
+_LIMITS = (
+    "MAX_IN_FLIGHT",
+    "BREAKER_FAILURES",
+    "FIRST_REST_MS",
+    "LONGEST_REST_MS",
+    "LONGEST_PAUSE_MS",
+    "HOPELESS_MS",
+    "MAX_WAITING",
+    "KEPT_DELIVERIES",
+    "KEPT_S",
+    "KEPT_ATTEMPTS",
+    "MAX_ENDPOINTS",
+    "MAX_SECRETS",
+)
+
+
+def webhook_prelude(keys: RedisKeys) -> str:
+    """Lua that defines `webhooks`, `W` and `HOOK`; needs `clock` before it."""
+    rows = [f"{name} = {getattr(webhooks, name)}" for name in _LIMITS]
+    rows.append("JOB_EVENTS = {" + ", ".join(f"['{event}'] = true" for event in JOB_EVENTS) + "}")
+    limits = "local HOOK = {\n  " + ",\n  ".join(rows) + ",\n}\n"
+    text = resources.files("storage").joinpath("scripts", "webhook_prelude.lua").read_text(encoding="utf-8")
+    return "\n".join((WebhookKeys(keys).lua_table(), limits, text))
