@@ -43,7 +43,7 @@ def parse_ssml(document: str) -> Script:
     parser.StartDoctypeDeclHandler = _no_doctype
     parser.ProcessingInstructionHandler = _no_instruction
     try:
-        parser.Parse(document.encode(), 1)
+        parser.Parse(document.encode(), True)  # noqa: FBT003 - takes no keywords
     except _Refused as error:
         raise SsmlError(str(error), *reader.place) from None
     except expat.ExpatError as error:
