@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Discriminator, Tag, TypeAdapter
 
+from storage.job_warnings import JobWarning
 from storage.jobs import (
     ArtifactRecord,
     JobClass,
@@ -22,7 +21,6 @@ from storage.jobs import (
     NarrationSpec,
     Priority,
     SegmentCounts,
-    SegmentResult,
     Submission,
     TenantId,
 )
@@ -46,6 +44,7 @@ _METADATA = TypeAdapter(dict[str, str])
 _ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
 _ERROR = TypeAdapter(JobError)
 _WEBHOOK = TypeAdapter(JobWebhook)
+_WARNINGS = TypeAdapter(tuple[JobWarning, ...])
 
 
 def submitted_fields(submission: Submission) -> list[str]:
@@ -93,13 +92,18 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
             # Every lease is a segment's while the job synthesises, and none is otherwise.
             running=leased if phase is JobPhase.SYNTHESIZING else 0,
             failed=_integer(fields, "failed"),
+            reused=_integer(fields, "reused"),
+            flagged=_integer(fields, "flagged"),
         ),
         retries=_integer(fields, "retries"),
+        rerolls=_integer(fields, "rerolls"),
         chars_done=_integer(fields, "chars_done"),
         samples_done=_integer(fields, "samples_done"),
+        samples_reused=_integer(fields, "samples_reused"),
         sample_rate_hz=_integer(fields, "sample_rate_hz"),
         engine_ms=_integer(fields, "engine_ms"),
         artifacts=_ARTIFACTS.validate_json(fields["artifacts"]) if "artifacts" in fields else (),
+        warnings=_WARNINGS.validate_json(fields["warnings"]) if "warnings" in fields else (),
         error=_ERROR.validate_json(fields["error"]) if "error" in fields else None,
         metadata=decode_metadata(fields["metadata"]),
         webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
@@ -118,24 +122,6 @@ def decode_metadata(text: str) -> dict[str, str]:
 
 def encode_artifacts(artifacts: tuple[ArtifactRecord, ...]) -> str:
     return _ARTIFACTS.dump_json(artifacts).decode()
-
-
-def pack_sha256(sha256: str) -> str:
-    """43 characters for 64: with thousands of segments the digests are most of a job's memory."""
-    try:
-        digest = bytes.fromhex(sha256)
-    except ValueError as error:
-        raise ValueError(f"not a hex digest: {sha256!r}") from error
-    if len(digest) != 32:
-        raise ValueError(f"not a sha256: {sha256!r}")
-    return base64.b64encode(digest).decode().rstrip("=")
-
-
-def decode_segment_result(index: str, value: str) -> SegmentResult:
-    """`value` is `D<fence>:<samples>:<packed sha256>`."""
-    fence, samples, packed = value.removeprefix("D").split(":")
-    digest = binascii.a2b_base64(f"{packed}=")
-    return SegmentResult(index=int(index), fence=int(fence), num_samples=int(samples), sha256=digest.hex())
 
 
 def _integer(fields: Mapping[str, str], name: str) -> int:

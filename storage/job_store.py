@@ -31,10 +31,8 @@ from storage.errors import (
 from storage.job_records import (
     decode_metadata,
     decode_record,
-    decode_segment_result,
     decode_spec,
     encode_artifacts,
-    pack_sha256,
     submitted_fields,
 )
 from storage.jobs import (
@@ -65,6 +63,7 @@ from storage.jobs import (
 )
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
+from storage.segment_results import decode_segment_result, encode_report
 from storage.work_queues import WorkQueue, speech_queue
 
 IDEMPOTENCY_TTL_S = 24 * 3600
@@ -252,13 +251,14 @@ class JobStore:
             lease.job,
             lease.item,
             lease.fence,
-            report.num_samples,
+            encode_report(report),
             report.sample_rate_hz,
-            report.num_chars,
-            pack_sha256(report.sha256),
             report.finish_reason,
+            ",".join(report.flags),
             report.engine_ms,
             self._window,
+            report.reuse_id,
+            report.warning,
         )
         return _held(lease, reply)
 

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
+from storage.job_warnings import JobWarning
 from storage.outputs import OutputSpec
+from storage.quality import Quality
 from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
@@ -150,6 +152,7 @@ class NarrationSpec:
     voice: a built-in speaker of the model; "" when the model designs the voice from `instructions`; the name of the
         caller's own voice when `own_voice` is set.
     language: a language of the model, or "auto".
+    seed_fixed: whether the caller chose the seed, and means to hear what comes of it.
     speakers: the cast, for segments that name another speaker. source: what the stored input is.
     dictionaries: pronunciation dictionaries as `<id>@<version>`, the first that has a word counts.
     validate_only: the job ends with its plan; nothing is spoken.
@@ -160,6 +163,7 @@ class NarrationSpec:
     language: str = "auto"
     instructions: str = ""
     seed: int = 0
+    seed_fixed: bool = False
     segmentation: Segmentation = field(default_factory=Segmentation)
     pauses: Pauses = field(default_factory=Pauses)
     sampling: SamplingOverrides = field(default_factory=SamplingOverrides)
@@ -169,6 +173,7 @@ class NarrationSpec:
     normalization: Normalization = Normalization.OFF
     dictionaries: tuple[str, ...] = ()
     validate_only: bool = False
+    quality: Quality = field(default_factory=Quality)
     output: OutputSpec = field(default_factory=OutputSpec)
 
 
@@ -178,10 +183,14 @@ JobSpec = NarrationSpec | VoiceCacheSpec
 
 @dataclass(frozen=True, slots=True)
 class SegmentCounts:
+    """Of those done, `reused` were copied from an earlier job and `flagged` kept although they did not pass."""
+
     total: int = 0
     done: int = 0
     running: int = 0
     failed: int = 0
+    reused: int = 0
+    flagged: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +216,11 @@ class JobError:
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job as Redis holds it. Times are Unix milliseconds of the Redis server."""
+    """A job as Redis holds it. Times are Unix milliseconds of the Redis server.
+
+    retries: items that went back after an error. rerolls: attempts that the quality gate sent back. samples_reused:
+    of samples_done, those that no engine was asked for. warnings: the first 100.
+    """
 
     id: JobId
     tenant: TenantId
@@ -229,11 +242,14 @@ class JobRecord:
     deadline_ms: int | None = None
     segments: SegmentCounts = field(default_factory=SegmentCounts)
     retries: int = 0
+    rerolls: int = 0
     chars_done: int = 0
     samples_done: int = 0
+    samples_reused: int = 0
     sample_rate_hz: int = 0
     engine_ms: int = 0
     artifacts: tuple[ArtifactRecord, ...] = ()
+    warnings: tuple[JobWarning, ...] = ()
     error: JobError | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     webhook: JobWebhook | None = None
@@ -380,17 +396,34 @@ class PlanResult:
 
 @dataclass(frozen=True, slots=True)
 class SegmentResult:
-    """A finished segment as the job's record keeps it; the artifact key follows from index and fence."""
+    """A finished segment as the job's record keeps it; the artifact key follows from index and fence.
+
+    attempts: times it was spoken for this result, 0 for one that was `reused`. flags: names of what the quality gate
+    found and could not cure; empty for a segment that passed. loudness_lufs: of its samples, None where that is not
+    defined. take: which of the segment's takes this is, 1 for the first.
+    """
 
     index: int
     fence: int
     num_samples: int
     sha256: str
+    num_chars: int = 0
+    finish_reason: str = "eos"
+    seed: int = 0
+    attempts: int = 1
+    reused: bool = False
+    take: int = 1
+    loudness_lufs: float | None = None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentReport:
-    """What a worker says about a segment it finished."""
+    """What a worker says about a segment it finished; the fields of `SegmentResult`, and what the job sums up.
+
+    engine_ms: of all attempts together. reuse_id: the content under which other jobs may find it, "" if none may.
+    warning: why a segment with flags was kept.
+    """
 
     num_samples: int
     sample_rate_hz: int
@@ -398,6 +431,14 @@ class SegmentReport:
     sha256: str
     finish_reason: str
     engine_ms: int
+    seed: int = 0
+    attempts: int = 1
+    reused: bool = False
+    take: int = 1
+    loudness_lufs: float | None = None
+    flags: tuple[str, ...] = ()
+    warning: str = ""
+    reuse_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

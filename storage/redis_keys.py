@@ -13,6 +13,7 @@ FAMILIES = {
     "job": "hash: the job's record",
     "live": "hash per job: item -> L<fence>|<worker> (leased; A... if it runs alone) or W (waits for its retry)",
     "results": "hash per job: item -> D<fence>... (done) or X<fence> (failed for good)",
+    "reuse": "string per tenant and content of a segment: job:index:fence of the newest that has it",
     "tries": "hash per job: item -> attempts:suspicions:fence of the last retry; only items that went back once",
     "ready": "list per queue and job: items that may be claimed, next first; exists only while it has items",
     "parked": "list per queue and job: what `ready` would hold if the job were not paused",
@@ -59,6 +60,9 @@ class RedisKeys:
 
     def tries(self, job: JobId) -> str:
         return self._family("tries", job)
+
+    def reuse(self, tenant: TenantId, reuse_id: str) -> str:
+        return self._family("reuse", tenant, reuse_id)
 
     def events(self, job: JobId) -> str:
         return self._family("events", job)

@@ -1,8 +1,11 @@
--- ARGV: job, index, fence, samples, sample rate, characters, sha256, finish reason, engine ms, smallest window
+-- ARGV: job, index, fence, result line without its fence, sample rate, finish reason, flags, engine ms,
+--       smallest window, id of the content or '', why a segment with flags was kept or ''
 -- -> ok | lost | aborted
 local id, item, fence = ARGV[1], ARGV[2], ARGV[3]
-local samples, rate, chars, engine_ms = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[9])
-local result = 'D' .. fence .. ':' .. ARGV[4] .. ':' .. ARGV[7]
+local rate, finish, flags, engine_ms, window = tonumber(ARGV[5]), ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
+local reuse_id, warning = ARGV[10], ARGV[11]
+local line = 'D' .. fence .. ':' .. ARGV[4]
+local QUALITY = 'segment_quality'
 
 -- A sum that decays with time: divided by its time constant it is the recent throughput.
 local function count_drain(audio_ms)
@@ -11,23 +14,29 @@ local function count_drain(audio_ms)
   redis.call('HSET', K.drain, 'sum_ms', string.format('%.3f', kept + audio_ms), 'at_ms', text(now))
 end
 
-if redis.call('HGET', K.results .. id, item) == result then return answer_again(id) end
+if redis.call('HGET', K.results .. id, item) == line then return answer_again(id) end
 local job, verdict, worker = resolve(id, item, fence)
 if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, item, fence, worker)
-redis.call('HSET', K.results .. id, item, result)
-save(job, {
-  done = job.done + 1, chars_done = job.chars_done + chars, samples_done = job.samples_done + samples,
-  sample_rate_hz = rate, engine_ms = job.engine_ms + engine_ms, out_ms = job.out_ms + job.cost_ms,
-})
+redis.call('HSET', K.results .. id, item, line)
+local result = read_result(line)
+count_result(job, result, 1)
+save(job, {sample_rate_hz = rate, engine_ms = job.engine_ms + engine_ms, out_ms = job.out_ms + job.cost_ms})
+if result.attempts > 1 then redis.call('HINCRBY', K.job .. id, 'rerolls', result.attempts - 1) end
+if result.is_flagged then warn(job, {code = QUALITY, detail = warning, segment = tonumber(item)}) end
+if reuse_id ~= '' then
+  -- As long as the object lies there at least: retention begins when the job ends.
+  redis.call('SET', K.reuse .. job.tenant .. ':' .. reuse_id, id .. ':' .. item .. ':' .. fence, 'EX', job.retention_s)
+end
 count_flow(job, 'out', job.cost_ms)
-local audio_ms = math.floor(samples * 1000 / rate)
-count_drain(audio_ms)
-open_window(job, tonumber(ARGV[10]))
+local audio_ms = math.floor(result.samples * 1000 / rate)
+if not result.is_reused then count_drain(audio_ms) end
+open_window(job, window)
 if job.done == job.total then
   save(job, {phase = 'assembling'})
   make_ready(job, 'assemble', 'RPUSH')
 end
-event(job, 'job.segment.completed', {segment = tonumber(item), audio_ms = audio_ms, finish_reason = ARGV[8]})
+event(job, 'job.segment.completed', {segment = tonumber(item), audio_ms = audio_ms, finish_reason = finish})
+if result.is_flagged then event(job, 'job.segment.flagged', {segment = tonumber(item), flags = flags, detail = warning}) end
 return answer('ok')

@@ -8,6 +8,7 @@ local QUANTUM_MS = 15000 -- audio a tenant may take in one turn
 local MAX_COST_MS = 60000 -- bounds the turns a claim has to walk until an item is affordable
 local CPU_COST_MS = 5000 -- plan and assemble: a few per turn
 local EVENTS_KEPT = 500
+local WARNINGS_KEPT = 100
 local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
 local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
 local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput
@@ -94,6 +95,34 @@ local function event(job, kind, more)
     'segments_total', text(job.total), 'segments_done', text(job.done), 'chars_done', text(job.chars_done),
     'audio_ms_done', text(audio_ms), 'more', more and cjson.encode(more) or '')
   tell(job, kind, audio_ms, more)
+end
+
+-- Warnings. The record holds the first so many as JSON, and no field while there are none.
+
+local function read_warnings(job)
+  local known = redis.call('HGET', K.job .. job.id, 'warnings')
+  return known and cjson.decode(known) or {}
+end
+
+local function write_warnings(job, warnings)
+  if #warnings > 0 then save(job, {warnings = cjson.encode(warnings)})
+  else redis.call('HDEL', K.job .. job.id, 'warnings') end
+end
+
+-- `warning` has code and detail, and segment (a number) if it is about one.
+local function warn(job, warning)
+  local warnings = read_warnings(job)
+  if #warnings >= WARNINGS_KEPT then return end
+  warnings[#warnings + 1] = warning
+  write_warnings(job, warnings)
+end
+
+local function forget_warnings(job, segment)
+  local kept = {}
+  for _, warning in ipairs(read_warnings(job)) do
+    if warning.segment ~= segment then kept[#kept + 1] = warning end
+  end
+  write_warnings(job, kept)
 end
 
 -- Counters. Each is the sum of what every unfinished job contributes, and changes only here: a recount that has
@@ -340,6 +369,43 @@ end
 
 local function write_tries(job_id, item, attempts, suspicions, fence)
   redis.call('HSET', K.tries .. job_id, item, attempts .. ':' .. suspicions .. ':' .. fence)
+end
+
+-- Results of segments. The line is written and explained by segment_results.py; releases without a quality gate kept
+-- fence, samples and digest alone.
+
+local function read_result(line)
+  local samples, chars, attempts, reused, flags =
+    string.match(line, '^D%d+:(%d+):(%d+):(%d+):([01]):%d+:[^:]*:[^:]*:[^:]*:[^:]*:(.*)$')
+  return {
+    samples = tonumber(samples or string.match(line, '^D%d+:(%d+):')), chars = tonumber(chars) or 0,
+    attempts = tonumber(attempts) or 1, is_reused = reused == '1', is_flagged = flags ~= nil and flags ~= '',
+  }
+end
+
+-- sign is 1 for a result that came and -1 for one that is taken back. What was spent on it stays spent.
+local function count_result(job, result, sign)
+  local record = K.job .. job.id
+  if result.is_reused then
+    redis.call('HINCRBY', record, 'reused', sign)
+    redis.call('HINCRBY', record, 'samples_reused', text(sign * result.samples))
+  end
+  if result.is_flagged then redis.call('HINCRBY', record, 'flagged', sign) end
+  save(job, {
+    done = job.done + sign, chars_done = job.chars_done + sign * result.chars,
+    samples_done = job.samples_done + sign * result.samples,
+  })
+end
+
+-- The segment is not done any more; returns its line, or nil if it was not done.
+local function take_back_result(job, item)
+  local line = redis.call('HGET', K.results .. job.id, item)
+  if not line or string.sub(line, 1, 1) ~= 'D' then return nil end
+  redis.call('HDEL', K.results .. job.id, item)
+  local result = read_result(line)
+  count_result(job, result, -1)
+  if result.is_flagged then forget_warnings(job, tonumber(item)) end
+  return line
 end
 
 -- Jobs of kind voice_cache: their segments are voices, which fail one by one and are assembled to nothing.

@@ -1,0 +1,14 @@
+"""What a job's owner should know although the job goes on: segments kept with a fault, targets not met. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class JobWarning:
+    """code: one of the public contract's. segment: the index of the one it is about, None for the whole job."""
+
+    code: str
+    detail: str
+    segment: int | None = None

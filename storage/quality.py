@@ -1,0 +1,50 @@
+"""How strictly a job's segments are checked, and what becomes of one that never passes. Pure."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+MAX_ATTEMPTS = 10
+"""A segment that is spoken wrong ten times will not be right the eleventh."""
+
+SEGMENT_QUALITY = "segment_quality"
+"""The public code of a segment that did not pass: of the job's error, or of the warning if the segment was kept."""
+
+
+class Gate(enum.StrEnum):
+    """What a segment must pass before it counts as done."""
+
+    OFF = "off"
+    """Nothing is checked; what the engine says is taken."""
+
+    BASIC = "basic"
+    """Finish reason, length, silence, loops, clipping, level and pace, all without another model."""
+
+    ASR = "asr"
+    """As `BASIC`, and a recogniser reads the speech back."""
+
+
+class OnExhausted(enum.StrEnum):
+    """What becomes of a segment whose last attempt did not pass either."""
+
+    FAIL = "fail"
+    """The job fails and says what was found."""
+
+    KEEP_BEST = "keep_best"
+    """The least bad attempt is kept, flagged and warned of."""
+
+    SILENCE = "silence"
+    """Silence of the expected length takes its place, flagged and warned of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What a job asks of its segments.
+
+    max_attempts: times a segment is spoken at most, each with another seed.
+    """
+
+    gate: Gate = Gate.BASIC
+    max_attempts: int = 3
+    on_exhausted: OnExhausted = OnExhausted.FAIL

@@ -1,0 +1,74 @@
+"""What became of a segment, as its job keeps it: one short line in Redis for each. Pure.
+
+    D<fence>:<samples>:<chars>:<attempts>:<reused>:<take>:<sha256>:<seed>:<finish>:<loudness>:<flags>
+
+sha256 in base64 (43 characters), reused 0 or 1, loudness in hundredths of a LUFS or empty, flags with commas between.
+The scripts read the line too (`take_back_result`): numbers that are counted come first.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from storage.jobs import SegmentReport, SegmentResult
+
+_FIELDS_OF_BEFORE = 3
+"""Releases without a quality gate kept fence, samples and sha256 alone."""
+
+
+def encode_report(report: SegmentReport) -> str:
+    """The line without its `D<fence>:`."""
+    loudness = "" if report.loudness_lufs is None else str(round(report.loudness_lufs * 100))
+    parts = (
+        report.num_samples,
+        report.num_chars,
+        report.attempts,
+        int(report.reused),
+        report.take,
+        pack_sha256(report.sha256),
+        report.seed,
+        report.finish_reason,
+        loudness,
+        ",".join(report.flags),
+    )
+    return ":".join(str(part) for part in parts)
+
+
+def decode_segment_result(index: str, value: str) -> SegmentResult:
+    """`value` is a whole line, of this release or of one before it."""
+    fields = value.removeprefix("D").split(":")
+    if len(fields) == _FIELDS_OF_BEFORE:
+        fence, samples, packed = fields
+        return SegmentResult(int(index), int(fence), int(samples), unpack_sha256(packed))
+    fence, samples, chars, attempts, reused, take, packed, seed, finish, loudness, flags = fields
+    return SegmentResult(
+        index=int(index),
+        fence=int(fence),
+        num_samples=int(samples),
+        sha256=unpack_sha256(packed),
+        num_chars=int(chars),
+        finish_reason=finish,
+        seed=int(seed),
+        attempts=int(attempts),
+        reused=reused == "1",
+        take=int(take),
+        loudness_lufs=int(loudness) / 100 if loudness else None,
+        flags=tuple(flags.split(",")) if flags else (),
+    )
+
+
+def pack_sha256(sha256: str) -> str:
+    """43 characters for 64: with thousands of segments the digests are most of a job's memory."""
+    try:
+        digest = bytes.fromhex(sha256)
+    except ValueError as error:
+        raise ValueError(f"not a hex digest: {sha256!r}") from error
+    if len(digest) != 32:
+        raise ValueError(f"not a sha256: {sha256!r}")
+    return base64.b64encode(digest).decode().rstrip("=")
+
+
+def unpack_sha256(packed: str) -> str:
+    """The 64 hex digits of what `pack_sha256` made."""
+    return binascii.a2b_base64(f"{packed}=").hex()
