@@ -1,13 +1,15 @@
 """What a cached voice costs to make, to find and to keep.
 
     python benchmarks/voice_cache.py [--checkpoint DIR] [--size tiny] [--voices 40] [--seconds 5] [--device cpu]
+    python benchmarks/voice_cache.py --size 1.7b --voices 400 --seconds 10 --threads 32 --device cuda:0
 
 Without a checkpoint a random one of the published layout and the given size (tiny, 0.6b, 1.7b) is written first; its
-speech is noise, its costs are real. Everything runs for real in one process: a Valkey of its own, a folder store, the
-decoder of recordings, the engine. Builds go through the queue, one item a voice, on `--threads` threads as in a worker.
+speech is noise, its costs are real. Everything runs for real: a Valkey of its own, a folder store, the decoder of
+recordings, the engine in its process. Builds go through the queue, one item a voice, on `--threads` threads as in a
+worker.
 
     decode       a FLAC recording to samples, in its limited process
-    encode       samples to the engine's prompt, without the queue
+    encode       samples to the engine's prompt, without the queue: one at a time, and all at once
     build        all of it through the queue: claim, decode, encode, store, commit
     load         from the store into memory, checked
     hit          from memory: what a segment pays
@@ -36,6 +38,8 @@ from typing import TypeVar
 import numpy as np
 import redis
 import soundfile
+import torch
+from random_checkpoint import write_random_checkpoint
 
 from storage import keys
 from storage.connections import connect_redis, open_artifacts
@@ -45,7 +49,7 @@ from storage.job_store import JobStore
 from storage.jobs import JobState, Lease, Priority, Submission, TenantId, WorkerIdentity
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue, create_celery
-from storage.recordings import decode_recording
+from storage.recordings import DecodedRecording, decode_recording
 from storage.settings import StorageSettings
 from storage.voice_keys import VoiceKeys
 from storage.voice_plan import encode_voice_plan
@@ -53,8 +57,8 @@ from storage.voice_reference import CacheMode, SourceKind, VoiceCacheSpec, Voice
 from storage.voice_store import VoiceStore
 from storage.voices import Consent, NewVoice
 from storage.work_queues import CPU_QUEUE, speech_queue
-from worker.engine.interface import ReferenceAudio, SpeechRequest, VoicePrompt
-from worker.engine.native.engine import NativeEngine
+from worker.engine.interface import Engine, ReferenceAudio, SpeechRequest
+from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import NativeEngineSettings
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import HeldLease, LeaseKeeper
@@ -122,7 +126,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rhb-") as folder:
-        checkpoint = options.checkpoint or write_checkpoint(Path(folder) / options.size, options.size)
+        checkpoint = options.checkpoint or write_checkpoint(Path(folder) / options.size, options.size, options.device)
         with bench(Path(folder), checkpoint, options.device, options.threads) as rig:
             result = {
                 "machine": platform.machine(),
@@ -145,12 +149,10 @@ def measure(rig: Bench, mode: CacheMode, num_voices: int, seconds: float, thread
     decode, encode, load, hit = Times(), Times(), Times(), Times()
     decoded = [decode.run(lambda data=data: decode_recording(data)) for data in few]
     engine = rig.services.engine
-    prompts: list[VoicePrompt] = []
-    for each in decoded:
-        pcm = np.frombuffer(each.pcm, np.float32).copy()
-        text = REF_TEXT if mode is CacheMode.IN_CONTEXT else None
-        audio = ReferenceAudio(pcm, each.facts.sample_rate_hz, text)
-        prompts.append(encode.run(lambda audio=audio: engine.encode_voice(audio).result()))
+    references = [reference_of(each, mode) for each in decoded]
+    engine.encode_voice(references[0]).result()  # the first one chooses kernels
+    prompts = [encode.run(lambda audio=audio: engine.encode_voice(audio).result()) for audio in references]
+    together_per_s = encoded_together_per_s(engine, references, num_voices)
     before = memory_of(rig.client)
     voices = [create_voice(rig, mode, data, f"{mode} {index}") for index, data in enumerate(recordings)]
     built_s = build_all(rig, voices, threads)
@@ -167,6 +169,7 @@ def measure(rig: Bench, mode: CacheMode, num_voices: int, seconds: float, thread
     figures = {
         "decode_ms": decode.figures()["p50_ms"],
         "encode_ms": encode.figures()["p50_ms"],
+        "encode_together_voices_per_s": together_per_s,
         "build_voices_per_s": num_voices / built_s,
         "load_ms": load.figures()["p50_ms"],
         "hit_us": 1000 * hit.figures()["p50_ms"],
@@ -176,6 +179,21 @@ def measure(rig: Bench, mode: CacheMode, num_voices: int, seconds: float, thread
         "redis_bytes": redis_bytes,
     }
     return figures | first_audio(rig, mode, seconds)
+
+
+def reference_of(recording: DecodedRecording, mode: CacheMode) -> ReferenceAudio:
+    pcm = np.frombuffer(recording.pcm, np.float32).copy()
+    text = REF_TEXT if mode is CacheMode.IN_CONTEXT else None
+    return ReferenceAudio(pcm, recording.facts.sample_rate_hz, text)
+
+
+def encoded_together_per_s(engine: Engine, references: Sequence[ReferenceAudio], num_voices: int) -> float:
+    """Voices per second when all of them are asked for at once. Encoding remembers nothing, so a few serve for many."""
+    start = time.perf_counter()
+    futures = [engine.encode_voice(references[number % len(references)]) for number in range(num_voices)]
+    for future in futures:
+        future.result()
+    return num_voices / (time.perf_counter() - start)
 
 
 def first_audio(rig: Bench, mode: CacheMode, seconds: float) -> dict[str, float]:
@@ -249,7 +267,10 @@ def memory_of(client: redis.Redis) -> int:
     )
 
 
-def write_checkpoint(path: Path, size: str) -> Path:
+def write_checkpoint(path: Path, size: str, device: str) -> Path:
+    if torch.device(device).type == "cuda":  # drawn there, seconds instead of minutes
+        write_random_checkpoint(path, size, "base", torch.device(device), eos_gain=0.0)
+        return path
     command = [sys.executable, str(ROOT / "tests" / "parity" / "make_checkpoint.py"), str(path)]
     subprocess.run([*command, "--size", size, "--variant", "base", "--seed", "3"], check=True, capture_output=True)
     return path
@@ -268,7 +289,8 @@ def bench(folder: Path, checkpoint: Path, device: str, threads: int) -> Generato
         tickets = TicketQueue(create_celery(settings, "benchmark"))
         jobs, artifacts = JobStore(client), open_artifacts(settings)
         leases, store = LeaseKeeper(jobs, lease_s=30.0), VoiceStore(client)
-        engine = NativeEngine(NativeEngineSettings(checkpoint, slots=4, device=device))
+        engine = EngineProcess(NativeEngineSettings(checkpoint, slots=4, device=device))
+        engine.start()
         services = SpeechServices(
             identity=WorkerIdentity("benchmark", "1"),
             queue=speech_queue(MODEL),
