@@ -7,10 +7,11 @@ import binascii
 import hashlib
 from dataclasses import dataclass
 
+from api.consent import is_consent
 from api.problems import Problem, consent_missing, invalid_field
 from api.schemas import JobRequest
 from api.services import ApiServices
-from api.voice_creation import EMBEDDING_FIELD, EMBEDDING_MEDIA_TYPE, embedding_model, is_consent, parse_embedding
+from api.voice_creation import EMBEDDING_FIELD, EMBEDDING_MEDIA_TYPE, embedding_model, parse_embedding
 from storage.jobs import JobId, TenantId
 from storage.keys import speaker_embedding
 from storage.models import ModelCard

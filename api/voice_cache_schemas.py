@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from api.schemas import DAY_S, MAX_METADATA_PAIRS, Answer, Failure, MetadataKey, MetadataValue, Name, RequestBody
+from api.speakable_text import check_prose
 
 MAX_BULK_VOICES = 20_000
 
@@ -30,11 +31,24 @@ class CacheFilter(RequestBody):
     state: ShownState | None = None
 
 
+class ManifestOrder(RequestBody):
+    """Voices to be made first: an upload that lists them, one a line, and the uploads of their recordings.
+
+    A line is a JSON object, or a row of a CSV file with a header: `name`, `audio` (the id of an upload), and if wanted
+    `ref_text`, `consent`, `language`, `description`. `consent`: the statement for lines that have none.
+    """
+
+    upload_id: Name
+    format: Literal["jsonl", "csv"] = "jsonl"
+    consent: Annotated[str, Field(max_length=1_000), AfterValidator(check_prose)] | None = None
+
+
 class BulkCacheOrder(RequestBody):
-    """Make many voices ready for one model: `voices` (ids or names) or a `filter`."""
+    """Make many voices ready for one model: `voices` (ids or names), a `filter`, or a `manifest` of new ones."""
 
     voices: list[Name] | None = Field(default=None, min_length=1, max_length=MAX_BULK_VOICES)
     filter: CacheFilter | None = None
+    manifest: ManifestOrder | None = None
     model: Name | None = None
     mode: Mode | None = None
     force: bool = False
@@ -44,8 +58,8 @@ class BulkCacheOrder(RequestBody):
 
     @model_validator(mode="after")
     def _one_choice(self) -> Self:
-        if (self.voices is None) == (self.filter is None):
-            raise PydanticCustomError("not_allowed", "say either `voices` or `filter`")
+        if [self.voices, self.filter, self.manifest].count(None) != 2:
+            raise PydanticCustomError("not_allowed", "say one of `voices`, `filter` and `manifest`")
         return self
 
 

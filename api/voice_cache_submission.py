@@ -11,12 +11,13 @@ from api.services import ApiServices
 from api.voice_cache_schemas import BulkCacheOrder, CacheFilter, CacheOrder
 from api.voice_cache_view import shown_state
 from api.voice_choice import cache_request, choose_mode, cloning_models, modes_of, reference
+from api.voice_manifest import listed_voices
 from api.voice_names import VOICE_ID
 from storage.ids import new_job_id
 from storage.jobs import IdempotencyKey, JobRecord, Priority, Submission, TenantId
 from storage.keys import voice_list
 from storage.models import ModelCard
-from storage.voice_plan import encode_voice_plan
+from storage.voice_plan import PlannedVoice, encode_voice_plan
 from storage.voice_reference import VOICE_COST_MS, CacheMode, IfCacheMissing, VoiceCacheSpec, VoiceId, VoiceReference
 from storage.voices import CacheState, VoiceCacheRecord, VoiceRecord
 
@@ -49,7 +50,10 @@ def order_many_caches(
     cards = services.models.list()
     card = _one_model(order.model, cards)
     mode = None if order.mode is None else CacheMode(order.mode)
-    if order.voices is not None:
+    voices: Sequence[PlannedVoice]
+    if order.manifest is not None:
+        voices = listed_voices(services, tenant, order.manifest, card, cards, mode)
+    elif order.voices is not None:
         voices = [_reference(record, card, mode) for record in _named(services, tenant, order.voices)]
     else:
         records = list(_filtered(services, tenant, order.filter or CacheFilter(), card, cards))
@@ -66,7 +70,7 @@ def order_many_caches(
 def submit_voices(
     services: ApiServices,
     tenant: TenantId,
-    voices: Sequence[VoiceReference],
+    voices: Sequence[PlannedVoice],
     card: ModelCard,
     order: BulkCacheOrder,
     idempotency: IdempotencyKey | None,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import struct
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO
@@ -15,10 +14,10 @@ from typing import IO
 from anyio.to_thread import run_sync
 from ulid import ULID
 
+from api.consent import consent_of
 from api.problems import (
     Problem,
     Violation,
-    consent_missing,
     decoder_unavailable,
     invalid,
     invalid_field,
@@ -41,12 +40,11 @@ from storage.models import ModelCard
 from storage.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
 from storage.voice_artifact import ArtifactFormatError, decode_artifact, tensor_values
 from storage.voice_reference import CacheMode, SourceKind, VoiceId, VoiceSource
-from storage.voices import Consent, NewRecording, NewVoice, VoiceRecord
+from storage.voices import NewRecording, NewVoice, VoiceRecord
 
 SAMPLE_FIELD = "audio_sample"
 EMBEDDING_FIELD = "speaker_embedding"
 
-MEDIA_TYPES = {"wav": "audio/wav", "flac": "audio/flac", "mp3": "audio/mpeg", "ogg": "audio/ogg"}
 EMBEDDING_MEDIA_TYPE = "application/octet-stream"
 
 MAX_EMBEDDING_MAGNITUDE = 1e4
@@ -70,7 +68,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) 
     embedding_text = fields.pop(EMBEDDING_FIELD, None)
     form = parse_fields(VoiceForm, fields)
     _require_one_source(upload, embedding_text)
-    consent = _consent(form.consent, tenant)
+    consent = consent_of(form.consent, tenant)
     await run_sync(_require_free_name, services, tenant, form.name)
     is_prepared = form.precompute == "true"
     if is_prepared:
@@ -104,7 +102,7 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
     form = parse_fields(RecordingForm, upload.fields)
     if SAMPLE_FIELD not in upload.files:
         raise _missing_source()
-    consent = _consent(form.consent, tenant)
+    consent = consent_of(form.consent, tenant)
     revision = (await run_sync(services.voices.get, tenant, voice)).revision
     source = await store_recording(services, tenant, voice, upload.files[SAMPLE_FIELD])
     wanted = NewRecording(revision, source, form.ref_text.strip(), consent)
@@ -137,11 +135,6 @@ def parse_embedding(data: bytes, card: ModelCard) -> bytes:
         detail = f"the embedding is of {artifact.header.model}, not of {card.name}"
         raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_model", detail)
     return pack_embedding(tensor_values(artifact.x_vector), card)
-
-
-def is_consent(statement: str | None) -> bool:
-    """`false` said in a form is none."""
-    return (statement or "").strip().casefold() not in {"", "false", "no", "0", "none", "null"}
 
 
 def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
@@ -183,12 +176,6 @@ def _require_one_source(upload: Upload, embedding_text: str | None) -> None:
 def _missing_source() -> Problem:
     detail = f"a voice needs a file `{SAMPLE_FIELD}` or a `{EMBEDDING_FIELD}`"
     return invalid([Violation("missing", detail, pointer=f"/{SAMPLE_FIELD}")])
-
-
-def _consent(statement: str | None, tenant: TenantId) -> Consent:
-    if not is_consent(statement):
-        raise consent_missing()
-    return Consent((statement or "").strip(), tenant, round(time.time() * 1000))
 
 
 def _require_free_name(services: ApiServices, tenant: TenantId, name: str) -> None:
@@ -252,7 +239,7 @@ def _store(services: ApiServices, key: str, file: IO[bytes], facts: RecordingFac
         stored.key,
         stored.sha256,
         stored.bytes,
-        MEDIA_TYPES[facts.container],
+        facts.container.media_type,
         duration_s=round(facts.duration_s, 3),
     )
 

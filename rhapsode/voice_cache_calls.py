@@ -30,10 +30,26 @@ class CacheOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class Manifest:
+    """New voices: the id of an upload that lists them, whose `audio` column holds ids of uploads. See `client.upload`.
+
+    consent: the statement for lines that have none.
+    """
+
+    upload_id: str
+    format: Literal["jsonl", "csv"] = "jsonl"
+    consent: str = ""
+
+    def body(self) -> dict[str, JsonValue]:
+        body: dict[str, JsonValue] = {"upload_id": self.upload_id, "format": self.format}
+        return body | ({"consent": self.consent} if self.consent else {})
+
+
+@dataclass(frozen=True, slots=True)
 class BulkOrder:
     """Which voices are to be made ready, and how.
 
-    voices: ids or names; None for every one of the caller's, or those whose caches are in `state`.
+    voices: ids or names; None for those of `manifest`, or every one of the caller's whose caches are in `state`.
     model: may be left out where only one clones.
     """
 
@@ -44,11 +60,14 @@ class BulkOrder:
     force: bool = False
     priority: Literal["high", "normal", "low"] = "low"
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    manifest: Manifest | None = None
 
     def body(self) -> dict[str, JsonValue]:
         body: dict[str, JsonValue] = {"force": self.force, "priority": self.priority, "metadata": {**self.metadata}}
         if self.voices is not None:
             body["voices"] = [*self.voices]
+        elif self.manifest is not None:
+            body["manifest"] = self.manifest.body()
         else:
             body["filter"] = {"state": self.state.value} if self.state else {}
         body |= {"model": self.model} if self.model else {}

@@ -29,6 +29,11 @@ def voice_list(tenant: TenantId, job: JobId) -> str:
     return f"{job_prefix(tenant, job)}voices.jsonl"
 
 
+def listed_recording(tenant: TenantId, job: JobId, index: int) -> str:
+    """What voice `index` of a `voice_cache` job is to be made from."""
+    return f"{job_prefix(tenant, job)}recordings/{index:06d}"
+
+
 def plan(lease: Lease) -> str:
     return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.jsonl"
 

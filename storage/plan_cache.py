@@ -5,10 +5,9 @@ from __future__ import annotations
 from storage.artifacts import ArtifactStore
 from storage.decoded_cache import MAX_BYTES, DecodedCache
 from storage.plan import Plan, decode_plan
-from storage.voice_plan import decode_voice_plan
-from storage.voice_reference import VoiceReference
+from storage.voice_plan import PlannedVoice, decode_voice_plan
 
-VoicePlan = tuple[VoiceReference, ...]
+VoicePlan = tuple[PlannedVoice, ...]
 
 
 class PlanCache(DecodedCache[Plan]):

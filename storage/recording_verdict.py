@@ -18,6 +18,10 @@ class Container(enum.StrEnum):
     MP3 = "mp3"
     OGG = "ogg"
 
+    @property
+    def media_type(self) -> str:
+        return "audio/mpeg" if self is Container.MP3 else f"audio/{self.value}"
+
 
 class RefusalCode(enum.StrEnum):
     """Why a recording is not taken."""

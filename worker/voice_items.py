@@ -13,12 +13,14 @@ from storage.errors import ArtifactMissing, JobAborted, VoiceGone, VoiceNotFound
 from storage.jobs import ClaimedItem, Lease, PlanResult, TenantId, Tickets
 from storage.plan import PlanFormatError
 from storage.plan_cache import VoicePlan
+from storage.voice_plan import ListedVoice
 from storage.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
 from storage.voices import CacheRequest, CacheState, CacheTarget, RequestOutcome, VoiceCacheRecord
 from worker.errors import NotYet, unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available
 from worker.services import SpeechServices, WorkerServices
+from worker.voices.listing import take_recordings, voice_from_list
 from worker.voices.resolving import Preparation
 
 logger = logging.getLogger(__name__)
@@ -37,7 +39,9 @@ def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
     The list of voices is the plan. What the voices have become since the job was accepted is said by their items.
     """
     voices = until_available(lambda: _voices(item, services), held)
-    wanted = [_request(voice, item.lease.tenant, spec.model_revision) for voice in voices]
+    take_recordings(voices, held, services.artifacts)
+    known = [voice for voice in voices if isinstance(voice, VoiceReference)]
+    wanted = [_request(voice, item.lease.tenant, spec.model_revision) for voice in known]
     until_available(lambda: _ask(wanted, item.lease, spec, services), held)
     result = PlanResult(item.input_key, len(voices), VOICE_COST_MS * len(voices))
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
@@ -55,7 +59,10 @@ def run_voice_item(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
 
 def _prepared(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: SpeechServices) -> Tickets:
     started = time.monotonic()
-    voice = until_available(lambda: _voices(item, services), held)[int(item.lease.item)]
+    index = int(item.lease.item)
+    voice = until_available(lambda: _voices(item, services), held)[index]
+    if isinstance(voice, ListedVoice):
+        voice = voice_from_list(voice, index, held, services.artifacts, services.voice_store)
     # Once more, and with this worker's own revision: the job may have waited through an upgrade of the model.
     wanted = [_request(voice, item.lease.tenant, services.engine.info.revision)]
     (outcome,) = until_available(lambda: _ask(wanted, item.lease, spec, services), held)

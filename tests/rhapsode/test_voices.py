@@ -14,7 +14,7 @@ import pytest
 from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, NotFound, Rhapsode, Voice, VoiceCache
 from rhapsode.resources import ResolvedRequest
 from rhapsode.stack.stack import Stack
-from rhapsode.voice_cache_calls import BulkOrder
+from rhapsode.voice_cache_calls import BulkOrder, Manifest
 from rhapsode.voice_calls import Blend, Preview
 from rhapsode.voice_resources import CacheState
 from tests.rhapsode.conftest import RunCli
@@ -167,6 +167,22 @@ def test_many_voices_are_made_ready_by_one_job(client: Rhapsode, recording: Path
     ready = list(client.voices.list_caches({CacheState.READY}, page_size=2))
     assert {cache.voice for cache in ready} == {voice.id for voice in made}
     assert list(client.voices.list_caches({CacheState.FAILED})) == []
+
+
+def test_voices_come_from_a_manifest_of_uploads(client: Rhapsode, recording: Path, tmp_path: Path) -> None:
+    audio = client.upload(recording).id
+    manifest = tmp_path / "manifest.csv"
+    manifest.write_text(f"name,audio,ref_text\nMary,{audio},Hello there.\nGrace,{audio},\n")
+
+    order = BulkOrder(manifest=Manifest(client.upload(manifest).id, "csv", CONSENT))
+    ended = client.wait(client.voices.prepare_many(order), timeout_s=60)
+
+    assert (ended.state, ended.progress.segments.done) == ("succeeded", 2)
+    mary = client.voices.get("Mary")
+    assert (mary.ref_text, client.voices.sample(mary)) == ("Hello there.", recording.read_bytes())
+    assert {cache.voice for cache in client.voices.list_caches({CacheState.READY})} == {
+        client.voices.get(name).id for name in ("Mary", "Grace")
+    }
 
 
 def test_the_asyncio_client_makes_voices_ready_too(stack: Stack, recording: Path) -> None:

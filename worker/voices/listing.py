@@ -1,0 +1,149 @@
+"""Voices that a manifest lists: their recordings become the job's own, and each becomes a voice."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from storage import keys
+from storage.artifacts import ArtifactStore
+from storage.errors import ArtifactExists, ArtifactMissing, QuotaExceeded, VoiceNameTaken
+from storage.jobs import Lease, TenantId
+from storage.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
+from storage.uploads import take_upload
+from storage.voice_plan import ListedVoice, PlannedVoice
+from storage.voice_reference import CacheMode, SourceKind, VoiceReference, VoiceSource
+from storage.voice_store import VoiceStore
+from storage.voices import NewVoice, VoiceRecord
+from worker.errors import unusable
+from worker.leases import HeldLease
+from worker.persistence import until_available
+
+MAX_RECORDING_BYTES = 10 * 1024 * 1024
+"""As for a voice that is uploaded by itself."""
+
+_PIECE_BYTES = 256 * 1024
+
+
+def take_recordings(voices: Sequence[PlannedVoice], held: HeldLease, artifacts: ArtifactStore) -> None:
+    """Copy the uploads that the job's list names: they are forgotten after a day, and the job may wait longer.
+
+    One that is missing or too large is said by the item that wants it.
+    """
+    for index, voice in enumerate(voices):
+        if isinstance(voice, ListedVoice):
+            held.check()
+            _take(index, voice, held, artifacts)
+
+
+def voice_from_list(
+    voice: ListedVoice, index: int, held: HeldLease, artifacts: ArtifactStore, store: VoiceStore
+) -> VoiceReference:
+    """Make the voice, or find it if this was done before. Raises `PermanentItemError` if it cannot become one."""
+    tenant = held.lease.tenant
+    record = until_available(lambda: store.get_many(tenant, [voice.voice])[0], held)
+    if record is None:
+        source = until_available(lambda: _stored_source(voice, index, held.lease, artifacts), held)
+        record = until_available(lambda: _created(voice, source, tenant, artifacts, store), held)
+    return VoiceReference(
+        voice=record.id,
+        name=record.name,
+        revision=record.revision,
+        model=voice.model,
+        mode=voice.mode,
+        source=record.source,
+        ref_text=record.ref_text if voice.mode is CacheMode.IN_CONTEXT else "",
+    )
+
+
+def _take(index: int, voice: ListedVoice, held: HeldLease, artifacts: ArtifactStore) -> None:
+    lease = held.lease
+    upload_key = keys.upload(lease.tenant, voice.audio)
+    own_key = keys.listed_recording(lease.tenant, lease.job, index)
+    entry = until_available(lambda: artifacts.stat(upload_key), held)
+    if entry is None or entry.bytes > MAX_RECORDING_BYTES:
+        return
+    try:
+        until_available(lambda: take_upload(artifacts, upload_key, own_key), held)
+    except (ArtifactExists, ArtifactMissing):
+        # An earlier try of this plan was here, or the upload went away just now.
+        return
+
+
+def _stored_source(voice: ListedVoice, index: int, lease: Lease, artifacts: ArtifactStore) -> VoiceSource:
+    """The recording, looked at as a whole and stored as the voice's own under the lease's fence."""
+    with tempfile.TemporaryFile() as file:
+        _fetch(voice, keys.listed_recording(lease.tenant, lease.job, index), artifacts, file)
+        facts = _facts(voice, file)
+        file.seek(0)
+        key = keys.voice_source(lease.tenant, voice.voice, str(lease.fence))
+        # Nobody else writes under our fence: what lies there is of an earlier try whose answer was lost.
+        artifacts.delete(key)
+        stored = artifacts.put_stream(key, _pieces(file))
+    return VoiceSource(
+        SourceKind.RECORDING,
+        stored.key,
+        stored.sha256,
+        stored.bytes,
+        facts.container.media_type,
+        duration_s=round(facts.duration_s, 3),
+    )
+
+
+def _fetch(voice: ListedVoice, key: str, artifacts: ArtifactStore, file: IO[bytes]) -> None:
+    try:
+        for piece in artifacts.read_stream(key):
+            file.write(piece)
+    except ArtifactMissing as error:
+        most = f"{MAX_RECORDING_BYTES >> 20} MiB"
+        raise unusable(
+            "not_found", f"line {voice.line}: no recording of at most {most} arrived as {voice.audio}"
+        ) from error
+    file.flush()
+
+
+def _facts(voice: ListedVoice, file: IO[bytes]) -> RecordingFacts:
+    try:
+        return inspect_recording(file)
+    except RecordingRefused as error:
+        raise unusable("unsupported_media", f"line {voice.line}: {error.detail}") from error
+    except DecoderBroken as error:
+        raise unusable("internal", str(error)) from error
+
+
+def _created(
+    voice: ListedVoice, source: VoiceSource, tenant: TenantId, artifacts: ArtifactStore, store: VoiceStore
+) -> VoiceRecord:
+    wanted = NewVoice(
+        id=voice.voice,
+        tenant=tenant,
+        name=voice.name,
+        source=source,
+        ref_text=voice.ref_text,
+        language=voice.language,
+        description=voice.description,
+        consent=voice.consent,
+    )
+    try:
+        return store.create(wanted)
+    except VoiceNameTaken as error:
+        artifacts.delete(source.key)
+        return _namesake(voice, source, tenant, store, error)
+    except QuotaExceeded as error:
+        artifacts.delete(source.key)
+        raise unusable("quota_exceeded", f"line {voice.line}: {error}") from error
+
+
+def _namesake(
+    voice: ListedVoice, source: VoiceSource, tenant: TenantId, store: VoiceStore, taken: VoiceNameTaken
+) -> VoiceRecord:
+    """A manifest that is sent again finds its own voices; another recording under the name is somebody else's."""
+    found = store.find(tenant, voice.name)
+    if found is None or found.source.sha256 != source.sha256:
+        raise unusable("name_taken", f"line {voice.line}: {taken}") from taken
+    return found
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(lambda: file.read(_PIECE_BYTES), b"")
