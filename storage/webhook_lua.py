@@ -1,4 +1,4 @@
-"""What the Lua scripts know of webhooks: their keys, their limits and `webhook_prelude.lua`, for whoever tells of events."""
+"""What the Lua scripts know of webhooks, so that any of them can tell of an event: keys, limits, shared functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an item waits for a worker: one queue for plans and assemblies, and one for each model that speaks. Pure.
+"""Where an item waits for a worker: one queue for plans and assemblies, one for each model that speaks. Pure.
 
 A queue is a ready list in Redis with its counts and its turns, and a Celery queue of the same name for the tickets. A
 worker takes from one queue only, so that no worker is ever given an item of another model.
@@ -13,6 +13,9 @@ from typing import NewType
 WorkQueue = NewType("WorkQueue", str)
 
 CPU_QUEUE = WorkQueue("cpu")
+
+HOOKS_QUEUE = WorkQueue("hooks")
+"""Tickets of webhook deliveries, whose order is a matter of their own: see `webhook_queue`."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
