@@ -12,6 +12,7 @@ from mimetypes import types_map
 from api import schemas
 from api.links import LinkBuilder
 from api.output_choice import resolved_output
+from api.quality_view import job_quality, job_warnings, resolved_quality
 from storage.artifacts import ArtifactStore, Download
 from storage.jobs import ArtifactRecord, JobRecord, JobState
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
@@ -49,9 +50,12 @@ class JobViewer:
             usage=schemas.Usage(
                 input_chars=record.input_chars,
                 audio_s=audio_s_done(record),
+                cached_audio_s=audio_s(record.samples_reused, record.sample_rate_hz),
                 engine_s=record.engine_ms / 1000,
                 retries=record.retries,
             ),
+            quality=job_quality(record),
+            warnings=job_warnings(record),
             error=_failure(record),
             metadata=record.metadata,
             links=schemas.Links(
@@ -107,7 +111,12 @@ def optional_moment(unix_ms: int | None) -> datetime | None:
 
 
 def audio_s_done(record: JobRecord) -> float:
-    return round(record.samples_done / record.sample_rate_hz, 3) if record.sample_rate_hz else 0.0
+    return audio_s(record.samples_done, record.sample_rate_hz)
+
+
+def audio_s(num_samples: int, sample_rate_hz: int) -> float:
+    """0 while the rate is not known."""
+    return round(num_samples / sample_rate_hz, 3) if sample_rate_hz else 0.0
 
 
 def fraction_done(state: JobState, done: int, total: int) -> float:
@@ -133,7 +142,12 @@ def _progress(record: JobRecord, now_s: float) -> schemas.Progress:
         eta_s=eta_s,
         eta_basis=None if eta_s is None else "job_rate",
         segments=schemas.SegmentProgress(
-            total=counts.total, done=counts.done, running=counts.running, failed=counts.failed
+            total=counts.total,
+            done=counts.done,
+            running=counts.running,
+            failed=counts.failed,
+            reused=counts.reused,
+            flagged=counts.flagged,
         ),
         chars_done=record.chars_done,
         audio_s_done=audio_s_done(record),
@@ -171,6 +185,7 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
             target_chars=spec.segmentation.target_chars, max_chars=spec.segmentation.max_chars
         ),
         pauses=schemas.ResolvedPauses(sentence_s=spec.pauses.sentence_s, paragraph_s=spec.pauses.paragraph_s),
+        quality=resolved_quality(spec.quality),
         sampling=schemas.ResolvedSampling(
             temperature=spec.sampling.temperature,
             top_p=spec.sampling.top_p,

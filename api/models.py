@@ -35,6 +35,7 @@ def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
         accepts_instructions=card.accepts_instructions,
         speaker_dim=card.speaker_dim,
         voice_modes=list(card.voice_modes),
+        recognised_languages=list(card.recognised_languages),
         notice=card.notice,
         available=available,
         seen_at=moment(card.updated_at_ms),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from api.job_view import moment
 from api.output_choice import resolve_output
 from api.problems import invalid_field, model_away, model_not_found, no_model, unsupported_language, voice_not_found
+from api.quality_choice import resolve_quality
 from api.schemas import MAX_SEED, JobRequest
 from storage.jobs import NarrationSpec, Pauses, SamplingOverrides, Segmentation
 from storage.models import ModelCard, served_models
@@ -47,12 +48,14 @@ def resolve_narration(
     room beside its reference.
     """
     instructions = _instructions(request, card)
+    language = _language(request.language, card)
     return NarrationSpec(
         model=card.name,
         voice=_voice(request, card) if own_voice is None else own_voice.name,
-        language=_language(request.language, card),
+        language=language,
         instructions=instructions,
         seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
+        seed_fixed=request.seed is not None,
         segmentation=Segmentation(
             request.segmentation.target_chars,
             request.segmentation.max_chars,
@@ -66,6 +69,7 @@ def resolve_narration(
             repetition_penalty=request.sampling.repetition_penalty,
         ),
         own_voice=own_voice,
+        quality=resolve_quality(request.quality, language, card),
         output=resolve_output(request.output, card.sample_rate_hz),
     )
 

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from api.output_schemas import OutputRequest, ResolvedOutput
+from api.quality_schemas import JobQuality, JobWarning, QualityRequest, ResolvedQuality
 from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
 from api.speakable_text import check_prose, check_spoken_text
 from storage.jobs import JobClass, JobPhase, JobState, Priority
@@ -92,6 +93,7 @@ class JobRequest(RequestBody):
     pauses: PausesRequest = PausesRequest()
     sampling: SamplingRequest = SamplingRequest()
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="absent: drawn at random and told in the job")
+    quality: QualityRequest = QualityRequest()
     output: OutputRequest = OutputRequest()
     priority: Literal["high", "normal", "low"] = "normal"
     deadline: DateTime | None = None
@@ -111,12 +113,18 @@ class Queue(Answer):
 
 
 class SegmentProgress(Answer):
-    """`total` is 0 until the text is planned. In a job of kind `voice_cache` these are voices."""
+    """`total` is 0 until the text is planned. In a job of kind `voice_cache` these are voices.
+
+    `reused`: of those done, copied from an earlier job of yours with the same content. `flagged`: of those done, kept
+    although they did not pass the quality gate.
+    """
 
     total: int
     done: int
     running: int
     failed: int
+    reused: int
+    flagged: int
 
 
 class Progress(Answer):
@@ -184,6 +192,7 @@ class ResolvedRequest(Answer):
     segmentation: ResolvedSegmentation
     pauses: ResolvedPauses
     sampling: ResolvedSampling
+    quality: ResolvedQuality
     output: ResolvedOutput
     priority: Priority
     deadline: datetime | None
@@ -202,10 +211,13 @@ class ResolvedVoiceCaches(Answer):
 
 
 class Usage(Answer):
-    """`engine_s`: seconds that the segments spent in the engine; they overlap."""
+    """`engine_s`: seconds that the segments spent in the engine; they overlap. `cached_audio_s`: of `audio_s`, what was
+    reused and asked of no engine.
+    """
 
     input_chars: int
     audio_s: float
+    cached_audio_s: float
     engine_s: float
     retries: int
 
@@ -239,7 +251,9 @@ class Job(Answer):
     progress: Progress
     request: ResolvedRequest | ResolvedVoiceCaches
     artifacts: list[Artifact]
+    quality: JobQuality | None = Field(description="null for a job of kind `voice_cache`")
     usage: Usage
+    warnings: list[JobWarning]
     error: Failure | None
     metadata: dict[str, str]
     links: Links
@@ -259,6 +273,7 @@ class Model(Answer):
     """A model that a worker serves or served; `seen_at` is when one last said so.
 
     `voice_modes`: how it speaks with voices that were uploaded ("x_vector", "in_context"); empty: not at all.
+    `recognised_languages`: what its workers can read back, for the quality gate `asr`.
     `speaker_dim`: numbers of a speaker embedding.
     `available`: false while workers serve other models and none serves this one.
     """
@@ -277,6 +292,7 @@ class Model(Answer):
     accepts_instructions: bool
     speaker_dim: int
     voice_modes: list[str]
+    recognised_languages: list[str]
     notice: str
     available: bool
     seen_at: datetime

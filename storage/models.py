@@ -25,7 +25,7 @@ class ModelCard:
     instruction take at most the room of one of these. accepts_instructions: whether a job may say how to speak; a card
     from before this field says no, until its worker is of this release. notice: what a listener must be told, or "".
     speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
-    not.
+    not. recognised_languages: what its workers can read back, for the quality gate `asr`.
     updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
     """
 
@@ -43,6 +43,7 @@ class ModelCard:
     notice: str = ""
     speaker_dim: int = 0
     voice_modes: tuple[str, ...] = ()
+    recognised_languages: tuple[str, ...] = ()
     updated_at_ms: int = 0
 
 
@@ -85,5 +86,5 @@ class ModelRegistry:
 
 def _card(text: str) -> ModelCard:
     fields = json.loads(text)
-    lists = ("speakers", "languages", "voice_modes")
+    lists = ("speakers", "languages", "voice_modes", "recognised_languages")
     return ModelCard(**fields | {name: tuple(fields.get(name, ())) for name in lists})
