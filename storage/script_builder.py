@@ -26,8 +26,10 @@ class ScriptBuilder:
         return self._length
 
     def begin_chapter(self, chapter_id: str, title: str) -> None:
-        """What follows belongs to it."""
+        """What follows belongs to it; inside a block, the rest of the block does."""
+        kind = self._kind
         self.end_block()
+        self._kind = kind
         self._chapters.append(ScriptChapter(chapter_id, title, self._length))
 
     def begin_block(self, kind: BlockKind) -> None:

@@ -49,6 +49,10 @@ class TextFlow:
         self._builder.pause(seconds)
         self._owes_space = True
 
+    def begin_chapter(self, chapter_id: str, title: str) -> None:
+        self._builder.begin_chapter(chapter_id, title)
+        self._has_text = self._owes_space = False
+
     def begin_block(self, kind: BlockKind) -> None:
         self._builder.begin_block(kind)
         self._has_text = self._owes_space = False

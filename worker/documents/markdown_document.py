@@ -1,0 +1,26 @@
+"""Markdown to a script, by way of the HTML it stands for, so that both are read by the same rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from markdown_it import MarkdownIt
+
+from storage.script import Script
+from worker.documents.html_document import html_script
+
+_FRONT_MATTER = re.compile(r"\A---[^\S\n]*\n(.*?)^(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FIELD = re.compile(r"""^(title|author|lang|language)[^\S\n]*:[^\S\n]*["']?(.*?)["']?[^\S\n]*$""", re.MULTILINE)
+
+
+def markdown_script(text: str, include: Sequence[str]) -> Script:
+    """CommonMark with tables. Raises `DocumentError`."""
+    front = _FRONT_MATTER.match(text)
+    body = text[front.end() :] if front else text
+    fields = dict(_FIELD.findall(front[1])) if front else {}
+    html = MarkdownIt("commonmark").enable("table").render(body)
+    script = html_script(f"<html><body>{html}</body></html>", include)
+    language = fields.get("lang") or fields.get("language", "")
+    return replace(script, title=fields.get("title", ""), author=fields.get("author", ""), language=language)
