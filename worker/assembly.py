@@ -16,10 +16,11 @@ from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.failpoints import failpoint
 from storage.jobs import ArtifactRecord, ClaimedItem, JobId, SegmentResult, TenantId, Tickets
-from storage.plan import Plan, PlanFormatError, PlannedSegment
+from storage.plan import Plan, PlanFormatError
 from storage.plan_cache import PlanCache
 from storage.segment_file import SegmentFormatError, SegmentHeader
-from storage.wav import WavTooLong, num_pause_samples, wav_header
+from storage.timeline import Placed, SegmentsIncomplete, place_segments, spoken_span
+from storage.wav import wav_header
 from worker.engine.interface import CodecFrames
 from worker.errors import unusable
 from worker.leases import HeldLease
@@ -40,21 +41,6 @@ SILENCE_BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A segment's place in the narration, in samples from its beginning."""
-
-    planned: PlannedSegment
-    result: SegmentResult
-    start: int
-    num_pause: int
-
-    @property
-    def end(self) -> int:
-        """Where the next one starts."""
-        return self.start + self.result.num_samples + self.num_pause
-
-
-@dataclass(frozen=True, slots=True)
 class _Spoken:
     """What the manifest and the frame file need of a segment once its samples are written."""
 
@@ -69,8 +55,8 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
     results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
     plan = until_available(lambda: _plan(item, services.plans), held)
-    placed = place_segments(plan, results, record.sample_rate_hz)
-    header = _wav_header(placed, record.sample_rate_hz)
+    placed = _placed(plan, results, record.sample_rate_hz)
+    header = wav_header(placed[-1].end, record.sample_rate_hz)
     spoken: list[_Spoken] = []
     wav_key = keys.artifact(lease, WAV_NAME)
     stored = artifacts.put_stream(wav_key, _wav(header, placed, spoken, item, held, artifacts))
@@ -85,16 +71,11 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     return Tickets()
 
 
-def place_segments(plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> tuple[Placed, ...]:
-    """Every segment with its start; raises `PermanentItemError` if plan and results do not belong together."""
-    if [result.index for result in results] != list(range(len(plan.segments))):
-        raise unusable("internal", f"{len(results)} segments are finished, but the plan has {len(plan.segments)}")
-    placed: list[Placed] = []
-    start = 0
-    for planned, result in zip(plan.segments, results, strict=True):
-        placed.append(Placed(planned, result, start, num_pause_samples(planned.pause_after_s, sample_rate_hz)))
-        start = placed[-1].end
-    return tuple(placed)
+def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> tuple[Placed, ...]:
+    try:
+        return place_segments(plan.segments, results, sample_rate_hz)
+    except SegmentsIncomplete as error:
+        raise unusable("internal", str(error)) from error
 
 
 def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
@@ -106,13 +87,6 @@ def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
         raise unusable("internal", "the job's plan is not in the store any more") from error
     except PlanFormatError as error:
         raise unusable("internal", f"the job's plan in the store is damaged: {error}") from error
-
-
-def _wav_header(placed: tuple[Placed, ...], sample_rate_hz: int) -> bytes:
-    try:
-        return wav_header(placed[-1].end, sample_rate_hz)
-    except WavTooLong as error:
-        raise unusable("text_too_long", str(error)) from error
 
 
 def _wav(
@@ -130,7 +104,7 @@ def _wav(
         segment = _verified_segment(each.result, item.lease.tenant, item.lease.job, artifacts, held)
         spoken.append(_Spoken(each, segment.header, segment.codes))
         yield to_bytes(segment.pcm)
-        yield from _silence(each.num_pause)
+        yield from _silence(each.num_gap)
 
 
 def _silence(num_samples: int) -> Iterator[bytes]:
@@ -197,14 +171,15 @@ def _artifact_row(artifact: ArtifactRecord) -> dict[str, str | int]:
 
 
 def _segment_row(spoken: _Spoken, sample_rate_hz: int) -> dict[str, str | int | float]:
-    """`start` and `end` are code points of the input, `start_s` is the place in the WAV."""
+    """`start` and `end` are code points of the input, `start_s` and `duration_s` say when it is heard."""
     placed, header = spoken.placed, spoken.header
+    span = spoken_span(placed, sample_rate_hz)
     return {
         "index": placed.planned.index,
         "start": placed.planned.start,
         "end": placed.planned.end,
-        "start_s": round(placed.start / sample_rate_hz, 6),
-        "duration_s": round(placed.result.num_samples / sample_rate_hz, 6),
+        "start_s": round(span.start_s, 6),
+        "duration_s": round(span.duration_s, 6),
         "pause_after_s": placed.planned.pause_after_s,
         "seed": header.seed,
         "finish_reason": header.finish_reason,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storage.jobs import NarrationSpec
-from storage.wav import num_pause_samples
+from storage.timeline import num_gap_samples
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
 from worker.samples import to_samples
 from worker.segmentation import plan_segments
@@ -31,6 +31,6 @@ def expected_narration(text: str, spec: NarrationSpec) -> ExpectedNarration:
     for segment in segments:
         pcm, codes = fake_speech(" ".join(segment.text.split()), segment_seed(spec.seed, segment.index))
         samples.append(to_samples(finish_edges(pcm, SAMPLE_RATE_HZ)))
-        samples.append(np.zeros(num_pause_samples(segment.pause_after_s, SAMPLE_RATE_HZ), np.int16))
+        samples.append(np.zeros(num_gap_samples(segment.pause_after_s, SAMPLE_RATE_HZ), np.int16))
         frames.append(codes)
     return ExpectedNarration(np.concatenate(samples), np.concatenate(frames), len(segments))

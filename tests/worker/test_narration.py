@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import itertools
 import json
 from concurrent.futures import Future
 from dataclasses import replace
@@ -15,6 +16,7 @@ from safetensors.numpy import load
 
 from storage import keys
 from storage.jobs import ArtifactRecord, JobRecord, JobState, NarrationSpec, Pauses, Segmentation
+from storage.timeline import MARGIN_S
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.worker.expected import expected_narration
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, TEXT, Studio
@@ -74,8 +76,9 @@ def test_the_manifest_says_what_was_spoken_where(studio: Studio) -> None:
     wav = artifact(record, "narration.wav")
     rows = manifest["segments"]
     assert "".join(TEXT[row["start"] : row["end"]] for row in rows) == TEXT
-    assert rows[0]["start_s"] == 0
-    assert rows[1]["start_s"] == pytest.approx(rows[0]["duration_s"] + rows[0]["pause_after_s"])
+    assert rows[0]["start_s"] == pytest.approx(MARGIN_S)
+    for row, following in itertools.pairwise(rows):
+        assert following["start_s"] - row["start_s"] - row["duration_s"] == pytest.approx(row["pause_after_s"])
     assert {row["finish_reason"] for row in rows} == {"eos"}
     assert manifest["totals"]["duration_s"] == wav.duration_s
     assert manifest["artifacts"][0]["sha256"] == wav.sha256

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import wave
+from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from storage.wav import MAX_SAMPLES, WavTooLong, num_pause_samples, wav_header
+from storage.wav import MAX_SAMPLES, RF64_HEADER_BYTES, streaming_wav_header, wav_header
 from worker.samples import NotFinite, to_bytes, to_samples
 
 
@@ -37,12 +39,24 @@ def test_a_reader_finds_what_the_header_promises(num_samples: int) -> None:
     assert int.from_bytes(file[40:44], "little") == len(file) - 44
 
 
-def test_four_gigabytes_are_the_end() -> None:
+def test_beyond_four_gigabytes_the_file_is_rf64(tmp_path: Path) -> None:
+    num_samples = MAX_SAMPLES + 1
+    file = tmp_path / "long.wav"
+    file.write_bytes(wav_header(num_samples, 24_000))
+    with file.open("r+b") as sparse:
+        sparse.truncate(RF64_HEADER_BYTES + 2 * num_samples)
+
+    info = soundfile.info(file)
+
+    assert (info.format, info.frames, info.samplerate, info.channels) == ("RF64", num_samples, 24_000, 1)
+    assert wav_header(MAX_SAMPLES, 24_000)[:4] == b"RIFF"
     assert int.from_bytes(wav_header(MAX_SAMPLES, 24_000)[4:8], "little") <= 0xFFFFFFFF
-    with pytest.raises(WavTooLong, match=r"24\.9 hours"):
-        wav_header(MAX_SAMPLES + 1, 24_000)
 
 
-def test_a_pause_is_rounded_to_samples() -> None:
-    assert num_pause_samples(0.25, 24_000) == 6_000
-    assert num_pause_samples(0.0, 24_000) == 0
+def test_a_header_of_unknown_length_is_read_to_the_end_of_the_stream() -> None:
+    samples = np.arange(1_000, dtype=np.int16)
+
+    with wave.open(io.BytesIO(streaming_wav_header(24_000) + to_bytes(samples))) as reader:
+        read = np.frombuffer(reader.readframes(2**30), "<i2")
+
+    assert np.array_equal(read, samples)
