@@ -6,6 +6,7 @@ from ulid import ULID
 
 from storage.jobs import JobId
 from storage.voice_reference import VoiceId
+from storage.webhook_reference import EndpointId
 
 
 def new_job_id() -> JobId:
@@ -16,3 +17,8 @@ def new_job_id() -> JobId:
 def new_voice_id() -> VoiceId:
     """`voc_` and a lower-case ULID."""
     return VoiceId(f"voc_{str(ULID()).lower()}")
+
+
+def new_endpoint_id() -> EndpointId:
+    """`whe_` and a lower-case ULID."""
+    return EndpointId(f"whe_{str(ULID()).lower()}")

@@ -300,15 +300,15 @@ class JobStore:
         """
         return self._fail(lease, error, "")
 
-    def finish(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> JobRecord:
+    def finish(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> Transitioned:
         """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`."""
         if lease.item != ASSEMBLE_ITEM:
             raise ValueError(f"{lease.item!r} is not the assembly")
         if not artifacts:
             raise ValueError("a finished job has artifacts")
         reply = self._run("finish", lease.job, lease.fence, encode_artifacts(tuple(artifacts)))
-        _held(lease, reply)
-        return _record(reply[2])
+        tickets = _held(lease, reply)
+        return Transitioned(_record(reply[2]), tickets)
 
     def cancel(self, tenant: TenantId, job_id: JobId) -> Transitioned:
         """`cancelled` at once, or `cancelling` until the last lease is gone. Raises `StateConflict` once ended."""

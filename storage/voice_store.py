@@ -46,6 +46,7 @@ from storage.voices import (
     VoiceRecord,
     name_key,
 )
+from storage.webhook_lua import webhook_prelude
 
 TOMBSTONE_TTL_S = 7 * 24 * 3600
 MAX_VOICES = 100_000
@@ -312,6 +313,7 @@ def _prelude(job_keys: RedisKeys, voice_keys: VoiceKeys, clock: str) -> str:
             voice_keys.lua_table(),
             f"local TERMINAL = {{{ended}}}\n",
             clock,
+            webhook_prelude(job_keys),
             _read("voice_prelude"),
         )
     )

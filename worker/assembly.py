@@ -65,10 +65,10 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     codes = _put(item, held, artifacts, CODES_NAME, "codes", _codes_file(spoken))
     manifest = _put(item, held, artifacts, MANIFEST_NAME, "manifest", _manifest(item, spoken, wav, codes))
     failpoint("assemble.after_put")
-    until_available(lambda: services.jobs.finish(lease, (wav, codes, manifest)), held)
+    finished = until_available(lambda: services.jobs.finish(lease, (wav, codes, manifest)), held)
     failpoint("assemble.after_finish")
     logger.info("job finished", extra={"segments": len(spoken), "audio_s": round(duration_s, 3)})
-    return Tickets()
+    return finished.tickets
 
 
 def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> tuple[Placed, ...]:

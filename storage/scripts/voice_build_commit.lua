@@ -9,4 +9,5 @@ discard_version(build, READING_MS)
 save_build(build, {state = 'ready', version = fence, sha256 = ARGV[4], bytes = ARGV[5], build_ms = ARGV[6],
   finished_at_ms = now})
 redis.call('HDEL', V.build .. content, 'error')
+tell_of_caches(build, 'voice.cache.ready', text(fence))
 return {'ok'}

@@ -12,4 +12,5 @@ redis.call('HSET', V.voice .. id, 'id', id, 'tenant', tenant, 'revision', 1, 'na
   'created_at_ms', text(now), 'updated_at_ms', text(now), unpack(ARGV, FIRST_FIELD))
 redis.call('HSET', V.names .. tenant, name, id)
 redis.call('ZADD', V.voices .. tenant, 0, id)
+tell_of_voice('voice.created', tenant, id)
 return {'created', record(id)}

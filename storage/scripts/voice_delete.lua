@@ -7,6 +7,7 @@ if not is_owner(tenant, id) then
 end
 local name, source = unpack(redis.call('HMGET', V.voice .. id, 'name_key', 'source_key'))
 redis.call('SET', V.gone .. id, tenant, 'EX', ARGV[3])
+tell_of_voice('voice.deleted', tenant, id)
 drop_caches(tenant, id, 0)
 discard('k|' .. source, 0)
 redis.call('HDEL', V.names .. tenant, name)

@@ -42,7 +42,27 @@ local function discard_version(build, delay_ms)
   end
 end
 
+-- What webhooks are told of every cache of this content.
+local function tell_of_caches(build, kind, occurrence, failure)
+  for _, cache in ipairs(redis.call('SMEMBERS', V.users .. build.content)) do
+    local voice, mode, model = string.match(cache, '^([^|]*)|([^|]*)|(.*)$')
+    local function subject() return cache .. '|' .. build.content .. '|' .. occurrence end
+    webhooks.tell(build.tenant, kind, '', false, subject, function()
+      return {voice = voice, name = redis.call('HGET', V.voice .. voice, 'name') or nil, mode = mode, model = model,
+        at_ms = now, error = failure and cjson.encode(failure) or nil}
+    end)
+  end
+end
+
+local function tell_of_voice(kind, tenant, voice)
+  local name = redis.call('HGET', V.voice .. voice, 'name')
+  webhooks.tell(tenant, kind, '', false, function() return voice end, function()
+    return {voice = voice, name = name, at_ms = now}
+  end)
+end
+
 local function end_build(build, failure)
+  tell_of_caches(build, 'voice.cache.failed', text(now), failure)
   save_build(build, {state = build.version > 0 and 'ready' or 'failed', finished_at_ms = now,
     error = cjson.encode(failure)})
 end

@@ -9,6 +9,11 @@ local webhooks = {now = clock(), made = 0}
 
 function webhooks.text(number) return string.format('%.0f', number) end
 
+-- A score for what is due now, behind all that became due before it: milliseconds alone do not tell.
+function webhooks.turn()
+  return string.format('%.3f', webhooks.now - 1 + redis.call('INCR', W.turn) % 1000 / 1000)
+end
+
 function webhooks.health(target)
   local proven, failures, open_until = unpack(redis.call('HMGET', W.target .. target,
     'proven', 'failures', 'open_until_ms'))
@@ -24,13 +29,14 @@ function webhooks.place(target)
   if redis.call('ZCARD', W.flying .. target) >= most then return end
   local first = redis.call('ZRANGE', W.waiting .. target, 0, 0, 'WITHSCORES')
   if not first[1] then return end
-  local at = math.max(tonumber(first[2]), open_until, webhooks.now)
-  redis.call('ZADD', (proven and failures == 0) and W.due or W.suspects, webhooks.text(at), target)
+  local at = math.max(tonumber(first[2]), open_until)
+  local score = at > webhooks.now and webhooks.text(at) or webhooks.turn()
+  redis.call('ZADD', (proven and failures == 0) and W.due or W.suspects, score, target)
 end
 
 function webhooks.wait(id, target, at_ms)
   redis.call('HSET', W.delivery .. id, 'state', 'pending', 'next_at_ms', webhooks.text(at_ms))
-  redis.call('ZADD', W.waiting .. target, webhooks.text(at_ms), id)
+  redis.call('ZADD', W.waiting .. target, at_ms > webhooks.now and webhooks.text(at_ms) or webhooks.turn(), id)
 end
 
 -- The delivery has its last state, until somebody sends it again. Memory is bounded by count and by time.

@@ -119,7 +119,7 @@ def finish_job(api: ServedApi, audio: bytes = b"RIFF" + bytes(range(256)) * 8) -
     item = claim(api, CPU_QUEUE)
     stored = api.objects.put(artifact(item.lease, "narration.wav"), audio)
     record = ArtifactRecord("narration.wav", "wav", stored.key, stored.bytes, stored.sha256, 2.0)
-    return api.jobs.finish(item.lease, [record])
+    return api.jobs.finish(item.lease, [record]).job
 
 
 def job_id(job: dict) -> JobId:

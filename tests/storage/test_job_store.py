@@ -89,7 +89,7 @@ def test_a_job_goes_from_pending_to_succeeded(store: JobStore, clock: Clock) -> 
     tickets = [store.commit_segment(s.lease, report(s.lease.item)) for s in reversed(segments)]
     clock.advance(7)
     assembly = claim(store, CPU_QUEUE)
-    done = store.finish(assembly.lease, [artifact()])
+    done = store.finish(assembly.lease, [artifact()]).job
 
     assert tickets == [Tickets(), Tickets(), Tickets({CPU_QUEUE: 1})]
     assert assembly.lease.item == "assemble"
@@ -277,9 +277,9 @@ def test_repeated_plan_and_assembly_commits_have_one_effect(store: JobStore) -> 
     store.commit_plan(plan.lease, result)
     assembly = claim(store, CPU_QUEUE)
 
-    first = store.finish(assembly.lease, [artifact()])
+    first = store.finish(assembly.lease, [artifact()]).job
 
-    assert store.finish(assembly.lease, [artifact()]) == first
+    assert store.finish(assembly.lease, [artifact()]).job == first
     with pytest.raises(JobAborted):
         store.finish(assembly.lease, [artifact("other")])
     assert store.get(ALICE, job.id) == first
@@ -515,7 +515,7 @@ def test_an_assembly_that_ends_during_a_pause_ends_the_job(store: JobStore) -> N
     assembly = claim(store, CPU_QUEUE)
     store.pause(ALICE, job.id)
 
-    assert store.finish(assembly.lease, [artifact()]).state is JobState.SUCCEEDED
+    assert store.finish(assembly.lease, [artifact()]).job.state is JobState.SUCCEEDED
 
 
 def test_a_retry_due_during_a_pause_waits_for_resume(store: JobStore, clock: Clock) -> None:
@@ -689,7 +689,7 @@ def test_a_job_without_expected_audio_lives_like_any_other(store: JobStore) -> N
     job = start_job(store, 1, submission(audio_ms=0))
     finish_segments(store, 1)
 
-    assert store.finish(claim(store, CPU_QUEUE).lease, [artifact()]).state is JobState.SUCCEEDED
+    assert store.finish(claim(store, CPU_QUEUE).lease, [artifact()]).job.state is JobState.SUCCEEDED
     assert store.cancel(ALICE, store.submit(submission(audio_ms=0)).job.id).job.state is JobState.CANCELLED
     assert store.get(ALICE, job.id).estimated_audio_ms == 0
     assert store.recount().differences == ()

@@ -1,0 +1,47 @@
+"""What webhooks are told of voices and their caches, each in the script that changes them."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import redis
+
+from storage.ids import new_endpoint_id
+from storage.webhook_queue import WebhookQueue
+from storage.webhook_store import WebhookStore
+from storage.webhooks import Attempt, NewEndpoint, Verdict
+from tests.storage.voice_world import ALICE, MODEL, VoiceWorld, content_of
+from tests.storage.webhooks.world import HOOKS, URL
+
+
+def told(client: redis.Redis) -> list[tuple[str, dict[str, object]]]:
+    """Every event that waits, with its facts."""
+    queue, found = WebhookQueue(client), []
+    while (claimed := queue.claim(HOOKS, round(time.time() * 1000), with_suspects=True)) is not None:
+        found.append((claimed.record.type, json.loads(claimed.record.facts or "")))
+        queue.done(claimed, Verdict(Attempt(0, 1, 200, ""), is_delivered=True))
+    return found
+
+
+def test_a_voice_tells_of_its_beginning_its_caches_and_its_end(redis_client: redis.Redis) -> None:
+    WebhookStore(redis_client).create(NewEndpoint(new_endpoint_id(), ALICE, URL, ("*",), "sealed", "https://api"))
+    voices = VoiceWorld(redis_client)
+    voice = voices.create("Ada", "hello")
+    assert voice is not None
+    job = voices.start_job()
+    voices.request(voice, job)
+
+    builder = voices.claim(content_of(voice), job)
+    voices.put(builder)
+    voices.commit(builder)
+    voices.rebuild(voice, again := voices.start_job())
+    voices.fail(voices.claim(content_of(voice), again))
+    voices.delete(voice.id)
+
+    events = told(redis_client)
+    assert [kind for kind, _ in events] == ["voice.created", "voice.cache.ready", "voice.cache.failed", "voice.deleted"]
+    assert {facts["voice"] for _, facts in events} == {voice.id}
+    assert {facts["name"] for _, facts in events} == {"Ada"}
+    assert events[1][1]["model"] == MODEL
+    assert json.loads(str(events[2][1]["error"]))["code"] == "unsupported_media"

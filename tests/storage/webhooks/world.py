@@ -1,0 +1,74 @@
+"""A tenant with endpoints, jobs that end, and a worker whose attempts the test decides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import redis
+
+from storage.ids import new_endpoint_id
+from storage.job_store import JobStore
+from storage.jobs import JobId, Submission, TenantId, WorkerIdentity
+from storage.webhook_queue import WebhookQueue
+from storage.webhook_reference import FINAL_JOB_EVENTS, JobWebhook, url_target
+from storage.webhook_store import WebhookStore
+from storage.webhooks import Attempt, ClaimedDelivery, DeliveryState, EndpointRecord, NewEndpoint, Verdict
+from tests.storage.job_driver import ALICE, TEST_CLOCK, Clock, open_store, submission
+
+HOOKS = WorkerIdentity("hooks-0", "first")
+URL = "https://receiver.example/hook"
+
+
+class WebhookWorld:
+    """Redis' time is the clock's."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self.client = client
+        self.clock = Clock(client)
+        self.jobs: JobStore = open_store(client)
+        self.store = WebhookStore(client, clock=TEST_CLOCK)
+        self.queue = WebhookQueue(client, clock=TEST_CLOCK)
+
+    def endpoint(self, events: tuple[str, ...] = ("*",), tenant: TenantId = ALICE, url: str = URL) -> EndpointRecord:
+        return self.store.create(NewEndpoint(new_endpoint_id(), tenant, url, events, "sealed", "https://api.example"))
+
+    def submit(self, tenant: TenantId = ALICE, webhook: JobWebhook | None = None) -> Submission:
+        wanted = replace(submission(tenant), webhook=webhook)
+        self.jobs.submit(wanted)
+        return wanted
+
+    def end_job(self, tenant: TenantId = ALICE, webhook: JobWebhook | None = None) -> JobId:
+        """A job that is cancelled at once."""
+        wanted = self.submit(tenant, webhook)
+        self.jobs.cancel(tenant, wanted.id)
+        return wanted.id
+
+    def claim(self, *, with_suspects: bool = True, worker: WorkerIdentity = HOOKS) -> ClaimedDelivery | None:
+        return self.queue.claim(worker, self.clock.now_ms, with_suspects=with_suspects)
+
+    def take(self) -> ClaimedDelivery:
+        """The next delivery, which has to be there."""
+        claimed = self.claim()
+        assert claimed is not None
+        return claimed
+
+    def succeed(self, claimed: ClaimedDelivery) -> DeliveryState | None:
+        return self.queue.done(claimed, Verdict(self._attempt(200, ""), is_delivered=True))
+
+    def fail(
+        self,
+        claimed: ClaimedDelivery,
+        retry_ms: int | None = 5_000,
+        *,
+        pause_ms: int = 0,
+        is_gone: bool = False,
+    ) -> DeliveryState | None:
+        verdict = Verdict(self._attempt(500, "status"), False, retry_ms, pause_ms, is_gone)
+        return self.queue.done(claimed, verdict)
+
+    def _attempt(self, status: int, reason: str) -> Attempt:
+        return Attempt(self.clock.now_ms, 10, status, reason)
+
+
+def at_url(url: str = URL, events: tuple[str, ...] = FINAL_JOB_EVENTS, tenant: TenantId = ALICE) -> JobWebhook:
+    return JobWebhook(url_target(tenant, url), events, url=url, api_url="https://api.example")
