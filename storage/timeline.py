@@ -89,9 +89,11 @@ def spoken_span(placed: Placed, sample_rate_hz: int) -> Span:
 def chapter_spans(
     chapters: Sequence[Chapter], placed: Sequence[Placed], sample_rate_hz: int
 ) -> tuple[ChapterSpan, ...]:
-    """A chapter starts where its first segment is heard."""
-    starts = [spoken_span(placed[chapter.first_segment], sample_rate_hz).start_s for chapter in chapters]
-    ends = [*starts[1:], placed[-1].end / sample_rate_hz] if starts else []
+    """A chapter starts where its first segment is heard, and the first one with the narration: players show no gap."""
+    if not chapters:
+        return ()
+    starts = [0.0, *(spoken_span(placed[each.first_segment], sample_rate_hz).start_s for each in chapters[1:])]
+    ends = [*starts[1:], placed[-1].end / sample_rate_hz]
     return tuple(
         ChapterSpan(chapter.title, Span(start_s, end_s))
         for chapter, start_s, end_s in zip(chapters, starts, ends, strict=True)

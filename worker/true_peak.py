@@ -1,0 +1,67 @@
+"""True peak after ITU-R BS.1770-5, annex 2, of mono audio that arrives in pieces.
+
+The largest magnitude of the signal interpolated to four times its sample rate. Interpolation can raise a stretch by a
+known factor at most, so only stretches near the highest peak so far are interpolated: the result is the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+OVERSAMPLING = 4
+TAPS = 32
+"""Of each phase of the interpolator, a sinc under a Kaiser window."""
+
+KAISER_BETA = 6.0
+STRETCH = 2048
+
+Signal = NDArray[np.float64]
+"""Mono samples of full scale 1, shape (N,)."""
+
+
+def _phases() -> NDArray[np.float64]:
+    """Shape (3, TAPS): the values a quarter, a half and three quarters after a sample, from those around it."""
+    places = np.arange(TAPS) - (TAPS // 2 - 1)
+    window = np.kaiser(TAPS + 1, KAISER_BETA)[:-1]
+    rows = [np.sinc(places - phase / OVERSAMPLING) * window for phase in range(1, OVERSAMPLING)]
+    return np.array([row / row.sum() for row in rows])
+
+
+_PHASES = _phases()
+_MOST_GAIN = float(np.abs(_PHASES).sum(axis=1).max())
+
+
+class TruePeakMeter:
+    """Takes samples in order; `value` may be read at any time."""
+
+    def __init__(self) -> None:
+        self._peak = 0.0
+        self._past = np.zeros(TAPS - 1)
+
+    def add(self, samples: Signal) -> None:
+        framed = np.concatenate((self._past, samples))
+        self._past = framed[len(framed) - TAPS + 1 :]
+        self._peak = _highest(framed, self._peak)
+
+    def value(self) -> float:
+        """Of full scale 1, as if silence followed."""
+        return _highest(np.concatenate((self._past, np.zeros(TAPS - 1))), self._peak)
+
+
+def _highest(framed: Signal, peak: float) -> float:
+    """The larger of `peak` and what is found between the samples."""
+    magnitude = np.abs(framed)
+    peak = max(peak, float(magnitude.max(initial=0.0)))
+    starts = np.arange(0, len(framed) - TAPS + 1, STRETCH)
+    if not len(starts):
+        return peak
+    # A stretch is interpolated from its own samples and the first of the next one.
+    tops = np.maximum.reduceat(magnitude, starts)
+    reach = np.maximum(tops, np.append(tops[1:], magnitude[starts[-1] :].max()))
+    for place in np.argsort(reach)[::-1]:
+        if reach[place] * _MOST_GAIN <= peak:
+            break
+        stretch = framed[starts[place] : starts[place] + STRETCH + TAPS - 1]
+        peak = max(peak, *(float(np.abs(np.correlate(stretch, phase, "valid")).max()) for phase in _PHASES))
+    return peak
