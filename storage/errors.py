@@ -4,6 +4,10 @@ StorageError
 ├── JobNotFound            no such job for this tenant
 ├── JobGone                the job existed; its retention is over or it was deleted
 ├── StateConflict          the job's state does not allow this
+│   ├── SegmentBusy        a worker speaks the segment; wait for it
+│   ├── SegmentsMissing    not every segment is done; retry the job first
+│   └── TooManyTakes       the segment has as many takes as it may
+├── SegmentNotFound        the job has no such segment or take, or is not planned yet
 ├── IdempotencyMismatch    the key was used with another request
 ├── AdmissionRefused       try again after `retry_after_s`
 │   ├── QuotaExceeded      this tenant's own limit
@@ -45,6 +49,37 @@ class StateConflict(StorageError):
         super().__init__(f"a job that is {state} cannot be {action}")
         self.state = state
         self.action = action
+
+
+class SegmentBusy(StateConflict):
+    """A worker speaks the segment."""
+
+    def __init__(self) -> None:
+        StorageError.__init__(self, "a worker is speaking this segment; try again when it is done")
+        self.state, self.action = "running", "changed"
+
+
+class SegmentsMissing(StateConflict):
+    """Not every segment is done."""
+
+    def __init__(self) -> None:
+        StorageError.__init__(self, "not every segment is done; retry the job first")
+        self.state, self.action = "incomplete", "assembled"
+
+
+class TooManyTakes(StateConflict):
+    """The segment has as many takes as it may."""
+
+    def __init__(self, most: int) -> None:
+        StorageError.__init__(self, f"the segment has {most} takes, which is the most; select one of them")
+        self.state, self.action = "full", "spoken again"
+
+
+class SegmentNotFound(StorageError):
+    """The job has no such segment or take, or is not planned yet."""
+
+    def __init__(self) -> None:
+        super().__init__("the job has no such segment or take, or it is not planned yet")
 
 
 class RecountOvertaken(StorageError):

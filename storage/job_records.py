@@ -51,11 +51,11 @@ def submitted_fields(submission: Submission) -> list[str]:
     """Field, value, ... of what the submission alone decides; the script adds the rest."""
     fields = {
         "priority": submission.priority.value,
-        "spec": _SPEC.dump_json(submission.spec).decode(),
+        "spec": encode_spec(submission.spec),
         "input_key": submission.input_key,
         "input_chars": str(submission.input_chars),
         "retention_s": str(submission.retention_s),
-        "metadata": _METADATA.dump_json(submission.metadata).decode(),
+        "metadata": encode_metadata(submission.metadata),
     }
     if isinstance(submission.spec, VoiceCacheSpec):
         fields["kind"] = "voice_cache"
@@ -106,6 +106,9 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
         warnings=_WARNINGS.validate_json(fields["warnings"]) if "warnings" in fields else (),
         error=_ERROR.validate_json(fields["error"]) if "error" in fields else None,
         metadata=decode_metadata(fields["metadata"]),
+        run=_integer(fields, "run"),
+        done_before=_integer(fields, "done_before"),
+        out_audio_ms=_integer(fields, "out_ms"),
         webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
     )
 
@@ -114,6 +117,15 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
 def decode_spec(text: str) -> JobSpec:
     """Equal texts give the same value, which nobody can change: a job's items are claimed by the thousand."""
     return _SPEC.validate_json(text)
+
+
+def encode_spec(spec: JobSpec) -> str:
+    """Equal specs give equal text."""
+    return _SPEC.dump_json(spec).decode()
+
+
+def encode_metadata(metadata: dict[str, str]) -> str:
+    return _METADATA.dump_json(metadata).decode()
 
 
 def decode_metadata(text: str) -> dict[str, str]:

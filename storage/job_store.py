@@ -63,6 +63,7 @@ from storage.jobs import (
 )
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
+from storage.segment_edits import decode_edit
 from storage.segment_results import decode_segment_result, encode_report
 from storage.work_queues import WorkQueue, speech_queue
 
@@ -203,7 +204,7 @@ class JobStore:
         if reply[0] == "empty":
             return Claim(None, _tickets(reply))
         parts = [str(part) for part in reply[2:]]
-        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms = parts
+        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms, edit, take = parts
         claimed = ClaimedItem(
             lease=Lease(JobId(job), TenantId(tenant), item, int(fence)),
             attempt=int(attempt),
@@ -212,6 +213,8 @@ class JobStore:
             input_key=input_key,
             plan_key=plan_key or None,
             deadline_ms=int(deadline_ms) if deadline_ms else None,
+            edit=decode_edit(edit),
+            take=int(take),
         )
         return Claim(claimed, _tickets(reply))
 
@@ -449,7 +452,7 @@ class JobStore:
     def _transition(self, script: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:
         reply = self._run(script, job_id, tenant)
         self._check_transition(reply, tenant, job_id, action)
-        return Transitioned(_record(reply[2]), _tickets(reply))
+        return transitioned(reply)
 
     def _check_transition(self, reply: Reply, tenant: TenantId, job_id: JobId, action: str) -> None:
         if reply[0] == "missing":
@@ -481,6 +484,11 @@ def _matches(query: JobQuery, state: str | None, created_at_ms: str | None, meta
     if query.states and JobState(state) not in query.states:
         return False
     if query.created_after_ms is not None and int(created_at_ms) <= query.created_after_ms:
+def transitioned(reply: Reply) -> Transitioned:
+    """Of a script that answers with the record."""
+    return Transitioned(_record(reply[2]), _tickets(reply))
+
+
         return False
     if query.created_before_ms is not None and int(created_at_ms) >= query.created_before_ms:
         return False

@@ -15,6 +15,7 @@ from typing import NewType
 from storage.job_warnings import JobWarning
 from storage.outputs import OutputSpec
 from storage.quality import Quality
+from storage.segment_edits import FIRST_TAKE, UNEDITED, SegmentEdit
 from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
@@ -37,7 +38,8 @@ class JobState(enum.StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        return not MOVES[self]
+        """Nothing happens to the job by itself any more; its owner may reopen it."""
+        return self in _TERMINAL
 
 
 MOVES: dict[JobState, frozenset[JobState]] = {
@@ -51,11 +53,13 @@ MOVES: dict[JobState, frozenset[JobState]] = {
         {JobState.PENDING, JobState.RUNNING, JobState.CANCELLED, JobState.CANCELLING, JobState.FAILED, JobState.EXPIRED}
     ),
     JobState.CANCELLING: frozenset({JobState.CANCELLED}),
-    JobState.SUCCEEDED: frozenset(),
-    JobState.FAILED: frozenset(),
-    JobState.CANCELLED: frozenset(),
-    JobState.EXPIRED: frozenset(),
+    JobState.SUCCEEDED: frozenset({JobState.PENDING}),
+    JobState.FAILED: frozenset({JobState.PENDING}),
+    JobState.CANCELLED: frozenset({JobState.PENDING}),
+    JobState.EXPIRED: frozenset({JobState.PENDING}),
 }
+
+_TERMINAL = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED})
 
 
 class JobPhase(enum.StrEnum):
@@ -218,6 +222,8 @@ class JobError:
 class JobRecord:
     """A job as Redis holds it. Times are Unix milliseconds of the Redis server.
 
+    run: times it was reopened after it had ended; started_at_ms and deadline_ms are of this run. done_before: segments
+    that were done when it began. out_audio_ms: of estimated_audio_ms, what needs no speaking any more.
     retries: items that went back after an error. rerolls: attempts that the quality gate sent back. samples_reused:
     of samples_done, those that no engine was asked for. warnings: the first 100.
     """
@@ -253,6 +259,9 @@ class JobRecord:
     error: JobError | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     webhook: JobWebhook | None = None
+    run: int = 0
+    done_before: int = 0
+    out_audio_ms: int = 0
 
     @property
     def queue(self) -> WorkQueue:
@@ -338,7 +347,8 @@ class Lease:
 class ClaimedItem:
     """An item under lease, with what its work needs.
 
-    attempt: 1 for the first try. suspicions: engine deaths this item was present at.
+    attempt: 1 for the first try. suspicions: engine deaths this item was present at. edit: stands over the plan of a
+    segment. take: of a segment, the number of the one to make, 1 for the first.
     """
 
     lease: Lease
@@ -348,6 +358,8 @@ class ClaimedItem:
     input_key: str
     plan_key: str | None
     deadline_ms: int | None
+    edit: SegmentEdit = UNEDITED
+    take: int = FIRST_TAKE
 
     @property
     def narration(self) -> NarrationSpec:

@@ -14,7 +14,7 @@ from typing import cast
 import redis
 from redis.exceptions import NoScriptError
 
-from storage.jobs import MOVES, QUARANTINE_SUSPICIONS
+from storage.jobs import INTERACTIVE_AUDIO_MS, MOVES, QUARANTINE_SUSPICIONS
 from storage.redis_keys import RedisKeys
 from storage.webhook_lua import webhook_prelude
 
@@ -48,10 +48,14 @@ class Script:
         return cast(Reply, reply)
 
 
-def load_script(client: redis.Redis, keys: RedisKeys, name: str, clock: str) -> Script:
-    """The script `name` for the keys of `keys`; `clock` is Lua that defines `clock()` -> Unix ms."""
+def load_script(client: redis.Redis, keys: RedisKeys, name: str, clock: str, preludes: Sequence[str] = ()) -> Script:
+    """The script `name` for the keys of `keys`; `clock` is Lua that defines `clock()` -> Unix ms.
+
+    preludes: what this script shares with some others, behind what it shares with all.
+    """
     tables = [keys.lua_table(), _moves_table(), _constants()]
-    parts = [*tables, clock, webhook_prelude(keys), _read("prelude"), _read(name)]
+    shared = (_read(part) for part in ("prelude", *preludes))
+    parts = [*tables, clock, webhook_prelude(keys), *shared, _read(name)]
     return Script(client, keys.root, "\n".join(parts))
 
 
@@ -61,7 +65,8 @@ def _read(name: str) -> str:
 
 def _moves_table() -> str:
     rows = (f"  {state} = {_set(sorted(targets))}," for state, targets in MOVES.items())
-    return "local MOVES = {\n" + "\n".join(rows) + "\n}\n"
+    ended = _set(sorted(state for state in MOVES if state.is_terminal))
+    return "local MOVES = {\n" + "\n".join(rows) + f"\n}}\nlocal TERMINAL = {ended}\n"
 
 
 def _set(names: Sequence[str]) -> str:
@@ -69,4 +74,4 @@ def _set(names: Sequence[str]) -> str:
 
 
 def _constants() -> str:
-    return f"local QUARANTINE = {QUARANTINE_SUSPICIONS}\n"
+    return f"local QUARANTINE = {QUARANTINE_SUSPICIONS}\nlocal INTERACTIVE_AUDIO_MS = {INTERACTIVE_AUDIO_MS}\n"

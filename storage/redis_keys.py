@@ -14,6 +14,8 @@ FAMILIES = {
     "live": "hash per job: item -> L<fence>|<worker> (leased; A... if it runs alone) or W (waits for its retry)",
     "results": "hash per job: item -> D<fence>... (done) or X<fence> (failed for good)",
     "reuse": "string per tenant and content of a segment: job:index:fence of the newest that has it",
+    "takes": "hash per job: item -> take in place:highest number; item:n -> result of another; only if there are any",
+    "edits": "hash per job: item -> the edit in force; item:n -> the one that another take was made from",
     "tries": "hash per job: item -> attempts:suspicions:fence of the last retry; only items that went back once",
     "ready": "list per queue and job: items that may be claimed, next first; exists only while it has items",
     "parked": "list per queue and job: what `ready` would hold if the job were not paused",
@@ -40,7 +42,7 @@ SINGLES = {
     "flow": "hash: queue:class:in and queue:class:out -> expected audio ms since the beginning",
     "audit": "hash: the recount under way: its epoch, and sums by name",
     "turns": "hash: queue -> claims taken while both classes had work",
-    "drain": "hash: decaying sum of finished audio ms, and when it was last touched",
+    "drain": "hash: queue:audio_ms and queue:busy_ms (fading sums of audio spoken and its time), queue:at_ms",
     "fence": "counter: the last fence given out",
 }
 
@@ -57,6 +59,12 @@ class RedisKeys:
 
     def live(self, job: JobId) -> str:
         return self._family("live", job)
+
+    def takes(self, job: JobId) -> str:
+        return self._family("takes", job)
+
+    def edits(self, job: JobId) -> str:
+        return self._family("edits", job)
 
     def tries(self, job: JobId) -> str:
         return self._family("tries", job)

@@ -60,7 +60,9 @@ local function lease(job, item)
   save(job, {leased = job.leased + 1})
   if job.state == 'pending' then
     move(job, 'running')
-    save(job, {phase = 'planning', started_at_ms = now})
+    save(job, {started_at_ms = now})
+    -- One that was reopened is in the phase it goes on with.
+    if item == 'plan' then save(job, {phase = 'planning'}) end
     event(job, 'job.started')
   end
   return fence
@@ -69,8 +71,9 @@ end
 local function work_of(job, item, fence)
   local attempts, suspicions = read_tries(job.id, item)
   local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms')
+  local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
   return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
-    work[1], work[2], work[3] or '', work[4] or '')
+    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)))
 end
 
 local known = redis.call('GET', call)

@@ -7,14 +7,7 @@ local reuse_id, warning = ARGV[10], ARGV[11]
 local line = 'D' .. fence .. ':' .. ARGV[4]
 local QUALITY = 'segment_quality'
 
--- A sum that decays with time: divided by its time constant it is the recent throughput.
-local function count_drain(audio_ms)
-  local sum, at = unpack(redis.call('HMGET', K.drain, 'sum_ms', 'at_ms'))
-  local kept = sum and sum * math.exp(math.min(0, at - now) / DRAIN_TAU_MS) or 0
-  redis.call('HSET', K.drain, 'sum_ms', string.format('%.3f', kept + audio_ms), 'at_ms', text(now))
-end
-
-if redis.call('HGET', K.results .. id, item) == line then return answer_again(id) end
+if is_committed(id, item, line) then return answer_again(id) end
 local job, verdict, worker = resolve(id, item, fence)
 if verdict ~= 'held' then return answer(verdict) end
 
@@ -31,7 +24,7 @@ if reuse_id ~= '' then
 end
 count_flow(job, 'out', job.cost_ms)
 local audio_ms = math.floor(result.samples * 1000 / rate)
-if not result.is_reused then count_drain(audio_ms) end
+if not result.is_reused then count_drain(job.queue, audio_ms, engine_ms) end
 open_window(job, window)
 if job.done == job.total then
   save(job, {phase = 'assembling'})

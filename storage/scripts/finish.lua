@@ -2,12 +2,8 @@
 -- -> ok + the record | lost | aborted
 local id, fence, artifacts = ARGV[1], ARGV[2], ARGV[3]
 
-local function is_repeat()
-  return redis.call('HGET', K.results .. id, 'assemble') == 'D' .. fence
-    and redis.call('HGET', K.job .. id, 'artifacts') == artifacts
-end
-
-if is_repeat() then return answer('ok', redis.call('HGETALL', K.job .. id)) end
+-- The keys of artifacts hold the fence. The job may have been reopened since: its artifacts stay until the next ones.
+if redis.call('HGET', K.job .. id, 'artifacts') == artifacts then return answer('ok', redis.call('HGETALL', K.job .. id)) end
 local job, verdict, worker = resolve(id, 'assemble', fence)
 if verdict ~= 'held' then return answer(verdict) end
 

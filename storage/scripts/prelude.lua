@@ -11,12 +11,13 @@ local EVENTS_KEPT = 500
 local WARNINGS_KEPT = 100
 local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
 local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
-local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput
+local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput, in time with work
 
 local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind', 'webhook'}
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
-  'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s',
+  'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s', 'run',
+  'credit_ms',
 }
 local FIELDS = {unpack(TEXT)}
 for _, name in ipairs(NUMBERS) do FIELDS[#FIELDS + 1] = name end
@@ -60,7 +61,7 @@ local function save(job, changes)
   redis.call('HINCRBY', K.job .. job.id, 'version', 1)
 end
 
-local function is_terminal(job) return next(MOVES[job.state]) == nil end
+local function is_terminal(job) return TERMINAL[job.state] == true end
 
 local function move(job, state)
   if not MOVES[job.state][state] then
@@ -294,7 +295,7 @@ end
 -- Ends.
 
 local function give_back_admission(job)
-  count_admission(job, -1, 0 - job.estimated_audio_ms)
+  count_admission(job, -1, job.credit_ms - job.estimated_audio_ms)
   local tenant = K.admission .. job.tenant
   if redis.call('HGET', tenant, 'jobs') == '0' then redis.call('DEL', tenant) end
   count_flow(job, 'out', job.estimated_audio_ms - job.out_ms)
@@ -369,6 +370,77 @@ end
 
 local function write_tries(job_id, item, attempts, suspicions, fence)
   redis.call('HSET', K.tries .. job_id, item, attempts .. ':' .. suspicions .. ':' .. fence)
+end
+
+-- The pace of a queue's workers: what they have spoken by the time it took them. Both fade with time in which there was
+-- work, so that the pace of an idle fleet stays what it was; a rest is no longer than the segment that follows it took.
+
+local function count_drain(queue, audio_ms, engine_ms)
+  local audio, busy, at = unpack(redis.call('HMGET', K.drain, queue .. ':audio_ms', queue .. ':busy_ms', queue .. ':at_ms'))
+  local most = engine_ms * 3 / 2 + 250 -- and the way to the store
+  local passed = math.max(0, math.min(at and now - at or most, most))
+  local kept = math.exp(0 - passed / DRAIN_TAU_MS)
+  redis.call('HSET', K.drain, queue .. ':at_ms', text(now),
+    queue .. ':audio_ms', string.format('%.3f', (audio or 0) * kept + audio_ms),
+    queue .. ':busy_ms', string.format('%.3f', (busy or 0) * kept + passed))
+end
+
+-- Audio time spoken in a unit of time; 0 while nothing is known.
+local function drain_rate(queue)
+  local audio, busy = unpack(redis.call('HMGET', K.drain, queue .. ':audio_ms', queue .. ':busy_ms'))
+  return audio and audio / math.max(busy, 1) or 0
+end
+
+-- Of all queues together.
+local function total_drain_rate()
+  local rate = 0
+  for _, field in ipairs(redis.call('HKEYS', K.drain)) do
+    local queue = string.match(field, '^(.*):at_ms$')
+    if queue then rate = rate + drain_rate(queue) end
+  end
+  return rate
+end
+
+-- Admission.
+
+local function refuse(limit, excess_ms)
+  local rate = total_drain_rate()
+  local wait = 300
+  if rate > 0 then wait = math.min(300, math.max(1, excess_ms / rate / 1000)) end
+  return answer('refused', limit, string.format('%.3f', wait))
+end
+
+local function check_admission(scope, held_key, audio_ms, max_jobs, max_audio)
+  local held = redis.call('HMGET', held_key, 'jobs', 'audio_ms')
+  local jobs, audio = tonumber(held[1]) or 0, tonumber(held[2]) or 0
+  if jobs + 1 > max_jobs then return refuse(scope .. '_jobs', audio / math.max(jobs, 1)) end
+  if audio + audio_ms > max_audio then return refuse(scope .. '_audio_ms', audio + audio_ms - max_audio) end
+  return nil
+end
+
+-- The answer that refuses one more job of so much audio, or nil. limits: tenant jobs, tenant audio ms, total jobs, total
+-- audio ms.
+local function admission_refusal(tenant, audio_ms, limits)
+  return check_admission('tenant', K.admission .. tenant, audio_ms, tonumber(limits[1]), tonumber(limits[2]))
+    or check_admission('total', K.total, audio_ms, tonumber(limits[3]), tonumber(limits[4]))
+end
+
+-- The number of the take that is in place or being made, and the highest that was given out.
+local function take_of(job_id, item)
+  local value = redis.call('HGET', K.takes .. job_id, item)
+  if not value then return 1, 1 end
+  local current, highest = string.match(value, '^(%d+):(%d+)$')
+  return tonumber(current), tonumber(highest)
+end
+
+-- Whether this result was taken, be it that another take is in its place by now.
+local function is_committed(job_id, item, line)
+  if redis.call('HGET', K.results .. job_id, item) == line then return true end
+  local _, highest = take_of(job_id, item)
+  for number = 1, highest do
+    if redis.call('HGET', K.takes .. job_id, item .. ':' .. number) == line then return true end
+  end
+  return false
 end
 
 -- Results of segments. The line is written and explained by segment_results.py; releases without a quality gate kept

@@ -39,12 +39,13 @@ end
 -- Only what is counted: load_job reads twice as much.
 local function load_counts(id)
   local v = redis.call('HMGET', K.job .. id, 'state', 'tenant', 'class', 'queue', 'audit', 'phase', 'estimated_audio_ms',
-    'out_ms', 'next', 'done', 'leased', 'failed')
+    'out_ms', 'next', 'done', 'leased', 'failed', 'credit_ms')
   if not v[1] then return nil end
   return {
     id = id, state = v[1], tenant = v[2], class = v[3], queue = v[4], audit = v[5], phase = v[6],
     estimated_audio_ms = tonumber(v[7]), out_ms = tonumber(v[8]) or 0, next = tonumber(v[9]) or 0,
     done = tonumber(v[10]) or 0, leased = tonumber(v[11]) or 0, failed = tonumber(v[12]) or 0,
+    credit_ms = tonumber(v[13]) or 0,
   }
 end
 
@@ -94,7 +95,7 @@ local function count_job(id)
   if open then expect('open:' .. id, open, listed + held + waits) end
   for _, scope in ipairs({'tenant:' .. job.tenant, 'total'}) do
     add('jobs:' .. scope, 1)
-    add('audio_ms:' .. scope, job.estimated_audio_ms)
+    add('audio_ms:' .. scope, job.estimated_audio_ms - job.credit_ms)
   end
   add('flow:' .. job.queue .. ':' .. job.class, job.estimated_audio_ms - job.out_ms)
 end

@@ -16,27 +16,6 @@ local function replay(job_id)
   return answer(status, job_id, record_of(job_id))
 end
 
-local function drain_ms_per_s()
-  local sum, at = unpack(redis.call('HMGET', K.drain, 'sum_ms', 'at_ms'))
-  if not sum then return 0 end
-  return sum * math.exp((at - now) / DRAIN_TAU_MS) / (DRAIN_TAU_MS / 1000)
-end
-
-local function refuse(limit, excess_ms)
-  local rate = drain_ms_per_s()
-  local wait = 300
-  if rate > 0 then wait = math.min(300, math.max(1, excess_ms / rate)) end
-  return answer('refused', limit, string.format('%.3f', wait))
-end
-
-local function check(scope, held_key, max_jobs, max_audio)
-  local held = redis.call('HMGET', held_key, 'jobs', 'audio_ms')
-  local jobs, audio = tonumber(held[1]) or 0, tonumber(held[2]) or 0
-  if jobs + 1 > max_jobs then return refuse(scope .. '_jobs', audio / math.max(jobs, 1)) end
-  if audio + estimate > max_audio then return refuse(scope .. '_audio_ms', audio + estimate - max_audio) end
-  return nil
-end
-
 local known_key = K.idempotency .. tenant .. ':' .. key
 if key ~= '' then
   local known = redis.call('GET', known_key)
@@ -48,8 +27,7 @@ if key ~= '' then
 end
 if redis.call('EXISTS', K.job .. id) == 1 then return replay(id) end
 
-local refusal = check('tenant', K.admission .. tenant, tonumber(ARGV[8]), tonumber(ARGV[9]))
-  or check('total', K.total, tonumber(ARGV[10]), tonumber(ARGV[11]))
+local refusal = admission_refusal(tenant, estimate, {ARGV[8], ARGV[9], ARGV[10], ARGV[11]})
 if refusal then return refusal end
 
 redis.call('HSET', K.job .. id, 'id', id, 'tenant', tenant, 'state', 'pending', 'version', 1, 'class', class,

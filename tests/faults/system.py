@@ -181,8 +181,8 @@ class RunningSystem:
     def last_commit_s(self) -> float:
         """When a segment was last committed, on this machine's clock; 0 while the database does not answer."""
         with self.redis() as client, suppress(redis.RedisError):
-            at_ms = cast("str | None", client.hget(KEYS.single("drain"), "at_ms"))
-            return int(at_ms or 0) / 1000
+            known = cast("dict[str, str]", client.hgetall(KEYS.single("drain")))
+            return max((int(value) for field, value in known.items() if field.endswith(":at_ms")), default=0) / 1000
         return 0
 
     def charged_attempts(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import redis
 
 from storage.ids import new_job_id
+from storage.job_control import JobControl
 from storage.job_store import JobStore
 from storage.jobs import (
     AdmissionLimits,
@@ -49,6 +50,11 @@ class Clock:
         self._client.set(CLOCK_KEY, self.now_ms)
 
 
+def open_control(client: redis.Redis, limits: AdmissionLimits | None = None, window: int = 32) -> JobControl:
+    """As `open_store`."""
+    return JobControl(client, limits=limits or AdmissionLimits(), window=window, clock=TEST_CLOCK)
+
+
 def open_store(
     client: redis.Redis, limits: AdmissionLimits | None = None, max_attempts: int = 4, window: int = 32
 ) -> JobStore:
@@ -87,14 +93,15 @@ def sha256_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def report(text: str = "audio", num_samples: int = 24_000) -> SegmentReport:
+def report(text: str = "audio", num_samples: int = 24_000, engine_ms: int = 5, take: int = 1) -> SegmentReport:
     return SegmentReport(
         num_samples=num_samples,
         sample_rate_hz=24_000,
         num_chars=10,
         sha256=sha256_of(text),
         finish_reason="eos",
-        engine_ms=5,
+        engine_ms=engine_ms,
+        take=take,
     )
 
 

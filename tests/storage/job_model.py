@@ -18,6 +18,7 @@ from storage.jobs import (
     JobId,
     JobState,
     Lease,
+    Priority,
     ReleaseReason,
     Submission,
     TenantId,
@@ -48,6 +49,7 @@ class ModelJob:
     deadline_ms: int | None
     queue: WorkQueue
     line: tuple[TenantId, JobClass]
+    priority: Priority
     state: JobState = JobState.PENDING
     is_started: bool = False
     total: int = 0
@@ -61,10 +63,45 @@ class ModelJob:
     suspicions: dict[str, int] = field(default_factory=dict)
     retried: dict[str, int] = field(default_factory=dict)
     states: list[JobState] = field(default_factory=lambda: [JobState.PENDING])
+    edits: dict[str, str] = field(default_factory=dict)
+    takes: dict[str, dict[int, tuple[tuple[int, Outcome], str]]] = field(default_factory=dict)
+    numbers: dict[str, tuple[int, int]] = field(default_factory=dict)
+    runs: int = 0
+    taken_back: int = 0
+    credit_ms: int = 0
+
+    @property
+    def cost_ms(self) -> int:
+        return self.audio_ms // self.total if self.total else 0
+
+    @property
+    def admitted_ms(self) -> int:
+        """What the job holds of the admission while it has not ended."""
+        return self.audio_ms - self.credit_ms
+
+    @property
+    def segments_done(self) -> int:
+        return sum(item.isdecimal() for item in self.done)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.total > 0 and self.segments_done == self.total
+
+    def take_of(self, item: str) -> tuple[int, int]:
+        """The number in place or being made, and the highest given out."""
+        return self.numbers.get(item, (1, 1))
+
+    def file_take(self, item: str) -> None:
+        number, _ = self.take_of(item)
+        self.takes.setdefault(item, {})[number] = (self.done.pop(item), self.edits.get(item, ""))
 
     @property
     def is_claimable(self) -> bool:
         return self.state in (JobState.PENDING, JobState.RUNNING)
+
+    def forget_tries(self, item: str) -> None:
+        for tries in (self.attempts, self.suspicions, self.retried):
+            tries.pop(item, None)
 
     def move(self, state: JobState) -> None:
         assert state in MOVES[self.state], f"{self.state} -> {state}"
@@ -103,7 +140,10 @@ class ModelStore:
 
     def is_repeated_commit(self, lease: Lease, outcome: Outcome) -> bool:
         job = self.jobs.get(lease.job)
-        return job is not None and job.done.get(lease.item) == (lease.fence, outcome)
+        if job is None:
+            return False
+        filed = [result for result, _ in job.takes.get(lease.item, {}).values()]
+        return (lease.fence, outcome) in (job.done.get(lease.item), *filed)
 
     def is_repeated_retry(self, lease: Lease) -> bool:
         job = self.jobs.get(lease.job)
@@ -154,6 +194,7 @@ class ModelStore:
             submission.deadline_ms,
             speech_queue(submission.spec.model),
             (submission.tenant, job_class(submission.priority, submission.estimated_audio_ms)),
+            submission.priority,
         )
         if submission.idempotency:
             key = submission.idempotency
@@ -192,8 +233,7 @@ class ModelStore:
             job.ready.add(ASSEMBLE_ITEM)
 
     def _open_window(self, job: ModelJob, now_ms: int) -> None:
-        segments_done = sum(item.isdecimal() for item in job.done)
-        room = self.window_of(job, now_ms) - (job.opened - segments_done)
+        room = self.window_of(job, now_ms) - (job.opened - job.segments_done)
         until = min(job.opened + max(room, 0), job.total)
         job.ready |= {str(index) for index in range(job.opened, until)}
         job.opened = until
@@ -299,6 +339,77 @@ class ModelStore:
     def resume(self, job: ModelJob) -> None:
         if job.state is JobState.PAUSED:
             job.move(JobState.RUNNING if job.is_started else JobState.PENDING)
+
+    def reopen(self, job: ModelJob, now_ms: int) -> None:
+        """The job waits again, for what it lacks."""
+        job.move(JobState.PENDING)
+        job.runs += 1
+        job.is_started, job.deadline_ms = False, None
+        job.credit_ms = job.segments_done * job.cost_ms
+        lacking = {str(index) for index in range(job.opened)} - set(job.done)
+        for item in {*lacking, PLAN_ITEM, ASSEMBLE_ITEM}:
+            job.given_up.pop(item, None)
+            job.forget_tries(item)
+        job.line = (job.tenant, job_class(job.priority, job.admitted_ms))
+        if not job.total:
+            job.ready.add(PLAN_ITEM)
+        elif job.is_complete:
+            job.ready.add(ASSEMBLE_ITEM)
+        else:
+            job.ready |= lacking
+            self._open_window(job, now_ms)
+
+    def edit(self, job: ModelJob, item: str, edit: str, now_ms: int) -> None:
+        """What is done is made anew as the next take; in a job that ended without success, when it is retried."""
+        was_done, succeeded = item in job.done, job.state is JobState.SUCCEEDED
+        if was_done:
+            job.file_take(item)
+            _, highest = job.take_of(item)
+            job.numbers[item] = (highest + 1, highest + 1)
+            job.taken_back += 1
+        job.given_up.pop(item, None)
+        job.edits[item] = edit
+        job.forget_tries(item)
+        if succeeded:
+            self.reopen(job, now_ms)
+        elif was_done and not job.state.is_terminal:
+            self._void_assembly(job)
+            job.ready.add(item)
+            job.credit_ms -= job.cost_ms
+
+    def select(self, job: ModelJob, item: str, number: int, now_ms: int) -> None:
+        succeeded = job.state is JobState.SUCCEEDED
+        if item in job.done:
+            job.file_take(item)
+        job.given_up.pop(item, None)
+        job.ready.discard(item)
+        job.waiting.pop(item, None)
+        _, highest = job.take_of(item)
+        job.done[item], job.edits[item] = job.takes[item].pop(number)
+        job.numbers[item] = (number, highest)
+        if succeeded:
+            self.reopen(job, now_ms)
+        elif not job.state.is_terminal and job.is_complete:
+            self.assemble_anew(job)
+        elif not job.state.is_terminal:
+            self._open_window(job, now_ms)
+
+    def assemble_anew(self, job: ModelJob) -> None:
+        self._void_assembly(job)
+        job.ready.add(ASSEMBLE_ITEM)
+
+    @staticmethod
+    def _void_assembly(job: ModelJob) -> None:
+        job.ready.discard(ASSEMBLE_ITEM)
+        job.waiting.pop(ASSEMBLE_ITEM, None)
+        job.held.pop(ASSEMBLE_ITEM, None)
+        job.forget_tries(ASSEMBLE_ITEM)
+
+    @staticmethod
+    def prioritise(job: ModelJob, priority: Priority) -> None:
+        job.priority = priority
+        left_ms = job.audio_ms - job.segments_done * job.cost_ms
+        job.line = (job.tenant, job_class(priority, left_ms))
 
     def delete(self, job: ModelJob) -> None:
         self.deleted[job.id] = job.tenant

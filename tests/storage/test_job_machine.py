@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,11 +23,15 @@ from storage.errors import (
     JobGone,
     LeaseLost,
     QuotaExceeded,
+    SegmentBusy,
+    SegmentNotFound,
+    SegmentsMissing,
     StateConflict,
 )
 from storage.events import EventLog
 from storage.fleet import TTL_S, Fleet
-from storage.job_store import Difference
+from storage.job_control import JobChanges
+from storage.job_store import Difference, Transitioned
 from storage.jobs import (
     PLAN_ITEM,
     QUARANTINE_SUSPICIONS,
@@ -47,8 +52,20 @@ from storage.jobs import (
     WorkerIdentity,
 )
 from storage.redis_keys import RedisKeys
+from storage.segment_edits import SegmentEdit, decode_edit, encode_edit
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
-from tests.storage.job_driver import ALICE, BOB, TEST_CLOCK, Clock, artifact, open_store, report, submission
+from tests.storage.job_driver import (
+    ALICE,
+    BOB,
+    SPEC,
+    TEST_CLOCK,
+    Clock,
+    artifact,
+    open_control,
+    open_store,
+    report,
+    submission,
+)
 from tests.storage.job_model import ModelJob, ModelStore, Outcome, queue_of
 
 MAX_ATTEMPTS = 2
@@ -67,6 +84,7 @@ MODELS = ("small", "large")
 QUEUES = tuple(speech_queue(model) for model in MODELS)
 ALL_QUEUES = (CPU_QUEUE, *QUEUES)
 SOME_QUEUE = st.sampled_from([*QUEUES, *QUEUES, CPU_QUEUE])
+INDEX = st.sampled_from([0, 0, 0, 1, 2, 5])
 NUM_SEGMENTS = st.sampled_from([1, 2, 3, 6, 30])
 STATES_THAT_PAUSE = (JobState.PENDING, JobState.RUNNING, JobState.PAUSED)
 
@@ -78,6 +96,7 @@ class JobMachine(RuleBasedStateMachine):
         self.client = client
         self.clock = Clock(client)
         self.store = open_store(client, LIMITS, MAX_ATTEMPTS, WINDOW)
+        self.control = open_control(client, LIMITS, WINDOW)
         self.model = ModelStore(MAX_ATTEMPTS, WINDOW)
         self.keys = RedisKeys("rhapsode")
         self.submissions: list[Submission] = []
@@ -129,7 +148,7 @@ class JobMachine(RuleBasedStateMachine):
         elif known:
             answer = self.store.submit(wanted)
             assert (answer.job.id, answer.replayed) == (known, known != wanted.id)
-        elif refusal := self._refusal(wanted):
+        elif refusal := self._refusal(wanted.tenant, wanted.estimated_audio_ms):
             self._expect(refusal, lambda: self.store.submit(wanted))
         else:
             answer = self.store.submit(wanted)
@@ -144,11 +163,11 @@ class JobMachine(RuleBasedStateMachine):
                 return job_id if fingerprint == wanted.idempotency.fingerprint else "mismatch"
         return wanted.id if wanted.id in self.model.jobs else None
 
-    def _refusal(self, wanted: Submission) -> type[AdmissionRefused] | None:
-        mine, all_jobs = self.model.unfinished(wanted.tenant), self.model.unfinished()
+    def _refusal(self, tenant: TenantId, audio_ms: int) -> type[AdmissionRefused] | None:
+        mine, all_jobs = self.model.unfinished(tenant), self.model.unfinished()
         if len(mine) >= LIMITS.tenant_jobs:
             return QuotaExceeded
-        if sum(job.audio_ms for job in mine) + wanted.estimated_audio_ms > LIMITS.tenant_audio_ms:
+        if sum(job.admitted_ms for job in mine) + audio_ms > LIMITS.tenant_audio_ms:
             return QuotaExceeded
         return AdmissionRefused if len(all_jobs) >= LIMITS.total_jobs else None
 
@@ -169,6 +188,8 @@ class JobMachine(RuleBasedStateMachine):
         job = self.model.jobs[item.lease.job]
         assert item.attempt == job.attempts.get(item.lease.item, 0) + 1
         assert item.suspicions == job.suspicions.get(item.lease.item, 0)
+        assert encode_edit(item.edit) == job.edits.get(item.lease.item, "")
+        assert item.take == job.take_of(item.lease.item)[0]
         self.model.claim(item.lease, worker, self.clock.now_ms + LEASE_S * 1000)
         self.leases.append(item.lease)
 
@@ -228,7 +249,7 @@ class JobMachine(RuleBasedStateMachine):
             case "plan", (int(num_segments), int(audio_ms)):
                 self.store.commit_plan(lease, PlanResult(f"plan-{lease.fence}", num_segments, audio_ms))
             case "assemble", (str(text),):
-                self.store.finish(lease, [artifact(text)])
+                self.store.finish(lease, [artifact(f"{lease.fence}/{text}")])
             case _, (str(text),):
                 self.store.commit_segment(lease, report(text))
             case _:
@@ -398,6 +419,118 @@ class JobMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.model.jobs)
     @rule(pick=PICK)
+    def retry(self, pick: int) -> None:
+        job = self._pick_job(pick)
+        left_ms = job.audio_ms - job.segments_done * job.cost_ms
+        if job.state in (JobState.SUCCEEDED, JobState.CANCELLING):
+            self._expect(StateConflict, lambda: self.control.retry(job.tenant, job.id))
+        elif job.state.is_terminal and (refusal := self._refusal(job.tenant, left_ms)):
+            self._expect(refusal, lambda: self.control.retry(job.tenant, job.id))
+        else:
+            answer = self.control.retry(job.tenant, job.id)
+            if job.state.is_terminal:
+                self.model.reopen(job, self.clock.now_ms)
+                assert answer.tickets.total == len(job.ready)
+            assert (answer.job.state, answer.job.run) == (job.state, job.runs)
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK, index=INDEX, text=st.sampled_from(["One.", "Two."]))
+    def edit(self, pick: int, index: int, text: str) -> None:
+        job, item = self._pick_job(pick), str(index)
+        edit = encode_edit(SegmentEdit(text=text).over(decode_edit(job.edits.get(item, ""))))
+        if edit == job.edits.get(item, ""):
+            before = self._snapshot()
+            self.control.edit(job.tenant, job.id, index, SegmentEdit(text=text))
+            assert self._snapshot() == before
+        else:
+            self._edit(job, item, edit, lambda: self.control.edit(job.tenant, job.id, index, SegmentEdit(text=text)))
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK, index=INDEX, seed=st.sampled_from([None, None, 7]))
+    def regenerate(self, pick: int, index: int, seed: int | None) -> None:
+        job, item = self._pick_job(pick), str(index)
+        edit = encode_edit(replace(decode_edit(job.edits.get(item, "")), seed=seed))
+        self._edit(job, item, edit, lambda: self.control.regenerate(job.tenant, job.id, index, seed, None))
+
+    def _edit(self, job: ModelJob, item: str, edit: str, call: Callable[[], Transitioned]) -> None:
+        has_succeeded = job.state is JobState.SUCCEEDED
+        if refused := self._segment_refusal(job, item):
+            self._expect(refused, call)
+        elif has_succeeded and (refusal := self._refusal(job.tenant, job.cost_ms)):
+            self._expect(refusal, call)
+        else:
+            assert call().job.id == job.id
+            self.model.edit(job, item, edit, self.clock.now_ms)
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK, index=INDEX, number=st.sampled_from([1, 1, 2, 3]))
+    def select_take(self, pick: int, index: int, number: int) -> None:
+        job, item = self._pick_job(pick), str(index)
+        is_in_place = item in job.done and job.take_of(item)[0] == number
+
+        def call() -> Transitioned:
+            return self.control.select_take(job.tenant, job.id, index, number)
+
+        if refused := self._segment_refusal(job, item):
+            self._expect(refused, call)
+        elif is_in_place:
+            before = self._snapshot()
+            call()
+            assert self._snapshot() == before
+        elif number not in job.takes.get(item, {}):
+            self._expect(SegmentNotFound, call)
+        elif job.state is JobState.SUCCEEDED and (refusal := self._refusal(job.tenant, 0)):
+            self._expect(refusal, call)
+        else:
+            call()
+            self.model.select(job, item, number, self.clock.now_ms)
+
+    def _segment_refusal(self, job: ModelJob, item: str) -> type[Exception] | None:
+        if job.state is JobState.CANCELLING:
+            return StateConflict
+        if int(item) >= job.total:
+            return SegmentNotFound
+        return SegmentBusy if item in job.held else None
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK, seed=st.sampled_from([1, 2]))
+    def assemble(self, pick: int, seed: int) -> None:
+        """Any other spec will do for another output."""
+        job = self._pick_job(pick)
+        changes = self._record(job).spec != replace(SPEC, model=self._record(job).spec.model, seed=seed)
+
+        def call() -> Transitioned:
+            return self.control.assemble(job.tenant, job.id, lambda spec: replace(spec, seed=seed), None)
+
+        if not job.is_complete or job.state is JobState.CANCELLING:
+            self._expect(SegmentsMissing if job.state.is_terminal else StateConflict, call)
+        elif job.state.is_terminal and (refusal := self._refusal(job.tenant, 0)):
+            self._expect(refusal, call)
+        else:
+            call()
+            if job.state.is_terminal:
+                self.model.reopen(job, self.clock.now_ms)
+            elif changes:
+                self.model.assemble_anew(job)
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK, priority=st.sampled_from(Priority), deadline_s=st.sampled_from([None] * 4 + [0, 40]))
+    def patch(self, pick: int, priority: Priority, deadline_s: int | None) -> None:
+        job = self._pick_job(pick)
+        deadline_ms = self.clock.now_ms + 1000 * deadline_s if deadline_s else deadline_s
+        changes = JobChanges(priority, deadline_ms, {"by": "patch"}, 60)
+        if job.state.is_terminal or job.state is JobState.CANCELLING:
+            self._expect(StateConflict, lambda: self.control.patch(job.tenant, job.id, changes))
+            return
+        answer = self.control.patch(job.tenant, job.id, changes)
+        self.model.prioritise(job, priority)
+        if deadline_ms is not None:
+            job.deadline_ms = deadline_ms or None
+        assert (answer.job.priority, answer.job.deadline_ms) == (priority, job.deadline_ms)
+        assert answer.job.job_class == job.line[1]
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK)
     def delete(self, pick: int) -> None:
         job = self._pick_job(pick)
         if not job.state.is_terminal:
@@ -441,13 +574,29 @@ class JobMachine(RuleBasedStateMachine):
                 not_done = {str(index) for index in range(job.opened)} - set(job.done)
                 segments = {item for item in {*listed, *held, *waiting} if item.isdecimal()}
                 assert segments == not_done
-                assert len(segments) <= MOST_OPEN
+                assert len(segments) <= MOST_OPEN + job.taken_back
 
     @invariant()
     def results_are_kept_under_the_committing_fence(self) -> None:
         for job in self.model.jobs.values():
             found = {(r.index, r.fence) for r in self.store.segment_results(job.tenant, job.id)}
             assert found == {(int(item), fence) for item, (fence, _) in job.done.items() if item.isdecimal()}
+
+    @invariant()
+    def takes_and_edits_are_the_models(self) -> None:
+        for job in self.model.jobs.values():
+            takes: dict[str, str] = self.client.hgetall(self.keys.takes(job.id))
+            edits: dict[str, str] = self.client.hgetall(self.keys.edits(job.id))
+            filed = {f"{item}:{n}": kept for item, kept_of in job.takes.items() for n, kept in kept_of.items()}
+
+            assert {at: int(line[1:].split(":")[0]) for at, line in takes.items() if ":" in at} == {
+                at: fence for at, ((fence, _), _) in filed.items()
+            }
+            assert {at: value for at, value in takes.items() if ":" not in at} == {
+                item: f"{current}:{highest}" for item, (current, highest) in job.numbers.items()
+            }
+            in_force = {item: edit for item, edit in job.edits.items() if edit}
+            assert edits == in_force | {at: edit for at, (_, edit) in filed.items() if edit}
 
     @invariant()
     def a_recount_in_steps_finds_nothing(self) -> None:
@@ -464,19 +613,18 @@ class JobMachine(RuleBasedStateMachine):
         unfinished = self.model.unfinished()
         total: dict[str, str] = self.client.hgetall(self.keys.single("total"))
         assert int(total.get("jobs", 0)) == len(unfinished)
-        assert int(total.get("audio_ms", 0)) == sum(job.audio_ms for job in unfinished)
+        assert int(total.get("audio_ms", 0)) == sum(job.admitted_ms for job in unfinished)
         ready = Counter(
             queue_of(job, item) for job in self.model.jobs.values() if job.is_claimable for item in job.ready
         )
         assert self.store.ready_counts() == ready
 
     @invariant()
-    def a_job_ends_with_one_event(self) -> None:
+    def a_job_ends_with_one_event_a_run(self) -> None:
         log = EventLog(self.client)
         for job in self.model.jobs.values():
             endings = [event for event in log.read(job.id) if event.type in TERMINAL_EVENTS]
-            expected = [job.state] if job.state.is_terminal else []
-            assert [TERMINAL_EVENTS[event.type] for event in endings] == expected
+            assert [TERMINAL_EVENTS[event.type] for event in endings] == [s for s in job.states if s.is_terminal]
 
     def teardown(self) -> None:
         """Whatever state this is, time and an honest worker bring every job to its end."""

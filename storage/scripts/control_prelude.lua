@@ -1,0 +1,190 @@
+-- What the scripts share that send an ended job on and take back what it has done. Loaded behind prelude.lua.
+
+local UNPACKED = 1000 -- items in one command: Lua's stack is bounded
+
+-- Takes. takes[item] = '<number of the take in place>:<highest number given out>', nothing while there is one take;
+-- takes[item:n] = the result of a take that is not in place; edits[item] and edits[item:n] = what they were made from.
+
+local function filed(item, number) return item .. ':' .. number end
+
+local function set_or_clear(key, field, value)
+  if value and value ~= '' then redis.call('HSET', key, field, value) else redis.call('HDEL', key, field) end
+end
+
+local function edit_of(job, item) return redis.call('HGET', K.edits .. job.id, item) or '' end
+
+-- The take in place is put aside with its edit; the segment is not done any more.
+local function file_take(job, item, number)
+  redis.call('HSET', K.takes .. job.id, filed(item, number), take_back_result(job, item))
+  set_or_clear(K.edits .. job.id, filed(item, number), edit_of(job, item))
+end
+
+local function is_done(job, item)
+  local line = redis.call('HGET', K.results .. job.id, item)
+  return line and string.sub(line, 1, 1) == 'D'
+end
+
+local function is_failed(job, item)
+  local line = redis.call('HGET', K.results .. job.id, item)
+  return line and string.sub(line, 1, 1) == 'X'
+end
+
+local function forget_failure(job, item)
+  redis.call('HDEL', K.results .. job.id, item)
+  save(job, {failed = job.failed - 1})
+end
+
+local function is_leased(job, item)
+  local live = redis.call('HGET', K.live .. job.id, item)
+  return live and live ~= 'W'
+end
+
+-- Takes an open item out of wherever it is; a worker that has it will hear that its lease is lost.
+local function withdraw(job, item)
+  local queue = queue_of(job, item)
+  local live = redis.call('HGET', K.live .. job.id, item)
+  if live == 'W' then
+    forget_retry(job, item)
+  elseif live then
+    local fence, worker = read_lease(job.id, item)
+    forget_lease(job, item, fence, worker)
+  elseif job.state == 'paused' then
+    redis.call('LREM', parked_key(job, queue), 1, item)
+  elseif redis.call('LREM', ready_key(job, queue), 1, item) == 1 then
+    count_ready(job, queue, -1)
+    if redis.call('EXISTS', ready_key(job, queue)) == 0 then leave_ring(job, queue) end
+  end
+end
+
+-- A segment of a job that has not ended is open again, or done after all; sign is 1 or -1.
+local function count_reopened(job, sign)
+  count_flow(job, sign == 1 and 'in' or 'out', job.cost_ms)
+  save(job, {out_ms = job.out_ms - sign * job.cost_ms})
+end
+
+-- An assembly under way is of something else by now.
+local function void_assembly(job)
+  if job.phase == 'assembling' then withdraw(job, 'assemble') end
+  redis.call('HDEL', K.tries .. job.id, 'assemble')
+end
+
+-- Assembles what is there now.
+local function assemble_anew(job)
+  void_assembly(job)
+  save(job, {phase = 'assembling'})
+  make_ready(job, 'assemble', 'RPUSH')
+end
+
+-- Classes.
+
+local function class_for(job, audio_ms)
+  local priority = redis.call('HGET', K.job .. job.id, 'priority')
+  if priority == 'high' then return 'interactive' end
+  if priority == 'low' or audio_ms > INTERACTIVE_AUDIO_MS then return 'bulk' end
+  return 'interactive'
+end
+
+local function stand_behind_all(job, audio_ms)
+  save(job, {queue_mark_ms = count_flow(job, 'in', audio_ms) - audio_ms})
+end
+
+local function change_class(job, class)
+  local left = job.estimated_audio_ms - job.out_ms
+  local waiting = {}
+  count_flow(job, 'out', left)
+  for _, queue in ipairs(queues_of(job)) do
+    if redis.call('EXISTS', ready_key(job, queue)) == 1 then
+      leave_ring(job, queue)
+      waiting[#waiting + 1] = queue
+    end
+  end
+  save(job, {class = class})
+  for _, queue in ipairs(waiting) do enter_ring(job, queue) end
+  stand_behind_all(job, left)
+end
+
+-- Reopening.
+
+-- What a job that has ended may still lack, as results that say so: items without one, in order. Failures are forgotten.
+local function undone_segments(job)
+  local undone = {}
+  for first = 0, job.next - 1, UNPACKED do
+    local names = {}
+    for index = first, math.min(first + UNPACKED, job.next) - 1 do names[#names + 1] = text(index) end
+    for i, line in ipairs(redis.call('HMGET', K.results .. job.id, unpack(names))) do
+      if not line or string.sub(line, 1, 1) ~= 'D' then
+        undone[#undone + 1] = names[i]
+        if line then redis.call('HDEL', K.results .. job.id, names[i]) end
+      end
+    end
+  end
+  return undone
+end
+
+-- Failed attempts of before do not count; an assembly that succeeded keeps its result until the next one does.
+local function forget_attempts(job, items)
+  local others = {'plan', 'assemble'}
+  for _, item in ipairs(others) do
+    if is_failed(job, item) then redis.call('HDEL', K.results .. job.id, item) end
+  end
+  redis.call('HDEL', K.tries .. job.id, unpack(others))
+  for first = 1, #items, UNPACKED do
+    redis.call('HDEL', K.tries .. job.id, unpack(items, first, math.min(first + UNPACKED - 1, #items)))
+  end
+end
+
+local function open_again(job, items, window)
+  if not job.plan_key then
+    save(job, {phase = 'planning'})
+    make_ready(job, 'plan', 'RPUSH')
+  elseif job.done == job.total then
+    save(job, {phase = 'assembling'})
+    make_ready(job, 'assemble', 'RPUSH')
+  else
+    save(job, {phase = 'synthesizing'})
+    for first = 1, #items, UNPACKED do
+      make_all_ready(job, {unpack(items, first, math.min(first + UNPACKED - 1, #items))}, 'RPUSH')
+    end
+    open_window(job, window)
+  end
+end
+
+-- An ended job waits again, for what it lacks: `items` are its segments that were opened and are not done.
+local function reopen_job(job, items, reason, window)
+  -- As in submit: a recount under way would not meet a job that came after its beginning.
+  if current_audit() then save(job, {audit = current_audit()}) end
+  forget_attempts(job, items)
+  local spoken = job.done * job.cost_ms
+  local left = job.estimated_audio_ms - spoken
+  redis.call('ZREM', K.retention, job.tenant .. '|' .. job.id)
+  redis.call('HDEL', K.job .. job.id, 'finished_at_ms', 'expires_at_ms', 'error', 'started_at_ms', 'deadline_ms')
+  job.started_at_ms, job.deadline_ms = 0, 0
+  save(job, {
+    class = class_for(job, left), out_ms = spoken, credit_ms = spoken, failed = 0, run = job.run + 1,
+    done_before = job.done,
+  })
+  redis.call('SADD', K.active, job.id)
+  count_admission(job, 1, left)
+  stand_behind_all(job, left)
+  move(job, 'pending')
+  open_again(job, items, window)
+  event(job, 'job.reopened', {reason = reason})
+end
+
+-- Calls that are not the same when they are repeated may bear a key, as submissions do.
+
+-- key is '' or the sha256 of one. Returns nil for a new one, else the answer to give.
+local function replay_of(job, key, fingerprint)
+  if key == '' then return nil end
+  local known = redis.call('GET', K.idempotency .. job.tenant .. ':' .. key)
+  if not known then return nil end
+  local id, seen = string.match(known, '^([^|]*)|(.*)$')
+  if seen ~= fingerprint or id ~= job.id then return answer('mismatch') end
+  return answer('ok', redis.call('HGETALL', K.job .. job.id))
+end
+
+local function remember_call(job, key, fingerprint, ttl_s)
+  if key ~= '' then redis.call('SET', K.idempotency .. job.tenant .. ':' .. key, job.id .. '|' .. fingerprint, 'EX', ttl_s) end
+end
+
+local function answer_job(job) return answer('ok', redis.call('HGETALL', K.job .. job.id)) end

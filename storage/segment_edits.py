@@ -1,0 +1,49 @@
+"""What a user changes of one segment after it was planned. Pure.
+
+An edit stands over the plan: a field that is None is as the plan has it. It belongs to the take that was, or will be,
+made from it; to select an earlier take is to return to that take's edit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+from pydantic import TypeAdapter
+
+FIRST_TAKE = 1
+
+MAX_TAKES = 20
+"""Of a segment. Each keeps its audio in the store and a line in Redis until the job is deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentEdit:
+    """text: what is spoken instead. speaker: a name of the job's cast, "" for the job's own voice.
+
+    seed: of the take's first attempt, exactly as it is; None follows from job, text and take.
+    """
+
+    text: str | None = None
+    speaker: str | None = None
+    language: str | None = None
+    instructions: str | None = None
+    seed: int | None = None
+
+    def over(self, earlier: SegmentEdit) -> SegmentEdit:
+        """Both together; where both say something, this one counts."""
+        said = {name: value for name, value in asdict(self).items() if value is not None}
+        return replace(earlier, **said)
+
+
+UNEDITED = SegmentEdit()
+
+_EDIT = TypeAdapter(SegmentEdit)
+
+
+def encode_edit(edit: SegmentEdit) -> str:
+    """Equal edits give equal text; "" for one that changes nothing."""
+    return "" if edit == UNEDITED else _EDIT.dump_json(edit, exclude_none=True).decode()
+
+
+def decode_edit(text: str) -> SegmentEdit:
+    return _EDIT.validate_json(text) if text else UNEDITED
