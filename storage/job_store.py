@@ -78,7 +78,7 @@ RECOUNT_BATCH = 40
 
 _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
-    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "finish"),
+    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "finish", "finish_plan"),
     *("fail", "postpone", "release", "isolate"),
     *("release_worker", "reap", "retentions", "recount"),
 )
@@ -313,6 +313,12 @@ class JobStore:
         tickets = _held(lease, reply)
         return Transitioned(_record(reply[2]), tickets)
 
+    def finish_plan(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> Tickets:
+        """The plan lies in the store and was all that was wanted. Raises `LeaseLost` or `JobAborted`."""
+        if lease.item != PLAN_ITEM:
+            raise ValueError(f"{lease.item!r} is not the plan")
+        return _held(lease, self._run("finish_plan", lease.job, lease.fence, encode_artifacts(tuple(artifacts))))
+
     def cancel(self, tenant: TenantId, job_id: JobId) -> Transitioned:
         """`cancelled` at once, or `cancelling` until the last lease is gone. Raises `StateConflict` once ended."""
         return self._transition("cancel", tenant, job_id, "cancelled")
@@ -478,17 +484,17 @@ class JobStore:
             return self._scripts[script].run(*arguments)
 
 
+def transitioned(reply: Reply) -> Transitioned:
+    """Of a script that answers with the record."""
+    return Transitioned(_record(reply[2]), _tickets(reply))
+
+
 def _matches(query: JobQuery, state: str | None, created_at_ms: str | None, metadata: str | None) -> bool:
     if state is None or created_at_ms is None or metadata is None:
         return False
     if query.states and JobState(state) not in query.states:
         return False
     if query.created_after_ms is not None and int(created_at_ms) <= query.created_after_ms:
-def transitioned(reply: Reply) -> Transitioned:
-    """Of a script that answers with the record."""
-    return Transitioned(_record(reply[2]), _tickets(reply))
-
-
         return False
     if query.created_before_ms is not None and int(created_at_ms) >= query.created_before_ms:
         return False
