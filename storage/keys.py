@@ -7,6 +7,7 @@ lease under which they were written: a late writer writes a name that nobody rea
 from __future__ import annotations
 
 from storage.jobs import JobId, Lease, TenantId
+from storage.pronunciations import DictionaryId
 from storage.uploads import UploadId
 from storage.voice_reference import ContentKey, VoiceId
 
@@ -29,6 +30,11 @@ def voice_list(tenant: TenantId, job: JobId) -> str:
     return f"{job_prefix(tenant, job)}voices.jsonl"
 
 
+def job_dictionary(tenant: TenantId, job: JobId, index: int) -> str:
+    """The job's copy of a pronunciation dictionary it names."""
+    return f"{job_prefix(tenant, job)}dictionaries/{index}.jsonl"
+
+
 def listed_recording(tenant: TenantId, job: JobId, index: int) -> str:
     """What voice `index` of a `voice_cache` job is to be made from."""
     return f"{job_prefix(tenant, job)}recordings/{index:06d}"
@@ -36,6 +42,16 @@ def listed_recording(tenant: TenantId, job: JobId, index: int) -> str:
 
 def plan(lease: Lease) -> str:
     return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.jsonl"
+
+
+def plan_text(lease: Lease) -> str:
+    """What the plan's offsets refer to, where that is not the input itself."""
+    return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.txt"
+
+
+def plan_cover(lease: Lease) -> str:
+    """The picture that a document brought along, JPEG or PNG."""
+    return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.cover"
 
 
 def segment(tenant: TenantId, job: JobId, index: int, fence: int) -> str:
@@ -57,6 +73,15 @@ UPLOADS = "uploads/"
 
 def upload(tenant: TenantId, upload_id: UploadId) -> str:
     return f"{UPLOADS}{tenant}/{upload_id}"
+
+
+def pronunciations_prefix(tenant: TenantId, dictionary: DictionaryId) -> str:
+    return f"pronunciations/{tenant}/{dictionary}/"
+
+
+def pronunciations(tenant: TenantId, dictionary: DictionaryId, upload: str) -> str:
+    """The rules of one version; `upload` is an id of ours, as the version's number is given out later."""
+    return f"{pronunciations_prefix(tenant, dictionary)}{upload}.jsonl"
 
 
 def voice_prefix(tenant: TenantId, voice: VoiceId) -> str:

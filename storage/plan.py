@@ -7,8 +7,9 @@ extracted from it, which lies beside the plan. The segments cover it exactly, in
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 PLAN_FORMAT = 2
@@ -22,7 +23,8 @@ class PlannedSegment:
 
     speaker: a name of the job's cast; "" is the job's own voice. language: "" is the job's. instructions: None are the
     job's. seed: None follows from the job's. chapter: index into the plan's chapters. source_id: what the caller calls
-    the entry it was made from; "" if nothing.
+    the entry it was made from; "" if nothing. occurrence: how many segments before it say the same in the same voice;
+    counted when the plan is read, not stored.
     """
 
     index: int
@@ -36,14 +38,21 @@ class PlannedSegment:
     seed: int | None = None
     chapter: int = 0
     source_id: str = ""
+    occurrence: int = field(default=0, compare=False)
+
+    @property
+    def spoken_text(self) -> str:
+        """As it is spoken: any run of whitespace is one space, so that the line width of the input is not heard."""
+        return " ".join(self.text.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A part of the narration with a title; it ends where the next one starts."""
+    """A part of the narration with a title; it ends where the next one starts. id: how a request can name it."""
 
     title: str
     first_segment: int
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,7 @@ def encode_plan(plan: Plan) -> bytes:
         if value := getattr(plan, name):
             head[name] = value
     if plan.chapters:
-        head["chapters"] = [[chapter.title, chapter.first_segment] for chapter in plan.chapters]
+        head["chapters"] = [[chapter.title, chapter.first_segment, chapter.id] for chapter in plan.chapters]
     return "".join(f"{json.dumps(line)}\n" for line in (head, *_lines(plan.segments))).encode()
 
 
@@ -86,8 +95,8 @@ def decode_plan(data: bytes) -> Plan:
         if head.get("plan_format") not in _FORMATS_READ:
             raise PlanFormatError(f"unknown plan format {head!r}")
         return Plan(
-            segments=tuple(_segment(line) for line in lines),
-            chapters=tuple(Chapter(title, first) for title, first in head.get("chapters", ())),
+            segments=with_occurrences(_segment(line) for line in lines),
+            chapters=tuple(Chapter(*chapter) for chapter in head.get("chapters", ())),
             title=head.get("title", ""),
             author=head.get("author", ""),
             language=head.get("language", ""),
@@ -96,6 +105,17 @@ def decode_plan(data: bytes) -> Plan:
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PlanFormatError(f"not a plan: {error}") from error
+
+
+def with_occurrences(segments: Iterable[PlannedSegment]) -> tuple[PlannedSegment, ...]:
+    """The same segments, each with its `occurrence`."""
+    seen: Counter[tuple[str, str]] = Counter()
+    counted: list[PlannedSegment] = []
+    for segment in segments:
+        said = (segment.spoken_text, segment.speaker)
+        counted.append(replace(segment, occurrence=seen[said]) if seen[said] else segment)
+        seen[said] += 1
+    return tuple(counted)
 
 
 def _lines(segments: Iterable[PlannedSegment]) -> Iterable[dict[str, object]]:

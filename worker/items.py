@@ -153,7 +153,9 @@ def _discard(lease: Lease, artifacts: ArtifactStore) -> None:
     try:
         if lease.item == PLAN_ITEM:
             # Of a job that prepares voices nothing lies there, which is no error.
-            artifacts.delete(keys.plan(lease))
+            for key in (keys.plan(lease), keys.plan_text(lease), keys.plan_cover(lease)):
+                artifacts.delete(key)
+            artifacts.delete_prefix(keys.artifacts_prefix(lease))
         elif lease.item == ASSEMBLE_ITEM:
             artifacts.delete_prefix(keys.artifacts_prefix(lease))
         else:

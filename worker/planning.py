@@ -1,66 +1,103 @@
-"""The plan item: from the stored text to the list of segments."""
+"""The plan item: from the stored input to the list of segments."""
 
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 
 from storage import keys
-from storage.artifacts import ArtifactStore
-from storage.errors import ArtifactMissing
 from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.failpoints import failpoint
-from storage.jobs import ClaimedItem, PlanResult, Tickets
+from storage.jobs import ClaimedItem, NarrationSpec, PlanResult, Tickets
 from storage.plan import Plan, encode_plan
+from storage.script import Script
+from storage.sources import Source, SourceType
 from storage.voice_reference import IfCacheMissing
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
-from worker.segmentation import NothingToSpeak, plan_segments
+from worker.plan_preview import finish_preview
+from worker.respelling import respell_script
+from worker.script_reading import read_script
+from worker.segmentation import NothingToSpeak, segment_script
 from worker.services import WorkerServices
 from worker.voice_items import wait_for_voice
 
 logger = logging.getLogger(__name__)
 
 
-def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
-    """Segment the job's text, store the plan, open the job's window; returns the tickets to send.
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    script: Script
+    plan: Plan
+    speech_ms: int
 
-    The text is read once in a job's life, so unlike the plan it is not cached.
+
+def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
+    """Segment the job's input, store the plan, open the job's window; returns the tickets to send.
+
+    The input is read once in a job's life, so unlike the plan it is not cached.
     """
-    voice = item.narration.own_voice
-    if voice is not None and voice.if_missing is IfCacheMissing.WAIT:
-        wait_for_voice(voice, held, services)
-    text = until_available(lambda: _input_text(item.input_key, services.artifacts), held)
-    try:
-        segments = plan_segments(text, item.narration.segmentation, item.narration.pauses)
-    except NothingToSpeak as error:
-        raise unusable("invalid_request", str(error)) from error
-    audio_ms = expected_audio_ms(text)
-    _refuse_endless(audio_ms + round(1000 * sum(segment.pause_after_s for segment in segments)))
+    _wait_for_voices(item.narration, held, services)
+    planned = _planned(item, held, services)
+    if item.narration.validate_only:
+        return finish_preview(item, planned.script, planned.plan, held, services)
+    _store_script(planned, item, held, services)
     key = keys.plan(item.lease)
-    put_fenced(services.artifacts, key, encode_plan(Plan(segments)), held)
+    put_fenced(services.artifacts, key, encode_plan(planned.plan), held)
     failpoint("plan.after_put")
-    result = PlanResult(key, len(segments), audio_ms)
+    result = PlanResult(key, len(planned.plan.segments), planned.speech_ms)
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
     failpoint("plan.before_tickets")
-    logger.info("job planned", extra={"segments": len(segments), "chars": len(text)})
+    logger.info("job planned", extra={"segments": result.num_segments, "chars": len(planned.script.text)})
     return tickets
 
 
+def _planned(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> _Planned:
+    spec = item.narration
+    script = respell_script(read_script(item, held, services.artifacts), item, held, services.artifacts)
+    try:
+        segmented = segment_script(script, spec.segmentation, spec.pauses)
+    except NothingToSpeak as error:
+        raise unusable("invalid_request", str(error)) from error
+    speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
+    _refuse_endless(speech_ms + round(1000 * sum(segment.pause_after_s for segment in segmented.segments)))
+    plan = Plan(
+        segments=segmented.segments,
+        chapters=segmented.chapters,
+        title=script.title,
+        author=script.author,
+        language=script.language,
+        cover_key=None if script.cover is None else keys.plan_cover(item.lease),
+        text_key=None if _is_plain(spec.source) else keys.plan_text(item.lease),
+    )
+    return _Planned(script, plan, speech_ms)
+
+
+def _is_plain(source: Source) -> bool:
+    """Whether the stored input is the very text that is planned."""
+    return source.type is SourceType.TEXT
+
+
+def _store_script(planned: _Planned, item: ClaimedItem, held: HeldLease, services: WorkerServices) -> None:
+    """What the plan refers to, before the plan."""
+    if planned.plan.text_key is not None:
+        put_fenced(services.artifacts, planned.plan.text_key, planned.script.text.encode(), held)
+    if planned.plan.cover_key is not None and planned.script.cover is not None:
+        put_fenced(services.artifacts, planned.plan.cover_key, planned.script.cover, held)
+
+
+def _wait_for_voices(spec: NarrationSpec, held: HeldLease, services: WorkerServices) -> None:
+    for voice in (spec.own_voice, *(member.own_voice for member in spec.speakers)):
+        if voice is not None and voice.if_missing is IfCacheMissing.WAIT:
+            wait_for_voice(voice, held, services)
+
+
 def _refuse_endless(expected_ms: int) -> None:
-    """The API has looked at the speech; how many pauses there are is known only now."""
+    """The API has looked at the speech where it could; how many pauses there are is known only now."""
     if expected_ms > MAX_AUDIO_MS:
         limit_h = MAX_AUDIO_MS / 3_600_000
         detail = (
             f"speech and pauses would last about {expected_ms / 3_600_000:.1f} hours; a job has at most {limit_h:.0f}"
         )
         raise unusable("text_too_long", detail)
-
-
-def _input_text(key: str, artifacts: ArtifactStore) -> str:
-    try:
-        return artifacts.get(key).decode()
-    except ArtifactMissing as error:
-        raise unusable("internal", "the job's text is not in the store any more") from error
-    except UnicodeDecodeError as error:
-        raise unusable("internal", f"the job's text in the store is not UTF-8: {error}") from error

@@ -181,7 +181,7 @@ def _chapters(script: Script, firsts: Sequence[int]) -> tuple[Chapter, ...]:
     for number, chapter in enumerate(script.chapters):
         first = bisect_left(firsts, chapter.start)
         if first < len(firsts) and firsts[first] < _chapter_end(script.chapters, number, len(script.text)):
-            found[first] = Chapter(chapter.title, first)
+            found[first] = Chapter(chapter.title, first, chapter.id)
     if found and 0 not in found:
         found[0] = Chapter(script.title, 0)
     return tuple(found[first] for first in sorted(found))

@@ -18,7 +18,7 @@ _HEAD_BYTES = 2_048
 
 _KNOWN = (
     *("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "ascii", "cp1252", "cp1251", "cp1250", "cp1253"),
-    *("cp1254", "cp1257", "cp949", "cp932", "iso8859-1", "iso8859-2", "iso8859-5", "iso8859-15", "koi8-r"),
+    *("cp1254", "cp1257", "cp949", "cp932", "iso8859-1", "iso8859-2", "iso8859-5", "iso8859-15", "koi8-r", "cp437"),
     *("shift_jis", "euc_jp", "euc_kr", "gb18030", "gbk", "gb2312", "big5"),
 )
 CODECS = {codecs.lookup(name).name: codecs.lookup(name) for name in _KNOWN}

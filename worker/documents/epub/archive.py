@@ -26,7 +26,7 @@ class BookArchive:
     def __init__(self, data: bytes) -> None:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise DocumentError(f"the EPUB is not a ZIP file: {error}") from error
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
@@ -50,7 +50,7 @@ class BookArchive:
         try:
             with self._zip.open(entry) as file:
                 data = file.read(MAX_ENTRY_BYTES + 1)
-        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError) as error:
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
             raise DocumentError(f"{entry.filename[:200]!r} in the EPUB cannot be unpacked: {error}") from error
         self._total += len(data)
         if self._total > MAX_TOTAL_BYTES:

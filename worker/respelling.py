@@ -1,0 +1,47 @@
+"""What a job's dictionaries and its normalisation make of a script."""
+
+from __future__ import annotations
+
+from storage import keys
+from storage.artifacts import ArtifactStore
+from storage.errors import ArtifactMissing
+from storage.jobs import ClaimedItem, NarrationSpec, Normalization
+from storage.pronunciations import decode_rules
+from storage.script import Script, Span
+from worker.errors import unusable
+from worker.leases import HeldLease
+from worker.persistence import until_available
+from worker.text.english import respell_english
+from worker.text.respelling import Lexicon, respelt
+
+NORMALIZED_LANGUAGE = "english"
+
+
+def respell_script(script: Script, item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) -> Script:
+    """The job's dictionaries in their order, then numbers and signs. Raises `PermanentItemError`."""
+    spec, lease = item.narration, item.lease
+    for index in range(len(spec.dictionaries)):
+        key = keys.job_dictionary(lease.tenant, lease.job, index)
+        data = until_available(lambda key=key: _rules(key, artifacts), held)
+        script = respelt(script, _lexicon(data))
+    if spec.normalization is Normalization.BASIC:
+        script = respelt(script, respell_english, lambda span: _is_english(span, spec))
+    return script
+
+
+def _is_english(span: Span, spec: NarrationSpec) -> bool:
+    return (span.voicing.language or spec.language).casefold() == NORMALIZED_LANGUAGE
+
+
+def _rules(key: str, artifacts: ArtifactStore) -> bytes:
+    try:
+        return artifacts.get(key)
+    except ArtifactMissing as error:
+        raise unusable("internal", "a pronunciation dictionary of the job is not in the store any more") from error
+
+
+def _lexicon(data: bytes) -> Lexicon:
+    try:
+        return Lexicon(decode_rules(data))
+    except ValueError as error:
+        raise unusable("internal", f"a pronunciation dictionary of the job is damaged: {error}") from error
