@@ -209,7 +209,7 @@ def test_a_text_that_is_gone_fails_the_job(studio: Studio) -> None:
 
     error = studio.record(job).error
     assert error is not None
-    assert (error.code, "text" in error.detail) == ("internal", True)
+    assert (error.code, "not in the store" in error.detail) == ("internal", True)
 
 
 @pytest.mark.parametrize("damage", ["missing", "other bytes", "another segment"])
