@@ -57,6 +57,7 @@ class AudioEncoder:
         self._stream = stream
         self._sample_rate_hz = sample_rate_hz
         self._position = 0
+        self._is_closed = False
 
     def write(self, pcm: bytes) -> None:
         """pcm: little-endian, whole samples."""
@@ -71,7 +72,10 @@ class AudioEncoder:
         self._container.mux(self._stream.encode(frame))
 
     def close(self) -> None:
-        """Writes what the encoder still holds."""
+        """Writes what the encoder still holds; the second time nothing."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         self._container.mux(self._stream.encode(None))
         self._container.close()
 
@@ -93,31 +97,27 @@ class Outbox:
 
 
 def file_encoder(form: OutputFormat, sample_rate_hz: int, description: Description, target: IO[bytes]) -> AudioEncoder:
-    """target: an empty file open for writing and reading, or an `Outbox` for a format in `APPENDED`."""
+    """target: an empty file open for writing and reading."""
 
     def read_again(_url: str, _flags: int, _options: dict[str, str]) -> _Reader:
         return _Reader(target.fileno())
 
-    container = av.open(
-        target, "w", format=_CONTAINERS[form.type], options=_FILE_OPTIONS[form.type], io_open=read_again
-    )
-    container.metadata.update(metadata(form.type, description))
-    container.set_chapters(
-        [
-            {
-                "id": number,
-                "start": round(chapter.span.start_s * _CHAPTER_TICKS_PER_S),
-                "end": round(chapter.span.end_s * _CHAPTER_TICKS_PER_S),
-                "time_base": Fraction(1, _CHAPTER_TICKS_PER_S),
-                "metadata": {"title": chapter.title},
-            }
-            for number, chapter in enumerate(description.chapters)
-        ]
-    )
+    options = _FILE_OPTIONS[form.type]
+    container = av.open(target, "w", format=_CONTAINERS[form.type], options=options, io_open=read_again)
+    _describe(container, form.type, description)
     stream = _add_audio(container, form, sample_rate_hz)
-    if description.cover is not None and form.type not in APPENDED:
+    if description.cover is not None:
         _add_cover(container, description.cover)
     return AudioEncoder(container, stream, sample_rate_hz)
+
+
+def appending_encoder(
+    form: OutputFormat, sample_rate_hz: int, description: Description, target: Outbox
+) -> AudioEncoder:
+    """For a format in `APPENDED`."""
+    container = av.open(target, "w", format=_CONTAINERS[form.type], options=_FILE_OPTIONS[form.type])
+    _describe(container, form.type, description)
+    return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), sample_rate_hz)
 
 
 def live_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
@@ -148,6 +148,22 @@ class _Reader:
 
     def close(self) -> None:
         """The file belongs to whoever opened it."""
+
+
+def _describe(container: OutputContainer, form: AudioFormat, description: Description) -> None:
+    container.metadata.update(metadata(form, description))
+    container.set_chapters(
+        [
+            {
+                "id": number,
+                "start": round(chapter.span.start_s * _CHAPTER_TICKS_PER_S),
+                "end": round(chapter.span.end_s * _CHAPTER_TICKS_PER_S),
+                "time_base": Fraction(1, _CHAPTER_TICKS_PER_S),
+                "metadata": {"title": chapter.title},
+            }
+            for number, chapter in enumerate(description.chapters)
+        ]
+    )
 
 
 def _add_audio(container: OutputContainer, form: OutputFormat, sample_rate_hz: int) -> AudioStream:

@@ -132,6 +132,11 @@ def decode_metadata(text: str) -> dict[str, str]:
     return _METADATA.validate_json(text)
 
 
+def encode_warnings(warnings: tuple[JobWarning, ...]) -> str:
+    """Without `segment` where there is none: a script would read null as a value of its own."""
+    return _WARNINGS.dump_json(warnings, exclude_none=True).decode()
+
+
 def encode_artifacts(artifacts: tuple[ArtifactRecord, ...]) -> str:
     return _ARTIFACTS.dump_json(artifacts).decode()
 

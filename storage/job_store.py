@@ -33,8 +33,10 @@ from storage.job_records import (
     decode_record,
     decode_spec,
     encode_artifacts,
+    encode_warnings,
     submitted_fields,
 )
+from storage.job_warnings import ASSEMBLY_CODES, JobWarning
 from storage.jobs import (
     ASSEMBLE_ITEM,
     PLAN_ITEM,
@@ -303,13 +305,25 @@ class JobStore:
         """
         return self._fail(lease, error, "")
 
-    def finish(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> Transitioned:
-        """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`."""
+    def finish(
+        self, lease: Lease, artifacts: Sequence[ArtifactRecord], warnings: Sequence[JobWarning] = ()
+    ) -> Transitioned:
+        """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`.
+
+        warnings: of this assembly, in place of those of an earlier one.
+        """
         if lease.item != ASSEMBLE_ITEM:
             raise ValueError(f"{lease.item!r} is not the assembly")
         if not artifacts:
             raise ValueError("a finished job has artifacts")
-        reply = self._run("finish", lease.job, lease.fence, encode_artifacts(tuple(artifacts)))
+        reply = self._run(
+            "finish",
+            lease.job,
+            lease.fence,
+            encode_artifacts(tuple(artifacts)),
+            encode_warnings(tuple(warnings)),
+            *ASSEMBLY_CODES,
+        )
         tickets = _held(lease, reply)
         return Transitioned(_record(reply[2]), tickets)
 

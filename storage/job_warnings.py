@@ -12,3 +12,10 @@ class JobWarning:
     code: str
     detail: str
     segment: int | None = None
+
+
+LOUDNESS_TARGET_MISSED = "loudness_target_missed"
+COVER_UNUSABLE = "cover_unusable"
+
+ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE)
+"""What only an assembly warns of: the next one says it anew, or does not."""

@@ -58,8 +58,18 @@ def segment(tenant: TenantId, job: JobId, index: int, fence: int) -> str:
     return f"{job_prefix(tenant, job)}segments/{index:06d}-{fence}.safetensors"
 
 
+def all_artifacts_prefix(tenant: TenantId, job: JobId) -> str:
+    return f"{job_prefix(tenant, job)}artifacts/"
+
+
 def artifacts_prefix(lease: Lease) -> str:
-    return f"{job_prefix(lease.tenant, lease.job)}artifacts/{lease.fence}/"
+    return f"{all_artifacts_prefix(lease.tenant, lease.job)}{lease.fence}/"
+
+
+def artifact_fence(key: str) -> int:
+    """The fence of the lease under which an artifact was written."""
+    _, _, fence, _ = key.rsplit("/", 3)
+    return int(fence)
 
 
 def artifact(lease: Lease, name: str) -> str:

@@ -25,7 +25,7 @@ from storage.jobs import (
 )
 from storage.telemetry import item_fields
 from storage.voice_reference import VoiceCacheSpec
-from worker.assembly import run_assembly
+from worker.assembly.item import run_assembly
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.errors import NotYet, PermanentItemError
 from worker.leases import DropReason, HeldLease, WorkDropped

@@ -1,6 +1,6 @@
--- ARGV: job, fence, artifacts as JSON
+-- ARGV: job, fence, artifacts as JSON, warnings as JSON, codes of those that an earlier assembly may have left
 -- -> ok + the record | lost | aborted
-local id, fence, artifacts = ARGV[1], ARGV[2], ARGV[3]
+local id, fence, artifacts, warnings = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 -- The keys of artifacts hold the fence. The job may have been reopened since: its artifacts stay until the next ones.
 if redis.call('HGET', K.job .. id, 'artifacts') == artifacts then return answer('ok', redis.call('HGETALL', K.job .. id)) end
@@ -10,6 +10,8 @@ if verdict ~= 'held' then return answer(verdict) end
 forget_lease(job, 'assemble', fence, worker)
 redis.call('HSET', K.results .. id, 'assemble', 'D' .. fence)
 save(job, {artifacts = artifacts})
+for index = 5, #ARGV do forget_warnings_of(job, ARGV[index]) end
+for _, warning in ipairs(cjson.decode(warnings)) do warn(job, warning) end
 if job.state == 'paused' then
   -- Nothing is left that a pause could hold back.
   move(job, 'running')

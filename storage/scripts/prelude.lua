@@ -126,6 +126,15 @@ local function forget_warnings(job, segment)
   write_warnings(job, kept)
 end
 
+local function forget_warnings_of(job, code)
+  local known = read_warnings(job)
+  local kept = {}
+  for _, warning in ipairs(known) do
+    if warning.code ~= code then kept[#kept + 1] = warning end
+  end
+  if #kept < #known then write_warnings(job, kept) end
+end
+
 -- Counters. Each is the sum of what every unfinished job contributes, and changes only here: a recount that has
 -- looked at a job already (its `audit` is the recount's epoch) follows what happens to the job from then on.
 

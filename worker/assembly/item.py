@@ -1,0 +1,176 @@
+"""The story of an assembly: measure, encode, describe, finish, tidy up."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from storage import keys
+from storage.artifacts import ArtifactStore, StoredObject
+from storage.audio_cover import Cover, CoverUnusable, read_cover
+from storage.audio_description import Description
+from storage.errors import ArtifactMissing, StoreUnavailable
+from storage.failpoints import failpoint
+from storage.job_warnings import ASSEMBLY_CODES, COVER_UNUSABLE, LOUDNESS_TARGET_MISSED, JobWarning
+from storage.jobs import ArtifactRecord, ClaimedItem, JobRecord, Tickets
+from storage.outputs import OutputFormat, Timestamps
+from storage.segment_file import SegmentHeader
+from worker.assembly.audio_files import audio_file, require_room
+from worker.assembly.codes_file import CodesFile
+from worker.assembly.fan_out import fan_out
+from worker.assembly.levels import Level, measure_levels, warnings_of
+from worker.assembly.manifest import Made, manifest
+from worker.assembly.narration import Narration, load_narration
+from worker.assembly.segment_reader import SegmentReader
+from worker.assembly.sound import SoundShaper, num_output_samples
+from worker.assembly.subtitles import subtitles, timestamps
+from worker.leases import HeldLease
+from worker.persistence import until_available
+from worker.services import WorkerServices
+
+logger = logging.getLogger(__name__)
+
+CODES_NAME, MANIFEST_NAME, TIMESTAMPS_NAME = "codes.safetensors", "manifest.json", "timestamps.json"
+
+
+def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
+    """Make every output of the job and finish it; returns the tickets to send.
+
+    Run again, it makes the same under names of its own fence; what an earlier run left is deleted after the finish.
+    """
+    lease = item.lease
+    record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
+    narration = load_narration(item, record, held, services)
+    assembly = _Assembly(item, narration, services.artifacts, held)
+    artifacts, warnings = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
+    failpoint("assemble.after_put")
+    finished = until_available(lambda: services.jobs.finish(lease, artifacts, warnings), held)
+    failpoint("assemble.after_finish")
+    _delete_earlier(item, record, services.artifacts)
+    logger.info("job finished", extra={"segments": len(narration.placed), "audio_s": round(narration.duration_s, 3)})
+    return finished.tickets
+
+
+class _Assembly:
+    """One run of an assembly."""
+
+    def __init__(self, item: ClaimedItem, narration: Narration, artifacts: ArtifactStore, held: HeldLease) -> None:
+        self._item = item
+        self._narration = narration
+        self._artifacts = artifacts
+        self._held = held
+        self._output = item.narration.output
+        self._rate_hz = self._output.sample_rate_hz or narration.sample_rate_hz
+        self._reader = SegmentReader(item.lease.tenant, item.lease.job, artifacts, held)
+        self._warnings: list[JobWarning] = []
+
+    def make(self, earlier_warnings: Sequence[JobWarning]) -> tuple[list[ArtifactRecord], list[JobWarning]]:
+        """Every artifact, and what the job should be warned of."""
+        levels = self._levels()
+        description = self._description()
+        with CodesFile() as codes:
+            headers: list[SegmentHeader] = []
+            made = self._audio(description, self._blocks(levels, headers, codes))
+            made += self._texts()
+            first = headers[0]
+            made.append(self._put(CODES_NAME, "codes", codes.pieces(first.model, first.revision)))
+            all_warnings = (*earlier_warnings, *self._warnings)
+            facts = Made(headers, levels, tuple(made), all_warnings, codes.num_frames, self._rate_hz)
+            made.append(self._put(MANIFEST_NAME, "manifest", manifest(self._item, self._narration, facts)))
+        return made, self._warnings
+
+    def _levels(self) -> tuple[Level, ...]:
+        target = self._output.loudness
+        if target is None:
+            return ()
+        narration = self._narration
+        levels = measure_levels(
+            narration.placed, narration.sample_rate_hz, target, lambda result: self._reader.read(result).pcm
+        )
+        self._warnings += [JobWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
+        return levels
+
+    def _description(self) -> Description:
+        plan, tags = self._narration.plan, self._output.tags
+        tags = replace(tags, title=tags.title or plan.title, author=tags.author or plan.author)
+        return Description(tags, plan.language, self._narration.chapters, self._cover())
+
+    def _cover(self) -> Cover | None:
+        key = self._narration.plan.cover_key
+        if key is None:
+            return None
+        try:
+            return read_cover(until_available(lambda: self._artifacts.get(key), self._held))
+        except (ArtifactMissing, CoverUnusable) as error:
+            self._warnings.append(JobWarning(COVER_UNUSABLE, f"the document's cover was left out: {error}"))
+            return None
+
+    def _blocks(self, levels: Sequence[Level], headers: list[SegmentHeader], codes: CodesFile) -> Iterator[bytes]:
+        """The samples of the output; segments leave their headers and frames behind as they go by."""
+        narration = self._narration
+        shaper = SoundShaper(narration.sample_rate_hz, self._rate_hz, narration.num_samples, levels)
+        for placed in narration.placed:
+            segment = self._reader.read(placed.result)
+            headers.append(segment.header)
+            codes.add(segment.codes)
+            yield shaper.segment(placed.planned.index, segment.pcm)
+            yield from shaper.gap(placed.num_gap)
+        yield shaper.end()
+
+    def _audio(self, description: Description, blocks: Iterator[bytes]) -> list[ArtifactRecord]:
+        num_samples = num_output_samples(self._narration.num_samples, self._narration.sample_rate_hz, self._rate_hz)
+        formats = self._output.formats
+        require_room(formats, self._rate_hz, num_samples)
+        consumers = [self._consumer(form, num_samples, description) for form in formats]
+        stored = fan_out(blocks, consumers, self._held.check)
+        duration_s = num_samples / self._rate_hz
+        return [
+            ArtifactRecord(_audio_name(form), form.type.value, each.key, each.bytes, each.sha256, duration_s)
+            for form, each in zip(formats, stored, strict=True)
+        ]
+
+    def _consumer(
+        self, form: OutputFormat, num_samples: int, description: Description
+    ) -> Callable[[Iterator[bytes]], StoredObject]:
+        key = keys.artifact(self._item.lease, _audio_name(form))
+
+        def consume(blocks: Iterator[bytes]) -> StoredObject:
+            pieces = audio_file(form, self._rate_hz, num_samples, description, blocks)
+            return self._artifacts.put_stream(key, self._wanted(pieces))
+
+        return consume
+
+    def _texts(self) -> list[ArtifactRecord]:
+        output, narration = self._output, self._narration
+        made = [self._put(f"narration.{form}", form.value, subtitles(form, narration)) for form in output.subtitles]
+        if output.timestamps is Timestamps.SEGMENT:
+            made.append(self._put(TIMESTAMPS_NAME, "timestamps", timestamps(narration)))
+        return made
+
+    def _put(self, name: str, kind: str, pieces: Iterable[bytes]) -> ArtifactRecord:
+        stored = self._artifacts.put_stream(keys.artifact(self._item.lease, name), self._wanted(pieces))
+        return ArtifactRecord(name, kind, stored.key, stored.bytes, stored.sha256)
+
+    def _wanted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The same as long as anybody wants them: an upload may take minutes."""
+        for piece in pieces:
+            self._held.check()
+            yield piece
+
+
+def _audio_name(form: OutputFormat) -> str:
+    return f"narration.{form.type}"
+
+
+def _delete_earlier(item: ClaimedItem, record: JobRecord, artifacts: ArtifactStore) -> None:
+    """What runs before this one made; nothing points at it any more. If the store fails, it goes with the job."""
+    if not record.artifacts and item.attempt == 1 and not item.suspicions:
+        return
+    lease = item.lease
+    try:
+        for entry in artifacts.list(keys.all_artifacts_prefix(lease.tenant, lease.job)):
+            if keys.artifact_fence(entry.key) < lease.fence:
+                artifacts.delete(entry.key)
+    except StoreUnavailable as error:
+        logger.warning("earlier artifacts left in the store", extra={"error": str(error)})

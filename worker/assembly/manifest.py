@@ -1,0 +1,159 @@
+"""The manifest: what was spoken how, where it came from, what was found, and how to make it again. Pure.
+
+Written segment by segment, so that a long job's takes no more memory than its plan.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from storage.job_warnings import JobWarning
+from storage.jobs import ArtifactRecord, ClaimedItem, NarrationSpec
+from storage.segment_file import SegmentHeader
+from storage.timeline import Placed, spoken_span
+from worker.assembly.levels import Level
+from worker.assembly.narration import Narration
+
+MANIFEST_FORMAT = 2
+
+REPRODUCE = (
+    "jq '.request + {input: {segments: [.segments[]"
+    " | {text, speaker, language, instructions, seed, pause_after_s} | with_entries(select(.value != null))]}}'"
+    ' manifest.json | curl --json @- "$RHAPSODE_SERVER_URL/v1/jobs"'
+)
+"""Every segment with the seed of the attempt that was kept, which is used as it is, and no gate to try another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What assembly knows at its end.
+
+    headers: of the segments, in order. levels: empty if nothing was levelled. warnings: the job's and assembly's own.
+    """
+
+    headers: Sequence[SegmentHeader]
+    levels: Sequence[Level]
+    artifacts: Sequence[ArtifactRecord]
+    warnings: Sequence[JobWarning]
+    num_frames: int
+    output_rate_hz: int
+
+
+def manifest(item: ClaimedItem, narration: Narration, made: Made) -> Iterator[bytes]:
+    """The file in pieces."""
+    head = json.dumps(_head(item, narration, made), ensure_ascii=False, indent=1)
+    yield (head.removesuffix("\n}") + ',\n "segments": [').encode()
+    separator = "\n  "
+    for placed, header in zip(narration.placed, made.headers, strict=True):
+        yield (separator + json.dumps(_segment(placed, header, narration, item.narration), ensure_ascii=False)).encode()
+        separator = ",\n  "
+    yield b"\n ]\n}\n"
+
+
+def _head(item: ClaimedItem, narration: Narration, made: Made) -> dict[str, object]:
+    spec = item.narration
+    return {
+        "format": MANIFEST_FORMAT,
+        "job": item.lease.job,
+        "title": spec.output.tags.title or narration.plan.title,
+        "model": spec.model,
+        # More than one if the checkpoint was replaced while the job ran.
+        "revisions": sorted({header.revision for header in made.headers}),
+        "settings": asdict(spec),
+        "sample_rate_hz": made.output_rate_hz,
+        "totals": _totals(narration, made),
+        "loudness": [_level(level) for level in made.levels],
+        "chapters": [
+            {"title": each.title, "start_s": round(each.span.start_s, 6), "end_s": round(each.span.end_s, 6)}
+            for each in narration.chapters
+        ],
+        "artifacts": [{"name": each.name, "bytes": each.bytes, "sha256": each.sha256} for each in made.artifacts],
+        "warnings": [asdict(warning) for warning in made.warnings],
+        "reproduce": REPRODUCE,
+        "request": _request(spec),
+    }
+
+
+def _totals(narration: Narration, made: Made) -> dict[str, object]:
+    results = [each.result for each in narration.placed]
+    return {
+        "segments": len(results),
+        "samples": narration.num_samples,
+        "duration_s": narration.duration_s,
+        "frames": made.num_frames,
+        "segments_at_length_limit": sum(result.finish_reason == "length" for result in results),
+        "segments_flagged": sum(bool(result.flags) for result in results),
+        "segments_reused": sum(result.reused for result in results),
+        "attempts": sum(result.attempts for result in results),
+    }
+
+
+def _level(level: Level) -> dict[str, object]:
+    """Numbers before the gain; null for silence."""
+    return {
+        "segments": [level.first_segment, level.end_segment - 1],
+        "measured_lufs": _rounded(level.loudness_lufs),
+        "measured_true_peak_db": _rounded(level.true_peak_db),
+        "gain_db": _rounded(level.gain_db),
+    }
+
+
+def _rounded(decibels: float | None) -> float | None:
+    return None if decibels is None else round(decibels, 2)
+
+
+def _segment(placed: Placed, header: SegmentHeader, narration: Narration, spec: NarrationSpec) -> dict[str, object]:
+    """`start` and `end` are code points of the plan's text; `start_s` and `duration_s` say when it is heard."""
+    planned, result = placed.planned, placed.result
+    span = spoken_span(placed, narration.sample_rate_hz)
+    return {
+        "index": planned.index,
+        "id": planned.source_id or None,
+        "chapter": planned.chapter,
+        "start": planned.start,
+        "end": planned.end,
+        "text": planned.text,
+        "speaker": planned.speaker or None,
+        "voice": header.voice,
+        "language": planned.language or spec.language,
+        "instructions": planned.instructions,
+        "start_s": round(span.start_s, 6),
+        "duration_s": round(span.duration_s, 6),
+        "pause_after_s": planned.pause_after_s,
+        "seed": header.seed,
+        "attempts": result.attempts,
+        "take": result.take,
+        "reused": result.reused,
+        "finish_reason": header.finish_reason,
+        "flags": list(result.flags),
+        "loudness_lufs": result.loudness_lufs,
+        "revision": header.revision,
+        "text_sha256": header.text_sha256,
+        "sha256": result.sha256,
+    }
+
+
+def _request(spec: NarrationSpec) -> dict[str, object]:
+    """The job again as a request, apart from its input."""
+    sampling = {name: value for name, value in asdict(spec.sampling).items() if value is not None}
+    wanted: dict[str, object] = {
+        "model": spec.model,
+        "voice": (spec.own_voice.voice if spec.own_voice else spec.voice) or None,
+        "language": spec.language,
+        "instructions": spec.instructions or None,
+        "speakers": {each.name: each.own_voice.voice if each.own_voice else each.voice for each in spec.speakers},
+        "seed": spec.seed,
+        "sampling": sampling,
+        "quality": {"gate": "off"},
+        "output": _output(spec),
+    }
+    return {name: value for name, value in wanted.items() if value not in (None, {})}
+
+
+def _output(spec: NarrationSpec) -> dict[str, object]:
+    output = asdict(spec.output)
+    output["sample_rate"] = output.pop("sample_rate_hz")
+    output["tags"] = {name: value for name, value in output["tags"].items() if value}
+    return {name: value for name, value in output.items() if value is not None}

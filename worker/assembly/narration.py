@@ -1,0 +1,63 @@
+"""What there is to assemble: the plan, the finished segments and where each has its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storage.errors import ArtifactMissing
+from storage.jobs import ClaimedItem, JobRecord, SegmentResult
+from storage.outputs import ChapterMarks
+from storage.plan import Plan, PlanFormatError
+from storage.plan_cache import PlanCache
+from storage.timeline import ChapterSpan, Placed, SegmentsIncomplete, chapter_spans, place_segments
+from worker.errors import unusable
+from worker.leases import HeldLease
+from worker.persistence import until_available
+from worker.services import WorkerServices
+
+
+@dataclass(frozen=True, slots=True)
+class Narration:
+    """sample_rate_hz: of the segments. chapters: empty if the document has none or no marks are wanted."""
+
+    plan: Plan
+    placed: tuple[Placed, ...]
+    sample_rate_hz: int
+    chapters: tuple[ChapterSpan, ...]
+
+    @property
+    def num_samples(self) -> int:
+        return self.placed[-1].end
+
+    @property
+    def duration_s(self) -> float:
+        return self.num_samples / self.sample_rate_hz
+
+
+def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, services: WorkerServices) -> Narration:
+    """Raises `PermanentItemError` if plan and results are not there or do not belong together."""
+    lease = item.lease
+    results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
+    plan = until_available(lambda: _plan(item, services.plans), held)
+    placed = _placed(plan, results, record.sample_rate_hz)
+    wanted = item.narration.output.chapters is ChapterMarks.AUTO
+    chapters = chapter_spans(plan.chapters, placed, record.sample_rate_hz) if wanted else ()
+    return Narration(plan, placed, record.sample_rate_hz, chapters)
+
+
+def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
+    if item.plan_key is None:
+        raise RuntimeError("an assembly was claimed before its job had a plan")
+    try:
+        return plans.get(item.plan_key)
+    except ArtifactMissing as error:
+        raise unusable("internal", "the job's plan is not in the store any more") from error
+    except PlanFormatError as error:
+        raise unusable("internal", f"the job's plan in the store is damaged: {error}") from error
+
+
+def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> tuple[Placed, ...]:
+    try:
+        return place_segments(plan.segments, results, sample_rate_hz)
+    except SegmentsIncomplete as error:
+        raise unusable("internal", str(error)) from error

@@ -1,0 +1,42 @@
+"""The segments of one job, read from the store and held against what was recorded of them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from storage import keys
+from storage.artifacts import ArtifactStore
+from storage.errors import ArtifactCorrupt, ArtifactMissing
+from storage.jobs import JobId, SegmentResult, TenantId
+from storage.segment_file import SegmentFormatError
+from worker.errors import unusable
+from worker.leases import HeldLease
+from worker.persistence import until_available
+from worker.segment_audio import SegmentAudio, decode_segment
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentReader:
+    tenant: TenantId
+    job: JobId
+    artifacts: ArtifactStore
+    held: HeldLease
+
+    def read(self, result: SegmentResult) -> SegmentAudio:
+        """The segment that was committed, or the job's error: what is damaged does not heal by trying again."""
+        self.held.check()
+        index = result.index
+        key = keys.segment(self.tenant, self.job, index, result.fence)
+        try:
+            data = until_available(lambda: self.artifacts.get(key), self.held)
+            if hashlib.sha256(data).hexdigest() != result.sha256:
+                raise SegmentFormatError("its sha256 is not the recorded one")
+            segment = decode_segment(data)
+        except ArtifactMissing as error:
+            raise unusable("internal", f"segment {index} is not in the store any more", index) from error
+        except (ArtifactCorrupt, SegmentFormatError) as error:
+            raise unusable("internal", f"segment {index} in the store is damaged: {error}", index) from error
+        if len(segment.pcm) != result.num_samples:
+            raise unusable("internal", f"segment {index} is not as long as recorded", index)
+        return segment
