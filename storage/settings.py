@@ -16,6 +16,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from storage.webhook_options import parse_networks, split_keys
+
 ENV_PREFIX = "RHAPSODE_"
 
 TEST_PREFIX = "RHAPSODE_TEST_"
@@ -33,6 +35,8 @@ STORAGE_SETTING_NAMES = frozenset(
         "RHAPSODE_STORE",
         "RHAPSODE_STORE_MIN_FREE_MB",
         "RHAPSODE_URL_SECRET",
+        "RHAPSODE_WEBHOOK_ALLOW_PRIVATE",
+        "RHAPSODE_WEBHOOK_KEY",
     }
 )
 
@@ -59,6 +63,8 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_SLOTS",
         "RHAPSODE_TICKET_CAP",
         "RHAPSODE_VOICE_CACHE_MB",
+        "RHAPSODE_WEBHOOK_DELAYS_S",
+        "RHAPSODE_WEBHOOK_THREADS",
         "RHAPSODE_WORKER_NAME",
         # client and command line
         "RHAPSODE_API_KEY",
@@ -89,6 +95,10 @@ class StorageSettings(BaseSettings):
     store_min_free_mb: a folder store refuses to write below so much free space.
     url_secret: signs the download links of a folder store; at least 16 characters.
     key_prefix: first part of every Redis key, so that several systems can share a server.
+    webhook_key: seals the secrets that sign webhooks; without it there are no webhooks. Comma-separated, to replace it:
+        the first seals, all open; each of at least 16 random characters.
+    webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
+        `loopback` is this machine. Empty: the internet alone, by https.
     failpoint: name:action[:probability], for fault tests.
     """
 
@@ -102,6 +112,8 @@ class StorageSettings(BaseSettings):
     s3_region: str | None = None
     url_secret: SecretStr = SecretStr("")
     key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
+    webhook_key: SecretStr = SecretStr("")
+    webhook_allow_private: str = ""
     log_format: Literal["console", "json"] = "console"
     failpoint: str = ""
 
@@ -118,6 +130,19 @@ class StorageSettings(BaseSettings):
         scheme = urlsplit(value.get_secret_value()).scheme
         if scheme not in {"", "redis", "rediss", "redis+socket"}:
             raise ValueError("must begin with redis://, rediss:// or redis+socket://")
+        return value
+
+    @field_validator("webhook_key")
+    @classmethod
+    def _sealing_key(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value():
+            split_keys(value.get_secret_value())
+        return value
+
+    @field_validator("webhook_allow_private")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        parse_networks(value)
         return value
 
     @field_validator("store")

@@ -15,9 +15,10 @@ import secrets
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from storage.webhook_options import split_keys
+
 SECRET_PREFIX = "whsec_"  # noqa: S105 - the prefix that every such secret has
 SECRET_BYTES = 32
-MIN_KEY_CHARS = 16
 
 _KEY_ID_BYTES = 4
 _NONCE_BYTES = 12
@@ -35,14 +36,11 @@ def new_secret() -> str:
 class SecretSealer:
     """Seals with the first key, opens with any: so a key is replaced by putting a new one in front.
 
-    keys: comma-separated texts of at least 16 characters, drawn at random; anything guessable is no key.
+    keys: comma-separated texts drawn at random; anything guessable is no key. Raises `ValueError` for a short one.
     """
 
     def __init__(self, keys: str) -> None:
-        texts = [text.strip() for text in keys.split(",")]
-        if not all(len(text) >= MIN_KEY_CHARS for text in texts):
-            raise ValueError(f"a key has at least {MIN_KEY_CHARS} characters")
-        derived = [hashlib.sha256(b"rhapsode webhook secrets\0" + text.encode()).digest() for text in texts]
+        derived = [hashlib.sha256(b"rhapsode webhook secrets\0" + key.encode()).digest() for key in split_keys(keys)]
         self._ciphers = {_key_id(key): AESGCM(key) for key in derived}
         self._current = _key_id(derived[0])
 

@@ -68,11 +68,12 @@ class AddressRules:
         except ValueError as error:
             raise AddressBlocked(f"{address!r} is no address") from error
         plain = (parsed.ipv4_mapped or parsed) if isinstance(parsed, IPv6Address) else parsed
-        if not self._is_allowed(plain) and not is_public(plain):
+        if not self.is_allowed(plain) and not is_public(plain):
             raise AddressBlocked(f"{address} is not a public address")
         return plain
 
-    def _is_allowed(self, address: Address) -> bool:
+    def is_allowed(self, address: Address) -> bool:
+        """Whether it lies in a network of our own."""
         return any(address.version == network.version and address in network for network in self.allowed)
 
 

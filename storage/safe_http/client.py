@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import certifi
 import httpcore
 import httpx
 
-from storage.safe_http.addresses import AddressRules
-from storage.safe_http.dialling import CheckedDialler, Deadline, Resolver, resolve, system_resolver
+from storage.safe_http.addresses import Address, AddressRules
+from storage.safe_http.dialling import (
+    CheckedDialler,
+    Deadline,
+    Resolver,
+    literal_addresses,
+    resolve,
+    system_resolver,
+)
 from storage.safe_http.errors import (
     ConnectionFailed,
     Redirected,
@@ -31,11 +38,19 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class UrlRules:
-    """What may be named at all. Plain http and other ports are for tests and for receivers on one's own network."""
+    """What may be named at all. In networks of one's own (`addresses.allowed`) plain http and any port will do."""
 
     schemes: frozenset[str] = frozenset({"https"})
     ports: frozenset[int] = frozenset({443, 8443})
     addresses: AddressRules = field(default_factory=AddressRules)
+
+    @property
+    def named_schemes(self) -> frozenset[str]:
+        """What a URL may begin with before it is known where it leads."""
+        return self.schemes | {"http", "https"} if self.addresses.allowed else self.schemes
+
+    def are_for_public(self, scheme: str, port: int) -> bool:
+        return scheme in self.schemes and port in self.ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +91,17 @@ class SafeHttp:
 
         Raises `UrlRefused`, `AddressBlocked`, `HostUnresolved` or `TimedOut`.
         """
-        host, port = _target(_parsed(url, self._rules))
-        resolve(host, port, self._resolver, self._rules.addresses, Deadline(self._times.total_s))
+        self._addresses(_parsed(url, self._rules), Deadline(self._times.total_s))
+
+    def check_spelling(self, url: str) -> None:
+        """As `check`, as far as can be said without asking a name server: for URLs that are named in passing.
+
+        Raises `UrlRefused` or `AddressBlocked`.
+        """
+        parsed = _parsed(url, self._rules)
+        host, port = _target(parsed)
+        if (literal := literal_addresses(host, port)) is not None:
+            self._require_reach(parsed, tuple(self._rules.addresses.check(address) for address in literal))
 
     def get(self, url: str, max_bytes: int) -> bytes:
         """The body of a 200. Raises `SafeHttpError`; `ResponseTooLarge` before more than `max_bytes` are held."""
@@ -97,9 +121,8 @@ class SafeHttp:
     def _attempt(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> Answer:
         deadline = Deadline(self._times.total_s)
         parsed = _parsed(url, self._rules)
-        host, port = _target(parsed)
-        addresses = resolve(host, port, self._resolver, self._rules.addresses, deadline)
-        dialler = CheckedDialler(addresses, self._times.connect_s, deadline)
+        host = _target(parsed)[0]
+        dialler = CheckedDialler(self._addresses(parsed, deadline), self._times.connect_s, deadline)
         fields = {"Host": parsed.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
         fields |= headers
         if method == "POST":
@@ -115,6 +138,22 @@ class SafeHttp:
         except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError) as error:
             raise ConnectionFailed(f"no usable connection to {host}: {error}") from error
 
+    def _addresses(self, url: httpx.URL, deadline: Deadline) -> tuple[Address, ...]:
+        """All of the host's, each of them checked."""
+        host, port = _target(url)
+        addresses = resolve(host, port, self._resolver, self._rules.addresses, deadline)
+        self._require_reach(url, addresses)
+        return addresses
+
+    def _require_reach(self, url: httpx.URL, addresses: Sequence[Address]) -> None:
+        """Raises `UrlRefused` for what is good enough for one's own network only."""
+        port = _target(url)[1]
+        if self._rules.are_for_public(url.scheme, port) or all(map(self._rules.addresses.is_allowed, addresses)):
+            return
+        if url.scheme not in self._rules.schemes:
+            raise UrlRefused(f"a URL begins with {' or '.join(sorted(self._rules.schemes))}, not {url.scheme!r}")
+        raise UrlRefused(f"port {port} is not allowed; {sorted(self._rules.ports)} are")
+
 
 def _parsed(url: str, rules: UrlRules) -> httpx.URL:
     """Raises `UrlRefused`."""
@@ -124,14 +163,15 @@ def _parsed(url: str, rules: UrlRules) -> httpx.URL:
         parsed = httpx.URL(url)
     except httpx.InvalidURL as error:
         raise UrlRefused(f"not a URL: {error}") from error
-    if parsed.scheme not in rules.schemes:
-        raise UrlRefused(f"a URL begins with {' or '.join(sorted(rules.schemes))}, not {parsed.scheme[:20]!r}")
+    if parsed.scheme not in rules.named_schemes:
+        raise UrlRefused(f"a URL begins with {' or '.join(sorted(rules.named_schemes))}, not {parsed.scheme[:20]!r}")
     if parsed.userinfo:
         raise UrlRefused("a URL must not hold a user name or password")
     if not 1 <= len(parsed.raw_host) <= MAX_HOST_CHARS:
         raise UrlRefused("the URL names no host")
-    if _target(parsed)[1] not in rules.ports:
-        raise UrlRefused(f"port {_target(parsed)[1]} is not allowed; {sorted(rules.ports)} are")
+    port = _target(parsed)[1]
+    if port not in rules.ports and not rules.addresses.allowed:
+        raise UrlRefused(f"port {port} is not allowed; {sorted(rules.ports)} are")
     return parsed
 
 
