@@ -35,7 +35,7 @@ from worker.engine.profiles import ServingProfile
 from worker.engine.settings import NativeEngineSettings
 from worker.segmentation import plan_segments
 from worker.settings import SMALL_VOICE
-from worker.synthesis import segment_seed
+from worker.segment_seed import segment_seed
 
 FABLES = Path(__file__).resolve().parents[1] / "rhapsode/demo/fables.txt"
 FRAMES_PER_S = 12.5
@@ -132,7 +132,7 @@ def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> Spee
         futures: list[Future[Speech]] = []
         for job in work:
             for index, text in enumerate(job.segments):
-                seed = segment_seed(job.seed, index)
+                seed = segment_seed(job.seed, text)
                 request = SpeechRequest(f"{job.seed}/{index}", text, voice, sampling=sampling, seed=seed)
                 futures.append(engine.submit(request))
                 futures[-1].add_done_callback(note)

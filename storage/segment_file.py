@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import struct
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -32,6 +33,10 @@ class SegmentHeader:
     """Where a segment comes from.
 
     text_sha256: of the UTF-8 text that was spoken. voice: the model's own by name, an uploaded one by its content key.
+    speaker: the cast's name of who speaks, "" for the job's own voice. attempt: the one that was kept, 0 if silence
+    took its place. take: which of the segment's takes this is. checks: what the quality gate measured, by name. flags:
+    what it found and could not cure. loudness_lufs: of the samples, None where it is not defined. reused_from: the job
+    it was copied from, "" if it was spoken for this one.
     """
 
     job: str
@@ -45,6 +50,14 @@ class SegmentHeader:
     sample_rate_hz: int
     voice: str = ""
     format: int = SEGMENT_FORMAT
+    speaker: str = ""
+    language: str = ""
+    attempt: int = 1
+    take: int = 1
+    checks: Mapping[str, float] = field(default_factory=dict[str, float])
+    flags: tuple[str, ...] = ()
+    loudness_lufs: float | None = None
+    reused_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)

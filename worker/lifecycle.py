@@ -22,6 +22,8 @@ from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
 from storage.fleet import ANNOUNCE_INTERVAL_S, Fleet
 from storage.job_store import JobStore
+from storage.result_samples import ResultSamples
+from storage.segment_reuse import ReuseIndex
 from storage.jobs import Lane, WorkerIdentity
 from storage.models import ModelRegistry
 from storage.plan_cache import PlanCache, VoicePlanCache
@@ -32,8 +34,13 @@ from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError
-from worker.engine.interface import Engine
+from worker.engine.interface import Engine, EngineInfo
+from worker.norms import NormsCache
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
+from worker.quality.calibration import UNCALIBRATED, CalibrationUnreadable
+from worker.quality.counters import GateCounters
+from worker.quality.gate import QualityGate, checkpoint_calibration
+from worker.quality.recognisers import RecogniserUnusable, worker_recognisers
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
 from worker.model_card import model_card
@@ -50,9 +57,6 @@ SHUTDOWN_GRACE_S = 20.0
 """How long running items may go on after SIGTERM. A segment takes seconds; supervisors wait at least 25 s."""
 
 CARD_INTERVAL_S = 30.0
-
-STALLED_EXIT_STATUS = 75
-"""The process asks for a restart (EX_TEMPFAIL)."""
 
 
 class WorkerProcess:
@@ -79,7 +83,7 @@ class WorkerProcess:
             self._services = self._build()
             self._tickets.send(self._jobs.release_worker(self._services.identity))
             self._join_fleet(self._services)
-        except (SettingsError, StorageError, EngineError) as error:
+        except (SettingsError, StorageError, EngineError, CalibrationUnreadable, RecogniserUnusable) as error:
             self.stop()
             raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
         self._leases.start()
@@ -148,7 +152,8 @@ class WorkerProcess:
         engine.start()
         model = self._settings.model_name
         registry = ModelRegistry(self._redis, self._settings.key_prefix)
-        card = model_card(model, engine.info)
+        quality = self._quality_gate(engine.info)
+        card = model_card(model, engine.info, quality.recognised_languages)
         if card.notice:
             logger.warning(card.notice)
         registry.publish(card)
@@ -165,7 +170,28 @@ class WorkerProcess:
             common.voice_plans,
             common.lease_s,
             common.closing,
+            quality=quality,
+            counters=GateCounters(),
+            norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
+            reuse=ReuseIndex(self._redis, self._settings.key_prefix),
+        )
+
+    def _quality_gate(self, info: EngineInfo) -> QualityGate:
+        """With what was measured of these weights, and with the recognisers there are."""
+        settings = self._settings
+        calibration = None
+        if settings.engine == "native":
+            calibration = checkpoint_calibration(settings.checkpoint, info.revision)
+            if calibration is None:
+                logger.warning("the checkpoint is not calibrated: the quality gate knows only what no speech does")
+        recognisers = worker_recognisers(
+            settings.recogniser,
+            settings.whisper_model,
+            settings.device,
+            info.languages,
+            settings.recogniser_threads,
             common.gate,
+        return QualityGate(calibration or UNCALIBRATED, recognisers)
             engine=engine,
             voices=self._voice_resolver(common, engine),
         )

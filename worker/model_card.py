@@ -7,8 +7,8 @@ from storage.voice_reference import CacheMode
 from worker.engine.interface import EngineInfo
 
 
-def model_card(name: str, info: EngineInfo) -> ModelCard:
-    """`name` is what jobs ask for; everything else the checkpoint says."""
+def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...]) -> ModelCard:
+    """`name` is what jobs ask for, `recognised_languages` what this worker reads back; the checkpoint says the rest."""
     return ModelCard(
         name=name,
         revision=info.revision,
@@ -24,4 +24,5 @@ def model_card(name: str, info: EngineInfo) -> ModelCard:
         notice=info.notice,
         speaker_dim=info.speaker_dim,
         voice_modes=tuple(CacheMode(mode.value) for mode in info.voice_modes),
+        recognised_languages=recognised_languages,
     )

@@ -10,10 +10,14 @@ from storage.job_store import JobStore
 from storage.jobs import WorkerIdentity
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue
+from storage.segment_reuse import ReuseIndex
 from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
 from worker.engine.interface import Engine
 from worker.leases import LeaseKeeper
+from worker.norms import NormsCache
+from worker.quality.counters import GateCounters
+from worker.quality.gate import QualityGate
 from worker.quarantine import QuarantineGate
 from worker.voices.resolving import VoiceResolver
 
@@ -42,7 +46,15 @@ class WorkerServices:
 
 @dataclass(frozen=True, slots=True)
 class SpeechServices(WorkerServices):
-    """For the lane that speaks."""
+    """For the lane that speaks.
+
+    counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
+    segments of earlier jobs lie.
+    """
 
     engine: Engine
     voices: VoiceResolver
+    quality: QualityGate
+    counters: GateCounters
+    norms: NormsCache
+    reuse: ReuseIndex

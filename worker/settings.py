@@ -13,6 +13,7 @@ from storage.settings import StorageSettings
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.quality.recognisers import RecogniserChoice
 
 SMALL_VOICE = Path(__file__).parent / "small_voice"
 """The checkpoint that comes with the project."""
@@ -40,6 +41,9 @@ class WorkerSettings(ItemSettings):
     engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
     engine_reproducibility: `strict` gives a request the same codes in any company on a GPU, at the cost of speed.
     engine_watchdog_s: an engine that makes no step for so long while it has work is killed and started again.
+    recogniser: what reads speech back for the quality gate `asr`.
+    recogniser_threads: recognitions at the same time, each on a core.
+    whisper_model: folder of a converted Whisper model, for languages other than English.
     voice_cache_mb: memory for voices of callers, in MiB; one takes 5 to 40 kB.
     fake_step_s: seconds the fake engine takes for a frame.
     worker_name: must be this process's alone and survive its restarts: a new process of this name takes back what
@@ -57,6 +61,9 @@ class WorkerSettings(ItemSettings):
     engine_profile: ServingProfile = ServingProfile.BALANCED
     engine_reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
     engine_watchdog_s: float = Field(default=20.0, gt=0)
+    recogniser: RecogniserChoice = RecogniserChoice.AUTO
+    recogniser_threads: int = Field(default=1, ge=1)
+    whisper_model: Path | None = None
     voice_cache_mb: int = Field(default=64, ge=1)
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")

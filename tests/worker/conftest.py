@@ -13,12 +13,18 @@ from storage.job_store import JobStore
 from storage.jobs import WorkerIdentity
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue, create_celery
+from storage.result_samples import ResultSamples
+from storage.segment_reuse import ReuseIndex
 from storage.settings import StorageSettings
 from storage.voice_store import VoiceStore
 from tests.worker.studio import GPU_QUEUE, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.leases import LeaseKeeper
+from worker.norms import NormsCache
+from worker.quality.calibration import UNCALIBRATED
+from worker.quality.counters import GateCounters
+from worker.quality.gate import QualityGate
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.voices.cache import VoiceCache
@@ -54,6 +60,10 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         engine=engine,
         voices=VoiceResolver(voice_store, artifacts, engine, VoiceCache(1 << 20)),
         gate=QuarantineGate(),
+        quality=QualityGate(UNCALIBRATED, {}),
+        counters=GateCounters(),
+        norms=NormsCache(ResultSamples(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),
+        reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
     )
     leases.start()
     yield Studio(services, jobs, artifacts)

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storage.jobs import NarrationSpec
+from storage.plan import with_occurrences
 from storage.timeline import num_gap_samples
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
 from worker.samples import to_samples
+from worker.segment_seed import segment_seed
 from worker.segmentation import plan_segments
 from worker.speech_edges import finish_edges
-from worker.synthesis import segment_seed
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,10 @@ def expected_narration(text: str, spec: NarrationSpec) -> ExpectedNarration:
     """The whole job's samples and codec frames."""
     samples: list[NDArray[np.int16]] = []
     frames: list[NDArray[np.int16]] = []
-    segments = plan_segments(text, spec.segmentation, spec.pauses)
+    segments = with_occurrences(plan_segments(text, spec.segmentation, spec.pauses))
     for segment in segments:
-        pcm, codes = fake_speech(" ".join(segment.text.split()), segment_seed(spec.seed, segment.index))
+        seed = segment_seed(spec.seed, segment.spoken_text, segment.occurrence)
+        pcm, codes = fake_speech(segment.spoken_text, seed)
         samples.append(to_samples(finish_edges(pcm, SAMPLE_RATE_HZ)))
         samples.append(np.zeros(num_gap_samples(segment.pause_after_s, SAMPLE_RATE_HZ), np.int16))
         frames.append(codes)

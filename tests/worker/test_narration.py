@@ -16,6 +16,7 @@ from safetensors.numpy import load
 
 from storage import keys
 from storage.jobs import ArtifactRecord, JobRecord, JobState, NarrationSpec, Pauses, Segmentation
+from storage.quality import OnExhausted, Quality
 from storage.timeline import MARGIN_S
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.worker.expected import expected_narration
@@ -147,9 +148,10 @@ def test_a_job_longer_than_its_window_is_finished(studio: Studio) -> None:
     assert studio.services.plans.misses == 1
 
 
-def test_a_segment_that_never_stopped_is_kept_and_named(studio: Studio, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_segment_that_never_stops_is_kept_and_named_if_the_job_wants_that(studio: Studio) -> None:
     endless = replace(studio, services=replace(studio.services, engine=EndlessEngine(FakeEngineSettings(step_s=0))))
-    job = studio.submit("One sentence only.")
+    spec = replace(SPEC, quality=Quality(max_attempts=2, on_exhausted=OnExhausted.KEEP_BEST))
+    job = studio.submit("One sentence only.", spec)
 
     endless.drain()
 
@@ -158,7 +160,7 @@ def test_a_segment_that_never_stopped_is_kept_and_named(studio: Studio, caplog: 
     assert record.state is JobState.SUCCEEDED
     assert manifest["segments"][0]["finish_reason"] == "length"
     assert manifest["totals"]["segments_at_length_limit"] == 1
-    assert "segment reached its length limit" in caplog.messages
+    assert (record.segments.flagged, record.rerolls, len(record.warnings)) == (1, 1, 1)
 
 
 def test_a_job_of_a_model_without_workers_waits(studio: Studio) -> None:

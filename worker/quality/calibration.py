@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +34,11 @@ class CalibrationUnreadable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SpeechBounds:
-    """Good speech stays within these. duration None: nothing is known about how long a text takes."""
+    """Good speech stays within these.
+
+    duration: of all speakers together; None: nothing is known about how long a text takes. speaker_durations: by
+    speaker, where they were measured one by one.
+    """
 
     longest_pause_s: float
     longest_edge_s: float
@@ -42,6 +46,12 @@ class SpeechBounds:
     loudest_db: float
     loudest_end_db: float
     duration: DurationModel | None
+    speaker_durations: Mapping[str, DurationModel] = field(default_factory=dict[str, DurationModel])
+
+    def of_speaker(self, speaker: str) -> SpeechBounds:
+        """With the speaker's own durations, if they are known."""
+        own = self.speaker_durations.get(speaker)
+        return self if own is None else replace(self, duration=own)
 
 
 GENERAL_BOUNDS = SpeechBounds(
@@ -63,11 +73,18 @@ class Calibration:
     examples: Mapping[str, int]
     languages: Mapping[str, SpeechBounds]
 
-    def bounds(self, language: str) -> SpeechBounds:
-        """Those of the language; of the only one there is for `auto`; else the general ones."""
+    def bounds(self, language: str, speaker: str = "") -> SpeechBounds:
+        """Those of the language; of the only one there is for `auto`; else the general ones.
+
+        speaker: whose durations count; "" for those of all together.
+        """
         if language == "auto" and len(self.languages) == 1:
-            return next(iter(self.languages.values()))
-        return self.languages.get(language, GENERAL_BOUNDS)
+            return next(iter(self.languages.values())).of_speaker(speaker)
+        return self.languages.get(language, GENERAL_BOUNDS).of_speaker(speaker)
+
+
+UNCALIBRATED = Calibration("", {}, {})
+"""Of a checkpoint that nobody has measured."""
 
 
 _FORM = TypeAdapter(Calibration)

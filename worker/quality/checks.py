@@ -6,7 +6,7 @@ It hears silence, cuts, loops, clipping and wrong lengths. It cannot hear wrong 
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from worker.engine.interface import FinishReason, Speech
@@ -21,19 +21,32 @@ MAX_CLIPPED_SHARE = 0.001
 
 
 class Defect(enum.StrEnum):
+    """In order of what is worse for a listener: words that are missing, words that are too many, then how it sounds."""
+
     NOT_FINITE = "not_finite"
+    SILENT = "silent"
     UNFINISHED = "unfinished"
     """Stopped by the frame limit: the text is cut off, or the talker ran away."""
-    SILENT = "silent"
+    WRONG_WORDS = "wrong_words"
+    """A recogniser reads a run of other words than the text has; counted in words."""
     TOO_SHORT = "too_short"
+    TOO_FAST = "too_fast"
+    """Shorter than the pace of the job's other segments allows."""
     TOO_LONG = "too_long"
+    TOO_SLOW = "too_slow"
+    REPEATED_FRAMES = "repeated_frames"
     LONG_PAUSE = "long_pause"
+    CUT_END = "cut_end"
     LONG_EDGE = "long_edge"
     """Silence before the first or after the last sound."""
-    CUT_END = "cut_end"
-    REPEATED_FRAMES = "repeated_frames"
     CLIPPED = "clipped"
     LEVEL = "level"
+    UNEVEN_LEVEL = "uneven_level"
+    """Far from the loudness of the job's other segments."""
+
+
+SEVERITY = tuple(Defect)
+"""The worst first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +60,23 @@ class Finding:
     bound: float
     at_s: float | None = None
 
+    def __str__(self) -> str:
+        place = "" if self.at_s is None else f" at {self.at_s:.1f} s"
+        return f"{self.defect.value.replace('_', ' ')} ({self.measured:.4g}, bound {self.bound:.4g}){place}"
+
 
 def basic_findings(speech: Speech, text: str, bounds: SpeechBounds) -> tuple[Finding, ...]:
     """Everything found, worst first; empty for speech that passes."""
-    measures = measure(speech)
-    return tuple(_findings(speech, measures, text, bounds))
+    return worst_first(measured_findings(speech, measure(speech), text, bounds))
+
+
+def measured_findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: SpeechBounds) -> list[Finding]:
+    """As `basic_findings`, of speech that is measured already; in no order."""
+    return list(_findings(speech, measures, text, bounds))
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: SEVERITY.index(finding.defect)))
 
 
 def _findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: SpeechBounds) -> Iterator[Finding]:

@@ -38,7 +38,7 @@ class Repeat:
 class SpeechMeasures:
     """Seconds are of the samples as the engine made them, edges not yet trimmed. Levels are dB of full scale.
 
-    speech_s: from the first to the last audible window.
+    speech_s: from the first to the last audible window. silence_share: of it, what is not audible.
     end_db: the last 20 ms relative to the loud windows; speech that was cut off is loud to the end.
     """
 
@@ -48,6 +48,7 @@ class SpeechMeasures:
     trailing_s: float
     longest_pause_s: float
     longest_pause_at_s: float
+    silence_share: float
     loudness_db: float
     end_db: float
     clipped_share: float
@@ -73,6 +74,7 @@ def measure(speech: Speech) -> SpeechMeasures:
         trailing_s=(len(levels) - last) * WINDOW_S,
         longest_pause_s=pause * WINDOW_S,
         longest_pause_at_s=(int(audible[widest]) - pause) * WINDOW_S if pause else 0.0,
+        silence_share=1 - len(audible) / (last - first) if last > first else 1.0,
         loudness_db=loud_db,
         end_db=float(levels[-_END_WINDOWS:].max()) - loud_db,
         clipped_share=_clipped_share(pcm),
