@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # Extra arguments for pip, for instance to choose PyTorch's CPU wheels on Linux: see the README.
 PIP_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
+# Three for two cores: the fault tests wait a good part of their time. Each may take 1.5 GB of memory.
+TEST_PROCESSES ?= 3
 DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
@@ -35,7 +37,7 @@ up: $(VENV)/.run-installed ## start Valkey, API, workers and janitor; stop with 
 	$(BIN)/rhapsode up
 
 test: $(VENV)/.dev-installed ## run every test, the fault tests at 200 jobs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal
 
 listen: $(VENV)/.dev-installed ## hear the small voice say 200 unseen sentences and 600 words, and count the errors
 	$(BIN)/python -m pytest tests/listening -m "long or not long"

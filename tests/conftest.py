@@ -19,6 +19,7 @@ from storage.embedded_s3 import BUCKET, EmbeddedS3
 from storage.local_artifacts import LocalArtifactStore
 from storage.s3_artifacts import S3ArtifactStore, connect_s3
 from storage.settings import StorageSettings
+from tests.run_guard import guarded_run
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -26,10 +27,25 @@ if TYPE_CHECKING:
 URL_SECRET = "a-secret-for-tests-only"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def run_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the run, whose guard ends every process that is left when pytest is done or dead."""
+    with guarded_run(tmp_path_factory.getbasetemp()) as folder:
+        yield folder
+
+
 @pytest.fixture(scope="session")
-def short_dir() -> Iterator[Path]:
+def short_dir(run_dir: Path) -> Path:
     """A session's folder whose path leaves room for a Unix socket, which pytest's own does not."""
-    folder = Path(tempfile.mkdtemp(prefix="rh-", dir="/tmp"))
+    folder = run_dir / "session"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def data_dir(run_dir: Path) -> Iterator[Path]:
+    """A data folder of the test's own with a short path."""
+    folder = Path(tempfile.mkdtemp(dir=run_dir))
     yield folder
     shutil.rmtree(folder)
 

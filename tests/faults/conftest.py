@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -13,10 +12,9 @@ import pytest
 
 from tests.faults.system import RunningSystem
 
-_LINES = pytest.StashKey[list[str]]()
-
-
 LONG_RUN_JOBS = 1_000
+
+PROPERTY = "fault figures"
 
 
 def _num_jobs() -> int:
@@ -25,6 +23,9 @@ def _num_jobs() -> int:
 
 class StartSystem(Protocol):
     def __call__(self, **settings: str) -> RunningSystem: ...
+
+
+Report = Callable[[str], None]
 
 
 @pytest.fixture(scope="session")
@@ -49,14 +50,12 @@ def seed() -> int:
 
 
 @pytest.fixture
-def start_system() -> Iterator[StartSystem]:
+def start_system(data_dir: Path) -> Iterator[StartSystem]:
     """Starts whole systems, with settings by variable name, and kills them after the test."""
-    # Not pytest's folder: the server's socket needs a short path.
-    folder = Path(tempfile.mkdtemp(prefix="rhf-", dir="/tmp"))
     systems: list[RunningSystem] = []
 
     def start(**settings: str) -> RunningSystem:
-        system = RunningSystem(folder / str(len(systems)), **settings)
+        system = RunningSystem(data_dir / str(len(systems)), **settings)
         systems.append(system)
         system.start()
         return system
@@ -64,17 +63,19 @@ def start_system() -> Iterator[StartSystem]:
     yield start
     for system in systems:
         system.kill_everything()
-    shutil.rmtree(folder)
 
 
 @pytest.fixture
-def report(request: pytest.FixtureRequest) -> list[str]:
-    """Lines that are shown at the end of the run, whether it passed or not."""
-    return request.config.stash.setdefault(_LINES, [])
+def report(record_property: Callable[[str, object], None]) -> Report:
+    """Shows a line at the end of the run, whether the test passed or not."""
+    # Properties travel with a test's outcome, from whichever process it ran in.
+    return partial(record_property, PROPERTY)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    lines = config.stash.get(_LINES, [])
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    outcomes = [report for reports in terminalreporter.stats.values() for report in reports]
+    calls = [report for report in outcomes if isinstance(report, pytest.TestReport) and report.when == "call"]
+    lines = [str(value) for call in calls for name, value in call.user_properties if name == PROPERTY]
     if lines:
         terminalreporter.section("faults")
         for line in lines:

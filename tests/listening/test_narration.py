@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,25 +25,17 @@ MAX_WER = 0.12
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”]?\s+|\n\s*\n")
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Not pytest's folder: the server's socket needs a short path."""
-    path = Path(tempfile.mkdtemp(prefix="rhl-", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
-
-
 def story() -> str:
     return (HERE / "narration.txt").read_text(encoding="utf-8")
 
 
-def narrated(text: str, folder: Path, recogniser: MoonshineTiny) -> str:
+def narrated(text: str, data_dir: Path, recogniser: MoonshineTiny) -> str:
     """What a listener hears of the finished file."""
-    source, target = folder / "story.txt", folder / "story.wav"
+    source, target = data_dir / "story.txt", data_dir / "story.wav"
     source.write_text(text, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
     done = subprocess.run(
-        [CLI, "narrate", str(source), "-o", str(target), "--data-dir", str(folder / "data")],
+        [CLI, "narrate", str(source), "-o", str(target), "--data-dir", str(data_dir / "data")],
         env=environment,
         capture_output=True,
         text=True,
@@ -58,10 +47,10 @@ def narrated(text: str, folder: Path, recogniser: MoonshineTiny) -> str:
     return recogniser.transcribe(pcm, rate_hz)
 
 
-def test_a_narration_says_its_text_once_and_whole(folder: Path, recogniser: MoonshineTiny) -> None:
+def test_a_narration_says_its_text_once_and_whole(data_dir: Path, recogniser: MoonshineTiny) -> None:
     text = "\n\n".join(story().split("\n\n")[:2])
 
-    heard = narrated(text, folder, recogniser)
+    heard = narrated(text, data_dir, recogniser)
 
     faults = sentence_faults(_SENTENCE_END.split(text), heard)
     assert word_errors(text, heard).rate < MAX_WER_OF_EXCERPT
@@ -70,10 +59,10 @@ def test_a_narration_says_its_text_once_and_whole(folder: Path, recogniser: Moon
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_six_hundred_words_are_said_once_and_whole(folder: Path, recogniser: MoonshineTiny) -> None:
+def test_six_hundred_words_are_said_once_and_whole(data_dir: Path, recogniser: MoonshineTiny) -> None:
     text = story()
 
-    heard = narrated(text, folder, recogniser)
+    heard = narrated(text, data_dir, recogniser)
 
     faults = sentence_faults(_SENTENCE_END.split(text), heard)
     assert word_errors(text, heard).rate <= MAX_WER

@@ -5,10 +5,8 @@ from __future__ import annotations
 import http.server
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,27 +29,16 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def stack() -> Iterator[Stack]:
-    # Not pytest's folder: the server's socket needs a short path.
-    folder = Path(tempfile.mkdtemp(prefix="rhs-", dir="/tmp"))
-    with Stack(StackOptions(folder), clean_environment(), lambda event: None) as stack:
+def stack(run_dir: Path) -> Iterator[Stack]:
+    with Stack(StackOptions(run_dir / "stack"), clean_environment(), lambda event: None) as stack:
         stack.wait_ready()
         yield stack
-    shutil.rmtree(folder)
 
 
 @pytest.fixture
 def client(stack: Stack) -> Iterator[Rhapsode]:
     with Rhapsode(stack.url) as client:
         yield client
-
-
-@pytest.fixture
-def data_dir() -> Iterator[Path]:
-    """A data folder with a short path."""
-    folder = Path(tempfile.mkdtemp(prefix="rhd-", dir="/tmp"))
-    yield folder
-    shutil.rmtree(folder)
 
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 
 from rhapsode import Rhapsode
@@ -17,11 +15,11 @@ from tests.worker.reference_audio.sounds import file_of, tone
 NUM_VOICES = 6
 
 
-def test_workers_killed_between_storing_a_voice_and_saying_so_cost_nothing_but_time(tmp_path: Path) -> None:
-    # Not pytest's folder: the server's socket needs a short path.
-    folder = Path(tempfile.mkdtemp(prefix="rhv-", dir="/tmp"))
+def test_workers_killed_between_storing_a_voice_and_saying_so_cost_nothing_but_time(
+    tmp_path: Path, data_dir: Path
+) -> None:
     environment = clean_environment(RHAPSODE_FAILPOINT="voice.after_put:kill:0.4")
-    with Stack(StackOptions(folder), environment, lambda event: None) as stack, Rhapsode(stack.url) as client:
+    with Stack(StackOptions(data_dir), environment, lambda event: None) as stack, Rhapsode(stack.url) as client:
         stack.wait_ready()
         for n in range(NUM_VOICES):
             recording = tmp_path / f"{n}.wav"
@@ -34,4 +32,3 @@ def test_workers_killed_between_storing_a_voice_and_saying_so_cost_nothing_but_t
         ready = list(client.voices.list_caches({CacheState.READY}))
         assert len(ready) == NUM_VOICES
         assert all(client.voices.embedding(cache.voice) for cache in ready)
-    shutil.rmtree(folder)
