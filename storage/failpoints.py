@@ -25,6 +25,7 @@ FailpointName = Literal[
     "voice.after_put",  # the voice's cache lies in the store, nobody serves it
     "assemble.after_put",  # the artifacts lie in the store, the job has not ended
     "assemble.after_finish",  # the job has ended, the ticket is not acknowledged
+    "hook.after_post",  # the receiver has the webhook, the delivery's record does not say so
     "purge.after_objects",  # the objects are gone, the record is not
 ]
 FAILPOINTS: tuple[FailpointName, ...] = get_args(FailpointName)

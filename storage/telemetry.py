@@ -71,6 +71,13 @@ def item_fields(job_id: str, item: str, attempt: int) -> Generator[None]:
         yield
 
 
+@contextmanager
+def delivery_fields(delivery: str, event: str, attempt: int) -> Generator[None]:
+    """As `item_fields`, for one attempt at a webhook."""
+    with structlog.contextvars.bound_contextvars(delivery=delivery, webhook_event=event, attempt=attempt):
+        yield
+
+
 def _rendering(log_format: LogFormat) -> list[Processor]:
     if log_format == "json":
         return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]

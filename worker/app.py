@@ -12,8 +12,9 @@ from celery.platforms import SecurityWarning
 
 from storage.queue import TicketQueue, create_celery
 from storage.settings import SettingsError, load_settings
-from worker.lifecycle import WorkerProcess, connect_signals
+from worker.lifecycle import WorkerProcess
 from worker.settings import WorkerSettings
+from worker.signals import connect_signals
 from worker.tasks import register_ticket
 
 # Celery warns root about pickled messages. Ours are JSON without arguments, and the advice (--uid, C_FORCE_ROOT)

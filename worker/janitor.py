@@ -30,9 +30,11 @@ from storage.queue import TicketQueue, create_celery
 from storage.settings import SettingsError, describe, load_settings
 from storage.telemetry import configure_logging
 from storage.voice_store import VoiceStore
+from storage.webhook_queue import WebhookQueue
 from storage.work_queues import WorkQueue
 from worker.settings import JanitorSettings
 from worker.voice_janitor import VoiceJanitor
+from worker.webhooks.janitor import HookJanitor
 
 logger = logging.getLogger("worker.janitor")  # __name__ is __main__ here
 
@@ -180,11 +182,14 @@ class _Chore:
     due_at: float = 0.0
 
 
-def run_chores(janitor: Janitor, voices: VoiceJanitor, renew_lock: Callable[[], bool], stop: threading.Event) -> None:
+def run_chores(
+    janitor: Janitor, voices: VoiceJanitor, hooks: HookJanitor, renew_lock: Callable[[], bool], stop: threading.Event
+) -> None:
     """Until `stop`: once a second, if the lock is ours, whatever is due. A failing chore is logged and tried again."""
     chores = [
         _Chore(TICK_S, janitor.sweep),
         _Chore(TICK_S, janitor.top_up),
+        _Chore(TICK_S, hooks.sweep_hooks),
         _Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
         _Chore(AUDIT_INTERVAL_S, janitor.audit),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
@@ -256,7 +261,8 @@ def main() -> None:
         logger.info("janitor ready")
         artifacts = open_artifacts(settings)
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
-        run_chores(Janitor(jobs, artifacts, tickets, settings.ticket_cap), voices, lock.renew, stop)
+        hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
+        run_chores(Janitor(jobs, artifacts, tickets, settings.ticket_cap), voices, hooks, lock.renew, stop)
         try:
             lock.release()
         except StoreUnavailable as error:

@@ -1,21 +1,17 @@
 """From the start of a worker process to its end: build the services, take back what a predecessor held, leave clean.
 
-Celery's threads pool announces itself by `worker_init` (there are no child processes to initialise). On SIGTERM or
-SIGINT, Celery stops consuming and waits for the running tasks; `worker_shutting_down` tells us, and from then on
-tickets end at once, running items get some seconds to finish, and what is left is cancelled and handed back, so
-that the next worker starts on it immediately and nothing counts as an attempt.
+Once Celery says that it shuts down (see `signals`), tickets end at once, running items get some seconds to finish, and
+what is left is cancelled and handed back, so that the next worker starts on it immediately and nothing counts as an
+attempt.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 import uuid
-from typing import NoReturn, assert_never
-
-from celery import signals
+from typing import assert_never
 
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import StorageError
@@ -46,6 +42,7 @@ from worker.leases import DropReason, LeaseKeeper
 from worker.model_card import model_card
 from worker.periodic import Periodic
 from worker.quarantine import QuarantineGate
+from worker.restart import ask_for_restart
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
 from worker.voices.cache import VoiceCache
@@ -69,7 +66,7 @@ class WorkerProcess:
         self._tickets = tickets
         self._jobs = JobStore(self._redis, settings.key_prefix, max_attempts=settings.max_attempts)
         self._leases = LeaseKeeper(self._jobs, settings.lease_s)
-        self._watch = ConsumptionWatch(settings.queue, tickets, self._is_busy, _ask_for_restart)
+        self._watch = ConsumptionWatch(settings.queue, tickets, self._is_busy, ask_for_restart)
         self._fleet = Fleet(self._redis, settings.key_prefix)
         self._periodic = [Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)]
         self._services: WorkerServices | SpeechServices | None = None
@@ -224,31 +221,3 @@ class WorkerProcess:
         if self._leases.num_held:
             logger.warning("handing back what still runs", extra={"held": self._leases.num_held})
             self._leases.drop_all(DropReason.SHUTDOWN)
-
-
-def connect_signals(process: WorkerProcess) -> None:
-    """Tie the process to Celery's life."""
-
-    def on_logging(**_: object) -> None:
-        """That somebody listens to this signal keeps Celery from setting up logs its own way."""
-
-    def on_init(**_: object) -> None:
-        process.start()
-
-    def on_shutting_down(**_: object) -> None:
-        process.begin_shutdown()
-
-    def on_shutdown(**_: object) -> None:
-        process.stop()
-
-    # Strong references: these closures live as long as the process.
-    signals.setup_logging.connect(on_logging, weak=False)
-    signals.worker_init.connect(on_init, weak=False)
-    signals.worker_shutting_down.connect(on_shutting_down, weak=False)
-    signals.worker_shutdown.connect(on_shutdown, weak=False)
-
-
-def _ask_for_restart() -> NoReturn:
-    """End at once: the consumer that does not consume would not shut down either. Leases are taken back by name."""
-    logging.shutdown()
-    os._exit(STALLED_EXIT_STATUS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from celery import Celery
 
 from storage.queue import TICKET_TASK
-from worker.lifecycle import WorkerProcess
+from worker.signals import TicketProcess
 
 
-def register_ticket(app: Celery, process: WorkerProcess) -> None:
+def register_ticket(app: Celery, process: TicketProcess) -> None:
     """Let `process` answer the tickets of its queue."""
 
     @app.task(name=TICKET_TASK, ignore_result=True)

@@ -16,15 +16,22 @@ from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
 from storage.jobs import JobId, JobState, LeaseStatus, TenantId, Tickets, WorkerIdentity
 from storage.queue import TicketQueue
+from storage.webhook_queue import WebhookQueue
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import TENANT, Studio
 from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores
 from worker.voice_janitor import VoiceJanitor
+from worker.webhooks.janitor import HookJanitor
 
 
 @pytest.fixture
 def janitor(studio: Studio, tickets: TicketQueue) -> Janitor:
     return Janitor(studio.jobs, studio.artifacts, tickets, ticket_cap=8)
+
+
+@pytest.fixture
+def hooks(redis_client: redis.Redis, tickets: TicketQueue) -> HookJanitor:
+    return HookJanitor(WebhookQueue(redis_client), tickets, ticket_cap=8)
 
 
 def voice_janitor(studio: Studio) -> VoiceJanitor:
@@ -178,7 +185,7 @@ def test_unfinished_files_are_swept(janitor: Janitor, studio: Studio, tmp_path: 
     assert not draft.exists()
 
 
-def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janitor) -> None:
+def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janitor, hooks: HookJanitor) -> None:
     stop = threading.Event()
     studio.submit()
     asked: list[float] = []
@@ -189,7 +196,7 @@ def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janit
             raise StoreUnavailable("for a moment")
         return True
 
-    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), lock, stop))
+    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), hooks, lock, stop))
     thread.start()
     give_up = time.monotonic() + 10
     while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
@@ -200,10 +207,10 @@ def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janit
     assert studio.services.tickets.waiting(CPU_QUEUE) == 1
 
 
-def test_without_the_lock_nothing_is_done(studio: Studio, janitor: Janitor) -> None:
+def test_without_the_lock_nothing_is_done(studio: Studio, janitor: Janitor, hooks: HookJanitor) -> None:
     stop = threading.Event()
     studio.submit()
-    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), lambda: False, stop))
+    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), hooks, lambda: False, stop))
 
     thread.start()
     time.sleep(0.5)

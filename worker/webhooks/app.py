@@ -1,0 +1,30 @@
+"""The deliverer as Celery starts it: `celery -A worker.webhooks.app worker --pool threads`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+from celery.platforms import SecurityWarning
+
+from storage.queue import TicketQueue, create_celery
+from storage.settings import SettingsError, load_settings
+from storage.work_queues import HOOKS_QUEUE
+from worker.signals import connect_signals
+from worker.tasks import register_ticket
+from worker.webhooks.lifecycle import HookProcess
+from worker.webhooks.settings import HookSettings
+
+# As in worker.app: our messages are JSON without arguments.
+warnings.filterwarnings("ignore", category=SecurityWarning)
+
+try:
+    settings = load_settings(HookSettings)
+except SettingsError as error:
+    sys.exit(str(error))
+
+app = create_celery(settings, "rhapsode-hooks", consumed=(HOOKS_QUEUE,))
+app.conf.worker_concurrency = settings.webhook_threads
+process = HookProcess(settings, TicketQueue(app))
+connect_signals(process)
+register_ticket(app, process)

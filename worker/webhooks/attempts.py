@@ -1,0 +1,104 @@
+"""One attempt at a delivery: make its body, sign it, post it, judge the answer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from storage.safe_http.client import Answer, SafeHttp
+from storage.safe_http.errors import SafeHttpError
+from storage.webhook_payloads import compose
+from storage.webhook_queue import WebhookQueue
+from storage.webhook_secrets import SecretSealer, SecretUnreadable
+from storage.webhooks import Attempt, ClaimedDelivery, DeliveryRecord, Verdict
+from worker.webhooks.schedule import retry_delay_s, wished_delay_s
+from worker.webhooks.signing import signed_headers
+
+MAX_ANSWER_BYTES = 16 * 1024
+"""Of the receiver's answer, so much is read."""
+
+EXCERPT_CHARS = 1_000
+"""And so much is shown."""
+
+GONE = 410
+
+
+class DeliveryForgotten(Exception):
+    """The delivery expired while it was claimed; nobody waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """What attempts need. delays_s: between them."""
+
+    http: SafeHttp
+    sealer: SecretSealer
+    queue: WebhookQueue
+    delays_s: tuple[float, ...]
+
+    def attempt(self, claimed: ClaimedDelivery) -> Verdict:
+        """Raises `StoreUnavailable` or `DeliveryForgotten`; whatever the receiver does is a verdict."""
+        body = self._body(claimed.record)
+        begun_s, started = time.time(), time.monotonic()
+        try:
+            headers = signed_headers(claimed.record.id, body, self._secrets(claimed), int(begun_s))
+            answer = self.http.post(claimed.url, body.encode(), headers, MAX_ANSWER_BYTES)
+        except (SafeHttpError, SecretUnreadable) as error:
+            reason = error.reason if isinstance(error, SafeHttpError) else "secret_unreadable"
+            return self._failed(claimed, _attempt(begun_s, started, None, reason, str(error)), None)
+        return self._judged(claimed, answer, begun_s, started)
+
+    def given_up(self, claimed: ClaimedDelivery, error: Exception) -> Verdict:
+        """What an attempt comes to that failed for a reason nobody foresaw: it counts, and the schedule goes on."""
+        attempt = _attempt(time.time(), time.monotonic(), None, "internal", type(error).__name__)
+        return self._failed(claimed, attempt, None)
+
+    def _body(self, record: DeliveryRecord) -> str:
+        """The same bytes for every attempt: what was stored, or else what is made now and stored first."""
+        if record.body is not None:
+            return record.body
+        if record.facts is None:
+            raise DeliveryForgotten(f"{record.id} has neither body nor facts")
+        made = compose(record.type, record.created_at_ms, record.facts, record.api_url)
+        kept = self.queue.freeze(record.id, made)
+        if kept is None:
+            raise DeliveryForgotten(f"{record.id} expired")
+        return kept
+
+    def _secrets(self, claimed: ClaimedDelivery) -> list[str]:
+        owner = claimed.record.endpoint or claimed.record.tenant
+        if not claimed.secrets:
+            raise SecretUnreadable(f"there is no secret to sign for {owner}")
+        return [self.sealer.open(secret.sealed, owner) for secret in claimed.secrets]
+
+    def _judged(self, claimed: ClaimedDelivery, answer: Answer, begun_s: float, started: float) -> Verdict:
+        is_delivered = 200 <= answer.status < 300
+        reason = "" if is_delivered else "status"
+        attempt = _attempt(begun_s, started, answer.status, reason, _excerpt(answer.body))
+        if is_delivered:
+            return Verdict(attempt, is_delivered=True)
+        wished_s = wished_delay_s(answer.status, answer.headers.get("retry-after"))
+        return self._failed(claimed, attempt, wished_s, is_gone=answer.status == GONE)
+
+    def _failed(
+        self, claimed: ClaimedDelivery, attempt: Attempt, wished_s: float | None, *, is_gone: bool = False
+    ) -> Verdict:
+        delay_s = None if is_gone else retry_delay_s(self.delays_s, claimed.record.tries + 1, wished_s)
+        return Verdict(
+            attempt,
+            is_delivered=False,
+            retry_ms=None if delay_s is None else round(delay_s * 1000),
+            pause_ms=round((wished_s or 0.0) * 1000),
+            is_gone=is_gone,
+        )
+
+
+def _attempt(begun_s: float, started: float, status: int | None, reason: str, excerpt: str) -> Attempt:
+    duration_ms = round((time.monotonic() - started) * 1000)
+    return Attempt(round(begun_s * 1000), duration_ms, status, reason, excerpt[:EXCERPT_CHARS])
+
+
+def _excerpt(body: bytes) -> str:
+    """Whatever a receiver says is shown as text on one line, and never interpreted."""
+    text = body[: 4 * EXCERPT_CHARS].decode("utf-8", "replace")
+    return "".join(character if character.isprintable() else " " for character in text).strip()

@@ -1,0 +1,40 @@
+"""Settings of the process that delivers webhooks."""
+
+from __future__ import annotations
+
+import socket
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
+
+from storage.settings import StorageSettings
+from storage.webhook_options import parse_delays
+from worker.webhooks.schedule import DELAYS_S
+
+
+class HookSettings(StorageSettings):
+    """One process of the lane `hooks`.
+
+    webhook_threads: attempts at the same time; half of them at most at receivers that do not answer, or never did.
+    webhook_delays_s: seconds between the attempts at one delivery, comma-separated.
+    worker_name: as of the other workers: a new process of this name takes back what the old one held.
+    """
+
+    webhook_threads: int = Field(default=32, ge=2, le=512)
+    webhook_delays_s: str = ",".join(f"{delay:.0f}" for delay in DELAYS_S)
+    worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
+
+    @field_validator("webhook_delays_s")
+    @classmethod
+    def _delays(cls, value: str) -> str:
+        parse_delays(value)
+        return value
+
+    @model_validator(mode="after")
+    def _has_key(self) -> Self:
+        if not self.webhook_key.get_secret_value():
+            raise ValueError("RHAPSODE_WEBHOOK_KEY must be set, to the key that the API has")
+        return self
+
+    def name_for(self, incarnation: str) -> str:
+        return self.worker_name or f"{socket.gethostname()}-hooks-{incarnation[:8]}"
