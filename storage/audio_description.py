@@ -9,6 +9,10 @@ from storage.outputs import AudioFormat, Tags
 from storage.timeline import ChapterSpan
 
 
+CHAPTERS_AS_COMMENTS = frozenset({AudioFormat.FLAC, AudioFormat.OPUS})
+"""Formats whose chapters are comments that we write: FFmpeg writes none into FLAC, and rounds their seconds in Ogg."""
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
     """tags: empty ones are left out. language: as the document names it, "" if it does not."""
@@ -34,7 +38,7 @@ def metadata(form: AudioFormat, description: Description) -> dict[str, str]:
         "description": tags.description,
         "language": description.language,
     }
-    if form is AudioFormat.FLAC:
+    if form in CHAPTERS_AS_COMMENTS:
         named |= chapter_comments(description.chapters)
     if form is AudioFormat.OPUS and description.cover is not None:
         named["METADATA_BLOCK_PICTURE"] = picture_comment(description.cover)
@@ -42,7 +46,7 @@ def metadata(form: AudioFormat, description: Description) -> dict[str, str]:
 
 
 def chapter_comments(chapters: tuple[ChapterSpan, ...]) -> dict[str, str]:
-    """CHAPTERnnn=HH:MM:SS.mmm and CHAPTERnnnNAME, as Ogg players read them; FFmpeg writes none into FLAC."""
+    """CHAPTERnnn=HH:MM:SS.mmm and CHAPTERnnnNAME, as players read them."""
     comments: dict[str, str] = {}
     for number, chapter in enumerate(chapters):
         comments[f"CHAPTER{number:03d}"] = clock(chapter.span.start_s, ".")

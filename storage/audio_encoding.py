@@ -19,7 +19,7 @@ from av.container import OutputContainer
 from av.stream import Disposition
 
 from storage.audio_cover import Cover
-from storage.audio_description import Description, metadata
+from storage.audio_description import CHAPTERS_AS_COMMENTS, Description, metadata
 from storage.outputs import FORMATS, AudioFormat, OutputFormat
 
 BYTES_PER_SAMPLE = 2
@@ -152,6 +152,8 @@ class _Reader:
 
 def _describe(container: OutputContainer, form: AudioFormat, description: Description) -> None:
     container.metadata.update(metadata(form, description))
+    if form in CHAPTERS_AS_COMMENTS:
+        return
     container.set_chapters(
         [
             {

@@ -1,0 +1,146 @@
+"""One job in every format at once, read back by programs that share no code with what wrote it where there are any."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+
+import av
+import mutagen
+import numpy as np
+import pytest
+import soundfile
+from mutagen.flac import FLAC
+from mutagen.mp3 import MP3
+from mutagen.mp4 import MP4
+from mutagen.oggopus import OggOpus
+from numpy.typing import NDArray
+
+from storage.jobs import JobRecord
+from storage.outputs import AudioFormat, LoudnessTarget, OutputFormat, OutputSpec, SubtitleFormat, Tags, Timestamps
+from storage.plan import Chapter
+from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, voice_like
+from tests.worker.studio import Studio
+from worker.loudness import LoudnessMeter
+
+LENGTHS_S = (3.1, 4.7, 0.9, 5.3, 2.2, 3.9)
+PAUSES_S = (0.25, 1.5, 0.6, 1.5, 0.02, 0.0)
+CHAPTERS = (Chapter("One", 0), Chapter("Zwei & mehr", 2), Chapter("三", 4))
+CHAPTER_FIRST = (0, 2, 4)
+TARGET = LoudnessTarget(target_lufs=-20.0, max_true_peak_db=-1.5)
+FORMATS = (
+    OutputFormat(AudioFormat.WAV),
+    OutputFormat(AudioFormat.FLAC),
+    OutputFormat(AudioFormat.MP3, 96),
+    OutputFormat(AudioFormat.OPUS, 48),
+    OutputFormat(AudioFormat.M4B, 96),
+)
+OUTPUT = OutputSpec(
+    formats=FORMATS,
+    loudness=TARGET,
+    timestamps=Timestamps.SEGMENT,
+    subtitles=(SubtitleFormat.SRT, SubtitleFormat.VTT),
+    tags=Tags(title="A book", narrator="Ada", genre="Fable", date="2026", publisher="Us", description="Short."),
+)
+
+
+def jpeg() -> bytes:
+    file = io.BytesIO()
+    with av.open(file, "w", format="image2pipe") as container:
+        stream = container.add_stream("mjpeg", width=48, height=32, pix_fmt="yuvj420p")
+        frame = av.VideoFrame(48, 32, "yuvj420p")
+        for plane in frame.planes:
+            plane.update(bytes([120]) * plane.buffer_size)
+        container.mux(stream.encode(frame))
+        container.mux(stream.encode(None))
+    return file.getvalue()
+
+
+def book() -> Book:
+    pcm = [voice_like(seconds, 0.1 + 0.1 * (number % 3), number) for number, seconds in enumerate(LENGTHS_S)]
+    return Book(pcm, PAUSES_S, CHAPTERS, title="Not this", author="An Author", cover=jpeg())
+
+
+@pytest.fixture
+def made(studio: Studio) -> JobRecord:
+    return assemble(studio, book(), OUTPUT)
+
+
+def decoded(data: bytes) -> tuple[NDArray[np.float64], int]:
+    """Samples of full scale 1 and their rate, by FFmpeg's decoders."""
+    with av.open(io.BytesIO(data)) as container:
+        stream = container.streams.audio[0]
+        resampler = av.AudioResampler(format="flt", layout="mono")
+        frames = [part for frame in container.decode(stream) for part in resampler.resample(frame)]
+        return np.concatenate([frame.to_ndarray()[0] for frame in frames]).astype(float), stream.rate
+
+
+def loudness(samples: NDArray[np.float64], rate_hz: int) -> float:
+    meter = LoudnessMeter(rate_hz)
+    meter.add(samples)
+    return meter.integrated_lufs()
+
+
+def test_every_format_holds_the_narration_at_its_loudness(studio: Studio, made: JobRecord) -> None:
+    """One test, because making the files is what takes long."""
+    wav, rate_hz = soundfile.read(io.BytesIO(content(studio, made, "narration.wav")))
+    manifest = json.loads(content(studio, made, "manifest.json"))
+    duration_s = len(wav) / RATE_HZ
+    assert rate_hz == RATE_HZ
+    assert manifest["totals"]["duration_s"] == pytest.approx(duration_s)
+
+    flac, _ = soundfile.read(io.BytesIO(content(studio, made, "narration.flac")))
+    assert np.array_equal(flac, wav)
+    for name in ("narration.mp3", "narration.opus", "narration.m4b"):
+        samples, rate_hz = decoded(content(studio, made, name))
+        assert len(samples) / rate_hz == pytest.approx(duration_s, abs=0.045 if name.endswith("m4b") else 0.02), name
+        assert loudness(samples, rate_hz) == pytest.approx(TARGET.target_lufs, abs=0.5), name
+        assert np.abs(samples).max() < 1, name
+        assert artifact(made, name).duration_s == pytest.approx(duration_s)
+    assert loudness(wav, RATE_HZ) == pytest.approx(TARGET.target_lufs, abs=0.05)
+    assert 20 * math.log10(np.abs(wav).max()) <= TARGET.max_true_peak_db
+
+    for name in ("narration.mp3", "narration.m4b", "narration.flac"):
+        with av.open(io.BytesIO(content(studio, made, name))) as container:
+            assert (container.duration or 0) / 1e6 == pytest.approx(duration_s, abs=0.02), name
+    opus = OggOpus(io.BytesIO(content(studio, made, "narration.opus")))
+    assert opus.info.length == pytest.approx(duration_s, abs=0.02)
+
+
+def test_chapters_tags_and_cover_are_where_players_look(studio: Studio, made: JobRecord) -> None:
+    files = {form.type: io.BytesIO(content(studio, made, f"narration.{form.type}")) for form in FORMATS[1:]}
+    manifest = json.loads(content(studio, made, "manifest.json"))
+    chapters = manifest["chapters"]
+    starts = [row["start_s"] for row in manifest["segments"]]
+    wanted = [0.0, starts[2], starts[4]]
+    assert [chapter["start_s"] for chapter in chapters] == pytest.approx(wanted)
+
+    m4b = MP4(files[AudioFormat.M4B])
+    assert m4b.chapters is not None
+    assert [(each.title, each.start) for each in m4b.chapters] == [
+        (chapter.title, pytest.approx(start, abs=0.02)) for chapter, start in zip(CHAPTERS, wanted, strict=True)
+    ]
+    assert (m4b.tags["\xa9nam"], m4b.tags["\xa9ART"], m4b.tags["\xa9wrt"]) == (["A book"], ["An Author"], ["Ada"])
+    assert bytes(m4b.tags["covr"][0]) == book().cover
+
+    mp3 = MP3(files[AudioFormat.MP3])
+    frames = sorted(mp3.tags.getall("CHAP"), key=lambda frame: frame.start_time)
+    assert [(str(frame.sub_frames["TIT2"]), frame.start_time / 1000) for frame in frames] == [
+        (chapter.title, pytest.approx(start, abs=0.02)) for chapter, start in zip(CHAPTERS, wanted, strict=True)
+    ]
+    assert (str(mp3.tags["TIT2"]), str(mp3.tags["TPE1"]), str(mp3.tags["TCON"])) == ("A book", "An Author", "Fable")
+    assert mp3.tags.getall("APIC")[0].data == book().cover
+
+    for comments in (FLAC(files[AudioFormat.FLAC]), OggOpus(files[AudioFormat.OPUS])):
+        assert comments["title"] == ["A book"]
+        assert comments["artist"] == ["An Author"]
+        assert [comments[f"chapter{number:03d}name"][0] for number in range(3)] == [each.title for each in CHAPTERS]
+        assert [seconds(comments[f"chapter{number:03d}"][0]) for number in range(3)] == pytest.approx(wanted, abs=0.02)
+    assert FLAC(files[AudioFormat.FLAC]).pictures[0].data == book().cover
+    assert "metadata_block_picture" in mutagen.File(files[AudioFormat.OPUS])
+
+
+def seconds(clock: str) -> float:
+    hours, minutes, rest = clock.split(":")
+    return int(hours) * 3600 + int(minutes) * 60 + float(rest)
