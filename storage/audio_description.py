@@ -8,7 +8,6 @@ from storage.audio_cover import Cover, picture_comment
 from storage.outputs import AudioFormat, Tags
 from storage.timeline import ChapterSpan
 
-
 CHAPTERS_AS_COMMENTS = frozenset({AudioFormat.FLAC, AudioFormat.OPUS})
 """Formats whose chapters are comments that we write: FFmpeg writes none into FLAC, and rounds their seconds in Ogg."""
 
