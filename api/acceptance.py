@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from api.problems import invalid_header
+from api.problems import Problem, invalid_header
 from api.services import ApiServices
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.failpoints import failpoint
@@ -28,14 +28,27 @@ class Accepted:
     replayed: bool
 
 
-def submit_stored(
-    services: ApiServices, submission: Submission, data: bytes, on_accepted: Callable[[JobId], None] | None = None
-) -> Accepted:
-    """Store what the job works on, make the job, send its tickets. Raises a `StorageError`.
+def submit_stored(services: ApiServices, submission: Submission, data: bytes) -> Accepted:
+    """Store what the job works on, make the job, send its tickets. Raises a `StorageError`."""
+    return submit_with_input(services, submission, lambda: services.artifacts.put(submission.input_key, data))
 
-    on_accepted: called when the job is there and its work has not been handed out.
+
+def submit_with_input(
+    services: ApiServices,
+    submission: Submission,
+    store: Callable[[], object],
+    on_accepted: Callable[[JobId], None] | None = None,
+) -> Accepted:
+    """As `submit_stored`. Raises a `StorageError`, or the `Problem` that `store` raises.
+
+    store: puts what the job works on under the job's own keys. on_accepted: called when the job is there and its work
+    has not been handed out.
     """
-    services.artifacts.put(submission.input_key, data)
+    try:
+        store()
+    except Problem:
+        _delete_input(services, submission)
+        raise
     failpoint("submit.after_put")
     submitted = _submit(services, submission)
     if submitted.replayed:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from mimetypes import types_map
 
 from api import schemas
+from api.input_schemas import ResolvedInput
 from api.links import LinkBuilder
 from api.output_choice import resolved_output
 from api.quality_view import job_quality, job_warnings, resolved_quality
@@ -184,7 +185,21 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
         segmentation=schemas.ResolvedSegmentation(
             target_chars=spec.segmentation.target_chars, max_chars=spec.segmentation.max_chars
         ),
-        pauses=schemas.ResolvedPauses(sentence_s=spec.pauses.sentence_s, paragraph_s=spec.pauses.paragraph_s),
+        input=ResolvedInput(
+            type=spec.source.type.value,
+            format=None if spec.source.format is None else spec.source.format.value,
+            include=list(spec.source.include),
+        ),
+        speakers={member.name: member.voice for member in spec.speakers},
+        pauses=schemas.ResolvedPauses(
+            sentence_s=spec.pauses.sentence_s,
+            paragraph_s=spec.pauses.paragraph_s,
+            heading_s=spec.pauses.heading_s,
+            chapter_s=spec.pauses.chapter_s,
+        ),
+        normalization=spec.normalization.value,
+        pronunciation_dictionaries=list(spec.dictionaries),
+        validate_only=spec.validate_only,
         quality=resolved_quality(spec.quality),
         sampling=schemas.ResolvedSampling(
             temperature=spec.sampling.temperature,

@@ -15,6 +15,7 @@ from api.job_answers import accepted_answer, job_answer, shown_job
 from api.job_query import JobListQuery, encode_cursor, job_query
 from api.job_view import JobViewer, retry_after_s
 from api.links import LinkBuilder
+from api.plan_answer import plan_answer, wants_plan_only
 from api.services import ApiServices
 from api.submission import SubmissionCall, submit_narration
 from api.waiting import requested_wait_s, wait_until_ended
@@ -32,16 +33,23 @@ _BODY = {
 
 
 @router.post("", status_code=202, response_model=schemas.Job, openapi_extra=_BODY)
-def submit_job(
+async def submit_job(
+    request: Request,
     tenant: Tenant,
     services: Services,
     links: Links,
     body: JsonBytes,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> Response:
-    """Accept a narration. Once this has answered, the job will end in a terminal state."""
+    """Accept a narration. Once this has answered, the job will end in a terminal state.
+
+    With `validate_only` the answer is 200 with the plan, or 202 with the job if planning takes more than 30 s.
+    """
     call = SubmissionCall(tenant, body, idempotency_key(idempotency_header, body))
-    return accepted_answer(services, links, submit_narration(services, call))
+    accepted = await run_sync(submit_narration, services, call)
+    if wants_plan_only(accepted):
+        return await plan_answer(services, links, accepted, request.is_disconnected)
+    return await run_sync(accepted_answer, services, links, accepted)
 
 
 @router.get("", response_model=schemas.JobList)

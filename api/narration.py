@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from api.job_view import moment
 from api.output_choice import resolve_output
 from api.problems import invalid_field, model_away, model_not_found, no_model, unsupported_language, voice_not_found
 from api.quality_choice import resolve_quality
 from api.schemas import MAX_SEED, JobRequest
-from storage.jobs import NarrationSpec, Pauses, SamplingOverrides, Segmentation
+from storage.jobs import NarrationSpec, Normalization, Pauses, SamplingOverrides, Segmentation
+from storage.languages import language_name
 from storage.models import ModelCard, served_models
+from storage.sources import Source
+from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceReference
 
 AUTO_LANGUAGE = "auto"
+
+NORMALIZED_LANGUAGES = ("english",)
+"""For which there are rules that turn numbers and signs into words."""
 
 _INSTRUCTION_BYTES_PER_TEXT_TOKEN = 4
 """An instruction has at most a token a byte, and four of them take at most the room of one token of text."""
@@ -39,16 +46,23 @@ def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
     return card
 
 
-def resolve_narration(
-    request: JobRequest, card: ModelCard, own_voice: VoiceReference | None, reference_room: int
-) -> NarrationSpec:
-    """Raises a `Problem` for what this model cannot do.
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """Who speaks. own: the caller's voice in place of one of the model's. reference_room: tokens of text that have no
+    room beside the longest reference."""
 
-    own_voice: the caller's, which stands in place of one of the model's. reference_room: tokens of text that have no
-    room beside its reference.
-    """
-    instructions = _instructions(request, card)
-    language = _language(request.language, card)
+    own: VoiceReference | None
+    members: tuple[SpeakerVoice, ...]
+    reference_room: int
+
+
+def resolve_narration(
+    request: JobRequest, card: ModelCard, voices: Voices, source: Source, dictionaries: tuple[str, ...]
+) -> NarrationSpec:
+    """Raises a `Problem` for what this model cannot do."""
+    instructions = _instructions(request.instructions, card, "/instructions")
+    language = resolve_language(request.language, card, "/language")
+    own_voice = voices.own
     return NarrationSpec(
         model=card.name,
         voice=_voice(request, card) if own_voice is None else own_voice.name,
@@ -59,9 +73,11 @@ def resolve_narration(
         segmentation=Segmentation(
             request.segmentation.target_chars,
             request.segmentation.max_chars,
-            max_bytes=card.max_text_tokens - _room_taken(instructions) - reference_room,
+            max_bytes=card.max_text_tokens - _most_room_taken(request, card, instructions) - voices.reference_room,
         ),
-        pauses=Pauses(request.pauses.sentence_s, request.pauses.paragraph_s),
+        pauses=Pauses(
+            request.pauses.sentence_s, request.pauses.paragraph_s, request.pauses.heading_s, request.pauses.chapter_s
+        ),
         sampling=SamplingOverrides(
             temperature=request.sampling.temperature,
             top_k=request.sampling.top_k,
@@ -69,6 +85,11 @@ def resolve_narration(
             repetition_penalty=request.sampling.repetition_penalty,
         ),
         own_voice=own_voice,
+        speakers=voices.members,
+        source=source,
+        normalization=_normalization(request, language),
+        dictionaries=dictionaries,
+        validate_only=request.validate_only,
         quality=resolve_quality(request.quality, language, card),
         output=resolve_output(request.output, card.sample_rate_hz),
     )
@@ -92,26 +113,50 @@ def _no_voice(voice: str, card: ModelCard) -> str:
     raise voice_not_found(voice, card.name, card.speakers)
 
 
-def _language(language: str, card: ModelCard) -> str:
-    found = listed(language, (AUTO_LANGUAGE, *card.languages))
+def resolve_language(language: str, card: ModelCard, pointer: str) -> str:
+    """As the model spells it; a BCP 47 tag will do. Raises a `Problem`."""
+    known = (AUTO_LANGUAGE, *card.languages)
+    found = listed(language, known) or listed(language_name(language) or language, known)
     if found is None:
-        raise unsupported_language(language, card.name, card.languages)
+        raise unsupported_language(language, card.name, card.languages, pointer)
     return found
 
 
-def _instructions(request: JobRequest, card: ModelCard) -> str:
-    instructions = (request.instructions or "").strip()
+def _normalization(request: JobRequest, language: str) -> Normalization:
+    """Words depend on the language, so it is not guessed."""
+    wanted = Normalization(request.normalization)
+    named = {language, *(entry.language for entry in request.input.segments or () if entry.language)}
+    tags = {(language_name(name) or name).casefold() for name in named}
+    if wanted is Normalization.BASIC and request.input.ssml is None and tags.isdisjoint(NORMALIZED_LANGUAGES):
+        detail = f"there are rules for {', '.join(NORMALIZED_LANGUAGES)}; name the language in `language`"
+        raise invalid_field("/normalization", "not_supported", detail)
+    return wanted
+
+
+def _most_room_taken(request: JobRequest, card: ModelCard, instructions: str) -> int:
+    """By the instructions of the job or of any entry, whichever are longest. Raises a `Problem` for these."""
+    entries = enumerate(request.input.segments or ())
+    own = (
+        _instructions(entry.instructions, card, f"/input/segments/{index}/instructions")
+        for index, entry in entries
+        if entry.instructions is not None
+    )
+    return max(map(_room_taken, (instructions, *own)))
+
+
+def _instructions(given: str | None, card: ModelCard, pointer: str) -> str:
+    instructions = (given or "").strip()
     if card.task == "voice_design" and not instructions:
-        raise invalid_field("/instructions", "missing", f"{card.name} needs `instructions` that describe the voice")
+        raise invalid_field(pointer, "missing", f"{card.name} needs `instructions` that describe the voice")
     if instructions and not card.accepts_instructions:
-        raise invalid_field("/instructions", "not_supported", f"{card.name} does not take instructions")
+        raise invalid_field(pointer, "not_supported", f"{card.name} does not take instructions")
     most_room = card.max_text_tokens // 2
     if _room_taken(instructions) > most_room:
         most = most_room * _INSTRUCTION_BYTES_PER_TEXT_TOKEN
         detail = (
             f"{card.name} takes at most {most:,} bytes of instructions in UTF-8, not {len(instructions.encode()):,}"
         )
-        raise invalid_field("/instructions", "too_long", detail)
+        raise invalid_field(pointer, "too_long", detail)
     return instructions
 
 

@@ -59,11 +59,11 @@ def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, j
     if request.voice is not None and listed(request.voice, card.speakers) is None and card.task != "voice_design":
         record = find_own_voice(services.voices, tenant, request.voice)
     if record is None:
-        _refuse_overrides(request)
+        refuse_overrides(request)
         return ChosenVoice(card)
     if request.model is None:
         card = _fitting_model(record, card, cards)
-    return _own(request, record, card)
+    return own_voice_for(request, record, card)
 
 
 def prepare_voice(services: ApiServices, tenant: TenantId, chosen: ChosenVoice) -> None:
@@ -120,7 +120,8 @@ def _model_with_speaker(request: JobRequest, default: ModelCard, cards: Sequence
     return max(having, key=lambda card: card.updated_at_ms, default=default)
 
 
-def _own(request: JobRequest, record: VoiceRecord, card: ModelCard) -> ChosenVoice:
+def own_voice_for(request: JobRequest, record: VoiceRecord, card: ModelCard) -> ChosenVoice:
+    """This voice of the caller's as the model speaks with it. Raises a `Problem`."""
     if not modes_of(record, card):
         raise unfit(record, card)
     if request.instructions:
@@ -151,7 +152,8 @@ def _fitting_model(record: VoiceRecord, default: ModelCard, cards: Sequence[Mode
     return max(fitting, key=lambda card: card.updated_at_ms)
 
 
-def _refuse_overrides(request: JobRequest) -> None:
+def refuse_overrides(request: JobRequest) -> None:
+    """Raises the `Problem` that there is nothing for them to change."""
     for name in _OVERRIDES:
         if name in request.model_fields_set:
             raise invalid_field(f"/{name}", "not_supported", "only voices of your own have references and caches")

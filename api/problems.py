@@ -111,14 +111,14 @@ def invalid_header(header: str, code: str, detail: str) -> Problem:
     )
 
 
-def text_too_long(num_chars: int, limit: int) -> Problem:
+def text_too_long(num_chars: int, limit: int, pointer: str = "/input/text") -> Problem:
     detail = f"the text has {num_chars:,} characters; one job takes at most {limit:,}"
-    return Problem(422, "text_too_long", "Text is too long", detail, _at("/input/text", "too_long", detail))
+    return Problem(422, "text_too_long", "Text is too long", detail, _at(pointer, "too_long", detail))
 
 
 def speech_too_long(expected_audio_ms: int, limit_ms: int) -> Problem:
     detail = f"the text would sound for about {_hours(expected_audio_ms)}; one job takes at most {_hours(limit_ms)}"
-    return Problem(422, "text_too_long", "Text is too long", detail, _at("/input/text", "too_long", detail))
+    return Problem(422, "text_too_long", "Text is too long", detail, _at("/input", "too_long", detail))
 
 
 def voice_not_found(voice: str, model: str, known: Sequence[str]) -> Problem:
@@ -161,11 +161,9 @@ def stale_cache(detail: str) -> Problem:
     return Problem(409, "voice_cache_stale", "Voice cache is stale", detail, _at("/voice", "stale", detail))
 
 
-def unsupported_language(language: str, model: str, known: Sequence[str]) -> Problem:
+def unsupported_language(language: str, model: str, known: Sequence[str], pointer: str = "/language") -> Problem:
     detail = f"{model} does not speak {language!r}; use one of: {', '.join(('auto', *known))}"
-    return Problem(
-        422, "unsupported_language", "Language is not supported", detail, _at("/language", "not_found", detail)
-    )
+    return Problem(422, "unsupported_language", "Language is not supported", detail, _at(pointer, "not_found", detail))
 
 
 def model_not_found(model: str, known: Sequence[str]) -> Problem:

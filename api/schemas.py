@@ -8,14 +8,23 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from api.input_schemas import (
+    MAX_SEED,
+    Dictionaries,
+    Instructions,
+    JobInput,
+    Normalizing,
+    PausesRequest,
+    ResolvedInput,
+    ResolvedPauses,
+    Speakers,
+    ValidateOnly,
+)
 from api.output_schemas import OutputRequest, ResolvedOutput
 from api.quality_schemas import JobQuality, JobWarning, QualityRequest, ResolvedQuality
 from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
 from api.speakable_text import check_prose, check_spoken_text
 from storage.jobs import JobClass, JobPhase, JobState, Priority
-
-MAX_SEED = 2**53 - 1
-"""The largest integer that every JSON reader keeps exact."""
 
 MIN_TEMPERATURE = 0.001
 """Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""
@@ -29,10 +38,6 @@ def _zero_or_drawable(temperature: float) -> float:
     if 0 < temperature < MIN_TEMPERATURE:
         raise PydanticCustomError("out_of_range", "must be 0 or at least {least}", {"least": MIN_TEMPERATURE})
     return temperature
-
-
-class TextInput(RequestBody):
-    text: Annotated[str, AfterValidator(check_spoken_text)]
 
 
 class SegmentationRequest(RequestBody):
@@ -49,13 +54,6 @@ class SegmentationRequest(RequestBody):
         return self
 
 
-class PausesRequest(RequestBody):
-    """Silence after a segment, in seconds."""
-
-    sentence_s: float = Field(default=0.25, ge=0, le=10)
-    paragraph_s: float = Field(default=0.6, ge=0, le=10)
-
-
 class SamplingRequest(RequestBody):
     """What is absent stays as the checkpoint has it. Temperature 0 always takes the likeliest code."""
 
@@ -68,7 +66,7 @@ class SamplingRequest(RequestBody):
 class JobRequest(RequestBody):
     """A narration to make. Only `input` is required; see `/v1/models` for models, voices and languages."""
 
-    input: TextInput
+    input: JobInput
     model: Name | None = None
     voice: Name | None = Field(default=None, description="one of the model's, or one of yours by name or id")
     ref_text: RefText | None = Field(
@@ -88,9 +86,12 @@ class JobRequest(RequestBody):
         default=None, description="with `speaker_embedding`: the statement that the speaker agrees"
     )
     language: Name = "auto"
-    instructions: Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)] | None = None
+    instructions: Instructions | None = None
+    speakers: Speakers = Field(default={})
     segmentation: SegmentationRequest = SegmentationRequest()
     pauses: PausesRequest = PausesRequest()
+    normalization: Normalizing = "off"
+    pronunciation_dictionaries: Dictionaries = Field(default=[])
     sampling: SamplingRequest = SamplingRequest()
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="absent: drawn at random and told in the job")
     quality: QualityRequest = QualityRequest()
@@ -99,6 +100,7 @@ class JobRequest(RequestBody):
     deadline: DateTime | None = None
     retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+    validate_only: ValidateOnly = False
 
 
 class Queue(Answer):
@@ -156,11 +158,6 @@ class ResolvedSegmentation(Answer):
     max_chars: int
 
 
-class ResolvedPauses(Answer):
-    sentence_s: float
-    paragraph_s: float
-
-
 class ResolvedSampling(Answer):
     """null: as the checkpoint has it."""
 
@@ -198,6 +195,8 @@ class ResolvedRequest(Answer):
     deadline: datetime | None
     retention_s: int
 
+    input: ResolvedInput
+    speakers: dict[str, str]
 
 class ResolvedVoiceCaches(Answer):
     """What a job of kind `voice_cache` does: makes so many voices ready for a model; `force`: also those that are."""

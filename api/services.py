@@ -19,6 +19,8 @@ from storage.jobs import TenantId
 from storage.models import ModelRegistry
 from storage.queue import TicketQueue, create_celery
 from storage.voice_store import VoiceStore
+from storage.plan_cache import PlanCache
+from storage.pronunciation_store import PronunciationStore
 
 LOCAL_TENANT = TenantId("local")
 """Whose jobs they are where no keys are configured."""
@@ -49,6 +51,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     event_client = connect_redis_async(settings)
     tickets = TicketQueue(create_celery(settings, "rhapsode-api"))
     try:
+    pronunciations: PronunciationStore
         yield ApiServices(
             settings=settings,
             redis=client,
@@ -65,3 +68,4 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
         tickets.close()
         await event_client.aclose()
         client.close()
+            pronunciations=PronunciationStore(client, settings.key_prefix),

@@ -22,12 +22,14 @@ class ApiSettings(StorageSettings):
     max_body_bytes: a request body is cut off there. max_upload_bytes: the same for a file of `/v1/uploads`.
     max_text_chars: code points of one job's text.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
+    max_document_bytes: of an uploaded document that a job narrates.
     """
 
     api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
     max_body_bytes: int = Field(default=16 * MEBIBYTE, ge=1024)
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
-    max_text_chars: int = Field(default=2_000_000, ge=1)
+    max_text_chars: int = Field(default=10_000_000, ge=1)
+    max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
     public_url: str | None = None
 
     @field_validator("api_keys")

@@ -9,17 +9,29 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from api.acceptance import Accepted, find_replay, submit_stored
-from api.narration import resolve_narration
-from api.own_voice import ChosenVoice, announce_build, choose_voice, prepare_voice, reference_room
-from api.problems import invalid_field, speech_too_long
+from api.acceptance import Accepted, find_replay, submit_with_input
+from api.cast import Cast, choose_cast
+from api.input_schemas import JobInput
+from api.job_dictionaries import copy_dictionaries, find_dictionaries
+from api.job_input import (
+    UPLOAD_POINTER,
+    PreparedInput,
+    prepare_input,
+    refuse_cast_without_use,
+    stored_entries,
+)
+from api.narration import Voices, resolve_language, resolve_narration
+from api.own_voice import announce_build, prepare_voice, reference_room
+from api.problems import invalid_field
 from api.request_parsing import parse_job_request
 from api.schemas import JobRequest
 from api.services import ApiServices
-from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
+from api.uploads import take_named_upload
 from storage.ids import new_job_id
-from storage.jobs import IdempotencyKey, JobId, Priority, Submission, TenantId
+from storage.jobs import IdempotencyKey, JobId, NarrationSpec, Priority, Submission, TenantId
 from storage.keys import input_text
+from storage.segment_entries import encode_entries
+from storage.sources import Source
 
 LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
 """A later one could be read with its offset, but not be written down as UTC again."""
@@ -47,28 +59,65 @@ def accept_narration(
 ) -> Accepted:
     """Raises a `Problem` or a `StorageError`."""
     job = new_job_id()
-    chosen = choose_voice(services, tenant, request, job)
-    submission = _submission(tenant, job, request, chosen, idempotency)
-    prepare_voice(services, tenant, chosen)
-    data = request.input.text.encode()
-    return submit_stored(services, submission, data, lambda job: announce_build(services, tenant, chosen, job))
+    given = request.input
+    prepared = prepare_input(services, tenant, given)
+    refuse_cast_without_use(given, request.speakers)
+    cast = choose_cast(services, tenant, request, prepared, job)
+    dictionaries = find_dictionaries(services, tenant, request.pronunciation_dictionaries)
+    spec = _spec(request, cast, prepared.source, [str(each.version) for each in dictionaries])
+    languages = {use.name: resolve_language(use.name, cast.lead.card, use.pointer) for use in prepared.languages}
+    submission = _submission(tenant, job, request, spec, prepared, idempotency)
+    for voice in cast.voices:
+        prepare_voice(services, tenant, voice)
+
+    def store() -> None:
+        _store_input(services, submission, given, prepared, languages)
+        copy_dictionaries(services, tenant, job, dictionaries)
+
+    return submit_with_input(services, submission, store, lambda job: _announce_builds(services, tenant, cast, job))
+
+
+def _spec(request: JobRequest, cast: Cast, source: Source, dictionaries: list[str]) -> NarrationSpec:
+    card = cast.lead.card
+    room = max((reference_room(chosen.own, card) for chosen in (cast.lead, *cast.voices)), default=0)
+    voices = Voices(cast.lead.own, cast.members, room)
+    return resolve_narration(request, card, voices, source, tuple(dictionaries))
+
+
+def _store_input(
+    services: ApiServices, submission: Submission, given: JobInput, prepared: PreparedInput, languages: dict[str, str]
+) -> None:
+    key = submission.input_key
+    if given.document is not None:
+        take_named_upload(services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key)
+    elif prepared.text is not None:
+        services.artifacts.put(key, prepared.text.encode())
+    else:
+        services.artifacts.put(key, encode_entries(stored_entries(prepared, languages)))
+
+
+def _announce_builds(services: ApiServices, tenant: TenantId, cast: Cast, job: JobId) -> None:
+    for voice in cast.voices:
+        announce_build(services, tenant, voice, job)
 
 
 def _submission(
-    tenant: TenantId, job: JobId, request: JobRequest, chosen: ChosenVoice, idempotency: IdempotencyKey | None
+    tenant: TenantId,
+    job: JobId,
+    request: JobRequest,
+    spec: NarrationSpec,
+    prepared: PreparedInput,
+    idempotency: IdempotencyKey | None,
 ) -> Submission:
-    spec = resolve_narration(request, chosen.card, chosen.own, reference_room(chosen.own, chosen.card))
-    audio_ms = expected_audio_ms(request.input.text)
-    if audio_ms > MAX_AUDIO_MS:
-        raise speech_too_long(audio_ms, MAX_AUDIO_MS)
+    """A plan alone takes none of the tenant's room: nothing of it is spoken."""
     return Submission(
         id=job,
         tenant=tenant,
         spec=spec,
         priority=Priority(request.priority),
         input_key=input_text(tenant, job),
-        input_chars=len(request.input.text),
-        estimated_audio_ms=audio_ms,
+        input_chars=prepared.num_chars or 0,
+        estimated_audio_ms=1 if request.validate_only else prepared.audio_ms,
         retention_s=request.retention_s,
         deadline_ms=_future_ms(request.deadline),
         metadata=request.metadata,

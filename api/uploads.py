@@ -96,6 +96,14 @@ def read_named_upload(services: ApiServices, tenant: TenantId, upload_id: str, p
         raise _absent(upload_id, pointer) from None
 
 
+def named_upload_bytes(services: ApiServices, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int) -> int:
+    """How large the upload is that a request names at `pointer`. Raises a `Problem`."""
+    entry = services.artifacts.stat(_existing(services, tenant, upload_id, pointer, max_bytes))
+    if entry is None:
+        raise _absent(upload_id, pointer)
+    return entry.bytes
+
+
 def _existing(services: ApiServices, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int) -> str:
     """Where the upload lies. Raises the `Problem` that it does not, or that it is larger than this."""
     if not UPLOAD_ID.fullmatch(upload_id):

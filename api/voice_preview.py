@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from api.acceptance import Accepted, find_replay
-from api.schemas import JobRequest, TextInput
+from api.input_schemas import JobInput
+from api.schemas import JobRequest
 from api.services import ApiServices
 from api.submission import accept_narration
 from api.voice_schemas import PreviewOrder
@@ -24,7 +25,7 @@ def preview(
     if replayed := find_replay(services, tenant, idempotency):
         return Accepted(replayed, replayed=True)
     request = JobRequest(
-        input=TextInput(text=order.text),
+        input=JobInput(text=order.text),
         voice=record.id,
         model=order.model,
         language=record.language if order.language is None else order.language,

@@ -16,6 +16,7 @@ StorageError
 ├── RecountOvertaken       another recount began; its result counts
 ├── JobAborted             the job was cancelled, failed or expired meanwhile; drop the work
 ├── VoiceNotFound          no such voice for this tenant
+├── DictionaryNotFound     no such pronunciation dictionary for this tenant
 ├── VoiceGone              the voice existed and was deleted
 ├── VoiceNameTaken         this tenant has a voice of that name
 ├── VoiceChanged           the voice got another recording meanwhile; read it again
@@ -123,6 +124,10 @@ class VoiceNotFound(StorageError):
 
 
 class VoiceGone(StorageError):
+class DictionaryNotFound(StorageError):
+    """No such pronunciation dictionary."""
+
+
     """The voice and its caches were deleted."""
 
 

@@ -11,9 +11,8 @@ import re
 UNITS_PER_S = 14.0
 """Speech units spoken in a second; one unit is a character of a spelled script."""
 
-MAX_AUDIO_MS = 20 * 3_600_000
-"""Expected audio of one job, pauses included. A WAV file ends at 24.8 hours (24 kHz, 16 bits), and the speech may
-be a fifth slower than expected; better refused than a failure after a day's work."""
+MAX_AUDIO_MS = 250 * 3_600_000
+"""Expected audio of one job, pauses included: ten million characters. The longest novels take 60 to 130 hours."""
 
 SYLLABIC_UNITS = 3
 """What one Chinese, Japanese or Korean character counts."""

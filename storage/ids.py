@@ -5,6 +5,7 @@ from __future__ import annotations
 from ulid import ULID
 
 from storage.jobs import JobId
+from storage.pronunciations import DictionaryId
 from storage.voice_reference import VoiceId
 from storage.webhook_reference import EndpointId
 
@@ -22,3 +23,8 @@ def new_voice_id() -> VoiceId:
 def new_endpoint_id() -> EndpointId:
     """`whe_` and a lower-case ULID."""
     return EndpointId(f"whe_{str(ULID()).lower()}")
+
+
+def new_dictionary_id() -> DictionaryId:
+    """`pd_` and a lower-case ULID."""
+    return DictionaryId(f"pd_{str(ULID()).lower()}")

@@ -55,7 +55,7 @@ def test_defaults_are_filled_in_and_told(api: ServedApi) -> None:
 
     assert (request["model"], request["voice"], request["language"]) == ("small", "Alice", "auto")
     assert request["segmentation"] == {"mode": "sentence", "target_chars": 220, "max_chars": 400}
-    assert request["pauses"] == {"sentence_s": 0.25, "paragraph_s": 0.6}
+    assert request["pauses"] == {"sentence_s": 0.25, "paragraph_s": 0.6, "heading_s": 0.9, "chapter_s": 1.5}
     assert request["sampling"] == {"temperature": None, "top_p": None, "top_k": None, "repetition_penalty": None}
     assert request["priority"] == "normal"
     assert request["retention_s"] == 604_800
@@ -91,7 +91,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     assert isinstance(spec, NarrationSpec)
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
     assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2)
-    assert dataclasses.astuple(spec.pauses) == (0, 2)
+    assert dataclasses.astuple(spec.pauses) == (0, 2, 0.9, 1.5)
     assert dataclasses.asdict(spec.sampling) == {
         "temperature": 0,
         "top_p": 0.5,
@@ -313,15 +313,13 @@ def test_links_lead_where_the_public_address_says(api_settings: ApiSettings) -> 
         assert api.submit()["links"]["self"].startswith("https://tts.example/api/v1/jobs/job_")
 
 
-def test_a_text_that_no_wav_file_could_hold_is_refused_at_once(
-    api_settings: ApiSettings, redis_client: redis.Redis
-) -> None:
+def test_a_text_of_more_than_250_hours_is_refused_at_once(api_settings: ApiSettings, redis_client: redis.Redis) -> None:
     with serve(api_settings) as api:
         api.models.publish(SMALL)
 
-        answer = api.http.post("/v1/jobs", json={"input": {"text": "字" * 340_000}})
+        answer = api.http.post("/v1/jobs", json={"input": {"text": "字" * 4_210_000}})
 
         assert (answer.status_code, answer.json()["code"]) == (422, "text_too_long")
-        assert answer.json()["errors"][0]["pointer"] == "/input/text"
-        assert "20.2 hours" in answer.json()["detail"]
+        assert answer.json()["errors"][0]["pointer"] == "/input"
+        assert "250.6 hours" in answer.json()["detail"]
         assert api.traces() == ([], [])

@@ -1,0 +1,160 @@
+"""Pronunciation dictionaries of all tenants, in Redis; the rules themselves are objects in the store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib import resources
+from typing import cast
+
+import redis
+
+from storage.availability import redis_errors_named
+from storage.errors import DictionaryNotFound, QuotaExceeded
+from storage.jobs import TenantId
+from storage.lua import SERVER_CLOCK, Reply, Script
+from storage.pronunciations import DictionaryId
+from storage.redis_keys import RedisKeys
+
+MAX_DICTIONARIES = 1_000
+MAX_VERSIONS = 1_000
+"""Of one tenant, and of one dictionary: a version takes about 200 bytes of Redis."""
+
+QUOTA_RETRY_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """Rules that lie in the store already. upload: the id in their key. language: BCP 47, or "" if not said."""
+
+    upload: str
+    num_rules: int
+    bytes: int
+    sha256: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRecord:
+    version: int
+    upload: str
+    num_rules: int
+    bytes: int
+    sha256: str
+    language: str
+    created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryRecord:
+    """versions: oldest first; there is at least one."""
+
+    id: DictionaryId
+    tenant: TenantId
+    name: str
+    created_at_ms: int
+    versions: tuple[VersionRecord, ...]
+
+    def version(self, number: int) -> VersionRecord | None:
+        return self.versions[number - 1] if 1 <= number <= len(self.versions) else None
+
+
+class PronunciationStore:
+    """Safe to share between threads, as the client is."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
+        self._redis = redis
+        self._root = RedisKeys(key_prefix).root
+        body = resources.files("storage").joinpath("scripts", "pronunciation_add.lua").read_text(encoding="utf-8")
+        self._add = Script(redis, self._root, f"{clock}\n{body}")
+
+    def create(
+        self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
+    ) -> tuple[DictionaryRecord, int]:
+        """A dictionary with its first version. Raises `QuotaExceeded`."""
+        return self._run(tenant, dictionary, name, version)
+
+    def add_version(
+        self, tenant: TenantId, dictionary: DictionaryId, version: NewVersion
+    ) -> tuple[DictionaryRecord, int]:
+        """The record and the number given out. Raises `DictionaryNotFound` or `QuotaExceeded`."""
+        return self._run(tenant, dictionary, "", version)
+
+    def get(self, tenant: TenantId, dictionary: DictionaryId) -> DictionaryRecord:
+        """Raises `DictionaryNotFound`."""
+        with redis_errors_named():
+            fields = cast("dict[str, str]", self._redis.hgetall(self._key(dictionary)))
+        if fields.get("tenant") != tenant:
+            raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
+        return _record(fields)
+
+    def list(self, tenant: TenantId, after: str, limit: int) -> Sequence[DictionaryRecord]:
+        """In order of age, behind the id `after` ("" begins)."""
+        start = f"({after}" if after else "-"
+        with redis_errors_named():
+            found = self._redis.zrangebylex(self._list(tenant), start, "+", start=0, num=limit)
+            ids = cast("list[str]", found)
+            pipeline = self._redis.pipeline(transaction=False)
+            for each in ids:
+                pipeline.hgetall(self._key(DictionaryId(each)))
+            rows = cast("list[dict[str, str]]", pipeline.execute())
+        # One that was deleted in between has no fields.
+        return [_record(fields) for fields in rows if fields]
+
+    def delete(self, tenant: TenantId, dictionary: DictionaryId) -> None:
+        """Forget it; jobs keep what they took from it. Repeating it is no error."""
+        with redis_errors_named():
+            owner = cast("str | None", self._redis.hget(self._key(dictionary), "tenant"))
+            if owner not in (tenant, None):
+                raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
+            pipeline = self._redis.pipeline(transaction=True)
+            pipeline.zrem(self._list(tenant), dictionary)
+            pipeline.delete(self._key(dictionary))
+            pipeline.execute()
+
+    def _run(
+        self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
+    ) -> tuple[DictionaryRecord, int]:
+        with redis_errors_named():
+            reply = self._add.run(
+                self._key(dictionary),
+                self._list(tenant),
+                dictionary,
+                tenant,
+                name,
+                json.dumps(asdict(version)),
+                version.upload,
+                MAX_DICTIONARIES,
+                MAX_VERSIONS,
+            )
+        match reply[0]:
+            case "missing":
+                raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
+            case "full":
+                raise QuotaExceeded(f"pronunciation {reply[1]}", QUOTA_RETRY_S)
+            case _:
+                return _record(_pairs(reply)), int(str(reply[1]))
+
+    def _key(self, dictionary: DictionaryId) -> str:
+        return f"{self._root}:pd:dictionary:{dictionary}"
+
+    def _list(self, tenant: TenantId) -> str:
+        return f"{self._root}:pd:dictionaries:{tenant}"
+
+
+def _pairs(reply: Reply) -> dict[str, str]:
+    flat = [str(part) for part in cast("list[str | int]", reply[2])]
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _record(fields: Mapping[str, str]) -> DictionaryRecord:
+    latest = int(fields["latest"])
+    versions = (json.loads(fields[f"v{number}"]) for number in range(1, latest + 1))
+    return DictionaryRecord(
+        id=DictionaryId(fields["id"]),
+        tenant=TenantId(fields["tenant"]),
+        name=fields["name"],
+        created_at_ms=int(fields["created_at_ms"]),
+        versions=tuple(VersionRecord(version=number, **each) for number, each in enumerate(versions, 1)),
+    )
