@@ -163,12 +163,6 @@ class JobControl:
         arguments = (changes.priority or "", deadline or "", metadata, changes.retention_s or "")
         return self._settled(tenant, job_id, lambda: self._run("patch", job_id, tenant, *arguments), "changed")
 
-    def edits(self, job_id: JobId) -> dict[int, SegmentEdit]:
-        """The edits in force, by segment."""
-        with redis_errors_named():
-            rows = cast("dict[str, str]", self._redis.hgetall(self._keys.edits(job_id)))
-        return {int(item): decode_edit(text) for item, text in rows.items() if item.isdecimal()}
-
     def _change_segment(
         self,
         tenant: TenantId,

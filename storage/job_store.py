@@ -65,7 +65,7 @@ from storage.jobs import (
 )
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
-from storage.segment_edits import decode_edit
+from storage.segment_edits import SegmentEdit, decode_edit
 from storage.segment_results import decode_segment_result, encode_report
 from storage.work_queues import WorkQueue, speech_queue
 
@@ -362,6 +362,15 @@ class JobStore:
             if item.isdecimal() and value.startswith("D")
         )
         return sorted(done, key=lambda result: result.index)
+
+    def segment_edits(self, tenant: TenantId, job_id: JobId) -> dict[int, SegmentEdit]:
+        """What was changed of segments over the plan, by index. Raises `JobNotFound` or `JobGone`."""
+        with redis_errors_named():
+            owner = cast("str | None", self._redis.hget(self._keys.job(job_id), "tenant"))
+            if owner != tenant:
+                self._raise_missing(tenant, job_id)
+            values = cast("dict[str, str]", self._redis.hgetall(self._keys.edits(job_id)))
+        return {int(item): decode_edit(text) for item, text in values.items() if item.isdecimal()}
 
     def release_worker(self, worker: WorkerIdentity) -> Tickets:
         """Every lease that another incarnation of this worker holds goes back at once."""
