@@ -17,10 +17,9 @@ from storage.fleet import Fleet
 from storage.job_store import JobStore
 from storage.jobs import TenantId
 from storage.models import ModelRegistry
+from storage.pronunciation_store import PronunciationStore
 from storage.queue import TicketQueue, create_celery
 from storage.voice_store import VoiceStore
-from storage.plan_cache import PlanCache
-from storage.pronunciation_store import PronunciationStore
 
 LOCAL_TENANT = TenantId("local")
 """Whose jobs they are where no keys are configured."""
@@ -41,6 +40,7 @@ class ApiServices:
     models: ModelRegistry
     fleet: Fleet
     voices: VoiceStore
+    pronunciations: PronunciationStore
     decoders: CapacityLimiter
 
 
@@ -51,7 +51,6 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     event_client = connect_redis_async(settings)
     tickets = TicketQueue(create_celery(settings, "rhapsode-api"))
     try:
-    pronunciations: PronunciationStore
         yield ApiServices(
             settings=settings,
             redis=client,
@@ -62,10 +61,10 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             models=ModelRegistry(client, settings.key_prefix),
             fleet=Fleet(client, settings.key_prefix),
             voices=VoiceStore(client, settings.key_prefix),
+            pronunciations=PronunciationStore(client, settings.key_prefix),
             decoders=CapacityLimiter(MAX_DECODERS),
         )
     finally:
         tickets.close()
         await event_client.aclose()
         client.close()
-            pronunciations=PronunciationStore(client, settings.key_prefix),

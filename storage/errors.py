@@ -15,8 +15,8 @@ StorageError
 ├── LeaseLost              somebody else holds the item now, or nobody; drop the work
 ├── RecountOvertaken       another recount began; its result counts
 ├── JobAborted             the job was cancelled, failed or expired meanwhile; drop the work
-├── VoiceNotFound          no such voice for this tenant
 ├── DictionaryNotFound     no such pronunciation dictionary for this tenant
+├── VoiceNotFound          no such voice for this tenant
 ├── VoiceGone              the voice existed and was deleted
 ├── VoiceNameTaken         this tenant has a voice of that name
 ├── VoiceChanged           the voice got another recording meanwhile; read it again
@@ -119,15 +119,15 @@ class JobAborted(StorageError):
     """The job ended while the work was under way."""
 
 
+class DictionaryNotFound(StorageError):
+    """No such pronunciation dictionary."""
+
+
 class VoiceNotFound(StorageError):
     """No such voice."""
 
 
 class VoiceGone(StorageError):
-class DictionaryNotFound(StorageError):
-    """No such pronunciation dictionary."""
-
-
     """The voice and its caches were deleted."""
 
 
