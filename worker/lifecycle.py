@@ -18,12 +18,12 @@ from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
 from storage.fleet import ANNOUNCE_INTERVAL_S, Fleet
 from storage.job_store import JobStore
-from storage.result_samples import ResultSamples
-from storage.segment_reuse import ReuseIndex
 from storage.jobs import Lane, WorkerIdentity
 from storage.models import ModelRegistry
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue
+from storage.result_samples import ResultSamples
+from storage.segment_reuse import ReuseIndex
 from storage.settings import SettingsError, describe
 from storage.telemetry import configure_logging
 from storage.voice_store import VoiceStore
@@ -31,16 +31,16 @@ from storage.work_queues import WorkQueue
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError
 from worker.engine.interface import Engine, EngineInfo
-from worker.norms import NormsCache
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
+from worker.items import run_cpu_ticket, run_gpu_ticket
+from worker.leases import DropReason, LeaseKeeper
+from worker.model_card import model_card
+from worker.norms import NormsCache
+from worker.periodic import Periodic
 from worker.quality.calibration import UNCALIBRATED, CalibrationUnreadable
 from worker.quality.counters import GateCounters
 from worker.quality.gate import QualityGate, checkpoint_calibration
 from worker.quality.recognisers import RecogniserUnusable, worker_recognisers
-from worker.items import run_cpu_ticket, run_gpu_ticket
-from worker.leases import DropReason, LeaseKeeper
-from worker.model_card import model_card
-from worker.periodic import Periodic
 from worker.quarantine import QuarantineGate
 from worker.restart import ask_for_restart
 from worker.services import SpeechServices, WorkerServices
@@ -167,6 +167,9 @@ class WorkerProcess:
             common.voice_plans,
             common.lease_s,
             common.closing,
+            common.gate,
+            engine=engine,
+            voices=self._voice_resolver(common, engine),
             quality=quality,
             counters=GateCounters(),
             norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
@@ -187,11 +190,8 @@ class WorkerProcess:
             settings.device,
             info.languages,
             settings.recogniser_threads,
-            common.gate,
-        return QualityGate(calibration or UNCALIBRATED, recognisers)
-            engine=engine,
-            voices=self._voice_resolver(common, engine),
         )
+        return QualityGate(calibration or UNCALIBRATED, recognisers)
 
     def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
         cache = VoiceCache(self._settings.voice_cache_mb << 20)
