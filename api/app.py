@@ -8,7 +8,19 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import artifacts, audio_voices, events, health, jobs, models, objects, uploads, voice_caches, voices
+from api import (
+    admin_keys,
+    artifacts,
+    audio_voices,
+    events,
+    health,
+    jobs,
+    models,
+    objects,
+    uploads,
+    voice_caches,
+    voices,
+)
 from api.body_limit import BodyLimit
 from api.boundary import RequestBoundary
 from api.errors import add_error_handlers
@@ -53,7 +65,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    routers = (jobs, events, artifacts, uploads, voices, voice_caches, audio_voices, models, health)
+    routers = (jobs, events, artifacts, uploads, voices, voice_caches, audio_voices, models, admin_keys, health)
     for module in routers:
         app.include_router(module.router)
     if settings.store.startswith("file:"):

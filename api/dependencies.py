@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Annotated
 
 from fastapi import Depends, Request
 
+from api.access import Caller, identify
 from api.links import LinkBuilder
-from api.problems import not_found, unauthorized, unsupported_media, voice_unknown
-from api.services import LOCAL_TENANT, ApiServices
+from api.problems import not_found, unsupported_media, voice_unknown
+from api.services import ApiServices
 from api.voice_names import VOICE_ID
 from storage.jobs import JobId, TenantId
 from storage.voice_reference import VoiceId
@@ -25,18 +25,15 @@ async def _services(request: Request) -> ApiServices:
 Services = Annotated[ApiServices, Depends(_services)]
 
 
-async def _tenant(request: Request, services: Services) -> TenantId:
-    """Whose key this is. The key's digest is looked up, so that no comparison's time tells anything of a key."""
-    keys = services.settings.api_keys
-    if not keys:
-        return LOCAL_TENANT
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not key:
-        raise unauthorized("send your API key as `Authorization: Bearer KEY`")
-    tenant = keys.get(hashlib.sha256(key.strip().encode("latin-1")).hexdigest())
-    if tenant is None:
-        raise unauthorized("this API key is not known")
-    return TenantId(tenant)
+async def _caller(request: Request, services: Services) -> Caller:
+    return await identify(request, services)
+
+
+KnownCaller = Annotated[Caller, Depends(_caller)]
+
+
+async def _tenant(caller: KnownCaller) -> TenantId:
+    return caller.tenant
 
 
 Tenant = Annotated[TenantId, Depends(_tenant)]

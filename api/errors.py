@@ -18,10 +18,13 @@ from api.problems import Problem, problem_response
 from api.request_parsing import parameter_problem
 from storage.errors import (
     BacklogFull,
+    DictionaryNotFound,
     IdempotencyMismatch,
     JobGone,
     JobNotFound,
+    KeyNotFound,
     QuotaExceeded,
+    SegmentNotFound,
     StateConflict,
     StorageError,
     StoreUnavailable,
@@ -76,7 +79,7 @@ def _problem(request: Request, error: Exception) -> Problem | None:
 
 def _storage_problem(error: StorageError) -> Problem | None:
     match error:
-        case JobNotFound():
+        case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound():
             return problems.not_found(str(error))
         case VoiceNotFound():
             return problems.voice_unknown(str(error))

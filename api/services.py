@@ -10,15 +10,20 @@ import redis
 from anyio import CapacityLimiter
 
 from api.settings import ApiSettings
+from storage.api_keys import ApiKeyStore, KeyRing
 from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis, connect_redis_async, open_artifacts
 from storage.events import AsyncEventLog
 from storage.fleet import Fleet
+from storage.job_control import JobControl
 from storage.job_store import JobStore
 from storage.jobs import TenantId
 from storage.models import ModelRegistry
+from storage.plan_cache import PlanCache
 from storage.pronunciation_store import PronunciationStore
 from storage.queue import TicketQueue, create_celery
+from storage.queue_places import QueuePlaces
+from storage.segment_states import SegmentReader
 from storage.voice_store import VoiceStore
 
 LOCAL_TENANT = TenantId("local")
@@ -34,7 +39,13 @@ class ApiServices:
     settings: ApiSettings
     redis: redis.Redis
     jobs: JobStore
+    control: JobControl
+    segments: SegmentReader
+    plans: PlanCache
+    places: QueuePlaces
     events: AsyncEventLog
+    keys: KeyRing
+    api_keys: ApiKeyStore
     artifacts: ArtifactStore
     tickets: TicketQueue
     models: ModelRegistry
@@ -50,13 +61,20 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     client = connect_redis(settings)
     event_client = connect_redis_async(settings)
     tickets = TicketQueue(create_celery(settings, "rhapsode-api"))
+    artifacts = open_artifacts(settings)
     try:
         yield ApiServices(
             settings=settings,
             redis=client,
             jobs=JobStore(client, settings.key_prefix),
+            control=JobControl(client, settings.key_prefix),
+            segments=SegmentReader(client, settings.key_prefix),
+            plans=PlanCache(artifacts),
+            places=QueuePlaces(client, settings.key_prefix),
             events=AsyncEventLog(event_client, settings.key_prefix),
-            artifacts=open_artifacts(settings),
+            keys=KeyRing(event_client, settings.key_prefix),
+            api_keys=ApiKeyStore(client, settings.key_prefix),
+            artifacts=artifacts,
             tickets=tickets,
             models=ModelRegistry(client, settings.key_prefix),
             fleet=Fleet(client, settings.key_prefix),

@@ -7,25 +7,27 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
+from storage.api_keys import TENANT_NAME
 from storage.settings import StorageSettings
 
 MEBIBYTE = 1024 * 1024
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 
 class ApiSettings(StorageSettings):
     """The API's settings.
 
     api_keys: sha256 of a key (hex) -> tenant, as a JSON object. Empty: no key is asked for, all is tenant `local`.
+    operator: the tenant whose keys, if they stand here, may do what operators do: make other keys first of all.
     max_body_bytes: a request body is cut off there. max_upload_bytes: the same for a file of `/v1/uploads`.
     max_text_chars: code points of one job's text.
-    public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     max_document_bytes: of an uploaded document that a job narrates.
+    public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     """
 
     api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
+    operator: str = Field(default="operator", pattern=TENANT_NAME.pattern)
     max_body_bytes: int = Field(default=16 * MEBIBYTE, ge=1024)
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
     max_text_chars: int = Field(default=10_000_000, ge=1)
@@ -38,8 +40,7 @@ class ApiSettings(StorageSettings):
         for digest, tenant in value.items():
             if not _DIGEST.fullmatch(digest):
                 raise ValueError("every key must be a sha256 in lower-case hex")
-            if not _TENANT.fullmatch(tenant):
-                # A tenant's name is part of object keys and Redis keys.
+            if not TENANT_NAME.fullmatch(tenant):
                 raise ValueError(f"{tenant!r} is not a tenant name: up to 63 of a-z 0-9 _ -")
         return value
 

@@ -16,6 +16,7 @@ from rhapsode.async_voices import AsyncVoices
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.following import EventCursor, Patience, event_timeout
+from rhapsode.keys import AsyncKeys
 from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
@@ -42,6 +43,7 @@ class AsyncRhapsode:
         )
 
         self.voices = AsyncVoices(self._send)
+        self.keys = AsyncKeys(self._send)
 
     async def __aenter__(self) -> AsyncRhapsode:
         return self

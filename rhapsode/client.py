@@ -22,6 +22,7 @@ from rhapsode import calls
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.following import EventCursor, Patience, event_timeout
+from rhapsode.keys import Keys
 from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
@@ -49,6 +50,7 @@ class Rhapsode:
         )
 
         self.voices = Voices(self._send)
+        self.keys = Keys(self._send)
 
     def __enter__(self) -> Rhapsode:
         return self

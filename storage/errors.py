@@ -8,6 +8,7 @@ StorageError
 │   ├── SegmentsMissing    not every segment is done; retry the job first
 │   └── TooManyTakes       the segment has as many takes as it may
 ├── SegmentNotFound        the job has no such segment or take, or is not planned yet
+├── KeyNotFound            no such API key, or it was revoked
 ├── IdempotencyMismatch    the key was used with another request
 ├── AdmissionRefused       try again after `retry_after_s`
 │   ├── QuotaExceeded      this tenant's own limit
@@ -88,6 +89,10 @@ class RecountOvertaken(StorageError):
 
     def __init__(self) -> None:
         super().__init__("another recount began before this one had ended")
+
+
+class KeyNotFound(StorageError):
+    """No such API key."""
 
 
 class IdempotencyMismatch(StorageError):

@@ -1,0 +1,114 @@
+"""Who is asking, and whether they may: a key's tenant and scopes, or the machine's own user where no keys are set.
+
+Without keys the API serves this machine alone: both ends of the connection are loopback, and the Host header names
+this machine, so that no page of the web can speak to it through a name of its own (DNS rebinding).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from api.problems import Problem, forbidden, unauthorized
+from api.services import LOCAL_TENANT, ApiServices
+from storage.api_keys import ALL_SCOPES, TENANT_SCOPES, KeyId, Scope
+from storage.jobs import TenantId
+
+LOCAL_NAMES = frozenset({"localhost"})
+LOCAL_SUFFIX = ".localhost"
+
+_SCOPES_BY_PATH: tuple[tuple[str, Scope | None], ...] = (
+    ("/v1/admin", Scope.ADMIN),
+    ("/v1/voices", Scope.VOICES),
+    ("/v1/voice-caches", Scope.VOICES),
+    ("/v1/audio/voices", Scope.VOICES),
+    ("/v1/webhook-endpoints", Scope.WEBHOOKS),
+    ("/v1/models", None),
+    ("/v1/capabilities", None),
+    ("/v1/uploads", None),
+    ("/v1/usage", None),
+    ("/v1/audio", Scope.SYNTH),
+    ("/v1/jobs", Scope.SYNTH),
+    ("/v1/batches", Scope.SYNTH),
+    ("/v1/pronunciation-dictionaries", Scope.SYNTH),
+)
+"""The first prefix that fits; None: any key will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """key: None for this machine's own user, and for keys that stand in the settings."""
+
+    tenant: TenantId
+    scopes: frozenset[Scope]
+    key: KeyId | None = None
+
+
+async def identify(request: Request, services: ApiServices) -> Caller:
+    """Whose request this is. Raises the `Problem` that it is nobody's, or that they may not do this."""
+    caller = await _caller(request, services)
+    scope = scope_of(request.url.path)
+    if scope is not None and scope not in caller.scopes:
+        raise forbidden(f"this API key lacks the scope {scope.value!r}; it has: {_listed(caller.scopes)}")
+    return caller
+
+
+def scope_of(path: str) -> Scope | None:
+    """What a key needs for this path. Raises `KeyError` for one that nobody has thought about."""
+    for prefix, scope in _SCOPES_BY_PATH:
+        if path == prefix or path.startswith(f"{prefix}/"):
+            return scope
+    raise KeyError(path)
+
+
+async def _caller(request: Request, services: ApiServices) -> Caller:
+    header = request.headers.get("authorization")
+    if header is None:
+        if services.settings.api_keys:
+            raise unauthorized("send your API key as `Authorization: Bearer KEY`")
+        _require_local(request)
+        return Caller(LOCAL_TENANT, ALL_SCOPES)
+    scheme, _, secret = header.partition(" ")
+    if scheme.lower() != "bearer" or not secret.strip():
+        raise unauthorized("send your API key as `Authorization: Bearer KEY`")
+    digest = hashlib.sha256(secret.strip().encode("latin-1")).hexdigest()
+    tenant = services.settings.api_keys.get(digest)
+    if tenant is not None:
+        scopes = ALL_SCOPES if tenant == services.settings.operator else TENANT_SCOPES
+        return Caller(TenantId(tenant), scopes)
+    record = await services.keys.find(digest)
+    if record is None:
+        raise unauthorized("this API key is not known, or it is over")
+    return Caller(record.tenant, record.scopes, record.id)
+
+
+def _require_local(request: Request) -> None:
+    server, client = request.scope.get("server"), request.scope.get("client")
+    # A Unix socket has a path and no port, and its clients have no address.
+    ends = [end[0] for end in (server, client) if end is not None and end[1] is not None]
+    if not all(_is_loopback(end) for end in ends):
+        raise _no_keys("this API has no keys and serves its own machine alone")
+    if not _names_this_machine(request.url.hostname or ""):
+        raise _no_keys("without keys this API answers to localhost alone, not to another name")
+
+
+def _no_keys(detail: str) -> Problem:
+    return forbidden(f"{detail}; set RHAPSODE_API_KEYS to serve others")
+
+
+def _names_this_machine(host: str) -> bool:
+    return host in LOCAL_NAMES or host.endswith(LOCAL_SUFFIX) or _is_loopback(host)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in LOCAL_NAMES
+
+
+def _listed(scopes: frozenset[Scope]) -> str:
+    return ", ".join(sorted(scopes)) or "none"
