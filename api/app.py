@@ -14,9 +14,11 @@ from api import (
     audio_voices,
     events,
     health,
+    job_control,
     jobs,
     models,
     objects,
+    segments,
     uploads,
     voice_caches,
     voices,
@@ -65,7 +67,10 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    routers = (jobs, events, artifacts, uploads, voices, voice_caches, audio_voices, models, admin_keys, health)
+    routers = (
+        *(jobs, job_control, segments, events, artifacts, uploads),
+        *(voices, voice_caches, audio_voices, models, admin_keys, health),
+    )
     for module in routers:
         app.include_router(module.router)
     if settings.store.startswith("file:"):

@@ -15,7 +15,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from api import schemas
 from api.dependencies import KnownJobId, Links, Services, Tenant
-from api.job_view import fraction_done, moment
+from api.job_view import audio_s_done, fraction_done, moment
 from api.links import LinkBuilder
 from api.problems import invalid_header
 from api.services import ApiServices
@@ -63,11 +63,18 @@ async def _following(
 async def follow_job(
     services: Services, links: Links, following: Annotated[Following, Depends(_following)]
 ) -> AsyncIterator[ServerSentEvent]:
-    """`data` is an Event; FastAPI adds a comment every 15 s of silence."""
+    """`data` is an Event; FastAPI adds a comment every 15 s of silence.
+
+    The last 500 events of a job or a little more are kept. A stream that should begin before them begins with a
+    `job.progress` that sums up what is missing (`detail.events_lost`). A job that was reopened after its end has a
+    story with several ends; the stream ends with the last.
+    """
     view = EventView(following.record.id, links)
     progress = ProgressPace(PROGRESS_INTERVAL_S)
     after = following.after
     has_ended = following.record.state.is_terminal
+    if await services.events.begins_behind(following.record.id, after):
+        yield view.summary(following.record, after)
     while True:
         try:
             events = await services.events.follow(following.record.id, after, 0.001 if has_ended else BLOCK_S)
@@ -77,11 +84,12 @@ async def follow_job(
             return
         for event in events:
             yield view.message(event)
-            if event.type in LAST_EVENTS:
-                return
         if events:
             after = events[-1].id
-            if progress.is_due(events[-1], time.monotonic()):
+            if events[-1].type in LAST_EVENTS:
+                # Unless it was reopened meanwhile; then its log goes on.
+                has_ended = await run_sync(_has_ended, services, following.record.tenant, following.record.id)
+            elif progress.is_due(events[-1], time.monotonic()):
                 yield view.progress_message(events[-1])
         elif has_ended:
             # The client has already had the last event.
@@ -126,6 +134,20 @@ class EventView:
     def progress_message(self, event: JobEvent) -> ServerSentEvent:
         """Under the id of the event whose counters it repeats: to continue after one is to continue after both."""
         return self._message(event, PROGRESS, {})
+
+    def summary(self, record: JobRecord, after: str) -> ServerSentEvent:
+        """In place of events that are not kept any more, under the id of the last one that the client had."""
+        data: dict[str, str | int | float | None] = {
+            "state": record.state,
+            "phase": record.phase,
+            "segments_total": record.segments.total,
+            "segments_done": record.segments.done,
+            "chars_done": record.chars_done,
+            "audio_ms_done": round(audio_s_done(record) * 1000),
+        }
+        event_id = after if "-" in after else f"{after}-0"
+        event = JobEvent(event_id, PROGRESS, round(time.time() * 1000), data)
+        return self._message(event, PROGRESS, {"events_lost": "yes"})
 
     def _message(self, event: JobEvent, kind: str, detail: dict[str, str | int | float | None]) -> ServerSentEvent:
         shown = schemas.Event(

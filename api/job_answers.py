@@ -10,14 +10,14 @@ from api import schemas
 from api.acceptance import Accepted
 from api.job_view import JobViewer, retry_after_s
 from api.links import LinkBuilder
-from api.queue_place import queue_place
+from api.queue_place import waiting_of
 from api.services import ApiServices
 from storage.jobs import JobRecord
 
 
 def shown_job(services: ApiServices, links: LinkBuilder, record: JobRecord) -> schemas.Job:
     """With its place in the queue, as long as it has one."""
-    return JobViewer(services.artifacts, links, time.time()).job(record, queue_place(services, record))
+    return JobViewer(services.artifacts, links, time.time()).job(record, waiting_of(services, record))
 
 
 def accepted_answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Response:

@@ -13,6 +13,7 @@ from api import schemas
 from api.input_schemas import ResolvedInput
 from api.links import LinkBuilder
 from api.output_choice import resolved_output
+from api.progress import Waiting, time_left
 from api.quality_view import job_quality, job_warnings, resolved_quality
 from storage.artifacts import ArtifactStore, Download
 from storage.jobs import ArtifactRecord, JobRecord, JobState
@@ -33,8 +34,8 @@ class JobViewer:
     links: LinkBuilder
     now_s: float
 
-    def job(self, record: JobRecord, queue: schemas.Queue | None) -> schemas.Job:
-        """queue: None leaves the place in the queue unsaid."""
+    def job(self, record: JobRecord, waiting: Waiting | None) -> schemas.Job:
+        """waiting: None leaves the place in the queue unsaid, and the pace of the fleet unknown."""
         return schemas.Job(
             id=record.id,
             kind="voice_cache" if isinstance(record.spec, VoiceCacheSpec) else "synthesis",
@@ -44,8 +45,8 @@ class JobViewer:
             started_at=optional_moment(record.started_at_ms),
             finished_at=optional_moment(record.finished_at_ms),
             expires_at=optional_moment(record.expires_at_ms),
-            queue=queue,
-            progress=_progress(record, self.now_s),
+            queue=waiting.queue if waiting else None,
+            progress=_progress(record, waiting, self.now_s),
             request=_resolved(record),
             artifacts=self.artifact_list(record),
             usage=schemas.Usage(
@@ -62,6 +63,7 @@ class JobViewer:
             links=schemas.Links(
                 self_=self.links.job(record.id),
                 events=self.links.events(record.id),
+                segments=self.links.segments(record.id),
                 cancel=self.links.cancel(record.id),
                 artifacts=self.links.artifacts(record.id),
             ),
@@ -135,13 +137,13 @@ def _links_expire_at(now_s: float) -> int:
     return (int(now_s) // URL_TTL_S + 2) * URL_TTL_S
 
 
-def _progress(record: JobRecord, now_s: float) -> schemas.Progress:
+def _progress(record: JobRecord, waiting: Waiting | None, now_s: float) -> schemas.Progress:
     counts = record.segments
-    eta_s = _eta_s(record, now_s)
+    eta = time_left(record, waiting, now_s)
     return schemas.Progress(
         fraction=fraction_done(record.state, counts.done, counts.total),
-        eta_s=eta_s,
-        eta_basis=None if eta_s is None else "job_rate",
+        eta_s=eta.seconds if eta else None,
+        eta_basis=eta.basis if eta else None,
         segments=schemas.SegmentProgress(
             total=counts.total,
             done=counts.done,
@@ -153,15 +155,6 @@ def _progress(record: JobRecord, now_s: float) -> schemas.Progress:
         chars_done=record.chars_done,
         audio_s_done=audio_s_done(record),
     )
-
-
-def _eta_s(record: JobRecord, now_s: float) -> float | None:
-    """What is left at the pace since the job started. None before the first segment: nothing is known yet."""
-    counts = record.segments
-    if record.state is not JobState.RUNNING or record.started_at_ms is None or counts.done == 0:
-        return None
-    elapsed_s = max(0.0, now_s - record.started_at_ms / 1000)
-    return round(elapsed_s * (counts.total - counts.done) / counts.done, 1)
 
 
 def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVoiceCaches:

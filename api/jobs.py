@@ -60,7 +60,7 @@ def list_jobs(
     page = services.jobs.list(tenant, job_query(parameters))
     viewer = JobViewer(services.artifacts, links, time.time())
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
-    data = [viewer.job(record, queue=None) for record in page.jobs]
+    data = [viewer.job(record, waiting=None) for record in page.jobs]
     return schemas.JobList(data=data, next_cursor=cursor, has_more=page.has_more)
 
 

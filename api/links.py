@@ -25,6 +25,20 @@ class LinkBuilder:
     def cancel(self, job: JobId) -> str:
         return f"{self.job(job)}/cancel"
 
+    def segments(self, job: JobId) -> str:
+        return f"{self.job(job)}/segments"
+
+    def segment(self, job: JobId, segment: str) -> str:
+        return f"{self.segments(job)}/{segment}"
+
+    def takes(self, job: JobId, segment: str) -> str:
+        return f"{self.segment(job, segment)}/takes"
+
+    def segment_audio(self, job: JobId, segment: str, take: int | None = None) -> str:
+        """Of the take in place, unless one is named."""
+        chosen = "" if take is None else f"?take={take}"
+        return f"{self.segment(job, segment)}/audio{chosen}"
+
     def artifacts(self, job: JobId) -> str:
         return f"{self.job(job)}/artifacts"
 

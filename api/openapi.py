@@ -9,14 +9,17 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from api.audio_schemas import OpenAiErrorDocument
+from api.control_schemas import AssembleRequest, JobChange, RetryRequest
 from api.problems import MEDIA_TYPE, OPENAI_PREFIX
 from api.schemas import Event, JobRequest, ProblemDocument
+from api.segment_schemas import SegmentChange, TakeOrder
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
 from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceForm
 
 _BODIES = (
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
+    *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
 )
 
 _ANSWERS = (Event, ProblemDocument, OpenAiErrorDocument)

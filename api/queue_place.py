@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from api import schemas
+from api.progress import Waiting
 from api.services import ApiServices
-from storage.jobs import JobRecord
+from storage.jobs import JobRecord, JobState
 
 
-def queue_place(services: ApiServices, record: JobRecord) -> schemas.Queue | None:
+def waiting_of(services: ApiServices, record: JobRecord) -> Waiting | None:
     """Two questions to Redis; None for a job that has ended. Raises `StoreUnavailable`."""
     if record.state.is_terminal:
         return None
-    return schemas.Queue(
-        job_class=record.job_class,
-        ahead_audio_s=services.jobs.ahead_audio_ms(record) / 1000,
-        has_worker=services.fleet.slots(record.queue) > 0,
+    place = services.places.of_job(record)
+    return Waiting(
+        place,
+        schemas.Queue(
+            job_class=record.job_class,
+            position=None if record.state is JobState.PAUSED else place.position,
+            ahead_audio_s=services.jobs.ahead_audio_ms(record) / 1000,
+            pace=round(place.pace, 3) or None,
+            has_worker=place.slots > 0,
+        ),
     )

@@ -23,7 +23,7 @@ from api.input_schemas import (
 from api.output_schemas import OutputRequest, ResolvedOutput
 from api.quality_schemas import JobQuality, JobWarning, QualityRequest, ResolvedQuality
 from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
-from api.speakable_text import check_prose, check_spoken_text
+from api.speakable_text import check_prose
 from storage.jobs import JobClass, JobPhase, JobState, Priority
 
 MIN_TEMPERATURE = 0.001
@@ -104,13 +104,18 @@ class JobRequest(RequestBody):
 
 
 class Queue(Answer):
-    """`ahead_audio_s`: expected audio of the work before this job, of its model and class.
+    """Where the job stands among the others of its model.
 
-    `has_worker`: whether a worker of its model is there; without one the job waits.
+    `position`: jobs that are served before it where it waits now, 0 once it is at work, null while it is paused.
+    `ahead_audio_s`: expected audio of the work of its class that came before it. `pace`: seconds of audio that all
+    workers of its model speak in a second, as measured lately; null while nothing was measured. `has_worker`: whether a
+    worker of its model is there; without one the job waits.
     """
 
     job_class: JobClass = Field(serialization_alias="class")
+    position: int | None
     ahead_audio_s: float
+    pace: float | None
     has_worker: bool
 
 
@@ -130,11 +135,15 @@ class SegmentProgress(Answer):
 
 
 class Progress(Answer):
-    """`fraction`: segments done of all. `eta_s`: at the job's own rate so far, null while there is none."""
+    """`fraction`: segments done of all. `eta_s`: seconds until all is spoken, null while nobody can know.
+
+    `eta_basis`: `fleet_rate` is the measured pace of the workers of its model, of which it gets its share among the
+    jobs that wait; `job_rate` is the job's own pace since it began, where no other is known.
+    """
 
     fraction: float
     eta_s: float | None
-    eta_basis: Literal["job_rate"] | None
+    eta_basis: Literal["fleet_rate", "job_rate"] | None
     segments: SegmentProgress
     chars_done: int
     audio_s_done: float
@@ -186,8 +195,13 @@ class ResolvedRequest(Answer):
     language: str
     instructions: str
     seed: int
+    input: ResolvedInput
+    speakers: dict[str, str]
     segmentation: ResolvedSegmentation
     pauses: ResolvedPauses
+    normalization: str
+    pronunciation_dictionaries: list[str]
+    validate_only: bool
     sampling: ResolvedSampling
     quality: ResolvedQuality
     output: ResolvedOutput
@@ -195,8 +209,6 @@ class ResolvedRequest(Answer):
     deadline: datetime | None
     retention_s: int
 
-    input: ResolvedInput
-    speakers: dict[str, str]
 
 class ResolvedVoiceCaches(Answer):
     """What a job of kind `voice_cache` does: makes so many voices ready for a model; `force`: also those that are."""
@@ -232,6 +244,7 @@ class Failure(Answer):
 class Links(Answer):
     self_: str = Field(serialization_alias="self")
     events: str
+    segments: str
     cancel: str
     artifacts: str
 

@@ -37,6 +37,9 @@ async def wait_until_ended(
     while (left_s := deadline - time.monotonic()) > 0 and not await is_abandoned():
         events = await services.events.follow(record.id, after, min(BLOCK_S, left_s))
         if any(event.type in LAST_EVENTS for event in events):
-            break
+            seen = await run_sync(services.jobs.get, record.tenant, record.id)
+            # It may have ended before and have been reopened since.
+            if seen.state.is_terminal:
+                return seen
         after = events[-1].id if events else after
     return await run_sync(services.jobs.get, record.tenant, record.id)

@@ -14,6 +14,9 @@ from storage.availability import redis_errors_named
 from storage.jobs import JobEvent, JobId
 from storage.redis_keys import RedisKeys
 
+FIRST_EVENT = "job.created"
+"""Of every job; a log that begins with another one has lost its beginning."""
+
 COUNTERS = ("segments_total", "segments_done", "chars_done", "audio_ms_done")
 FOLLOW_LIMIT = 200
 """Events one `follow` call returns at most; the next call continues after the last one."""
@@ -39,6 +42,8 @@ class EventLog:
 
 
 class AsyncEventLog:
+    """The log as those see it who follow it."""
+
     def __init__(self, redis: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
@@ -54,6 +59,21 @@ class AsyncEventLog:
         with redis_errors_named():
             reply = await self._redis.xread({key: after}, count=FOLLOW_LIMIT, block=max(1, round(block_s * 1000)))
         return _decode(_entries_of(reply, key))
+
+    async def begins_behind(self, job_id: JobId, after: str) -> bool:
+        """Whether events behind `after` are not kept any more. Raises `ValueError` if `after` is no event id."""
+        _check_event_id(after)
+        with redis_errors_named():
+            first = cast("list[_Entry]", await self._redis.xrange(self._keys.events(job_id), count=1))
+        if not first:
+            return False
+        first_id, fields = first[0]
+        return fields["type"] != FIRST_EVENT and _order(first_id) > _order(after)
+
+
+def _order(event_id: str) -> tuple[int, int]:
+    milliseconds, _, number = event_id.partition("-")
+    return int(milliseconds), int(number or 0)
 
 
 def _check_event_id(text: str) -> None:

@@ -1,0 +1,66 @@
+"""A narration that has a plan: what every route about its segments begins with."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import Depends
+
+from api.links import LinkBuilder
+from api.problems import not_found, state_conflict, storage_unavailable
+from api.segment_view import SegmentViewer
+from api.services import ApiServices
+from storage.errors import ArtifactMissing, SegmentNotFound
+from storage.jobs import JobId, JobRecord, NarrationSpec, TenantId
+from storage.plan import PlanFormatError, PlannedSegment
+
+_SEGMENT = re.compile(r"(?:seg_)?([0-9]{1,7})")
+
+
+async def _segment_index(segment: str) -> int:
+    """`seg_000331`, or the index alone."""
+    match = _SEGMENT.fullmatch(segment)
+    if match is None:
+        raise not_found(f"there is no segment {segment[:64]!r}; ids begin with seg_")
+    return int(match[1])
+
+
+SegmentIndex = Annotated[int, Depends(_segment_index)]
+
+
+def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links: LinkBuilder) -> SegmentViewer:
+    """The job's segments as they are now, none before it is planned. Raises a `Problem` or a `StorageError`."""
+    record = services.jobs.get(tenant, job_id)
+    spec = narration_of(record)
+    states = services.segments.states(job_id)
+    return SegmentViewer(record, spec, _planned(services, record), states, links)
+
+
+def read_segment(
+    services: ApiServices, tenant: TenantId, job_id: JobId, index: int, links: LinkBuilder
+) -> SegmentViewer:
+    """As `read_segments`, for a segment that has to be there."""
+    viewer = read_segments(services, tenant, job_id, links)
+    if index >= len(viewer.segments):
+        raise SegmentNotFound
+    return viewer
+
+
+def narration_of(record: JobRecord) -> NarrationSpec:
+    if not isinstance(record.spec, NarrationSpec):
+        raise state_conflict("a job of kind voice_cache has no segments; see /v1/voice-caches")
+    return record.spec
+
+
+def _planned(services: ApiServices, record: JobRecord) -> tuple[PlannedSegment, ...]:
+    if record.plan_key is None:
+        return ()
+    try:
+        return services.plans.get(record.plan_key).segments
+    except ArtifactMissing as error:
+        # Deleted between the two reads, or a store that has lost it.
+        services.jobs.get(record.tenant, record.id)
+        raise storage_unavailable() from error
+    except PlanFormatError as error:
+        raise RuntimeError(f"the plan of {record.id} is damaged") from error
