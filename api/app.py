@@ -12,12 +12,14 @@ from api import (
     admin_keys,
     artifacts,
     audio_voices,
+    capabilities,
     events,
     health,
     job_control,
     jobs,
     models,
     objects,
+    pronunciation_dictionaries,
     segments,
     uploads,
     voice_caches,
@@ -70,6 +72,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     routers = (
         *(jobs, job_control, segments, events, artifacts, uploads),
         *(voices, voice_caches, audio_voices, models, admin_keys, health),
+        *(pronunciation_dictionaries, capabilities),
     )
     for module in routers:
         app.include_router(module.router)

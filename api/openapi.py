@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 from api.audio_schemas import OpenAiErrorDocument
 from api.control_schemas import AssembleRequest, JobChange, RetryRequest
 from api.problems import MEDIA_TYPE, OPENAI_PREFIX
+from api.pronunciation_schemas import DictionaryOrder, VersionOrder
 from api.schemas import Event, JobRequest, ProblemDocument
 from api.segment_schemas import SegmentChange, TakeOrder
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
@@ -19,6 +20,7 @@ from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChan
 _BODIES = (
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
+    *(DictionaryOrder, VersionOrder),
     *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
 )
 
