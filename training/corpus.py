@@ -182,7 +182,7 @@ def _choose(pools: Mapping[str, Sequence[str]], forbidden: set[str]) -> list[str
 
 def _common_words() -> list[str]:
     """Most frequent first."""
-    from wordfreq import top_n_list
+    from wordfreq import top_n_list  # pyright: ignore[reportMissingImports]  # only the extra `training` brings it
 
     return [
         word

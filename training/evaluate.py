@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.signal import resample_poly
+from scipy.signal import resample_poly  # pyright: ignore[reportMissingImports]  # of the extra `training`
 
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKERS
 from training.features import FrameFeatures

@@ -6,8 +6,10 @@ The weights come in the npm package @moonshine-ai/moonshine-js (MIT), the tokeni
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import onnxruntime
@@ -68,12 +70,12 @@ class Recogniser:
         """samples: 16 kHz, at most about 30 s."""
         silence = np.zeros(_EDGE, np.float32)
         sound = np.concatenate((silence, samples, silence))[None]
-        state = self._encoder.run(None, {self._encoder.get_inputs()[0].name: sound})[0]
+        (state,) = _run(self._encoder, {self._encoder.get_inputs()[0].name: sound})
         past = {name: np.zeros((0, _HEADS, 1, _HEAD_DIM), np.float32) for name in self._names if "past" in name}
         tokens = [_START]
         for step in range(int(_TOKENS_PER_SECOND * sound.shape[1] / 16_000) + 8):
             inputs = {"input_ids": [[tokens[-1]]], "encoder_hidden_states": state, "use_cache_branch": [step > 0]}
-            logits, *present = self._decoder.run(None, {**inputs, **past})
+            logits, *present = _run(self._decoder, {**inputs, **past})
             tokens.append(int(logits[0, -1].argmax()))
             if tokens[-1] == _END:
                 break
@@ -81,6 +83,11 @@ class Recogniser:
                 if step == 0 or "decoder" in name:
                     past[name] = value
         return self._tokenizer.decode(tokens)
+
+
+def _run(session: onnxruntime.InferenceSession, inputs: Mapping[str, object]) -> list[NDArray[np.float32]]:
+    """All outputs, of models that have dense ones only."""
+    return cast("list[NDArray[np.float32]]", session.run(None, dict(inputs)))
 
 
 def word_errors(wanted: str, heard: str) -> WordErrors:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from scipy.signal import resample_poly
+from scipy.signal import resample_poly  # pyright: ignore[reportMissingImports]  # of the extra `training`
 
 from training.corpus import spoken_words
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKERS

@@ -122,8 +122,8 @@ class Talker(nn.Module):
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=0.02)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+                for bias in (parameter for name, parameter in module.named_parameters() if name == "bias"):
+                    nn.init.zeros_(bias)
             elif isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=0.05)
         for name, parameter in self.named_parameters():

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from training.decoder_model import FEATURES_PER_FRAME, CodecDecoder
 from training.dimensions import CODEC, SAMPLES_PER_FRAME
@@ -219,7 +220,8 @@ class _Training:
     def _follow(self, step: int) -> None:
         """A moving average over about the last 500 steps, shorter at the start."""
         weight = max(0.002, 1 / (step + 1))
-        torch._foreach_lerp_(list(self._average.parameters()), list(self._decoder.parameters()), weight)
+        follow = get_ema_multi_avg_fn(1 - weight)
+        follow(list(self._average.parameters()), list(self._decoder.parameters()), step)
 
     def _save(self) -> None:
         temporary = self._path.with_suffix(".tmp")

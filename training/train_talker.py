@@ -28,6 +28,7 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from training.dimensions import LABELS_PER_FRAME, PHONES, SPEAKERS, TALKER, control_id
 from training.talker_batches import Batch, Draw, Examples
@@ -225,7 +226,8 @@ class _Training:
     def _follow(self, step: int) -> None:
         """A moving average over about the last 300 steps, shorter at the start."""
         weight = max(0.0033, 1 / (step + 1))
-        torch._foreach_lerp_(list(self._average.parameters()), list(self._talker.parameters()), weight)
+        follow = get_ema_multi_avg_fn(1 - weight)
+        follow(list(self._average.parameters()), list(self._talker.parameters()), step)
 
     @torch.no_grad()
     def _evaluate(self) -> None:

@@ -80,7 +80,7 @@ class FestivalSlt:
         with wave.open(str(self._wave)) as file:
             rate_hz = file.getframerate()
             pcm = np.frombuffer(file.readframes(file.getnframes()), "<i2")
-        return Spoken(pcm.astype(np.float32) / 32768, rate_hz, tuple(phones), tuple(tokens))
+        return Spoken(pcm.astype(np.float32) / np.float32(32768), rate_hz, tuple(phones), tuple(tokens))
 
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
@@ -175,7 +175,7 @@ class FliteRms:
             if not wave_at:
                 raise VoiceFailed(f"flite has no sound for {text!r}")
             sound = ctypes.cast(wave_at, ctypes.POINTER(_FliteWave)).contents
-            pcm = np.ctypeslib.as_array(sound.samples, (sound.num_samples,)).astype(np.float32) / 32768
+            pcm = np.ctypeslib.as_array(sound.samples, (sound.num_samples,)).astype(np.float32) / np.float32(32768)
             return Spoken(pcm, sound.rate_hz, self._phones(utterance), self._tokens(utterance))
         finally:
             flite.delete_utterance(utterance)
