@@ -1,11 +1,15 @@
-"""When a job has to have begun: a time to come, and one that can be kept."""
+"""When a job has to have ended: a time to come, and one that can be kept."""
 
 from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
 
-from api.problems import invalid_field
+from api.job_view import moment
+from api.problems import deadline_unreachable, invalid_field
+from api.services import ApiServices
+from storage.jobs import Submission, job_class
+from storage.work_queues import speech_queue
 
 LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
 """A later one could be read with its offset, but not be written down as UTC again."""
@@ -20,3 +24,21 @@ def future_ms(deadline: datetime | None) -> int | None:
     if deadline > LATEST_DEADLINE:
         raise invalid_field("/deadline", "out_of_range", f"must not be later than {LATEST_DEADLINE.isoformat()}")
     return int(deadline.timestamp() * 1000)
+
+
+def refuse_unreachable(services: ApiServices, submission: Submission) -> None:
+    """Raises the `Problem` if the job would not be done by its deadline, as far as the measured pace tells.
+
+    Without a measured pace, or without a worker, nobody can say so and the job is accepted.
+    """
+    if submission.deadline_ms is None:
+        return
+    audio_s, estimate_ms = submission.estimated_audio_ms / 1000, submission.estimated_audio_ms
+    service_class = job_class(submission.priority, estimate_ms)
+    queue = speech_queue(submission.spec.model)
+    needed_s = services.places.of_newcomer(queue, service_class, submission.tenant, audio_s).seconds_for(audio_s)
+    if needed_s is None:
+        return
+    done_ms = round((time.time() + needed_s) * 1000)
+    if done_ms > submission.deadline_ms:
+        raise deadline_unreachable(moment(submission.deadline_ms), moment(done_ms))

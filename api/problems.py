@@ -225,10 +225,26 @@ def state_conflict(detail: str) -> Problem:
     return Problem(409, "state_conflict", "The state does not allow this", detail)
 
 
+def deadline_unreachable(deadline: datetime, likely: datetime) -> Problem:
+    detail = (
+        f"at the present pace the job would be done at about {likely.isoformat(timespec='seconds')}, "
+        f"after its deadline at {deadline.isoformat(timespec='seconds')}"
+    )
+    violations = _at("/deadline", "unreachable", detail)
+    return Problem(409, "deadline_unreachable", "The deadline cannot be kept", detail, violations)
+
+
 def idempotency_mismatch() -> Problem:
     detail = "this Idempotency-Key was used with another request body"
     violations = _at_header("Idempotency-Key", "mismatch", detail)
     return Problem(422, "idempotency_mismatch", "Idempotency key was used differently", detail, violations)
+
+
+def idempotency_in_progress() -> Problem:
+    detail = "the first request with this Idempotency-Key is still being carried out; its answer can be had in a moment"
+    violations = _at_header("Idempotency-Key", "in_progress", detail)
+    headers = {"Retry-After": "1"}
+    return Problem(409, "idempotency_in_progress", "The key is in use", detail, violations, headers, retryable=True)
 
 
 def quota_exceeded(detail: str, retry_after_s: float) -> Problem:

@@ -5,13 +5,12 @@ A refusal at any step leaves nothing behind, in Redis or in the store.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from api.acceptance import Accepted, find_replay, submit_with_input
 from api.cast import Cast, choose_cast
 from api.input_schemas import JobInput
+from api.deadlines import future_ms, refuse_unreachable
 from api.job_dictionaries import copy_dictionaries, find_dictionaries
 from api.job_input import (
     UPLOAD_POINTER,
@@ -22,7 +21,6 @@ from api.job_input import (
 )
 from api.narration import Voices, resolve_language, resolve_narration
 from api.own_voice import announce_build, prepare_voice, reference_room
-from api.problems import invalid_field
 from api.request_parsing import parse_job_request
 from api.schemas import JobRequest
 from api.services import ApiServices
@@ -32,9 +30,6 @@ from storage.jobs import IdempotencyKey, JobId, NarrationSpec, Priority, Submiss
 from storage.keys import input_text
 from storage.segment_entries import encode_entries
 from storage.sources import Source
-
-LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
-"""A later one could be read with its offset, but not be written down as UTC again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +62,7 @@ def accept_narration(
     spec = _spec(request, cast, prepared.source, [str(each.version) for each in dictionaries])
     languages = {use.name: resolve_language(use.name, cast.lead.card, use.pointer) for use in prepared.languages}
     submission = _submission(tenant, job, request, spec, prepared, idempotency)
+    refuse_unreachable(services, submission)
     for voice in cast.voices:
         prepare_voice(services, tenant, voice)
 
@@ -119,17 +115,7 @@ def _submission(
         input_chars=prepared.num_chars or 0,
         estimated_audio_ms=1 if request.validate_only else prepared.audio_ms,
         retention_s=request.retention_s,
-        deadline_ms=_future_ms(request.deadline),
+        deadline_ms=future_ms(request.deadline),
         metadata=request.metadata,
         idempotency=idempotency,
     )
-
-
-def _future_ms(deadline: datetime | None) -> int | None:
-    if deadline is None:
-        return None
-    if deadline.timestamp() <= time.time():
-        raise invalid_field("/deadline", "in_the_past", "the deadline has passed")
-    if deadline > LATEST_DEADLINE:
-        raise invalid_field("/deadline", "out_of_range", f"must not be later than {LATEST_DEADLINE.isoformat()}")
-    return int(deadline.timestamp() * 1000)

@@ -37,8 +37,9 @@ def test_a_job_says_whether_its_model_has_a_worker(api: ServedApi) -> None:
     assert (after["state"], after["queue"]["has_worker"]) == ("pending", True)
 
 
-def test_a_running_job_tells_its_progress_and_an_eta_at_its_own_rate(api: ServedApi) -> None:
+def test_a_running_job_tells_its_progress_and_an_eta_at_the_pace_of_the_fleet(api: ServedApi) -> None:
     job = api.submit()
+    Fleet(api.redis).announce(GPU_QUEUE, "w", 4)
     item = start_job(api, num_segments=4)
     before = api.http.get(job["links"]["self"]).json()
     commit(api, item)
@@ -47,9 +48,11 @@ def test_a_running_job_tells_its_progress_and_an_eta_at_its_own_rate(api: Served
 
     assert (before["state"], before["phase"]) == ("running", "synthesizing")
     assert (before["progress"]["fraction"], before["progress"]["eta_s"]) == (0.0, None)
-    assert before["progress"]["segments"] == {"total": 4, "done": 0, "running": 1, "failed": 0}
-    assert (after["progress"]["fraction"], after["progress"]["eta_basis"]) == (0.25, "job_rate")
-    assert after["progress"]["eta_s"] >= 0
+    counts = {"total": 4, "done": 0, "running": 1, "failed": 0, "reused": 0, "flagged": 0}
+    assert before["progress"]["segments"] == counts
+    assert (after["progress"]["fraction"], after["progress"]["eta_basis"]) == (0.25, "fleet_rate")
+    assert after["queue"]["pace"] > 0
+    assert after["progress"]["eta_s"] > 0
     assert after["progress"]["audio_s_done"] == 1.0
 
 
