@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict
 
 from api.dependencies import JsonBytes, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_view import moment, optional_moment
 from api.key_schemas import ApiKeyList, ApiKeyView, KeyOrder, NewApiKey, ScopeName, TenantName
 from api.problems import invalid_field, not_found
@@ -18,7 +19,7 @@ from api.request_parsing import parse_body
 from storage.api_keys import ApiKey, KeyId, Scope
 from storage.jobs import TenantId
 
-router = APIRouter(prefix="/v1/admin/api-keys", tags=["administration"])
+router = APIRouter(prefix="/v1/admin/api-keys", tags=["administration"], route_class=IdempotentRoute)
 
 LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 

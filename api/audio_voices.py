@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api import audio_schemas
 from api.dependencies import Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.problems import voice_unknown
 from api.services import ApiServices
 from api.voice_cache_schemas import CacheOrder, ShownState
@@ -20,7 +21,7 @@ from api.voices import delete_discarded
 from storage.jobs import TenantId
 from storage.voices import VoiceRecord
 
-router = APIRouter(prefix="/v1/audio/voices", tags=["audio"])
+router = APIRouter(prefix="/v1/audio/voices", tags=["audio"], route_class=IdempotentRoute)
 
 MAX_LISTED = 1_000
 """This shape has no pages; `/v1/voices` has."""

@@ -19,6 +19,7 @@ from api.request_parsing import parameter_problem
 from storage.errors import (
     BacklogFull,
     DictionaryNotFound,
+    IdempotencyInProgress,
     IdempotencyMismatch,
     JobGone,
     JobNotFound,
@@ -33,6 +34,7 @@ from storage.errors import (
     VoiceNameTaken,
     VoiceNotFound,
 )
+from storage.webhook_errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +85,11 @@ def _storage_problem(error: StorageError) -> Problem | None:
             return problems.not_found(str(error))
         case VoiceNotFound():
             return problems.voice_unknown(str(error))
-        case JobGone() | VoiceGone():
+        case EndpointNotFound() | DeliveryNotFound():
+            return problems.not_found(str(error))
+        case EndpointDisabled() | DeliveryBusy():
+            return problems.state_conflict(str(error))
+        case JobGone() | VoiceGone() | EndpointGone():
             return problems.gone(str(error))
         case VoiceNameTaken():
             return problems.name_taken(str(error))
@@ -91,6 +97,8 @@ def _storage_problem(error: StorageError) -> Problem | None:
             return problems.state_conflict(str(error))
         case StateConflict():
             return problems.state_conflict(str(error))
+        case IdempotencyInProgress():
+            return problems.idempotency_in_progress()
         case IdempotencyMismatch():
             return problems.idempotency_mismatch()
         case QuotaExceeded():

@@ -23,6 +23,7 @@ from storage.plan_cache import PlanCache
 from storage.pronunciation_store import PronunciationStore
 from storage.queue import TicketQueue, create_celery
 from storage.queue_places import QueuePlaces
+from storage.replays import ReplayStore
 from storage.segment_states import SegmentReader
 from storage.voice_store import VoiceStore
 
@@ -46,6 +47,7 @@ class ApiServices:
     events: AsyncEventLog
     keys: KeyRing
     api_keys: ApiKeyStore
+    replays: ReplayStore
     artifacts: ArtifactStore
     tickets: TicketQueue
     models: ModelRegistry
@@ -74,6 +76,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             events=AsyncEventLog(event_client, settings.key_prefix),
             keys=KeyRing(event_client, settings.key_prefix),
             api_keys=ApiKeyStore(client, settings.key_prefix),
+            replays=ReplayStore(event_client, settings.key_prefix),
             artifacts=artifacts,
             tickets=tickets,
             models=ModelRegistry(client, settings.key_prefix),

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Response
 
 from api.dependencies import JsonBytes, Links, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_view import moment
 from api.problems import invalid_field, not_found, upload_too_large
 from api.request_parsing import parse_body
@@ -19,7 +20,7 @@ from storage.errors import ArtifactMissing
 from storage.jobs import TenantId
 from storage.uploads import LIFETIME_S, LINK_TTL_S, TakenUpload, UploadId, new_upload_id, take_upload
 
-router = APIRouter(prefix="/v1/uploads", tags=["uploads"])
+router = APIRouter(prefix="/v1/uploads", tags=["uploads"], route_class=IdempotentRoute)
 
 UPLOAD_ID = re.compile(r"upl_[0-9a-hjkmnp-tv-z]{26}")
 

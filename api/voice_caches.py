@@ -12,6 +12,7 @@ from api import schemas
 from api.acceptance import idempotency_key
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_answers import accepted_answer
 from api.request_parsing import parse_body
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder, Mode, ShownState, VoiceCacheList
@@ -19,7 +20,7 @@ from api.voice_cache_submission import order_caches, order_many_caches
 from api.voice_cache_view import shown_cache, shown_state
 from storage.voices import VoiceCacheRecord
 
-router = APIRouter(tags=["voice caches"])
+router = APIRouter(tags=["voice caches"], route_class=IdempotentRoute)
 
 RETRY_AFTER_S = 1
 _CACHE_NAME = re.compile(r"voc_[0-9a-hjkmnp-tv-z]{26}\|(x_vector|in_context)\|.{1,400}", re.DOTALL)
@@ -104,7 +105,7 @@ def order_voice_caches(
 ) -> Response:
     """Make many voices ready for one model: a job whose segments are voices. A failing one does not stop the others."""
     idempotency = idempotency_key(idempotency_header, body, "/v1/voice-caches")
-    accepted = order_many_caches(services, tenant, parse_body(BulkCacheOrder, body), idempotency)
+    accepted = order_many_caches(services, tenant, parse_body(BulkCacheOrder, body), idempotency, links.base)
     return accepted_answer(services, links, accepted)
 
 

@@ -12,6 +12,7 @@ from api import schemas, voice_schemas
 from api.acceptance import idempotency_key
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_answers import accepted_answer
 from api.job_view import URL_TTL_S
 from api.problems import name_taken
@@ -29,7 +30,7 @@ from storage.artifacts import Download
 from storage.voice_reference import VoiceId
 from storage.voices import VoiceChanges, VoiceRecord
 
-router = APIRouter(prefix="/v1/voices", tags=["voices"])
+router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=IdempotentRoute)
 
 _EXTENSIONS = {"audio/wav": "wav", "audio/flac": "flac", "audio/mpeg": "mp3", "audio/ogg": "ogg"}
 

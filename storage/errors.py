@@ -10,6 +10,7 @@ StorageError
 ├── SegmentNotFound        the job has no such segment or take, or is not planned yet
 ├── KeyNotFound            no such API key, or it was revoked
 ├── IdempotencyMismatch    the key was used with another request
+├── IdempotencyInProgress  the key's first request is still being carried out; repeat this one
 ├── AdmissionRefused       try again after `retry_after_s`
 │   ├── QuotaExceeded      this tenant's own limit
 │   └── BacklogFull        the system's limit
@@ -97,6 +98,10 @@ class KeyNotFound(StorageError):
 
 class IdempotencyMismatch(StorageError):
     """The idempotency key was used with another request."""
+
+
+class IdempotencyInProgress(StorageError):
+    """The request that holds this idempotency key is still being carried out."""
 
 
 class AdmissionRefused(StorageError):
