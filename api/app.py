@@ -15,6 +15,7 @@ from api import (
     capabilities,
     events,
     health,
+    job_audio,
     job_control,
     jobs,
     models,
@@ -70,7 +71,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redirect_slashes=False,
     )
     routers = (
-        *(jobs, job_control, segments, events, artifacts, uploads),
+        *(jobs, job_control, job_audio, segments, events, artifacts, uploads),
         *(voices, voice_caches, audio_voices, models, admin_keys, health),
         *(pronunciation_dictionaries, capabilities),
     )

@@ -64,6 +64,7 @@ class JobViewer:
                 self_=self.links.job(record.id),
                 events=self.links.events(record.id),
                 segments=self.links.segments(record.id),
+                audio=self.links.audio(record.id),
                 cancel=self.links.cancel(record.id),
                 artifacts=self.links.artifacts(record.id),
             ),

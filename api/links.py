@@ -22,6 +22,9 @@ class LinkBuilder:
     def events(self, job: JobId) -> str:
         return f"{self.job(job)}/events"
 
+    def audio(self, job: JobId) -> str:
+        return f"{self.job(job)}/audio"
+
     def cancel(self, job: JobId) -> str:
         return f"{self.job(job)}/cancel"
 

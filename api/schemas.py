@@ -242,9 +242,12 @@ class Failure(Answer):
 
 
 class Links(Answer):
+    """`audio`: plays the job from now on, finished or not."""
+
     self_: str = Field(serialization_alias="self")
     events: str
     segments: str
+    audio: str
     cancel: str
     artifacts: str
 

@@ -35,6 +35,10 @@ MAX_DECODERS = 2
 """Recordings being decoded at the same time: each is a process that may take a core and a gibibyte."""
 
 
+MAX_ENCODERS = 2
+"""Segments being encoded at the same time for those who listen: each takes a core for a tenth of a second."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApiServices:
     settings: ApiSettings
@@ -55,6 +59,7 @@ class ApiServices:
     voices: VoiceStore
     pronunciations: PronunciationStore
     decoders: CapacityLimiter
+    encoders: CapacityLimiter
 
 
 @asynccontextmanager
@@ -84,6 +89,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             voices=VoiceStore(client, settings.key_prefix),
             pronunciations=PronunciationStore(client, settings.key_prefix),
             decoders=CapacityLimiter(MAX_DECODERS),
+            encoders=CapacityLimiter(MAX_ENCODERS),
         )
     finally:
         tickets.close()

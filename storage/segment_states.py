@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -85,6 +85,13 @@ class SegmentReader:
             edits={int(item): decode_edit(edit) for item, edit in _segments(edits)},
             numbers={int(item): _numbers(value) for item, value in _segments(takes)},
         )
+
+    def results(self, job_id: JobId, indices: Sequence[int]) -> dict[int, SegmentResult]:
+        """Those of these segments that are done. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            lines = self._redis.hmget(self._keys.results(job_id), [str(index) for index in indices])
+        found = zip(indices, cast("list[str | None]", lines), strict=True)
+        return {index: decode_segment_result(str(index), line) for index, line in found if line and line[0] == "D"}
 
     def takes(self, job_id: JobId, index: int) -> list[Take]:
         """The finished ones in the order of their numbers. Raises `StoreUnavailable`."""

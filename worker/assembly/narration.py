@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 
 from storage.errors import ArtifactMissing
 from storage.jobs import ClaimedItem, JobRecord, SegmentResult
 from storage.outputs import ChapterMarks
-from storage.plan import Plan, PlanFormatError
+from storage.plan import Plan, PlanFormatError, PlannedSegment
 from storage.plan_cache import PlanCache
+from storage.segment_edits import UNEDITED, SegmentEdit
 from storage.timeline import ChapterSpan, Placed, SegmentsIncomplete, chapter_spans, place_segments
 from worker.errors import unusable
 from worker.leases import HeldLease
@@ -38,7 +40,8 @@ def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, servic
     """Raises `PermanentItemError` if plan and results are not there or do not belong together."""
     lease = item.lease
     results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
-    plan = until_available(lambda: _plan(item, services.plans), held)
+    edits = until_available(lambda: services.jobs.segment_edits(lease.tenant, lease.job), held)
+    plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits)
     placed = _placed(plan, results, record.sample_rate_hz)
     wanted = item.narration.output.chapters is ChapterMarks.AUTO
     chapters = chapter_spans(plan.chapters, placed, record.sample_rate_hz) if wanted else ()
@@ -54,6 +57,19 @@ def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
         raise unusable("internal", "the job's plan is not in the store any more") from error
     except PlanFormatError as error:
         raise unusable("internal", f"the job's plan in the store is damaged: {error}") from error
+
+
+def _edited(plan: Plan, edits: Mapping[int, SegmentEdit]) -> Plan:
+    """The plan as it was spoken; the cached one is not touched."""
+    if not edits:
+        return plan
+    segments = tuple(_over(planned, edits.get(planned.index, UNEDITED)) for planned in plan.segments)
+    return replace(plan, segments=segments)
+
+
+def _over(planned: PlannedSegment, edit: SegmentEdit) -> PlannedSegment:
+    changed = {name: value for name, value in asdict(edit).items() if value is not None}
+    return replace(planned, **changed) if changed else planned
 
 
 def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> tuple[Placed, ...]:
