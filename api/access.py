@@ -26,6 +26,8 @@ _SCOPES_BY_PATH: tuple[tuple[str, Scope | None], ...] = (
     ("/v1/voice-caches", Scope.VOICES),
     ("/v1/audio/voices", Scope.VOICES),
     ("/v1/webhook-endpoints", Scope.WEBHOOKS),
+    ("/v1/webhook-deliveries", Scope.WEBHOOKS),
+    ("/v1/webhook-secret", Scope.WEBHOOKS),
     ("/v1/models", None),
     ("/v1/capabilities", None),
     ("/v1/uploads", None),

@@ -25,6 +25,9 @@ from api import (
     uploads,
     voice_caches,
     voices,
+    webhook_deliveries,
+    webhook_endpoints,
+    webhook_secret,
 )
 from api.body_limit import BodyLimit
 from api.boundary import RequestBoundary
@@ -74,6 +77,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         *(jobs, job_control, job_audio, segments, events, artifacts, uploads),
         *(voices, voice_caches, audio_voices, models, admin_keys, health),
         *(pronunciation_dictionaries, capabilities),
+        *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )
     for module in routers:
         app.include_router(module.router)

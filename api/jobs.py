@@ -45,7 +45,7 @@ async def submit_job(
 
     With `validate_only` the answer is 200 with the plan, or 202 with the job if planning takes more than 30 s.
     """
-    call = SubmissionCall(tenant, body, idempotency_key(idempotency_header, body))
+    call = SubmissionCall(tenant, body, idempotency_key(idempotency_header, body), links.base)
     accepted = await run_sync(submit_narration, services, call)
     if wants_plan_only(accepted):
         return await plan_answer(services, links, accepted, request.is_disconnected)

@@ -16,15 +16,17 @@ from api.schemas import Event, JobRequest, ProblemDocument
 from api.segment_schemas import SegmentChange, TakeOrder
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
 from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceForm
+from api.webhook_schemas import EndpointChange, EndpointOrder, RotateOrder, WebhookPayload
 
 _BODIES = (
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
+    *(EndpointOrder, EndpointChange, RotateOrder),
     *(DictionaryOrder, VersionOrder),
     *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
 )
 
-_ANSWERS = (Event, ProblemDocument, OpenAiErrorDocument)
+_ANSWERS = (Event, WebhookPayload, ProblemDocument, OpenAiErrorDocument)
 
 _REF = "#/components/schemas/{model}"
 

@@ -24,6 +24,7 @@ from api.output_schemas import OutputRequest, ResolvedOutput
 from api.quality_schemas import JobQuality, JobWarning, QualityRequest, ResolvedQuality
 from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
 from api.speakable_text import check_prose
+from api.webhook_schemas import JobWebhookRequest
 from storage.jobs import JobClass, JobPhase, JobState, Priority
 
 MIN_TEMPERATURE = 0.001
@@ -100,6 +101,7 @@ class JobRequest(RequestBody):
     deadline: DateTime | None = None
     retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+    webhook: JobWebhookRequest | None = None
     validate_only: ValidateOnly = False
 
 

@@ -10,6 +10,7 @@ import redis
 from anyio import CapacityLimiter
 
 from api.settings import ApiSettings
+from api.webhook_services import WebhookServices, open_webhooks
 from storage.api_keys import ApiKeyStore, KeyRing
 from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis, connect_redis_async, open_artifacts
@@ -58,6 +59,7 @@ class ApiServices:
     fleet: Fleet
     voices: VoiceStore
     pronunciations: PronunciationStore
+    webhooks: WebhookServices
     decoders: CapacityLimiter
     encoders: CapacityLimiter
 
@@ -88,6 +90,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             fleet=Fleet(client, settings.key_prefix),
             voices=VoiceStore(client, settings.key_prefix),
             pronunciations=PronunciationStore(client, settings.key_prefix),
+            webhooks=open_webhooks(client, settings),
             decoders=CapacityLimiter(MAX_DECODERS),
             encoders=CapacityLimiter(MAX_ENCODERS),
         )

@@ -5,7 +5,7 @@ A refusal at any step leaves nothing behind, in Redis or in the store.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from api.acceptance import Accepted, find_replay, submit_with_input
 from api.cast import Cast, choose_cast
@@ -19,6 +19,7 @@ from api.job_input import (
     refuse_cast_without_use,
     stored_entries,
 )
+from api.job_webhook import choose_webhook
 from api.narration import Voices, resolve_language, resolve_narration
 from api.own_voice import announce_build, prepare_voice, reference_room
 from api.request_parsing import parse_job_request
@@ -34,11 +35,12 @@ from storage.sources import Source
 
 @dataclass(frozen=True, slots=True)
 class SubmissionCall:
-    """One POST: who sent which bytes under which Idempotency-Key."""
+    """One POST: who sent which bytes under which Idempotency-Key, and by which address of this API."""
 
     tenant: TenantId
     body: bytes
     idempotency: IdempotencyKey | None
+    api_url: str
 
 
 def submit_narration(services: ApiServices, call: SubmissionCall) -> Accepted:
@@ -46,14 +48,19 @@ def submit_narration(services: ApiServices, call: SubmissionCall) -> Accepted:
     if replayed := find_replay(services, call.tenant, call.idempotency):
         return Accepted(replayed, replayed=True)
     request = parse_job_request(call.body, services.settings.max_text_chars)
-    return accept_narration(services, call.tenant, request, call.idempotency)
+    return accept_narration(services, call.tenant, request, call.idempotency, call.api_url)
 
 
 def accept_narration(
-    services: ApiServices, tenant: TenantId, request: JobRequest, idempotency: IdempotencyKey | None
+    services: ApiServices,
+    tenant: TenantId,
+    request: JobRequest,
+    idempotency: IdempotencyKey | None,
+    api_url: str = "",
 ) -> Accepted:
-    """Raises a `Problem` or a `StorageError`."""
+    """api_url: for links in webhooks. Raises a `Problem` or a `StorageError`."""
     job = new_job_id()
+    webhook = choose_webhook(services, tenant, request.webhook, api_url)
     given = request.input
     prepared = prepare_input(services, tenant, given)
     refuse_cast_without_use(given, request.speakers)
@@ -61,7 +68,7 @@ def accept_narration(
     dictionaries = find_dictionaries(services, tenant, request.pronunciation_dictionaries)
     spec = _spec(request, cast, prepared.source, [str(each.version) for each in dictionaries])
     languages = {use.name: resolve_language(use.name, cast.lead.card, use.pointer) for use in prepared.languages}
-    submission = _submission(tenant, job, request, spec, prepared, idempotency)
+    submission = replace(_submission(tenant, job, request, spec, prepared, idempotency), webhook=webhook)
     refuse_unreachable(services, submission)
     for voice in cast.voices:
         prepare_voice(services, tenant, voice)

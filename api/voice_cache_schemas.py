@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from api.schemas import DAY_S, MAX_METADATA_PAIRS, Answer, Failure, MetadataKey, MetadataValue, Name, RequestBody
 from api.speakable_text import check_prose
+from api.webhook_schemas import JobWebhookRequest
 
 MAX_BULK_VOICES = 20_000
 
@@ -55,6 +56,7 @@ class BulkCacheOrder(RequestBody):
     priority: Literal["high", "normal", "low"] = "low"
     retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+    webhook: JobWebhookRequest | None = None
 
     @model_validator(mode="after")
     def _one_choice(self) -> Self:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from api.acceptance import Accepted, find_replay, submit_stored
+from api.job_webhook import choose_webhook
 from api.narration import choose_model
 from api.problems import invalid_field, not_found
 from api.services import ApiServices
@@ -20,6 +21,7 @@ from storage.models import ModelCard
 from storage.voice_plan import PlannedVoice, encode_voice_plan
 from storage.voice_reference import VOICE_COST_MS, CacheMode, IfCacheMissing, VoiceCacheSpec, VoiceId, VoiceReference
 from storage.voices import CacheState, VoiceCacheRecord, VoiceRecord
+from storage.webhook_reference import JobWebhook
 
 RETENTION_S = 7 * 24 * 3600
 PAGE = 500
@@ -42,11 +44,12 @@ def order_caches(
 
 
 def order_many_caches(
-    services: ApiServices, tenant: TenantId, order: BulkCacheOrder, idempotency: IdempotencyKey | None
+    services: ApiServices, tenant: TenantId, order: BulkCacheOrder, idempotency: IdempotencyKey | None, api_url: str
 ) -> Accepted:
-    """One job over many voices. Raises a `Problem` or a `StorageError`."""
+    """One job over many voices. api_url: for links in webhooks. Raises a `Problem` or a `StorageError`."""
     if replayed := find_replay(services, tenant, idempotency):
         return Accepted(replayed, replayed=True)
+    webhook = choose_webhook(services, tenant, order.webhook, api_url)
     cards = services.models.list()
     card = _one_model(order.model, cards)
     mode = None if order.mode is None else CacheMode(order.mode)
@@ -64,7 +67,7 @@ def order_many_caches(
         raise invalid_field(
             "/filter", "too_many", f"{len(voices):,} voices are meant; one job takes {MAX_BULK_VOICES:,}"
         )
-    return submit_voices(services, tenant, voices, card, order, idempotency)
+    return submit_voices(services, tenant, voices, card, order, idempotency, webhook)
 
 
 def submit_voices(
@@ -74,6 +77,7 @@ def submit_voices(
     card: ModelCard,
     order: BulkCacheOrder,
     idempotency: IdempotencyKey | None,
+    webhook: JobWebhook | None = None,
 ) -> Accepted:
     job = new_job_id()
     submission = Submission(
@@ -87,6 +91,7 @@ def submit_voices(
         retention_s=order.retention_s,
         metadata=dict(order.metadata),
         idempotency=idempotency,
+        webhook=webhook,
     )
     return submit_stored(services, submission, encode_voice_plan(voices))
 

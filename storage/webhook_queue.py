@@ -9,7 +9,7 @@ import redis
 from storage.jobs import Tickets, WorkerIdentity
 from storage.lua import SERVER_CLOCK
 from storage.redis_keys import RedisKeys
-from storage.webhook_records import decode_delivery, decode_secrets, encode_attempt
+from storage.webhook_records import decode_delivery, decode_secrets, encode_attempt, live_secrets
 from storage.webhook_scripts import WebhookScripts, pairs
 from storage.webhooks import ClaimedDelivery, DeliveryId, DeliveryState, Verdict
 from storage.work_queues import HOOKS_QUEUE
@@ -42,7 +42,11 @@ class WebhookQueue:
         fence, suspect, url, secrets, api_url = (str(part) for part in reply[1:6])
         fields = pairs(reply[6]) | {"api_url": api_url}
         return ClaimedDelivery(
-            decode_delivery(fields), int(fence), url, decode_secrets(secrets, now_ms), is_suspect=suspect == "1"
+            decode_delivery(fields),
+            int(fence),
+            url,
+            live_secrets(decode_secrets(secrets), now_ms),
+            is_suspect=suspect == "1",
         )
 
     def freeze(self, delivery: DeliveryId, body: str) -> str | None:

@@ -56,10 +56,14 @@ def encode_secrets(secrets: Sequence[SealedSecret]) -> str:
     return _SECRETS.dump_json(tuple(secrets), exclude_none=True).decode()
 
 
-def decode_secrets(text: str, now_ms: int) -> tuple[SealedSecret, ...]:
-    """Those that still sign, the current one first."""
-    known = _SECRETS.validate_json(text)
-    return tuple(secret for secret in known if secret.until_ms is None or secret.until_ms > now_ms)
+def decode_secrets(text: str) -> tuple[SealedSecret, ...]:
+    """The current one first."""
+    return _SECRETS.validate_json(text)
+
+
+def live_secrets(secrets: Sequence[SealedSecret], now_ms: int) -> tuple[SealedSecret, ...]:
+    """Those that still sign."""
+    return tuple(secret for secret in secrets if secret.until_ms is None or secret.until_ms > now_ms)
 
 
 def decode_endpoint(fields: Mapping[str, str], health: Sequence[str | None], waiting: int) -> EndpointRecord:

@@ -122,14 +122,14 @@ class WebhookStore:
         reply = self._scripts.run("webhook_secret", tenant, endpoint, sealed, overlap_s)
         if reply[0] == "missing":
             self._raise_missing(tenant, endpoint)
-        return decode_secrets(str(reply[1]), 0)
+        return decode_secrets(str(reply[1]))
 
     def tenant_secrets(self, tenant: TenantId, sealed: str) -> tuple[SealedSecret, ...]:
         """What signs for the URLs that the tenant's jobs name, the current one first; `sealed` if there was none."""
-        return decode_secrets(str(self._scripts.run("webhook_secret", tenant, "", sealed, "")[1]), 0)
+        return decode_secrets(str(self._scripts.run("webhook_secret", tenant, "", sealed, "")[1]))
 
     def rotate_tenant(self, tenant: TenantId, sealed: str, overlap_s: int) -> tuple[SealedSecret, ...]:
-        return decode_secrets(str(self._scripts.run("webhook_secret", tenant, "", sealed, overlap_s)[1]), 0)
+        return decode_secrets(str(self._scripts.run("webhook_secret", tenant, "", sealed, overlap_s)[1]))
 
     # Deliveries
 

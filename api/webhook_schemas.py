@@ -1,0 +1,260 @@
+"""The bodies of requests and answers about webhooks, and what receivers get: the public contract."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from api.schema_base import Answer, MetadataKey, MetadataValue, Name, RequestBody
+from api.speakable_text import check_label, check_prose
+from storage.jobs import JobState
+from storage.safe_http.client import MAX_URL_CHARS
+from storage.webhook_reference import EVENTS, EVERY_EVENT, FINAL_JOB_EVENTS, JOB_EVENTS
+from storage.webhooks import ROTATION_OVERLAP_S, DeliveryState, DisabledReason, EndpointState
+
+MAX_METADATA_PAIRS = 16
+MAX_OVERLAP_S = 7 * 24 * 3600
+
+
+def _known_events(names: list[str]) -> list[str]:
+    return _among(names, (*EVENTS, EVERY_EVENT))
+
+
+def _known_job_events(names: list[str]) -> list[str]:
+    return _among(names, JOB_EVENTS)
+
+
+def _among(names: list[str], known: tuple[str, ...]) -> list[str]:
+    for name in names:
+        if name not in known:
+            raise PydanticCustomError(
+                "not_allowed", "{name} is none of {known}", {"name": repr(name[:64]), "known": ", ".join(known)}
+            )
+    if EVERY_EVENT in names and len(names) > 1:
+        raise PydanticCustomError("not_allowed", "`*` is every event; say nothing else beside it")
+    return list(dict.fromkeys(names))
+
+
+ReceiverUrl = Annotated[str, Field(min_length=1, max_length=MAX_URL_CHARS), AfterValidator(check_label)]
+Events = Annotated[list[str], Field(min_length=1, max_length=len(EVENTS)), AfterValidator(_known_events)]
+JobEvents = Annotated[list[str], Field(min_length=1, max_length=len(JOB_EVENTS)), AfterValidator(_known_job_events)]
+Description = Annotated[str, Field(max_length=500), AfterValidator(check_prose)]
+Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_METADATA_PAIRS)]
+
+
+class JobWebhookRequest(RequestBody):
+    """Who is told of this job, beside the endpoints that want such events anyway.
+
+    `url`: signed with the secret at `/v1/webhook-secret`. `endpoint_id`: `events` count in place of what it chose.
+    """
+
+    url: ReceiverUrl | None = None
+    endpoint_id: Name | None = None
+    events: JobEvents = Field(default=list(FINAL_JOB_EVENTS))
+
+    @model_validator(mode="after")
+    def _one_receiver(self) -> Self:
+        if (self.url is None) == (self.endpoint_id is None):
+            raise PydanticCustomError("not_allowed", "say one of `url` and `endpoint_id`")
+        return self
+
+
+class EndpointOrder(RequestBody):
+    """A receiver of webhooks. `url`: https, on port 443 or 8443. `events`: names of events, or `*` alone for all."""
+
+    url: ReceiverUrl
+    events: Events = Field(default=list(FINAL_JOB_EVENTS))
+    description: Description = ""
+    metadata: Metadata = Field(default={})
+
+
+class EndpointChange(RequestBody):
+    """What is absent stays as it is."""
+
+    url: ReceiverUrl | None = None
+    events: Events | None = None
+    description: Description | None = None
+    metadata: Metadata | None = None
+
+
+class RotateOrder(RequestBody):
+    """`overlap_s`: how long webhooks are signed with the old secret, too."""
+
+    overlap_s: int = Field(default=ROTATION_OVERLAP_S, ge=0, le=MAX_OVERLAP_S)
+
+
+class WebhookEndpoint(Answer):
+    """`failing_since`: null if the last attempt was taken. `waiting`: deliveries that wait for an attempt.
+
+    `old_secrets_expire_at`: until when secrets that were replaced sign, too; null when the current one is alone.
+    """
+
+    id: str
+    object: Literal["webhook_endpoint"] = "webhook_endpoint"
+    url: str
+    events: list[str]
+    description: str
+    metadata: dict[str, str]
+    state: EndpointState
+    disabled_reason: DisabledReason | None
+    failing_since: datetime | None
+    waiting: int
+    old_secrets_expire_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class NewWebhookEndpoint(WebhookEndpoint):
+    """`secret` is shown here and never again; `rotate-secret` makes another."""
+
+    secret: str
+
+
+class WebhookEndpointList(Answer):
+    data: list[WebhookEndpoint]
+
+
+class RotatedSecret(Answer):
+    """The secret that signs from now on, which is not shown again."""
+
+    id: str
+    secret: str
+    old_secrets_expire_at: datetime | None
+
+
+class WebhookSecret(Answer):
+    """What signs webhooks to URLs that jobs name."""
+
+    secret: str
+    old_secrets_expire_at: datetime | None
+
+
+class WebhookAttempt(Answer):
+    """`status`: null when there was no answer. `reason`: empty for a success. `excerpt`: of the answer's body, or why
+    there was none."""
+
+    at: datetime
+    duration_s: float
+    status: int | None
+    reason: str
+    excerpt: str
+
+
+class WebhookDelivery(Answer):
+    """One event for one receiver. `id` is the `webhook-id` that the receiver gets, with every attempt.
+
+    `tries`: attempts since it was made or sent again; `attempts`: all. `reason`: why the last one failed.
+    """
+
+    id: str
+    object: Literal["webhook_delivery"] = "webhook_delivery"
+    type: str
+    state: DeliveryState
+    endpoint_id: str | None
+    url: str | None
+    job: str | None
+    tries: int
+    attempts: int
+    reason: str
+    created_at: datetime
+    next_attempt_at: datetime | None
+    ended_at: datetime | None
+
+
+class WebhookDeliveryDetail(WebhookDelivery):
+    """`payload`: what is sent, byte by byte. `log`: the last attempts, oldest first."""
+
+    payload: str
+    log: list[WebhookAttempt]
+
+
+class WebhookDeliveryList(Answer):
+    data: list[WebhookDelivery]
+    next_cursor: str | None
+    has_more: bool
+
+
+# What receivers get.
+
+
+class WebhookProgress(Answer):
+    fraction: float
+    segments_total: int
+    segments_done: int
+    segments_failed: int
+    chars_done: int
+    audio_s_done: float
+
+
+class WebhookArtifact(Answer):
+    name: str
+    type: str
+    bytes: int
+    sha256: str
+    duration_s: float | None
+
+
+class WebhookFailure(Answer):
+    code: str
+    detail: str
+    segment: int | None = None
+
+
+class WebhookJob(Answer):
+    """`version` grows with every change: of two events that arrive out of order, the larger is the later.
+
+    `omitted`: fields that were left empty because the body would have had 20 kB.
+    """
+
+    id: str
+    kind: Literal["synthesis", "voice_cache"]
+    state: JobState
+    phase: str | None
+    version: int
+    created_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    progress: WebhookProgress
+    artifacts: list[WebhookArtifact]
+    error: WebhookFailure | None
+    metadata: dict[str, str]
+    omitted: list[str] | None = None
+
+
+class WebhookVoice(Answer):
+    id: str
+    name: str | None
+
+
+class WebhookCache(Answer):
+    model: str
+    mode: Literal["x_vector", "in_context"]
+    error: WebhookFailure | None
+
+
+class WebhookSubject(Answer):
+    id: str
+    description: str | None = None
+    reason: DisabledReason | None = None
+
+
+class WebhookData(Answer):
+    """Of `job`, `voice` (with `cache`) and `webhook_endpoint`, what the event tells of. `detail` is flat."""
+
+    job: WebhookJob | None = None
+    voice: WebhookVoice | None = None
+    cache: WebhookCache | None = None
+    webhook_endpoint: WebhookSubject | None = None
+    detail: dict[str, Any] | None = None
+    links: dict[str, str]
+
+
+class WebhookPayload(Answer):
+    """The body of every webhook, in less than 20 kB. Its headers are those of Standard Webhooks 1.0."""
+
+    type: str
+    timestamp: datetime
+    data: WebhookData
