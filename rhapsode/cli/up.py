@@ -46,6 +46,9 @@ def up(
     checkpoint: CheckpointOption = None,
     device: DeviceOption = None,
     s3: Annotated[bool, typer.Option("--s3", help="Keep artifacts in an S3 server that is started too.")] = False,
+    local_webhooks: Annotated[
+        bool, typer.Option("--local-webhooks", help="Let webhooks go to receivers on this machine, also by plain http.")
+    ] = False,
 ) -> None:
     """Start Valkey, API, workers and janitor, and keep them running until Ctrl-C."""
     from rich.console import Console
@@ -64,6 +67,7 @@ def up(
         device=device,
         object_store=ObjectStore.EMBEDDED_S3 if s3 else ObjectStore.CONFIGURED,
         lifetime=Lifetime.SERVER,
+        has_local_webhooks=local_webhooks,
     )
     _serve(options, folder, Console(stderr=True))
 

@@ -21,6 +21,7 @@ class StackOptions:
     """Fields that are None leave the worker's own setting.
 
     data_dir and checkpoint: absolute. port: 0 takes a free one. slots: requests in the engine at once.
+    has_local_webhooks: webhooks may go to receivers on this machine, where everything else listens, too.
     """
 
     data_dir: Path
@@ -31,3 +32,4 @@ class StackOptions:
     device: str | None = None
     object_store: ObjectStore = ObjectStore.CONFIGURED
     lifetime: Lifetime = Lifetime.COMMAND
+    has_local_webhooks: bool = False

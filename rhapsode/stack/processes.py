@@ -21,10 +21,11 @@ VALKEY = "valkey"
 API = "api"
 GPU_WORKER = "gpu-worker"
 CPU_WORKER = "cpu-worker"
+HOOKS_WORKER = "hooks-worker"
 JANITOR = "janitor"
 OBJECT_SERVER = "object-server"
 
-STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER), (JANITOR,), (VALKEY, OBJECT_SERVER))
+STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER), (HOOKS_WORKER,), (JANITOR,), (VALKEY, OBJECT_SERVER))
 """No new work, then the work in flight goes back, then those who tidy up, then the state they all write to."""
 
 
@@ -35,11 +36,13 @@ def shared_environment(
     shared = {name: value for name, value in environ.items() if name not in CLIENT_ONLY}
     shared.setdefault("RHAPSODE_STORE", data_dir.objects.as_uri())
     shared.setdefault("RHAPSODE_URL_SECRET", data_dir.secret("url"))
+    shared.setdefault("RHAPSODE_WEBHOOK_KEY", data_dir.secret("webhook"))
     shared.setdefault("RHAPSODE_SLOTS", str(DEFAULT_SLOTS))
     chosen = {
         "RHAPSODE_SLOTS": options.slots,
         "RHAPSODE_CHECKPOINT": options.checkpoint,
         "RHAPSODE_DEVICE": options.device,
+        "RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback" if options.has_local_webhooks else None,
     }
     shared |= {name: str(value) for name, value in chosen.items() if value is not None}
     return shared | dict(backing) | {"PYTHONUNBUFFERED": "1"}
@@ -63,32 +66,29 @@ def gpu_worker(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
     slots = shared["RHAPSODE_SLOTS"]
     threads = max(2, int(slots) * 3 // 2) if slots.isdecimal() else 2
     environment = {**shared, "RHAPSODE_LANE": "gpu", "RHAPSODE_WORKER_NAME": "gpu-0"}
-    return ProcessSpec(GPU_WORKER, _celery("gpu", threads), environment, data_dir.run, grace_s=25.0)
+    command = _celery("gpu", "worker.app", "--concurrency", str(threads))
+    return ProcessSpec(GPU_WORKER, command, environment, data_dir.run, grace_s=25.0)
 
 
 def cpu_worker(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
     environment = {**shared, "RHAPSODE_LANE": "cpu", "RHAPSODE_WORKER_NAME": "cpu-0"}
-    return ProcessSpec(CPU_WORKER, _celery("cpu", CPU_THREADS), environment, data_dir.run, grace_s=25.0)
+    command = _celery("cpu", "worker.app", "--concurrency", str(CPU_THREADS))
+    return ProcessSpec(CPU_WORKER, command, environment, data_dir.run, grace_s=25.0)
+
+
+def hooks_worker(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
+    """Its number of threads is a setting of its own. An attempt under way may take fifteen seconds to end."""
+    environment = {**shared, "RHAPSODE_WORKER_NAME": "hooks-0"}
+    return ProcessSpec(HOOKS_WORKER, _celery("hooks", "worker.webhooks.app"), environment, data_dir.run, grace_s=20.0)
 
 
 def janitor(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
     return ProcessSpec(JANITOR, python("-m", "worker.janitor"), shared, data_dir.run, grace_s=5.0)
 
 
-def _celery(lane: str, threads: int) -> tuple[str, ...]:
+def _celery(lane: str, app: str, *options: str) -> tuple[str, ...]:
     return python(
-        *(
-            "-m",
-            "celery",
-            "--quiet",
-            "--app",
-            "worker.app",
-            "worker",
-            "--pool",
-            "threads",
-            "--concurrency",
-            str(threads),
-        ),
+        *("-m", "celery", "--quiet", "--app", app, "worker", "--pool", "threads", *options),
         *("--hostname", f"{lane}@%h", "--loglevel", "INFO"),
         *("--without-mingle", "--without-gossip", "--without-heartbeat"),
     )

@@ -175,6 +175,7 @@ class Stack:
         return (
             processes.gpu_worker(shared, self._data_dir),
             processes.cpu_worker(shared, self._data_dir),
+            processes.hooks_worker(shared, self._data_dir),
             processes.api(shared, self._data_dir, self._listener.fileno()),
             processes.janitor(shared, self._data_dir),
         )

@@ -23,7 +23,7 @@ from rhapsode.stack.state_file import StackState, read_state
 from storage.embedded_redis import EmbeddedRedis
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
-NAMES = {"valkey", "api", "gpu-worker", "cpu-worker", "janitor"}
+NAMES = {"valkey", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"}
 
 Up = Callable[..., tuple[subprocess.Popen[str], StackState]]
 
