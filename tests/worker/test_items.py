@@ -17,7 +17,16 @@ from tests.worker.failing_store import FailingStore, fail_times
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.fake import FakeEngine
-from worker.engine.interface import EngineInfo, EngineStats, ReferenceAudio, Speech, SpeechRequest, VoicePrompt
+from worker.engine.interface import (
+    EngineInfo,
+    EngineRequest,
+    EngineStats,
+    OnAudio,
+    ReferenceAudio,
+    Speech,
+    SpeechRequest,
+    VoicePrompt,
+)
 from worker.engine.settings import FakeEngineSettings
 from worker.items import run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
@@ -36,10 +45,11 @@ class MortalEngine:
     def info(self) -> EngineInfo:
         return self._engine.info
 
-    def submit(self, request: SpeechRequest) -> Future[Speech]:
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+        assert isinstance(request, SpeechRequest)
         self.requests.append(request)
         if len(self.requests) > self._deaths:
-            return self._engine.submit(request)
+            return self._engine.submit(request, on_audio)
         future: Future[Speech] = Future()
         future.set_exception(self._error("killed by a test"))
         return future

@@ -22,7 +22,7 @@ from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.worker.expected import expected_narration
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, TEXT, Studio
 from worker.engine.fake import FakeEngine
-from worker.engine.interface import Speech, SpeechRequest
+from worker.engine.interface import EngineRequest, OnAudio, Speech, SpeechRequest
 from worker.engine.settings import FakeEngineSettings
 from worker.segment_audio import decode_segment
 
@@ -30,8 +30,9 @@ from worker.segment_audio import decode_segment
 class EndlessEngine(FakeEngine):
     """No utterance ends by itself before its third frame."""
 
-    def submit(self, request: SpeechRequest) -> Future[Speech]:
-        return super().submit(replace(request, max_frames=3))
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+        assert isinstance(request, SpeechRequest)
+        return super().submit(replace(request, max_frames=3), on_audio)
 
 
 def artifact(record: JobRecord, name: str) -> ArtifactRecord:

@@ -11,13 +11,13 @@ import hashlib
 import os
 import threading
 import time
-from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.engine.chunks import ChunkPlan
 from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -29,6 +29,7 @@ from worker.engine.interface import (
     FramesRequest,
     InContextPrompt,
     ModelTask,
+    OnAudio,
     Pcm,
     ReferenceAudio,
     SamplingParams,
@@ -39,6 +40,7 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.settings import FakeEngineSettings
+from worker.engine.waiting_line import WaitingLine
 
 POISON_MARKER = "poison kills the fake engine"
 """A text that contains it ends the process, without a word, once its first frame is due."""
@@ -61,6 +63,7 @@ MAX_TEXT_TOKENS = 4_096
 _LEAST_FRAMES = 4
 _CHARS_PER_FRAME = 2
 _PHASES = 1 << 16
+_CHUNKS = ChunkPlan(first=1, most=16)
 
 
 def fake_speech(text: str, seed: int) -> tuple[Pcm, CodecFrames]:
@@ -88,13 +91,25 @@ def _draw_frames(key: bytes, num_frames: int) -> CodecFrames:
 
 @dataclass(slots=True)
 class _Running:
-    """A request with its future. `admitted_s` is on the monotonic clock; 0 while it waits for a slot."""
+    """A request with its future. `admitted_s` is on the monotonic clock; 0 while it waits for a slot.
+
+    frames_heard: those whose samples `on_audio` has got.
+    """
 
     request: SpeechRequest
     future: Future[Speech]
+    on_audio: OnAudio | None
     num_frames: int
     frames_done: int = 0
+    frames_heard: int = 0
     admitted_s: float = 0.0
+    _said: tuple[Pcm, CodecFrames] | None = None
+
+    def said(self) -> tuple[Pcm, CodecFrames]:
+        """Made when the first of it is wanted: `fake_speech` of the whole text."""
+        if self._said is None:
+            self._said = fake_speech(self.request.text, self.request.seed)
+        return self._said
 
 
 class FakeEngine:
@@ -105,8 +120,9 @@ class FakeEngine:
             raise ValueError(f"an engine should have at least one slot, not {settings.slots}")
         self._settings = settings
         self._wake = threading.Condition()
-        self._waiting: deque[_Running] = deque()
+        self._waiting: WaitingLine[_Running] = WaitingLine()
         self._active: dict[str, _Running] = {}
+        self._known: set[str] = set()
         self._steps = self._frames = self._finished = 0
         self._closed = False
         self._loop = threading.Thread(target=self._run, name="fake-engine-loop", daemon=True)
@@ -133,7 +149,7 @@ class FakeEngine:
             notice="This is the fake engine: tones instead of speech, for tests only.",
         )
 
-    def submit(self, request: EngineRequest) -> Future[Speech]:
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         """Any kind of conditioning is taken, and none changes the sound; an unknown name is rejected."""
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
@@ -142,7 +158,7 @@ class FakeEngine:
                 raise RequestRejected("the fake engine decodes no frames of others")
             self._check(request)
             with self._wake:
-                self._enqueue(_Running(request, future, self._num_frames(request)))
+                self._enqueue(_Running(request, future, on_audio, self._num_frames(request)))
         except EngineError as error:
             future.set_exception(error)
         return future
@@ -151,10 +167,10 @@ class FakeEngine:
         with self._wake:
             running = self._active.pop(request_id, None)
             if running is None:
-                running = next((r for r in self._waiting if r.request.request_id == request_id), None)
-                if running is None:
-                    return
-                self._waiting.remove(running)
+                running = self._waiting.take(lambda waiting: waiting.request.request_id == request_id)
+            if running is None:
+                return
+            self._known.remove(request_id)
         running.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
 
     def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
@@ -178,9 +194,9 @@ class FakeEngine:
     def close(self) -> None:
         with self._wake:
             self._closed = True
-            orphans = [*self._active.values(), *self._waiting]
+            orphans = [*self._active.values(), *self._waiting.drain()]
             self._active.clear()
-            self._waiting.clear()
+            self._known.clear()
             self._wake.notify_all()
         for running in orphans:
             running.future.set_exception(EngineDied("the engine was closed"))
@@ -208,9 +224,10 @@ class FakeEngine:
         request_id = running.request.request_id
         if self._closed:
             raise EngineDied("the engine is closed")
-        if request_id in self._active or any(r.request.request_id == request_id for r in self._waiting):
+        if request_id in self._known:
             raise RequestRejected(f"request {request_id!r} is already in flight")
-        self._waiting.append(running)
+        self._known.add(request_id)
+        self._waiting.add(running, running.request.urgency)
         self._wake.notify_all()
 
     def _run(self) -> None:
@@ -222,16 +239,16 @@ class FakeEngine:
                 self._admit()
             time.sleep(self._settings.step_s)
             for running in self._step():
-                running.future.set_result(_say(running))
+                self._tell(running)
 
     def _admit(self) -> None:
         while self._waiting and len(self._active) < self._settings.slots:
-            running = self._waiting.popleft()
+            running = self._waiting.pop()
             running.admitted_s = time.monotonic()
             self._active[running.request.request_id] = running
 
     def _step(self) -> list[_Running]:
-        """One frame for every active request; returns those that are complete and no longer active."""
+        """One frame for every active request; returns those with something to say, active no longer if complete."""
         with self._wake:
             texts = [running.request.text for running in self._active.values()]
         for text in texts:
@@ -239,13 +256,30 @@ class FakeEngine:
         with self._wake:
             for running in self._active.values():
                 running.frames_done += 1
-            complete = [r for r in self._active.values() if r.frames_done >= r.num_frames]
+            speaking = [r for r in self._active.values() if r.frames_done >= r.num_frames or _is_chunk_due(r)]
+            complete = [r for r in speaking if r.frames_done >= r.num_frames]
             self._steps += 1
             self._frames += len(self._active)
             self._finished += len(complete)
             for running in complete:
                 del self._active[running.request.request_id]
-        return complete
+                self._known.remove(running.request.request_id)
+        return speaking
+
+    @staticmethod
+    def _tell(running: _Running) -> None:
+        """The loop's thread alone: the next chunk to who listens, and all of it once it is complete."""
+        if running.on_audio is not None:
+            start, running.frames_heard = running.frames_heard, running.frames_done
+            pcm, _ = running.said()
+            running.on_audio(pcm[start * SAMPLES_PER_FRAME : running.frames_done * SAMPLES_PER_FRAME])
+        if running.frames_done >= running.num_frames:
+            running.future.set_result(_say(running))
+
+
+def _is_chunk_due(running: _Running) -> bool:
+    num_new = running.frames_done - running.frames_heard
+    return running.on_audio is not None and num_new >= _CHUNKS.length_behind(running.frames_heard)
 
 
 def _obey_marker(text: str) -> None:
@@ -256,7 +290,7 @@ def _obey_marker(text: str) -> None:
 
 
 def _say(running: _Running) -> Speech:
-    pcm, frames = fake_speech(running.request.text, running.request.seed)
+    pcm, frames = running.said()
     whole = running.num_frames == len(frames)
     return Speech(
         pcm=pcm[: running.num_frames * SAMPLES_PER_FRAME],

@@ -7,6 +7,7 @@ speech talks to `Engine`. This module knows numpy and nothing else: no jobs, no 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -49,9 +50,22 @@ class VoiceMode(enum.StrEnum):
     """From the recording and its words: `InContextPrompt`."""
 
 
+OnAudio = Callable[[Pcm], None]
+"""Takes the next samples of an utterance that is being made, at least one frame's. See `Engine.submit`."""
+
+
 class FinishReason(enum.StrEnum):
     EOS = "eos"
     LENGTH = "length"
+
+
+class Urgency(enum.StrEnum):
+    """Who goes first where there is not room for all: see `waiting_line`."""
+
+    INTERACTIVE = "interactive"
+    """Somebody waits for it."""
+
+    BULK = "bulk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +146,7 @@ class SpeechRequest:
     sampling: SamplingParams = field(default_factory=SamplingParams)
     seed: int = 0
     max_frames: int | None = None
+    urgency: Urgency = Urgency.BULK
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,7 @@ class FramesRequest:
     request_id: str
     frames: CodecFrames
     reference: CodecFrames | None = None
+    urgency: Urgency = Urgency.BULK
 
 
 EngineRequest = SpeechRequest | FramesRequest
@@ -228,7 +244,14 @@ class Engine(Protocol):
     @property
     def info(self) -> EngineInfo: ...
 
-    def submit(self, request: EngineRequest) -> Future[Speech]: ...
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+        """`on_audio` gets each chunk as soon as it is made, one at a time and in order, before the future has a result.
+
+        Joined, the chunks are the samples of that `Speech`, bit for bit. They come from a thread that makes the audio
+        of others as well: `on_audio` keeps them and returns; it neither waits nor raises. An engine in the talker's
+        role makes no samples and rejects a request that wants to hear them.
+        """
+        ...
 
     def cancel(self, request_id: str) -> None:
         """Free the request's slot at the next frame. Unknown and finished ids are ignored."""

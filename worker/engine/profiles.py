@@ -38,26 +38,30 @@ class AdmissionPolicy:
 class ProfileParameters:
     """frames_in_flight: frame steps launched and not yet looked at; an end is noticed so many frames late at most.
 
-    decoder_patience_s: how long an ended utterance may wait for others to be decoded with.
+    decoder_patience_s: how long an ended utterance that nobody waits for may wait for others to be decoded with.
+    first_chunk_frames: of an utterance that is heard while it is made; also on a CPU.
     """
 
     admission: AdmissionPolicy
     frames_in_flight: int
     decoder_patience_s: float
+    first_chunk_frames: int
 
 
 PROFILES = {
     ServingProfile.LATENCY: ProfileParameters(
-        AdmissionPolicy(max_prefill_rows=256), frames_in_flight=2, decoder_patience_s=0.0
+        AdmissionPolicy(max_prefill_rows=256), frames_in_flight=2, decoder_patience_s=0.0, first_chunk_frames=1
     ),
     ServingProfile.BALANCED: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=1024, least_together=4, patience_steps=3),
         frames_in_flight=3,
         decoder_patience_s=0.02,
+        first_chunk_frames=2,
     ),
     ServingProfile.THROUGHPUT: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=2048, least_together=8, patience_steps=8),
         frames_in_flight=3,
         decoder_patience_s=0.1,
+        first_chunk_frames=4,
     ),
 }

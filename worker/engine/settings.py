@@ -30,7 +30,8 @@ class NativeEngineSettings:
     slots: requests that run at the same time.
     num_threads: torch intra-op threads on the CPU; 0 takes half of the cores this process may use, because the codec
         decoder runs beside the talker and more threads than cores cost a multiple of what they bring.
-    profile, reproducibility: of an engine on a GPU; on a CPU every frame is looked at and rows round alike anyway.
+    profile, reproducibility: of an engine on a GPU; on a CPU every frame is looked at and rows round alike anyway, so
+        that of the profile only the length of a stream's first chunk is left.
     """
 
     checkpoint: Path

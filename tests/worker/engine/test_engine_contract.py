@@ -16,8 +16,18 @@ import pytest
 
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
-from worker.engine.interface import BuiltInSpeaker, Engine, FinishReason, Speech, SpeechRequest, TextMode
+from worker.engine.interface import (
+    BuiltInSpeaker,
+    Engine,
+    FinishReason,
+    Pcm,
+    Speech,
+    SpeechRequest,
+    TextMode,
+    Urgency,
+)
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.engine.streaming import SpeechStream
 
 WAIT_S = 60
 SLOTS = 3
@@ -125,6 +135,95 @@ def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case,
     for one, other in zip(spoken, expected, strict=True):
         assert_same(one, other)
     assert engine.stats().finished == len(requests)
+
+
+def test_samples_are_heard_while_they_are_made_and_are_those_of_the_speech(engine: Engine) -> None:
+    request = request_for(engine, frames=37)
+    expected = result(engine.submit(request))
+    heard: list[Pcm] = []
+    ended_at: list[int] = []
+
+    future = engine.submit(request, heard.append)
+    future.add_done_callback(lambda _: ended_at.append(len(heard)))
+    speech = result(future)
+
+    assert_same(speech, expected)
+    np.testing.assert_array_equal(np.concatenate(heard), expected.pcm)
+    frames = [len(chunk) // engine.info.samples_per_frame for chunk in heard]
+    assert frames[0] <= 4
+    assert len(frames) > 3
+    assert frames[:-1] == sorted(frames[:-1]), "chunks grow"
+    assert ended_at == [len(heard)], "all chunks come before the end"
+
+
+def test_a_stream_begins_before_the_speech_ends(engine: Engine) -> None:
+    stream = SpeechStream(engine, endless(engine, "endless"))
+
+    chunks = iter(stream)
+    first, second = next(chunks), next(chunks)
+
+    assert not stream.speech.done()
+    assert 0 < len(first) <= len(second)
+    engine.cancel("endless")
+    with pytest.raises(RequestCancelled):
+        list(chunks)
+    with pytest.raises(RequestCancelled):
+        list(stream)
+
+
+def test_streams_and_whole_utterances_side_by_side_are_those_that_they_are_alone(case: Case, engine: Engine) -> None:
+    requests = [replace(request_for(engine, str(n), frames=4 + 5 * n), seed=n) for n in range(6)]
+    alone = case.build(slots=1)
+    expected = [result(alone.submit(request)) for request in requests]
+    alone.close()
+
+    streams = [SpeechStream(engine, request) for request in requests[::2]]
+    futures = [engine.submit(request) for request in requests[1::2]]
+
+    for stream, speech in zip(streams, expected[::2], strict=True):
+        np.testing.assert_array_equal(np.concatenate(list(stream)), speech.pcm)
+        assert_same(result(stream.speech), speech)
+    for future, speech in zip(futures, expected[1::2], strict=True):
+        assert_same(result(future), speech)
+
+
+def test_a_stream_of_a_request_that_is_rejected_ends_at_once(engine: Engine) -> None:
+    with pytest.raises(RequestRejected):
+        list(SpeechStream(engine, request_for(engine, text=" ")))
+
+
+def test_a_stream_ends_with_its_engine(case: Case) -> None:
+    engine = case.build(slots=1)
+    chunks = iter(SpeechStream(engine, endless(engine, "endless")))
+    next(chunks)
+
+    engine.close()
+
+    with pytest.raises(EngineDied):
+        list(chunks)
+
+
+def test_somebody_who_waits_goes_before_what_can_wait(case: Case) -> None:
+    engine = case.build(slots=1)
+    order: list[str] = []
+
+    def submit(request: SpeechRequest) -> Future[Speech]:
+        future = engine.submit(request)
+        future.add_done_callback(lambda done: order.append(request.request_id) if not done.exception() else None)
+        return future
+
+    submit(endless(engine, "running"))
+    wait_until(lambda: engine.stats().active == 1)
+    bulk = [submit(request_for(engine, f"bulk {n}", frames=3)) for n in range(4)]
+    waits = submit(replace(request_for(engine, "interactive", frames=3), urgency=Urgency.INTERACTIVE))
+
+    engine.cancel("running")
+
+    for future in (*bulk, waits):
+        result(future)
+    assert order[0] == "interactive"
+    assert sorted(order[1:]) == [f"bulk {n}" for n in range(4)]
+    engine.close()
 
 
 def test_a_request_joins_while_others_speak(engine: Engine) -> None:

@@ -27,6 +27,7 @@ from worker.engine.interface import (
     EngineStats,
     FinishReason,
     FramesRequest,
+    OnAudio,
     Pcm,
     ReferenceAudio,
     SamplingParams,
@@ -58,6 +59,7 @@ class _Ticket:
     future: Future[Speech]
     request: EngineRequest
     state: RequestState
+    on_audio: OnAudio | None
     admitted_s: float | None = None
 
 
@@ -86,16 +88,16 @@ class NativeEngine:
     def info(self) -> EngineInfo:
         return self._parts.info
 
-    def submit(self, request: EngineRequest) -> Future[Speech]:
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
         try:
-            state = self._accept(request)
+            state = self._accept(request, is_streamed=on_audio is not None)
             with self._wake:
                 self._require_running()
                 if request.request_id in self._tickets:
                     raise RequestRejected(f"request {request.request_id!r} is already in flight")
-                self._tickets[request.request_id] = _Ticket(future, request, state)
+                self._tickets[request.request_id] = _Ticket(future, request, state, on_audio)
                 self._arrivals.append(state)
                 self._wake.notify_all()
         except (RequestRejected, EngineDied) as error:
@@ -144,8 +146,15 @@ class NativeEngine:
 
     # ------------------------------------------------------------------------------------------ any thread
 
-    def _accept(self, request: EngineRequest) -> RequestState:
+    def _accept(self, request: EngineRequest, *, is_streamed: bool) -> RequestState:
         """Raises RequestRejected when the request cannot work here."""
+        state = self._state_of(request)
+        if is_streamed and self._role is EngineRole.TALKER:
+            raise RequestRejected("this engine makes frames and no samples, so there is nothing to hear")
+        state.is_streamed = is_streamed
+        return state
+
+    def _state_of(self, request: EngineRequest) -> RequestState:
         is_decoder = self._role is EngineRole.DECODER
         if isinstance(request, FramesRequest):
             if not is_decoder:
@@ -167,7 +176,9 @@ class NativeEngine:
             capacity=self._parts.capacity,
             requested=request.max_frames,
         )
-        return RequestState(request.request_id, prompt, request.sampling, request.seed, max_frames)
+        return RequestState(
+            request.request_id, prompt, request.sampling, request.seed, max_frames, urgency=request.urgency
+        )
 
     def _require_running(self) -> None:
         if self._stopped is not None:
@@ -222,14 +233,18 @@ class NativeEngine:
                 self._talker.add(state)
             for state in self._cancelled:
                 self._talker.cancel(state)
+                self._decoder.drop(state)
             self._arrivals.clear()
             self._cancelled.clear()
             return self._stopped is None
 
     def _commit(self, step: LaneStep, began_s: float) -> None:
         self._note_progress(step, began_s)
+        for part in step.parts:
+            self._decoder.put_part(part)
         for one in step.ended:
             if one.end is RowEnd.NON_FINITE:
+                self._decoder.drop(one.request)
                 self._reject(one.request, f"the numbers stopped being finite after {len(one.frames)} frames")
                 continue
             reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
@@ -254,14 +269,21 @@ class NativeEngine:
 
     # ------------------------------------------------------------------------------------------ decoder lane
 
-    def is_wanted(self, utterance: Utterance) -> bool:
+    def is_wanted(self, request: RequestState) -> bool:
         with self._wake:
-            return self._ticket(utterance.request) is not None
+            return self._ticket(request) is not None
 
     @property
     def num_in_flight(self) -> int:
         with self._wake:
             return len(self._tickets)
+
+    def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
+        with self._wake:
+            self._steps += 1
+            ticket = self._ticket(request)
+        if ticket is not None and ticket.on_audio is not None:
+            ticket.on_audio(pcm)
 
     def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
         with self._wake:

@@ -8,21 +8,23 @@ from pathlib import Path
 
 import torch
 
+from worker.engine.chunks import ChunkPlan
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import EngineInfo, VoiceMode
 from worker.engine.native.budget import max_text_tokens
-from worker.engine.native.decoder_lane import DecoderLane, ThreadedDecoderLane
+from worker.engine.native.decoder_lane import DecoderLane
 from worker.engine.native.model.config import ModelConfig, read_default_sampling, read_model_config
 from worker.engine.native.one_stage import HandedFramesLane, SilentDecoderLane
 from worker.engine.native.prompt import PromptBuilder
 from worker.engine.native.runner import LENGTH_STEP, StepRunner
-from worker.engine.native.stages.codec import CodecStage
+from worker.engine.native.stages.codec import FRAMES_PER_PASS_CPU, CodecStage
 from worker.engine.native.stages.speaker import SpeakerStage
 from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
 from worker.engine.native.text_tokenizer import TextTokenizer
+from worker.engine.native.threaded_decoder import ThreadedDecoderLane
 from worker.engine.native.voice_encoder import VoiceEncoder
 from worker.engine.native.voice_lane import VoiceLane
-from worker.engine.profiles import ServingProfile
+from worker.engine.profiles import PROFILES, ServingProfile
 from worker.engine.settings import EngineRole, NativeEngineSettings
 
 # Positions of one slot: 164 s of speech and prompt together. Segments are 5 to 15 s long; what this bounds is the
@@ -95,7 +97,7 @@ def _decoder_lane(codec: CodecStage, device: torch.device, profile: ServingProfi
         from worker.engine.native.cuda.codec.start import start_decoder_lane
 
         return start_decoder_lane(codec.decoder, device, profile)
-    return ThreadedDecoderLane(codec)
+    return ThreadedDecoderLane(codec, _chunks_on_cpu(profile))
 
 
 def _talker_lane(
@@ -112,7 +114,12 @@ def _talker_lane(
         lane, memory = start_slot_lane(path, config, capacity, settings, device)
         return lane, memory.num_slots, memory.capacity
     runner = StepRunner.load(path, config, settings.slots, capacity, device)
-    return EagerTalkerLane(runner, settings.slots), settings.slots, capacity
+    return EagerTalkerLane(runner, settings.slots, _chunks_on_cpu(settings.profile)), settings.slots, capacity
+
+
+def _chunks_on_cpu(profile: ServingProfile) -> ChunkPlan:
+    """Of streams, and of the decoder's passes, which are divided as streams are."""
+    return ChunkPlan(PROFILES[profile].first_chunk_frames, FRAMES_PER_PASS_CPU)
 
 
 def _voices_together_s(device: torch.device) -> float:

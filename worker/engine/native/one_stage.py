@@ -14,7 +14,7 @@ from worker.engine.native.decoder_lane import DecoderClient, LaneCounters, Utter
 from worker.engine.native.prompt import PlacedFrames, PromptLayout
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.stages.codec import CodecStage
-from worker.engine.native.talker_lane import EndedSpeech, LaneStep
+from worker.engine.native.talker_lane import EndedSpeech, LaneStep, SpeechPart
 
 
 def handed_frames(request: FramesRequest, codec: CodecStage) -> RequestState:
@@ -26,7 +26,13 @@ def handed_frames(request: FramesRequest, codec: CodecStage) -> RequestState:
     reference = None if request.reference is None else PlacedFrames(0, request.reference)
     prompt = PromptLayout(nothing, nothing, nothing, num_text_tokens=0, reference=reference)
     return RequestState(
-        request.request_id, prompt, SamplingParams(), 0, max_frames=len(request.frames), given=request.frames
+        request.request_id,
+        prompt,
+        SamplingParams(),
+        seed=0,
+        max_frames=len(request.frames),
+        given=request.frames,
+        urgency=request.urgency,
     )
 
 
@@ -50,7 +56,7 @@ class HandedFramesLane:
     def step(self) -> LaneStep:
         ended = tuple(EndedSpeech(request, RowEnd.EOS, _given(request)) for request in self._waiting)
         self._waiting.clear()
-        return LaneStep(tuple(one.request for one in ended), ended, sum(len(one.frames) for one in ended))
+        return LaneStep(tuple(one.request for one in ended), (), ended, sum(len(one.frames) for one in ended))
 
 
 class SilentDecoderLane:
@@ -67,8 +73,14 @@ class SilentDecoderLane:
         self._thread = threading.Thread(target=hand_on, name="frames-out", daemon=True)
         self._thread.start()
 
+    def put_part(self, part: SpeechPart) -> None:
+        """Nobody listens to a talker."""
+
     def put(self, utterance: Utterance) -> None:
         self._utterances.put(utterance)
+
+    def drop(self, request: RequestState) -> None:
+        """Nothing is kept of a request that goes on."""
 
     @property
     def counters(self) -> LaneCounters:

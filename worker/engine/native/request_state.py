@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from worker.engine.interface import CodecFrames, SamplingParams
+from worker.engine.interface import CodecFrames, SamplingParams, Urgency
 from worker.engine.native.prompt import PromptLayout
 
 
@@ -23,7 +23,8 @@ class RequestState:
     """One submission: an id may be used again once its request is over, so identity is the object's.
 
     `frames` counts the finished frames; the scheduler alone changes it. `given` are the frames of a request that only
-    wants them decoded.
+    wants them decoded. `is_streamed`: its samples are wanted while it speaks; `handed_on` counts the frames that the
+    talker's lane, which alone changes it, has handed on for that before the end.
     """
 
     request_id: str
@@ -33,6 +34,14 @@ class RequestState:
     max_frames: int
     frames: int = 0
     given: CodecFrames | None = None
+    urgency: Urgency = Urgency.BULK
+    is_streamed: bool = False
+    handed_on: int = 0
+
+    @property
+    def is_awaited(self) -> bool:
+        """Somebody waits for its next samples, and not only for the job that it is part of."""
+        return self.is_streamed or self.urgency is Urgency.INTERACTIVE
 
     @property
     def attention_length(self) -> int:

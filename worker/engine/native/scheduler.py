@@ -6,11 +6,11 @@ and where nobody waits, the last row moves into it.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worker.engine.native.request_state import RequestState, RowEnd
+from worker.engine.waiting_line import WaitingLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Scheduler:
     def __init__(self, num_rows: int, max_prefill_rows: int) -> None:
         self._num_rows = num_rows
         self._max_prefill_rows = max_prefill_rows
-        self._waiting: deque[RequestState] = deque()
+        self._waiting: WaitingLine[RequestState] = WaitingLine()
         self._rows: list[RequestState | None] = []
 
     @property
@@ -76,11 +76,11 @@ class Scheduler:
         return sum(request is not None for request in self._rows)
 
     def add(self, request: RequestState) -> None:
-        self._waiting.append(request)
+        self._waiting.add(request, request.urgency)
 
     def cancel(self, request: RequestState) -> None:
         """The request is in no later plan. Requests that have ended are ignored."""
-        self._waiting = deque(waiting for waiting in self._waiting if waiting is not request)
+        self._waiting.take(lambda waiting: waiting is request)
         self._rows = [None if row is request else row for row in self._rows]
 
     def plan(self) -> StepPlan | None:
@@ -105,10 +105,10 @@ class Scheduler:
         admissions: list[Admission] = []
         prefill_rows = 0
         while self._waiting and (row := self._free_row()) is not None:
-            prefill_rows += self._waiting[0].prompt.num_rows
+            prefill_rows += self._waiting.peek().prompt.num_rows
             if admissions and prefill_rows > self._max_prefill_rows:
                 break
-            request = self._waiting.popleft()
+            request = self._waiting.pop()
             self._rows[row : row + 1] = [request]
             admissions.append(Admission(row, request))
         return tuple(admissions)

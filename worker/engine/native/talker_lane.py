@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from worker.engine.chunks import ChunkPlan
 from worker.engine.interface import CodecFrames
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.runner import StepRunner
@@ -25,10 +26,20 @@ class EndedSpeech:
 
 
 @dataclass(frozen=True, slots=True)
+class SpeechPart:
+    """The next frames (n, Q) of a streamed `request` that speaks on. When it ends, `EndedSpeech` brings all of them."""
+
+    request: RequestState
+    frames: CodecFrames
+
+
+@dataclass(frozen=True, slots=True)
 class LaneStep:
-    """admitted: who joined the batch; ended: who left it; num_frames: how many frames were made for those who run."""
+    """admitted: who joined the batch; parts: what streamed requests have said; ended: who left the batch;
+    num_frames: how many frames were made for those who run."""
 
     admitted: Sequence[RequestState]
+    parts: Sequence[SpeechPart]
     ended: Sequence[EndedSpeech]
     num_frames: int
 
@@ -53,8 +64,9 @@ class TalkerLane(Protocol):
 class EagerTalkerLane:
     """One frame at a time, each looked at before the next begins."""
 
-    def __init__(self, runner: StepRunner, num_slots: int) -> None:
+    def __init__(self, runner: StepRunner, num_slots: int, chunks: ChunkPlan) -> None:
         self._runner = runner
+        self._chunks = chunks
         self._scheduler = Scheduler(num_slots, _MAX_PREFILL_ROWS)
 
     @property
@@ -70,10 +82,26 @@ class EagerTalkerLane:
     def step(self) -> LaneStep:
         plan = self._scheduler.plan()
         if plan is None:
-            return LaneStep((), (), 0)
+            return LaneStep((), (), (), 0)
         ended = tuple(
             EndedSpeech(one.request, one.end, self._runner.frames(one.row, one.request.frames))
             for one in self._scheduler.commit(plan, self._runner.run(plan))
         )
+        over = {one.request for one in ended}
+        parts = tuple(
+            self._part(row, request)
+            for row, request in enumerate(plan.rows)
+            if request not in over and is_part_due(request, self._chunks)
+        )
         admitted = tuple(admission.request for admission in plan.admissions)
-        return LaneStep(admitted, ended, len(plan.rows) - len(ended))
+        return LaneStep(admitted, parts, ended, len(plan.rows) - len(ended))
+
+    def _part(self, row: int, request: RequestState) -> SpeechPart:
+        frames = self._runner.frames(row, request.frames)[request.handed_on :]
+        request.handed_on = request.frames
+        return SpeechPart(request, frames)
+
+
+def is_part_due(request: RequestState, chunks: ChunkPlan) -> bool:
+    """Whether a streamed request has spoken a whole chunk since the last one."""
+    return request.is_streamed and request.frames - request.handed_on >= chunks.length_behind(request.handed_on)

@@ -15,6 +15,7 @@ from worker.engine.interface import (
     EngineInfo,
     EngineRequest,
     EngineStats,
+    OnAudio,
     ReferenceAudio,
     Speech,
     VoicePrompt,
@@ -138,10 +139,14 @@ class EngineProcess:
         with self._changed:
             return tuple(self._restarts_s)
 
-    def submit(self, request: EngineRequest) -> Future[Speech]:
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+        """`on_audio` is called by the thread that reads the host's socket, which keeps what it has got until the end.
+
+        So one stream holds at most its utterance here, and a listener that is slow holds up neither socket nor host.
+        """
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
-        self._dispatch(SpeechCall(request, future))
+        self._dispatch(SpeechCall(request, future, on_audio))
         return future
 
     def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:

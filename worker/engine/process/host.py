@@ -18,6 +18,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
+
+import numpy as np
 
 from worker.engine.build import build_engine
 from worker.engine.errors import CheckpointError, EngineDied, EngineError
@@ -33,6 +36,7 @@ from worker.engine.process.protocol import (
     Hello,
     Ready,
     Spoken,
+    SpokenPart,
     StartFailed,
     Submit,
     ToHost,
@@ -106,8 +110,12 @@ class HostSession:
 
     def _act_on(self, message: ToHost) -> None:
         match message:
+            case Submit(call, request, is_streamed=False):
+                future = self._engine.submit(request)
+                future.add_done_callback(lambda done: self._outbox.put(_spoken(call, done)))
             case Submit(call, request):
-                self._engine.submit(request).add_done_callback(lambda done: self._outbox.put(_spoken(call, done)))
+                future = self._engine.submit(request, lambda pcm: self._outbox.put(SpokenPart(call, pcm)))
+                future.add_done_callback(lambda done: self._outbox.put(_spoken_out(call, done)))
             case Cancel(request_id):
                 self._engine.cancel(request_id)
             case EncodeVoice(call, reference):
@@ -152,6 +160,14 @@ def _status_of(loop: Callable[[], int]) -> int:
 def _spoken(call: int, done: Future[Speech]) -> Spoken | Failed:
     error = done.exception()
     return Spoken(call, done.result()) if error is None else Failed(call, _as_engine_error(error))
+
+
+def _spoken_out(call: int, done: Future[Speech]) -> Spoken | Failed:
+    """The end of a call whose samples have been sent."""
+    answer = _spoken(call, done)
+    if isinstance(answer, Failed):
+        return answer
+    return Spoken(call, replace(answer.speech, pcm=np.zeros(0, dtype=np.float32)))
 
 
 def _encoded(call: int, done: Future[VoicePrompt]) -> VoiceEncoded | Failed:

@@ -15,15 +15,19 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import IO
+
+import numpy as np
 
 from worker.engine.errors import CheckpointError, EngineDied, RequestRejected
 from worker.engine.interface import (
     EngineInfo,
     EngineRequest,
     EngineStats,
+    OnAudio,
+    Pcm,
     ReferenceAudio,
     Speech,
     VoicePrompt,
@@ -40,6 +44,7 @@ from worker.engine.process.protocol import (
     ProtocolError,
     Ready,
     Spoken,
+    SpokenPart,
     StartFailed,
     Submit,
     ToHost,
@@ -60,8 +65,12 @@ _EXIT_GRACE_S = 2.0
 # Compared by identity: arrays have no plain equality.
 @dataclass(frozen=True, slots=True, eq=False)
 class SpeechCall:
+    """parts: what `on_audio` has got, and what the speech's samples are put together from."""
+
     request: EngineRequest
     future: Future[Speech]
+    on_audio: OnAudio | None = None
+    parts: list[Pcm] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,8 +131,8 @@ class Incarnation:
             number = next(self._numbers)
             self._calls[number] = call
         match call:
-            case SpeechCall(request):
-                self._outbox.put(Submit(number, request))
+            case SpeechCall(request, _, on_audio):
+                self._outbox.put(Submit(number, request, is_streamed=on_audio is not None))
             case VoiceCall(reference):
                 self._outbox.put(EncodeVoice(number, reference))
         return True
@@ -229,12 +238,26 @@ class Incarnation:
                     self._watchdog.heard(stats, time.monotonic())
             case Failed(number, error):
                 self._take(number).future.set_exception(error)
+            case SpokenPart(number, pcm):
+                self._hear(number, pcm)
             case Spoken(number, speech):
-                self._speech_call(number).future.set_result(speech)
+                call = self._speech_call(number)
+                whole = replace(speech, pcm=np.concatenate((*call.parts, speech.pcm))) if call.parts else speech
+                call.future.set_result(whole)
                 self.served += 1
             case VoiceEncoded(number, prompt):
                 self._voice_call(number).future.set_result(prompt)
                 self.served += 1
+
+    def _hear(self, number: int, pcm: Pcm) -> None:
+        with self._lock:
+            call = self._calls.get(number)
+        if call is None:
+            return  # cancelled while they were on their way
+        if not isinstance(call, SpeechCall) or call.on_audio is None:
+            raise ProtocolError(f"samples for call {number}, which listens to none")
+        call.parts.append(pcm)
+        call.on_audio(pcm)
 
     def _take(self, number: int) -> Call:
         with self._lock:

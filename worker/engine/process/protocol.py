@@ -26,12 +26,14 @@ from worker.engine.interface import (
     FramesRequest,
     InContextPrompt,
     ModelTask,
+    Pcm,
     ReferenceAudio,
     SamplingParams,
     Speech,
     SpeechRequest,
     TextMode,
     TokenSampling,
+    Urgency,
     VoiceMode,
     VoicePrompt,
     XVectorPrompt,
@@ -40,7 +42,7 @@ from worker.engine.process.framing import Array, Frame
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineRole, EngineSettings, FakeEngineSettings, NativeEngineSettings
 
-PROTOCOL_VERSION = 4
+PROTOCOL_VERSION = 5
 
 
 class ProtocolError(Exception):
@@ -49,10 +51,11 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Submit:
-    """`call` numbers are the worker's own; answers carry them."""
+    """`call` numbers are the worker's own; answers carry them. is_streamed: samples are wanted as they are made."""
 
     call: int
     request: EngineRequest
+    is_streamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,17 @@ class Heartbeat:
 
 
 @dataclass(frozen=True, slots=True)
+class SpokenPart:
+    """The next samples of a streamed call."""
+
+    call: int
+    pcm: Pcm
+
+
+@dataclass(frozen=True, slots=True)
 class Spoken:
+    """The end of a call. Of a streamed one the samples have been sent, and here are none."""
+
     call: int
     speech: Speech
 
@@ -111,7 +124,7 @@ class Failed:
     error: EngineError
 
 
-FromHost = Hello | Ready | StartFailed | Heartbeat | Spoken | VoiceEncoded | Failed
+FromHost = Hello | Ready | StartFailed | Heartbeat | SpokenPart | Spoken | VoiceEncoded | Failed
 
 _ERRORS: dict[str, type[EngineError]] = {
     error.__name__: error for error in (EngineError, RequestRejected, RequestCancelled, EngineDied, CheckpointError)
@@ -120,8 +133,8 @@ _ERRORS: dict[str, type[EngineError]] = {
 
 def encode_to_host(message: ToHost) -> Frame:
     match message:
-        case Submit(call, request):
-            return _encode_submit(call, request)
+        case Submit():
+            return _encode_submit(message)
         case Cancel(request_id):
             return Frame({"type": "cancel", "request_id": request_id})
         case EncodeVoice(call, reference):
@@ -139,9 +152,11 @@ def decode_to_host(frame: Frame) -> ToHost:
     fields = _Fields(frame.body)
     match fields.text("type"):
         case "submit":
-            return Submit(fields.integer("call"), _decode_request(fields, frame.arrays))
+            request = _decode_request(fields, frame.arrays)
+            return Submit(fields.integer("call"), request, fields.truth("is_streamed"))
         case "submit_frames":
-            return Submit(fields.integer("call"), _decode_frames_request(fields, frame.arrays))
+            handed = _decode_frames_request(fields, frame.arrays)
+            return Submit(fields.integer("call"), handed, fields.truth("is_streamed"))
         case "cancel":
             return Cancel(fields.text("request_id"))
         case "encode_voice":
@@ -162,6 +177,8 @@ def encode_from_host(message: FromHost) -> Frame:
             return Frame({"type": "start_failed", "detail": detail})
         case Heartbeat(stats):
             return Frame({"type": "heartbeat", **asdict(stats)})
+        case SpokenPart(call, pcm):
+            return Frame({"type": "spoken_part", "call": call}, (pcm,))
         case Spoken(call, speech):
             body = {
                 "type": "spoken",
@@ -191,6 +208,8 @@ def decode_from_host(frame: Frame) -> FromHost:
             return StartFailed(fields.text("detail"))
         case "heartbeat":
             return Heartbeat(_decode_stats(fields))
+        case "spoken_part":
+            return SpokenPart(fields.integer("call"), *_floats(frame.arrays, 1))
         case "spoken":
             return Spoken(fields.integer("call"), _decode_speech(fields, frame.arrays))
         case "voice_encoded":
@@ -304,15 +323,21 @@ class _Fields:
         return _Fields(cast("dict[str, object]", value))
 
 
-def _encode_submit(call: int, request: EngineRequest) -> Frame:
+def _encode_submit(message: Submit) -> Frame:
+    request = message.request
+    common: dict[str, object] = {
+        "call": message.call,
+        "is_streamed": message.is_streamed,
+        "request_id": request.request_id,
+        "urgency": request.urgency,
+    }
     if isinstance(request, FramesRequest):
         arrays = (request.frames,) if request.reference is None else (request.frames, request.reference)
-        return Frame({"type": "submit_frames", "call": call, "request_id": request.request_id}, arrays)
+        return Frame({"type": "submit_frames", **common}, arrays)
     conditioning, arrays = _encode_conditioning(request.conditioning)
     body = {
         "type": "submit",
-        "call": call,
-        "request_id": request.request_id,
+        **common,
         "text": request.text,
         "conditioning": conditioning,
         "language": request.language,
@@ -334,6 +359,7 @@ def _decode_request(fields: _Fields, arrays: tuple[Array, ...]) -> SpeechRequest
         sampling=_decode_sampling(fields.section("sampling")),
         seed=fields.integer("seed"),
         max_frames=fields.integer_or_none("max_frames"),
+        urgency=Urgency(fields.text("urgency")),
     )
 
 
@@ -341,7 +367,9 @@ def _decode_frames_request(fields: _Fields, arrays: tuple[Array, ...]) -> Frames
     if not 1 <= len(arrays) <= 2 or any(array.dtype != np.int16 for array in arrays):
         raise ProtocolError(f"expected frames of int16, got {[array.dtype.name for array in arrays]}")
     frames, *reference = (cast("NDArray[np.int16]", array) for array in arrays)
-    return FramesRequest(fields.text("request_id"), frames, reference[0] if reference else None)
+    return FramesRequest(
+        fields.text("request_id"), frames, reference[0] if reference else None, Urgency(fields.text("urgency"))
+    )
 
 
 def _encode_conditioning(conditioning: Conditioning) -> tuple[dict[str, object], tuple[Array, ...]]:

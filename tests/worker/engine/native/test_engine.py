@@ -27,6 +27,7 @@ from worker.engine.interface import (
 from worker.engine.native.engine import NativeEngine
 from worker.engine.native.stages.codec import CodecStage
 from worker.engine.settings import NativeEngineSettings
+from worker.engine.streaming import SpeechStream
 
 WAIT_S = 60
 RATE_HZ = 24_000
@@ -70,11 +71,10 @@ def test_a_recording_with_its_text_becomes_an_in_context_prompt_that_speaks(star
     assert prompt.ref_code.shape == (8, 16)
     assert speech.pcm.shape == (len(speech.frames) * engine.info.samples_per_frame,)
     codec = CodecStage.load(checkpoints["base"], "cpu")
-    stream = codec.open_stream()
-    stream.push(prompt.ref_code)
-    np.testing.assert_array_equal(speech.pcm, stream.push(speech.frames))
     whole = codec.decode(np.concatenate((prompt.ref_code, speech.frames)))
     np.testing.assert_allclose(speech.pcm, whole[-len(speech.pcm) :], atol=1e-5)
+    streamed = SpeechStream(engine, speak("two", prompt))
+    np.testing.assert_array_equal(np.concatenate(list(streamed)), speech.pcm)
 
 
 def test_a_recording_alone_becomes_an_x_vector_prompt_that_speaks(start: Any, checkpoints: Any) -> None:
@@ -118,11 +118,11 @@ def test_a_request_whose_numbers_blow_up_fails_alone(start: Any, copied: Path) -
     save_file(tensors, path)
     engine = start(copied)
 
-    sick = engine.submit(speak("sick", BuiltInSpeaker("ryan"), "~"))
+    sick = SpeechStream(engine, speak("sick", BuiltInSpeaker("ryan"), "~"))
     healthy = engine.submit(speak("healthy", BuiltInSpeaker("ryan")))
 
     with pytest.raises(RequestRejected, match="stopped being finite"):
-        sick.result(WAIT_S)
+        list(sick)
     assert len(healthy.result(WAIT_S).frames) >= 2
 
 

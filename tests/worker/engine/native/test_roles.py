@@ -13,6 +13,7 @@ from worker.engine.interface import BuiltInSpeaker, Engine, FramesRequest, Speec
 from worker.engine.native.engine import NativeEngine
 from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import EngineRole, NativeEngineSettings
+from worker.engine.streaming import SpeechStream
 
 WAIT_S = 60
 REQUEST = SpeechRequest("r", "A harbour at night.", BuiltInSpeaker("vivian"), seed=7, max_frames=9)
@@ -42,6 +43,20 @@ def test_a_talker_and_a_decoder_say_what_one_engine_says(start: Callable[[Engine
     np.testing.assert_array_equal(spoken.frames, whole.frames)
     np.testing.assert_array_equal(heard.pcm, whole.pcm)
     np.testing.assert_array_equal(heard.frames, whole.frames)
+
+
+def test_a_decoder_lets_its_samples_be_heard_and_a_talker_has_none(start: Callable[[EngineRole], Engine]) -> None:
+    frames = np.random.default_rng(1).integers(0, 64, size=(21, 16), dtype=np.int16)
+    decoder = start(EngineRole.DECODER)
+
+    chunks = list(SpeechStream(decoder, FramesRequest("f", frames)))
+
+    assert len(chunks) > 2
+    np.testing.assert_array_equal(
+        np.concatenate(chunks), decoder.submit(FramesRequest("again", frames)).result(WAIT_S).pcm
+    )
+    with pytest.raises(RequestRejected, match="nothing to hear"):
+        list(SpeechStream(start(EngineRole.TALKER), REQUEST))
 
 
 def test_a_decoder_behind_a_process_takes_frames_and_a_reference(checkpoints: Mapping[str, Path]) -> None:

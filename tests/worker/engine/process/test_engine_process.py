@@ -29,6 +29,7 @@ from worker.engine.interface import (
 )
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.engine.streaming import SpeechStream
 
 TIMEOUT_S = 20
 LONG_TEXT = "x" * 4000
@@ -110,6 +111,64 @@ def test_two_hundred_requests_from_many_threads_each_get_their_own_speech(steady
         outcomes = list(threads.map(say, range(200)))
 
     assert outcomes == [True] * 200
+
+
+def test_samples_are_heard_while_they_are_made(steady: EngineProcess) -> None:
+    text = "Long enough for many chunks. " * 20
+    stream = SpeechStream(steady, _request("stream", text))
+
+    chunks = iter(stream)
+    first = next(chunks)
+    ended_before = stream.speech.done()
+    rest = list(chunks)
+
+    pcm, frames = fake_speech(text, 0)
+    assert not ended_before
+    assert len(first) == 1920
+    assert len(rest) > 5
+    assert np.array_equal(np.concatenate((first, *rest)), pcm)
+    speech = stream.speech.result(TIMEOUT_S)
+    assert np.array_equal(speech.pcm, pcm)
+    assert np.array_equal(speech.frames, frames)
+
+
+def test_a_listener_that_does_not_listen_holds_up_nobody(steady: EngineProcess) -> None:
+    silent = SpeechStream(steady, _request("nobody listens", LONG_TEXT[:1000]))
+
+    assert _serves(steady)
+
+    speech = silent.speech.result(TIMEOUT_S)
+    assert np.array_equal(np.concatenate(list(silent)), speech.pcm)
+
+
+def test_streams_that_are_given_up_leave_the_process_as_it_was(steady: EngineProcess) -> None:
+    before = steady.pid
+    for number in range(20):
+        stream = SpeechStream(steady, _request(f"given up {number}", LONG_TEXT))
+        if number % 2:
+            next(iter(stream))
+        steady.cancel(f"given up {number}")
+        with pytest.raises(RequestCancelled):
+            stream.speech.result(TIMEOUT_S)
+
+    assert _serves(steady)
+    assert steady.pid == before
+    _eventually(lambda: steady.stats().active == 0)
+
+
+def test_a_stream_ends_with_the_process_that_made_it(engine: EngineProcess) -> None:
+    stream = SpeechStream(engine, _request("killed", LONG_TEXT))
+    chunks = iter(stream)
+    heard = [next(chunks)]
+
+    os.kill(_pid(engine), signal.SIGKILL)
+
+    with pytest.raises(EngineDied):
+        heard.extend(chunks)
+    whole, _ = fake_speech(LONG_TEXT, 0)
+    joined = np.concatenate(heard)
+    assert np.array_equal(joined, whole[: len(joined)])
+    assert _serves(engine)
 
 
 def test_two_minutes_of_samples_arrive_intact(steady: EngineProcess) -> None:

@@ -28,6 +28,7 @@ from worker.engine.interface import (
     SpeechRequest,
     TextMode,
     TokenSampling,
+    Urgency,
     VoiceMode,
     XVectorPrompt,
 )
@@ -42,6 +43,7 @@ from worker.engine.process.protocol import (
     ProtocolError,
     Ready,
     Spoken,
+    SpokenPart,
     StartFailed,
     Submit,
     ToHost,
@@ -77,6 +79,7 @@ REQUESTS = st.builds(
     sampling=SAMPLING,
     seed=INTEGERS,
     max_frames=st.none() | INTEGERS,
+    urgency=st.sampled_from(Urgency),
 )
 SPEECH = st.builds(Speech, PCM, CODES, INTEGERS, st.sampled_from(FinishReason), FLOATS)
 INFO = st.builds(
@@ -99,8 +102,13 @@ INFO = st.builds(
     notice=TEXTS,
 )
 TO_HOST: st.SearchStrategy[ToHost] = st.one_of(
-    st.builds(Submit, INTEGERS, REQUESTS),
-    st.builds(Submit, INTEGERS, st.builds(FramesRequest, TEXTS, CODES, st.none() | CODES)),
+    st.builds(Submit, INTEGERS, REQUESTS, st.booleans()),
+    st.builds(
+        Submit,
+        INTEGERS,
+        st.builds(FramesRequest, TEXTS, CODES, st.none() | CODES, st.sampled_from(Urgency)),
+        st.booleans(),
+    ),
     st.builds(Cancel, TEXTS),
     st.builds(EncodeVoice, INTEGERS, st.builds(ReferenceAudio, PCM, INTEGERS, st.none() | TEXTS)),
 )
@@ -109,6 +117,7 @@ FROM_HOST: st.SearchStrategy[FromHost] = st.one_of(
     st.builds(Ready, INFO),
     st.builds(StartFailed, TEXTS),
     st.builds(Heartbeat, st.builds(EngineStats, *[INTEGERS] * 7)),
+    st.builds(SpokenPart, INTEGERS, PCM),
     st.builds(Spoken, INTEGERS, SPEECH),
     st.builds(VoiceEncoded, INTEGERS, PROMPTS),
 )

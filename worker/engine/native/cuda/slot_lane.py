@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.engine.chunks import ChunkPlan
 from worker.engine.native.cuda.capture_plan import CapturePlan
 from worker.engine.native.cuda.frame_executor import FrameExecutor, LaunchedFrame
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_scheduler import SlotScheduler
 from worker.engine.native.request_state import RequestState, RowEnd
-from worker.engine.native.talker_lane import EndedSpeech, LaneStep
+from worker.engine.native.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
 
 Admit = Callable[[Sequence[SlotAdmission], int], None]
 """(prompts, tokens of their pass): launches the pass."""
@@ -45,19 +46,25 @@ class SlotTalkerLane:
         plan: CapturePlan,
         shape: tuple[int, int, int],
         max_in_flight: int,
+        chunks: ChunkPlan,
     ) -> None:
-        """shape: slots, positions of each, codebooks. max_in_flight: steps launched and not yet looked at."""
+        """shape: slots, positions of each, codebooks. max_in_flight: steps launched and not yet looked at.
+
+        chunks: what streamed requests hand on, counted in frames that were looked at.
+        """
         num_slots, capacity, num_codebooks = shape
         self._admit = admit
         self._frames = frames
         self._scheduler = scheduler
         self._plan = plan
         self._max_in_flight = max_in_flight
+        self._chunks = chunks
         self._in_flight: deque[_InFlight] = deque()
         self._codes = np.zeros((num_slots, capacity, num_codebooks), dtype=np.int16)
         self._num_frames = np.zeros(num_slots, dtype=np.int64)
         self._steps_left = np.zeros(num_slots, dtype=np.int64)
         self._owner = np.zeros(num_slots, dtype=np.int64)
+        self._streamed: dict[int, RequestState] = {}
 
     @property
     def has_work(self) -> bool:
@@ -69,7 +76,7 @@ class SlotTalkerLane:
     def cancel(self, request: RequestState) -> None:
         slot = self._scheduler.cancel(request)
         if slot is not None:
-            self._owner[slot] += 1
+            self._leave(slot)
 
     def step(self) -> LaneStep:
         admitted: list[RequestState] = []
@@ -78,7 +85,7 @@ class SlotTalkerLane:
             if not self._launch():
                 break
         if not self._in_flight:
-            return LaneStep(admitted, (), 0)
+            return LaneStep(admitted, (), (), 0)
         return self._take_back(self._in_flight.popleft(), admitted)
 
     def _admit_waiting(self) -> list[RequestState]:
@@ -89,6 +96,8 @@ class SlotTalkerLane:
             self._num_frames[admission.slot] = 0
             # The step after the last frame says whether the speech had ended by itself.
             self._steps_left[admission.slot] = admission.request.max_frames + 1
+            if admission.request.is_streamed:
+                self._streamed[admission.slot] = admission.request
         return [admission.request for admission in admissions]
 
     def _launch(self) -> bool:
@@ -112,11 +121,28 @@ class SlotTalkerLane:
         ended = tuple(
             self._end(int(step.slots[row]), RowEnd(int(statuses[row]))) for row in np.flatnonzero(owned & ~runs)
         )
-        return LaneStep(admitted, ended, int(slots.size))
+        return LaneStep(admitted, self._parts(), ended, int(slots.size))
+
+    def _parts(self) -> tuple[SpeechPart, ...]:
+        for slot, request in self._streamed.items():
+            request.frames = int(self._num_frames[slot])
+        return tuple(
+            self._part(slot, request) for slot, request in self._streamed.items() if is_part_due(request, self._chunks)
+        )
+
+    def _part(self, slot: int, request: RequestState) -> SpeechPart:
+        frames = self._codes[slot, request.handed_on : request.frames].copy()
+        request.handed_on = request.frames
+        return SpeechPart(request, frames)
 
     def _end(self, slot: int, end: RowEnd) -> EndedSpeech:
         request = self._scheduler.request_of(slot)
         request.frames = int(self._num_frames[slot])
         self._scheduler.release(slot)
-        self._owner[slot] += 1
+        self._leave(slot)
         return EndedSpeech(request, end, self._codes[slot, : request.frames].copy())
+
+    def _leave(self, slot: int) -> None:
+        """Steps in flight say nothing about the slot's next owner."""
+        self._owner[slot] += 1
+        self._streamed.pop(slot, None)

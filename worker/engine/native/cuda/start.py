@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from worker.engine.chunks import ChunkPlan
 from worker.engine.errors import CheckpointError
 from worker.engine.native.cuda.capture_plan import CapturePlan, capture_plan
 from worker.engine.native.cuda.frame_executor import GraphedFrames
@@ -32,6 +33,8 @@ _DTYPE = torch.bfloat16
 _ATTENTION_PROGRAMS = 512
 _MAX_SPLITS = 16
 _LEAST_HEAD_DIM = 16
+# Of an utterance that is heard while it is made: 2 s, a shape that the decoder has captured.
+_MOST_CHUNK_FRAMES = 25
 # The highest priority that a stream of ours asks for: the talker's frames go before the decoder's convolutions.
 _TALKER_PRIORITY = -1
 
@@ -80,6 +83,7 @@ def slot_lane(
         plan,
         (num_slots, capacity, weights.num_codebooks),
         parameters.frames_in_flight,
+        ChunkPlan(parameters.first_chunk_frames, _MOST_CHUNK_FRAMES),
     )
 
 
@@ -90,7 +94,7 @@ def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[i
 
     def operations(num_rows: int) -> Operations:
         rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
-        return operations_kind(rows)(_num_splits(rows * num_kv_heads), arrivals)
+        return operations_kind(rows, weights.device)(_num_splits(rows * num_kv_heads), arrivals)
 
     return operations
 

@@ -25,7 +25,7 @@ from worker.engine.native.stages.recording import recording_at
 
 # The small voice on one AMD EPYC core, audio seconds a second: 9 at 1 frame a pass, 20 at 8, 22 at 16, 21 at 100.
 # Short passes wait for calls, long ones for memory.
-_FRAMES_PER_PASS_CPU = 16
+FRAMES_PER_PASS_CPU = 16
 # A GPU wants long launches instead.
 _FRAMES_PER_PASS_GPU = 100
 
@@ -40,7 +40,7 @@ class CodecStage:
         self.decoder = decoder.to(device)
         self._encoder = None if encoder is None else encoder.to(device)
         self._device = device
-        self._frames_per_pass = _FRAMES_PER_PASS_CPU if device.type == "cpu" else _FRAMES_PER_PASS_GPU
+        self._frames_per_pass = FRAMES_PER_PASS_CPU if device.type == "cpu" else _FRAMES_PER_PASS_GPU
 
     @classmethod
     def load(cls, checkpoint: Path, device: str) -> CodecStage:

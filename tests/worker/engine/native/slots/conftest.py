@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from worker.engine.chunks import ChunkPlan
 from worker.engine.interface import CodecFrames, SpeechRequest
 from worker.engine.native.cuda.capture_plan import capture_plan
 from worker.engine.native.cuda.frame_executor import EagerFrames
@@ -28,12 +29,16 @@ from worker.engine.profiles import AdmissionPolicy, Reproducibility
 SLOTS = 4
 CAPACITY = 256
 CPU = torch.device("cpu")
+CHUNKS = ChunkPlan(first=1, most=4)
 
 
 @dataclass(frozen=True)
 class Outcome:
+    """parts: what a streamed request handed on before its end."""
+
     frames: CodecFrames
     end: RowEnd
+    parts: tuple[CodecFrames, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Arrival:
     request: SpeechRequest
     step: int = 0
     cancel_step: int | None = None
+    is_streamed: bool = False
 
 
 class LaneRig:
@@ -56,7 +62,7 @@ class LaneRig:
         self._weights = SpeechWeights.load(path, self.config, CAPACITY, torch.float32, CPU)
 
     def row_lane(self) -> TalkerLane:
-        return EagerTalkerLane(self._runner, SLOTS)
+        return EagerTalkerLane(self._runner, SLOTS, CHUNKS)
 
     def slot_lane(self, reproducibility: Reproducibility = Reproducibility.STRICT) -> SlotTalkerLane:
         weights, pad_id = self._weights, self.config.text_control.tts_pad
@@ -71,12 +77,14 @@ class LaneRig:
             plan,
             (SLOTS, CAPACITY, weights.num_codebooks),
             max_in_flight=3,
+            chunks=CHUNKS,
         )
 
     def run(self, lane: TalkerLane, arrivals: Sequence[Arrival]) -> Mapping[str, Outcome]:
         """What became of every request that was not cancelled in time."""
-        states = {arrival.request.request_id: self._state(arrival.request) for arrival in arrivals}
+        states = {arrival.request.request_id: self._state(arrival) for arrival in arrivals}
         outcomes = dict[str, Outcome]()
+        parts: dict[str, list[CodecFrames]] = {name: [] for name in states}
         step, last_arrival = 0, max(arrival.step for arrival in arrivals)
         while step <= last_arrival or lane.has_work:
             for arrival in arrivals:
@@ -85,15 +93,27 @@ class LaneRig:
                 if arrival.cancel_step == step:
                     lane.cancel(states[arrival.request.request_id])
             if lane.has_work:
-                for ended in lane.step().ended:
-                    outcomes[ended.request.request_id] = Outcome(ended.frames, ended.end)
+                taken = lane.step()
+                for part in taken.parts:
+                    parts[part.request.request_id].append(part.frames)
+                for ended in taken.ended:
+                    name = ended.request.request_id
+                    outcomes[name] = Outcome(ended.frames, ended.end, tuple(parts[name]))
             step += 1
         return outcomes
 
-    def _state(self, request: SpeechRequest) -> RequestState:
+    def _state(self, arrival: Arrival) -> RequestState:
+        request = arrival.request
         assert request.max_frames is not None
-        prompt = self.prompts.build(request)
-        return RequestState(request.request_id, prompt, request.sampling, request.seed, request.max_frames)
+        return RequestState(
+            request.request_id,
+            self.prompts.build(request),
+            request.sampling,
+            request.seed,
+            request.max_frames,
+            urgency=request.urgency,
+            is_streamed=arrival.is_streamed,
+        )
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -72,6 +73,27 @@ def test_every_request_has_the_codes_it_has_alone_on_the_cpu(schedule: list[Any]
             expected = rig.run(rig.row_lane(), [arrive(request)])[request.request_id]
             np.testing.assert_array_equal(outcomes[request.request_id].frames, expected.frames)
             assert outcomes[request.request_id].end is expected.end
+
+
+@pytest.mark.parametrize("lane", ["row_lane", "slot_lane"])
+def test_streamed_requests_hand_on_what_they_say(lane: str, rigs: Any, arrive: Any) -> None:
+    rig = rigs["custom_voice"]
+    together = [
+        SpeechRequest(str(n), TEXTS[n % 4], BuiltInSpeaker("ryan"), seed=n, max_frames=3 + 4 * n) for n in range(6)
+    ]
+    arrivals = [arrive(request, n, 9 if n == 5 else None, n != 2) for n, request in enumerate(together)]
+
+    outcomes = rig.run(getattr(rig, lane)(), arrivals)
+
+    for n, request in enumerate(together[:5]):
+        outcome, expected = outcomes[str(n)], rig.run(rig.row_lane(), [arrive(request)])[str(n)]
+        np.testing.assert_array_equal(outcome.frames, expected.frames)
+        lengths = [len(part) for part in outcome.parts]
+        assert lengths == ([] if n == 2 else [1, 1, 2, 4, 4, 4][: len(lengths)])
+        if lengths:
+            np.testing.assert_array_equal(np.concatenate(outcome.parts), expected.frames[: sum(lengths)])
+            assert len(expected.frames) - sum(lengths) <= 4
+    assert "5" not in outcomes
 
 
 def test_every_kind_of_voice_is_prefilled_as_on_the_cpu(rigs: Any, arrive: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worker.engine.interface import SamplingParams
+from worker.engine.interface import SamplingParams, Urgency
 from worker.engine.native.cuda.slot_scheduler import SlotScheduler
 from worker.engine.native.prompt import PromptLayout
 from worker.engine.native.request_state import RequestState
@@ -18,10 +18,10 @@ from worker.engine.profiles import AdmissionPolicy
 EAGER = AdmissionPolicy(max_prefill_rows=1000)
 
 
-def request(name: str, frames: int = 100, prompt_rows: int = 10) -> RequestState:
+def request(name: str, frames: int = 100, prompt_rows: int = 10, urgency: Urgency = Urgency.BULK) -> RequestState:
     ids = np.zeros(prompt_rows, dtype=np.int64)
     layout = PromptLayout(ids, ids, ids[:0], num_text_tokens=1000)
-    return RequestState(name, layout, SamplingParams(), 0, frames)
+    return RequestState(name, layout, SamplingParams(), 0, frames, urgency=urgency)
 
 
 def admitted(scheduler: SlotScheduler) -> list[str]:
@@ -116,6 +116,32 @@ def test_a_cancelled_request_gives_its_slot_back_and_a_waiting_one_is_forgotten(
     assert admitted(scheduler) == ["last"]
 
 
+def test_somebody_who_waits_goes_first_and_waits_for_no_company() -> None:
+    scheduler = crowded(AdmissionPolicy(max_prefill_rows=1000, least_together=8, patience_steps=9))
+    add_all(scheduler, [request("long", 200), request("first", 10, urgency=Urgency.INTERACTIVE)])
+    scheduler.add(request("second", 90, urgency=Urgency.INTERACTIVE))
+
+    assert admitted(scheduler) == ["first", "second", "long"]
+
+
+def test_of_five_admissions_one_is_of_bulk() -> None:
+    scheduler = SlotScheduler(8, EAGER)
+    add_all(scheduler, [request("short", 10), request("long", 90)])
+    add_all(scheduler, [request(f"awaited {n}", urgency=Urgency.INTERACTIVE) for n in range(6)])
+
+    assert admitted(scheduler) == [*(f"awaited {n}" for n in range(4)), "long", "awaited 4", "awaited 5", "short"]
+
+
+def test_a_cancelled_one_that_somebody_waited_for_is_forgotten() -> None:
+    scheduler = SlotScheduler(1, EAGER)
+    awaited = request("awaited", urgency=Urgency.INTERACTIVE)
+    add_all(scheduler, [awaited, request("bulk")])
+
+    assert scheduler.cancel(awaited) is None
+
+    assert admitted(scheduler) == ["bulk"]
+
+
 actions = st.lists(
     st.one_of(
         st.tuples(st.just("add"), st.integers(1, 200), st.integers(1, 60)),
@@ -144,7 +170,7 @@ def test_any_order_of_events_loses_nobody_and_shares_no_slot(
     for action, number, rows in actions:
         match action:
             case "add":
-                known.append(request(str(len(known)), number, rows))
+                known.append(request(str(len(known)), number, rows, list(Urgency)[number % 2]))
                 scheduler.add(known[-1])
             case "admit":
                 admit()

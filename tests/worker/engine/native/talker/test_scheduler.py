@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.engine.interface import SamplingParams
+from worker.engine.interface import SamplingParams, Urgency
 from worker.engine.native.prompt import PromptLayout
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.scheduler import Scheduler
@@ -12,9 +12,9 @@ from worker.engine.native.scheduler import Scheduler
 ROWS = 3
 
 
-def request(name: str, prompt_rows: int = 4) -> RequestState:
+def request(name: str, prompt_rows: int = 4, urgency: Urgency = Urgency.BULK) -> RequestState:
     ids = np.zeros(prompt_rows, dtype=np.int64)
-    return RequestState(name, PromptLayout(ids, ids, ids[:0], prompt_rows), SamplingParams(), 0, 10)
+    return RequestState(name, PromptLayout(ids, ids, ids[:0], prompt_rows), SamplingParams(), 0, 10, urgency=urgency)
 
 
 def names(scheduler: Scheduler) -> list[str]:
@@ -33,6 +33,14 @@ def test_requests_take_free_rows_in_the_order_they_came() -> None:
 
     assert names(scheduler) == ["a", "b", "c"]
     assert scheduler.num_waiting == 1
+
+
+def test_somebody_who_waits_goes_before_what_can_wait() -> None:
+    scheduler = Scheduler(2, 100)
+    for name, urgency in (("a", Urgency.BULK), ("b", Urgency.BULK), ("c", Urgency.INTERACTIVE)):
+        scheduler.add(request(name, urgency=urgency))
+
+    assert names(scheduler) == ["c", "a"]
 
 
 def test_a_waiting_request_takes_the_row_that_falls_free() -> None:

@@ -71,6 +71,13 @@ def uncaptured(plan: CodecPlan) -> CodecPlan:
     return CodecPlan(plan.shapes, frozenset(), plan.num_streams)
 
 
+def within(plan: CodecPlan, most_frames: int) -> CodecPlan:
+    """The plan without passes of more frames than that, over all streams; the smallest shape stays in any case."""
+    smallest = min(plan.shapes, key=lambda shape: shape.size)
+    shapes = tuple(shape for shape in plan.shapes if shape.size <= most_frames or shape == smallest)
+    return CodecPlan(shapes, plan.captured.intersection(shapes), plan.num_streams)
+
+
 def choose_pass(plan: CodecPlan, waiting: Sequence[int]) -> PassChoice:
     """The pass with the most frames for its time among those that serve the first of `waiting`.
 

@@ -29,12 +29,18 @@ class Listener:
 
     def __init__(self) -> None:
         self.heard: dict[str, Pcm] = {}
+        self.parts: dict[str, list[Pcm]] = {}
         self.unwanted: set[str] = set()
         self.in_flight = 0
         self._changed = threading.Condition()
 
-    def is_wanted(self, utterance: Utterance) -> bool:
-        return utterance.request.request_id not in self.unwanted
+    def is_wanted(self, request: RequestState) -> bool:
+        return request.request_id not in self.unwanted
+
+    def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
+        with self._changed:
+            self.parts.setdefault(request.request_id, []).append(pcm)
+            self._changed.notify_all()
 
     def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
         with self._changed:

@@ -1,0 +1,20 @@
+"""How the samples of one utterance are divided while it is made. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPlan:
+    """A short chunk first, so that it can be heard soon; then each as long as all before it, up to `most` frames.
+
+    A listener who plays at the speed of speech has as much to hear as the next chunk is long, while that one is made.
+    """
+
+    first: int
+    most: int
+
+    def length_behind(self, num_frames: int) -> int:
+        """Frames of the chunk that begins behind so many frames."""
+        return min(max(self.first, num_frames), self.most)

@@ -1,0 +1,29 @@
+"""The samples of one request as they are made, for one reader in a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from queue import SimpleQueue
+
+from worker.engine.interface import Engine, EngineRequest, Pcm, Speech
+
+
+class SpeechStream:
+    """Iterating waits for each chunk and ends with the utterance; joined, the chunks are `speech`'s samples.
+
+    No engine waits for a reader: what is not yet read is kept, which is at most the utterance itself. A reader that has
+    heard enough cancels the request. Iteration raises what `speech` fails with, after the chunks that were made before.
+    """
+
+    def __init__(self, engine: Engine, request: EngineRequest) -> None:
+        """Submits the request."""
+        self._chunks: SimpleQueue[Pcm | None] = SimpleQueue()
+        self.speech: Future[Speech] = engine.submit(request, self._chunks.put)
+        self.speech.add_done_callback(lambda _: self._chunks.put(None))
+
+    def __iter__(self) -> Iterator[Pcm]:
+        while (chunk := self._chunks.get()) is not None:
+            yield chunk
+        self._chunks.put(None)  # whoever iterates again finds the end
+        self.speech.result()
