@@ -14,8 +14,14 @@ from typing import Literal, Self, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
+from storage.setting_files import SettingFileError, is_setting_file, read_setting_files
 from storage.webhook_options import parse_networks, split_keys
 
 ENV_PREFIX = "RHAPSODE_"
@@ -45,7 +51,10 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         # api
         "RHAPSODE_API_KEYS",
         "RHAPSODE_MAX_BODY_BYTES",
+        "RHAPSODE_MAX_DOCUMENT_BYTES",
         "RHAPSODE_MAX_TEXT_CHARS",
+        "RHAPSODE_MAX_UPLOAD_BYTES",
+        "RHAPSODE_OPERATOR",
         "RHAPSODE_PUBLIC_URL",
         # worker
         "RHAPSODE_CHECKPOINT",
@@ -117,6 +126,21 @@ class StorageSettings(BaseSettings):
     log_format: Literal["console", "json"] = "console"
     failpoint: str = ""
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What was given in code, then the environment, in which a variable may name a file that holds its value."""
+        environment = EnvSettingsSource(settings_cls)
+        files = read_setting_files(os.environ, SETTING_NAMES)
+        environment.env_vars = {**environment.env_vars, **{name.lower(): value for name, value in files.items()}}
+        return init_settings, environment
+
     @field_validator("redis_url")
     @classmethod
     def _redis_scheme(cls, value: SecretStr) -> SecretStr:
@@ -179,13 +203,17 @@ def load_settings(settings_class: type[S]) -> S:
         return settings_class()  # pyright: ignore[reportCallIssue]  # its arguments are the environment
     except ValidationError as error:
         raise SettingsError("; ".join(_complaints(error))) from None
+    except SettingFileError as error:
+        raise SettingsError(str(error)) from None
 
 
 def refuse_unknown_settings(environ: Mapping[str, str], known: Collection[str]) -> None:
     """Raise `SettingsError` for a RHAPSODE_ variable outside `known`, naming the closest one that exists."""
     for name in sorted(environ):
         upper = name.upper()
-        if not upper.startswith(ENV_PREFIX) or upper.startswith(TEST_PREFIX) or upper in known:
+        if not upper.startswith(ENV_PREFIX) or upper.startswith(TEST_PREFIX):
+            continue
+        if upper in known or is_setting_file(upper, known):
             continue
         close = difflib.get_close_matches(upper, known, n=1, cutoff=0.0)
         raise SettingsError(f"{name} is not a setting; did you mean {close[0]}?")

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
+from api.settings import ApiSettings
 from storage.settings import (
     SETTING_NAMES,
     STORAGE_SETTING_NAMES,
@@ -139,3 +143,48 @@ def test_settings_cannot_be_changed() -> None:
 
     with pytest.raises(ValidationError):
         settings.store = "s3://other"
+
+
+def test_a_setting_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    secret = tmp_path / "url_secret"
+    secret.write_text(f"{SECRET}\n")
+    monkeypatch.setenv("RHAPSODE_STORE", "file:///somewhere")
+    monkeypatch.setenv("RHAPSODE_URL_SECRET_FILE", str(secret))
+
+    assert load_settings(StorageSettings).url_secret.get_secret_value() == SECRET
+
+
+def test_keys_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps({"a" * 64: "ann"}))
+    monkeypatch.setenv("RHAPSODE_STORE", "s3://bucket")
+    monkeypatch.setenv("RHAPSODE_API_KEYS_FILE", str(keys))
+
+    assert load_settings(ApiSettings).api_keys == {"a" * 64: "ann"}
+
+
+@pytest.mark.parametrize(
+    ("content", "more", "complaint"),
+    [
+        (None, {}, "RHAPSODE_URL_SECRET_FILE: .*No such file"),
+        (b"\xff\xfe", {}, "not text in UTF-8"),
+        (b"x" * 70_000, {}, "longer than"),
+        (SECRET.encode(), {"RHAPSODE_URL_SECRET": SECRET}, "both set"),
+        (SECRET.encode(), {"RHAPSODE_URL_SECERT_FILE": "x"}, "did you mean"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None, more: dict[str, str], complaint: str
+) -> None:
+    secret = tmp_path / "url_secret"
+    if content is not None:
+        secret.write_bytes(content)
+    for name, value in {
+        "RHAPSODE_STORE": "file:///somewhere",
+        "RHAPSODE_URL_SECRET_FILE": str(secret),
+        **more,
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises(SettingsError, match=complaint):
+        load_settings(StorageSettings)
