@@ -19,6 +19,9 @@ SAMPLE = 64
 
 MAX_AGE_S = 20.0
 
+UNKNOWN_AGE_S = 1.0
+"""Of not knowing: a job finishes segments all the time, and while they are few they are quickly read."""
+
 MAX_JOBS = 256
 """Of which norms are kept."""
 
@@ -47,7 +50,8 @@ class NormsCache:
             return known.norms
         results = self._results.read(item.lease.job, SAMPLE)
         norms = job_norms(_heard(results, speaker, plan, self._sample_rate_hz), model)
-        self._keep(name, _Known(norms, time.monotonic() + MAX_AGE_S))
+        age_s = UNKNOWN_AGE_S if norms is None else MAX_AGE_S
+        self._keep(name, _Known(norms, time.monotonic() + age_s))
         return norms
 
     def _keep(self, name: tuple[JobId, str], known: _Known) -> None:
