@@ -22,6 +22,7 @@ from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.submission import JobOptions
 from rhapsode.uploads import Upload, order_upload, send_file_async
+from rhapsode.webhook_endpoints import AsyncWebhooks
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ class AsyncRhapsode:
         )
 
         self.voices = AsyncVoices(self._send)
+        self.webhooks = AsyncWebhooks(self._send)
         self.keys = AsyncKeys(self._send)
 
     async def __aenter__(self) -> AsyncRhapsode:

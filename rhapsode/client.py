@@ -29,6 +29,7 @@ from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.submission import JobOptions
 from rhapsode.uploads import Upload, order_upload, send_file
 from rhapsode.voices import Voices
+from rhapsode.webhook_endpoints import Webhooks
 
 T = TypeVar("T")
 
@@ -50,6 +51,7 @@ class Rhapsode:
         )
 
         self.voices = Voices(self._send)
+        self.webhooks = Webhooks(self._send)
         self.keys = Keys(self._send)
 
     def __enter__(self) -> Rhapsode:

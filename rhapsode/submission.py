@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, TypedDict
 
@@ -31,6 +31,14 @@ class Sampling(TypedDict, total=False):
     top_k: int
     top_p: float
     repetition_penalty: float
+
+
+class JobWebhook(TypedDict, total=False):
+    """Who is told of a job: a `url`, or an endpoint by `endpoint_id`; `events` of the job, else those of its end."""
+
+    url: str
+    endpoint_id: str
+    events: Sequence[str]
 
 
 class JobOptions(TypedDict, total=False):
@@ -62,6 +70,7 @@ class JobOptions(TypedDict, total=False):
     deadline: datetime | None
     retention_s: int | None
     metadata: Mapping[str, str] | None
+    webhook: JobWebhook | None
 
 
 def submission_body(text: str, options: JobOptions) -> dict[str, JsonValue]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli import doctor, jobs, keys, narrate, up, voices
+from rhapsode.cli import doctor, jobs, keys, narrate, up, voices, webhooks
 from rhapsode.cli.failures import failures_in_one_line
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ app.command(name="narrate")(narrate.narrate)
 app.command(name="up")(up.up)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(voices.app, name="voices")
+app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")
 app.command(name="doctor")(doctor.doctor)
 
