@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from api.problems import Problem, forbidden, unauthorized
+from api.rate_limits import admit
 from api.services import LOCAL_TENANT, ApiServices
 from storage.api_keys import ALL_SCOPES, TENANT_SCOPES, KeyId, Scope
 from storage.jobs import TenantId
 
 LOCAL_NAMES = frozenset({"localhost"})
 LOCAL_SUFFIX = ".localhost"
+
+_SCOPE_KEY = "rhapsode.caller"
 
 _SCOPES_BY_PATH: tuple[tuple[str, Scope | None], ...] = (
     ("/v1/admin", Scope.ADMIN),
@@ -47,14 +50,23 @@ class Caller:
     tenant: TenantId
     scopes: frozenset[Scope]
     key: KeyId | None = None
+    is_this_machine: bool = False
 
 
 async def identify(request: Request, services: ApiServices) -> Caller:
-    """Whose request this is. Raises the `Problem` that it is nobody's, or that they may not do this."""
+    """Whose request this is, counted once. Raises the `Problem` that it is nobody's, that they may not do this, or that
+    it is one too many.
+    """
+    known = request.scope.get(_SCOPE_KEY)
+    if known is not None:
+        return known
     caller = await _caller(request, services)
+    if not caller.is_this_machine:
+        await admit(request, caller.tenant, services.rates)
     scope = scope_of(request.url.path)
     if scope is not None and scope not in caller.scopes:
         raise forbidden(f"this API key lacks the scope {scope.value!r}; it has: {_listed(caller.scopes)}")
+    request.scope[_SCOPE_KEY] = caller
     return caller
 
 
@@ -72,7 +84,7 @@ async def _caller(request: Request, services: ApiServices) -> Caller:
         if services.settings.api_keys:
             raise unauthorized("send your API key as `Authorization: Bearer KEY`")
         _require_local(request)
-        return Caller(LOCAL_TENANT, ALL_SCOPES)
+        return Caller(LOCAL_TENANT, ALL_SCOPES, is_this_machine=True)
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
         raise unauthorized("send your API key as `Authorization: Bearer KEY`")

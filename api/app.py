@@ -33,6 +33,7 @@ from api.body_limit import BodyLimit
 from api.boundary import RequestBoundary
 from api.errors import add_error_handlers
 from api.openapi import complete_openapi
+from api.rate_limits import RateLimitFields
 from api.security_headers import SecurityHeaders
 from api.services import open_services
 from api.settings import ApiSettings
@@ -88,6 +89,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     complete_openapi(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)
+    app.add_middleware(RateLimitFields)
     app.add_middleware(RequestBoundary)
     app.add_middleware(SecurityHeaders)
     return app

@@ -247,6 +247,11 @@ def idempotency_in_progress() -> Problem:
     return Problem(409, "idempotency_in_progress", "The key is in use", detail, violations, headers, retryable=True)
 
 
+def rate_limited(detail: str, retry_after_s: int) -> Problem:
+    headers = {"Retry-After": whole_seconds(retry_after_s)}
+    return Problem(429, "rate_limited", "Too many requests", detail, headers=headers, retryable=True)
+
+
 def quota_exceeded(detail: str, retry_after_s: float) -> Problem:
     headers = {"Retry-After": whole_seconds(retry_after_s)}
     return Problem(429, "quota_exceeded", "Your limit is reached", detail, headers=headers, retryable=True)

@@ -24,6 +24,7 @@ from storage.plan_cache import PlanCache
 from storage.pronunciation_store import PronunciationStore
 from storage.queue import TicketQueue, create_celery
 from storage.queue_places import QueuePlaces
+from storage.rate_limits import RequestRates
 from storage.replays import ReplayStore
 from storage.segment_states import SegmentReader
 from storage.voice_store import VoiceStore
@@ -53,6 +54,7 @@ class ApiServices:
     keys: KeyRing
     api_keys: ApiKeyStore
     replays: ReplayStore
+    rates: RequestRates
     artifacts: ArtifactStore
     tickets: TicketQueue
     models: ModelRegistry
@@ -84,6 +86,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             keys=KeyRing(event_client, settings.key_prefix),
             api_keys=ApiKeyStore(client, settings.key_prefix),
             replays=ReplayStore(event_client, settings.key_prefix),
+            rates=RequestRates(event_client, settings.key_prefix, settings.rate_limit),
             artifacts=artifacts,
             tickets=tickets,
             models=ModelRegistry(client, settings.key_prefix),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from storage.api_keys import TENANT_NAME
+from storage.rate_limits import parse_limit
 from storage.settings import StorageSettings
 
 MEBIBYTE = 1024 * 1024
@@ -20,6 +22,7 @@ class ApiSettings(StorageSettings):
 
     api_keys: sha256 of a key (hex) -> tenant, as a JSON object. Empty: no key is asked for, all is tenant `local`.
     operator: the tenant whose keys, if they stand here, may do what operators do: make other keys first of all.
+    rate_limit: requests of one tenant, such as 600/minute; this machine's own user is not counted.
     max_body_bytes: a request body is cut off there. max_upload_bytes: the same for a file of `/v1/uploads`.
     max_text_chars: code points of one job's text.
     max_document_bytes: of an uploaded document that a job narrates.
@@ -28,6 +31,7 @@ class ApiSettings(StorageSettings):
 
     api_keys: dict[str, str] = Field(default_factory=dict[str, str], repr=False)
     operator: str = Field(default="operator", pattern=TENANT_NAME.pattern)
+    rate_limit: Annotated[str, AfterValidator(parse_limit)] = "3000/minute"
     max_body_bytes: int = Field(default=16 * MEBIBYTE, ge=1024)
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
     max_text_chars: int = Field(default=10_000_000, ge=1)
