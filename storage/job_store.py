@@ -44,6 +44,7 @@ from storage.jobs import (
     ArtifactRecord,
     ClaimedItem,
     IdempotencyKey,
+    JobClass,
     JobError,
     JobId,
     JobPage,
@@ -206,7 +207,7 @@ class JobStore:
         if reply[0] == "empty":
             return Claim(None, _tickets(reply))
         parts = [str(part) for part in reply[2:]]
-        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms, edit, take = parts
+        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms, edit, take, rank = parts
         claimed = ClaimedItem(
             lease=Lease(JobId(job), TenantId(tenant), item, int(fence)),
             attempt=int(attempt),
@@ -217,6 +218,7 @@ class JobStore:
             deadline_ms=int(deadline_ms) if deadline_ms else None,
             edit=decode_edit(edit),
             take=int(take),
+            job_class=JobClass(rank),
         )
         return Claim(claimed, _tickets(reply))
 

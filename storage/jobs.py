@@ -360,6 +360,7 @@ class ClaimedItem:
     deadline_ms: int | None
     edit: SegmentEdit = UNEDITED
     take: int = FIRST_TAKE
+    job_class: JobClass = JobClass.BULK
 
     @property
     def narration(self) -> NarrationSpec:

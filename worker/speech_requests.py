@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storage.jobs import Lease, SamplingOverrides
+from storage.jobs import ClaimedItem, JobClass, SamplingOverrides
 from worker.engine.interface import (
     BuiltInSpeaker,
     Conditioning,
@@ -13,15 +13,22 @@ from worker.engine.interface import (
     ModelTask,
     SamplingParams,
     SpeechRequest,
+    Urgency,
 )
 from worker.errors import unusable
 from worker.spoken_segment import SpokenSegment
 
 
 def speech_request(
-    lease: Lease, segment: SpokenSegment, conditioning: Conditioning, sampling: SamplingParams, seed: int, attempt: int
+    item: ClaimedItem,
+    segment: SpokenSegment,
+    conditioning: Conditioning,
+    sampling: SamplingParams,
+    seed: int,
+    attempt: int,
 ) -> SpeechRequest:
     """One attempt at a segment, counted from 1; the frame limit is the engine's own."""
+    lease = item.lease
     return SpeechRequest(
         request_id=f"{lease.job}/{lease.item}/{lease.fence}/{attempt}",
         text=segment.text,
@@ -29,6 +36,7 @@ def speech_request(
         language=segment.language,
         sampling=sampling,
         seed=seed,
+        urgency=Urgency.INTERACTIVE if item.job_class is JobClass.INTERACTIVE else Urgency.BULK,
     )
 
 

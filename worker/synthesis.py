@@ -59,7 +59,7 @@ def _spoken(
     norms = _norms(item, segment, plan, held, services)
 
     def request_of(number: int) -> SpeechRequest:
-        return speech_request(item.lease, segment, conditioning, sampling, segment.seed(spec.seed, number), number)
+        return speech_request(item, segment, conditioning, sampling, segment.seed(spec.seed, number), number)
 
     def judge(speech: Speech) -> Verdict:
         utterance = Utterance(speech, segment.text, segment.voice, segment.language)

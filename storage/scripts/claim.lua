@@ -73,7 +73,7 @@ local function work_of(job, item, fence)
   local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms')
   local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
   return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
-    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)))
+    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)), job.class)
 end
 
 local known = redis.call('GET', call)

@@ -9,7 +9,7 @@ import redis
 
 from storage.fleet import TTL_S, Fleet
 from storage.job_store import JobStore
-from storage.jobs import JobId, PlanResult, Priority, TenantId, Tickets
+from storage.jobs import JobClass, JobId, PlanResult, Priority, TenantId, Tickets
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.storage.job_driver import (
     ALICE,
@@ -98,6 +98,18 @@ def test_interactive_work_gets_four_of_five(store: JobStore) -> None:
 
     assert Counter(served) == {quick.id: 40, book.id: 10}
     assert all(book.id in served[i : i + 5] for i in range(46))
+
+
+def test_an_item_says_which_class_it_was_served_in(store: JobStore) -> None:
+    start_job(store, 1, submission(ALICE, BOOK_AUDIO_MS))
+    start_job(store, 1, submission(BOB, 12_000, Priority.HIGH))
+
+    claimed = [claim(store, GPU_QUEUE) for _ in range(2)]
+
+    assert {(item.lease.tenant, item.job_class) for item in claimed} == {
+        (ALICE, JobClass.BULK),
+        (BOB, JobClass.INTERACTIVE),
+    }
 
 
 def test_a_class_alone_gets_everything(store: JobStore) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from storage.jobs import ClaimedItem, JobId, Lease, NarrationSpec, SamplingOverrides, TenantId
+from storage.jobs import ClaimedItem, JobClass, JobId, Lease, NarrationSpec, SamplingOverrides, TenantId
 from storage.plan import PlannedSegment
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import (
@@ -16,6 +16,7 @@ from worker.engine.interface import (
     ModelTask,
     SamplingParams,
     TokenSampling,
+    Urgency,
 )
 from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
@@ -44,12 +45,23 @@ def test_a_built_in_voice_is_a_speaker_with_an_instruction(info: EngineInfo) -> 
 def test_a_request_is_the_spoken_text_in_the_voice_that_was_found() -> None:
     voice = BuiltInSpeaker("ada", "softly")
 
-    request = speech_request(ITEM.lease, SEGMENT, voice, OWN, seed=3, attempt=2)
+    request = speech_request(ITEM, SEGMENT, voice, OWN, seed=3, attempt=2)
 
     assert request.conditioning is voice
     assert request.sampling is OWN
     assert (request.text, request.language, request.seed) == ("Two words.", "english", 3)
     assert request.request_id == "job_1/2/9/2"
+
+
+def test_what_somebody_waits_for_says_so_to_the_engine() -> None:
+    interactive = replace(ITEM, job_class=JobClass.INTERACTIVE)
+
+    urgencies = [
+        speech_request(item, SEGMENT, BuiltInSpeaker("ada"), OWN, seed=3, attempt=1).urgency
+        for item in (ITEM, interactive)
+    ]
+
+    assert urgencies == [Urgency.BULK, Urgency.INTERACTIVE]
 
 
 def test_a_designed_voice_is_described_by_the_instructions(info: EngineInfo) -> None:
