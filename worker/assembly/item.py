@@ -42,7 +42,7 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     lease = item.lease
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
     narration = load_narration(item, record, held, services)
-    assembly = _Assembly(item, narration, services.artifacts, held)
+    assembly = Assembly(item, narration, services.artifacts, held)
     artifacts, warnings = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
     failpoint("assemble.after_put")
     finished = until_available(lambda: services.jobs.finish(lease, artifacts, warnings), held)
@@ -52,7 +52,7 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     return finished.tickets
 
 
-class _Assembly:
+class Assembly:
     """One run of an assembly."""
 
     def __init__(self, item: ClaimedItem, narration: Narration, artifacts: ArtifactStore, held: HeldLease) -> None:
