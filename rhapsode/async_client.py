@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, Unpack
 
 import httpx
 from httpx_sse import EventSource
+from pydantic import JsonValue
 
-from rhapsode import calls
+from rhapsode import calls, control_calls
 from rhapsode.async_voices import AsyncVoices
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.keys import AsyncKeys
 from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
+from rhapsode.segments import AsyncSegments
 from rhapsode.submission import JobOptions
 from rhapsode.uploads import Upload, order_upload, send_file_async
 from rhapsode.webhook_endpoints import AsyncWebhooks
@@ -46,6 +49,7 @@ class AsyncRhapsode:
         self.voices = AsyncVoices(self._send)
         self.webhooks = AsyncWebhooks(self._send)
         self.keys = AsyncKeys(self._send)
+        self.segments = AsyncSegments(self._send)
 
     async def __aenter__(self) -> AsyncRhapsode:
         return self
@@ -76,6 +80,23 @@ class AsyncRhapsode:
 
     async def cancel(self, job: Job | str) -> Job:
         return await self._send(calls.cancel_job(_id(job)))
+
+    async def pause(self, job: Job | str) -> Job:
+        return await self._send(control_calls.pause_job(_id(job)))
+
+    async def resume(self, job: Job | str) -> Job:
+        return await self._send(control_calls.resume_job(_id(job)))
+
+    async def change(self, job: Job | str, **changes: Unpack[JobChanges]) -> Job:
+        return await self._send(control_calls.change_job(_id(job), changes))
+
+    async def retry(self, job: Job | str, **options: Unpack[RetryOptions]) -> Job:
+        return await self._send(control_calls.retry_job(_id(job), options))
+
+    async def assemble(
+        self, job: Job | str, output: Mapping[str, JsonValue] | None = None, *, idempotency_key: str | None = None
+    ) -> Job:
+        return await self._send(control_calls.assemble_job(_id(job), output, idempotency_key))
 
     async def delete(self, job: Job | str) -> None:
         await self._send(calls.delete_job(_id(job)))
@@ -172,8 +193,6 @@ class AsyncRhapsode:
                 if event is not None:
                     attempts.reset()
                     yield event
-                    if event.is_last:
-                        return
 
     async def _download_once(self, path: str, part: PartFile, attempts: Attempts) -> float | None:
         part.restart()

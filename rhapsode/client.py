@@ -10,22 +10,25 @@ with Rhapsode("http://127.0.0.1:8765") as client:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, Unpack
 
 import httpx
 from httpx_sse import EventSource
+from pydantic import JsonValue
 
-from rhapsode import calls
+from rhapsode import calls, control_calls
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.keys import Keys
 from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
+from rhapsode.segments import Segments
 from rhapsode.submission import JobOptions
 from rhapsode.uploads import Upload, order_upload, send_file
 from rhapsode.voices import Voices
@@ -53,6 +56,7 @@ class Rhapsode:
         self.voices = Voices(self._send)
         self.webhooks = Webhooks(self._send)
         self.keys = Keys(self._send)
+        self.segments = Segments(self._send)
 
     def __enter__(self) -> Rhapsode:
         return self
@@ -89,6 +93,27 @@ class Rhapsode:
     def cancel(self, job: Job | str) -> Job:
         return self._send(calls.cancel_job(_id(job)))
 
+    def pause(self, job: Job | str) -> Job:
+        """Begin nothing more of it; what is being spoken is finished and kept."""
+        return self._send(control_calls.pause_job(_id(job)))
+
+    def resume(self, job: Job | str) -> Job:
+        return self._send(control_calls.resume_job(_id(job)))
+
+    def change(self, job: Job | str, **changes: Unpack[JobChanges]) -> Job:
+        """Priority, deadline, metadata and retention of a job under way. Raises `Conflict` once it has ended."""
+        return self._send(control_calls.change_job(_id(job), changes))
+
+    def retry(self, job: Job | str, **options: Unpack[RetryOptions]) -> Job:
+        """Do what a failed, cancelled or expired job lacks. Raises `Conflict` for a job that succeeded."""
+        return self._send(control_calls.retry_job(_id(job), options))
+
+    def assemble(
+        self, job: Job | str, output: Mapping[str, JsonValue] | None = None, *, idempotency_key: str | None = None
+    ) -> Job:
+        """Make the artifacts anew, with another `output` (as the API takes it) if one is given. Nothing is spoken."""
+        return self._send(control_calls.assemble_job(_id(job), output, idempotency_key))
+
     def delete(self, job: Job | str) -> None:
         """Delete an ended job with everything it stored."""
         self._send(calls.delete_job(_id(job)))
@@ -106,7 +131,8 @@ class Rhapsode:
         """The job's events from the first one, or behind the id `after`, until the one that ends it.
 
         A broken connection is made again behind the last event seen: none is lost or repeated.
-        The server keeps the last 500 events of a job or a little more; what is older cannot be had again.
+        The server keeps the last 500 events of a job or a little more; what is older is summed up by a `job.progress`
+        with `events_lost` in its detail. A job that was reopened has ended more than once; the last end counts.
         """
         cursor, attempts = EventCursor(after), self._attempts()
         while not cursor.ended:
@@ -197,8 +223,6 @@ class Rhapsode:
                 if event is not None:
                     attempts.reset()
                     yield event
-                    if event.is_last:
-                        return
 
     def _download_once(self, path: str, part: PartFile, attempts: Attempts) -> float | None:
         part.restart()

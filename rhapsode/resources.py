@@ -39,21 +39,33 @@ class SegmentProgress(Resource):
     done: int = 0
     running: int = 0
     failed: int = 0
+    reused: int = 0
+    flagged: int = 0
 
 
 class Progress(Resource):
-    """`fraction` is of the expected work, 0 to 1; `eta_s` None while nothing is known."""
+    """`fraction` is of the expected work, 0 to 1.
+
+    eta_s: None while nothing is known. eta_basis: the pace it is reckoned by, `fleet_rate` or `job_rate`.
+    """
 
     fraction: float = 0.0
     eta_s: float | None = None
+    eta_basis: str | None = None
     segments: SegmentProgress = SegmentProgress()
     chars_done: int = 0
     audio_s_done: float = 0.0
 
 
 class QueuePlace(Resource):
-    """Audio seconds of expected work that stands before this job, and whether its model has a worker at all."""
+    """Where a job stands among the others of its model.
 
+    position: jobs that are served before it where it waits, None while it is paused. pace: seconds of audio that all
+    workers of its model speak in a second, None while nothing was measured. has_worker: whether there is one at all.
+    """
+
+    position: int | None = None
+    pace: float | None = None
     ahead_audio_s: float | None = None
     has_worker: bool | None = None
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rhapsode.cli import job_control, segments
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED, INTERRUPTED
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
@@ -14,7 +15,11 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 if TYPE_CHECKING:
     from rhapsode.resources import Job, JobState
 
-app = typer.Typer(help="List, show, watch, cancel and delete jobs.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="List, show and watch jobs; pause, cancel, retry and delete them; edit their segments.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
 JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]
@@ -97,6 +102,16 @@ def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption 
         for job in jobs:
             client.delete(job)
             typer.echo(f"{job} deleted")
+
+
+app.command("segments")(segments.list_segments)
+app.command("edit")(segments.edit_segment)
+app.command("takes")(segments.take_segment)
+app.command()(job_control.pause)
+app.command()(job_control.resume)
+app.command("set")(job_control.set_options)
+app.command()(job_control.retry)
+app.command()(job_control.assemble)
 
 
 def _states(names: list[str]) -> Generator[JobState]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,6 +44,13 @@ def read_settings() -> ClientSettings:
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
         raise Misuse(f"RHAPSODE_{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}") from error
+
+
+def check_choices(option: str, given: Iterable[str], known: Collection[str]) -> None:
+    """For options that may be given several times. Raises `Misuse` naming what there is."""
+    for name in given:
+        if name not in known:
+            raise Misuse(f"{option}: {name!r} is none of {', '.join(known)}")
 
 
 def choose_data_dir(option: Path | None, settings: ClientSettings) -> DataDir:

@@ -27,7 +27,8 @@ def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *wor
         ("up",),
         ("doctor",),
         ("jobs",),
-        *(("jobs", c) for c in ("list", "show", "watch", "cancel", "rm")),
+        *(("jobs", c) for c in ("list", "show", "watch", "cancel", "rm", "pause", "resume", "set")),
+        *(("jobs", c) for c in ("retry", "assemble", "segments", "edit", "takes")),
     ],
 )
 def test_every_command_has_help(run_cli: Any, command: tuple[str, ...]) -> None:
