@@ -244,6 +244,7 @@ class JobStore:
             result.num_segments,
             result.estimated_audio_ms,
             self._window,
+            "" if result.input_chars is None else result.input_chars,
         )
         return _held(lease, reply)
 
@@ -389,6 +390,13 @@ class JobStore:
         reply = self._run("retentions", limit)
         pairs = (str(entry).rpartition("|") for entry in reply[2:])
         return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]
+
+    def pace(self, queue: WorkQueue) -> float | None:
+        """Seconds of audio that the queue's workers speak in a second, as last measured; None before the first."""
+        with redis_errors_named():
+            fields = [f"{queue}:audio_ms", f"{queue}:busy_ms"]
+            audio_ms, busy_ms = cast("list[str | None]", self._redis.hmget(self._keys.single("drain"), fields))
+        return float(audio_ms) / max(1.0, float(busy_ms)) if audio_ms and busy_ms else None
 
     def ready_counts(self) -> Counter[WorkQueue]:
         """Items that may be claimed now, by queue; as many tickets should be on their way."""

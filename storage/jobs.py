@@ -402,9 +402,12 @@ class ReleaseReason(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
+    """input_chars: of the text, where that is known only now."""
+
     plan_key: str
     num_segments: int
     estimated_audio_ms: int
+    input_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from storage.estimates import expected_audio_ms
 from storage.jobs import ArtifactRecord, ClaimedItem, NarrationSpec, Tickets
 from storage.plan import Plan, PlannedSegment
 from storage.script import Script
+from storage.work_queues import speech_queue
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
 from worker.services import WorkerServices
@@ -22,7 +23,8 @@ PREVIEW_FORMAT = 1
 
 def finish_preview(item: ClaimedItem, script: Script, plan: Plan, held: HeldLease, services: WorkerServices) -> Tickets:
     """Store the plan where everybody can read it and end the job; returns the tickets to send."""
-    data = json.dumps(preview(script, plan, item.narration), ensure_ascii=False, indent=1).encode()
+    pace = until_available(lambda: services.jobs.pace(speech_queue(item.narration.model)), held)
+    data = json.dumps(preview(script, plan, item.narration, pace), ensure_ascii=False, indent=1).encode()
     key = keys.artifact(item.lease, PREVIEW_NAME)
     sha256 = put_fenced(services.artifacts, key, data, held)
     artifact = ArtifactRecord(PREVIEW_NAME, "plan", key, len(data), sha256)
@@ -31,8 +33,8 @@ def finish_preview(item: ClaimedItem, script: Script, plan: Plan, held: HeldLeas
     return tickets
 
 
-def preview(script: Script, plan: Plan, spec: NarrationSpec) -> dict[str, object]:
-    """The plan for people. Pure."""
+def preview(script: Script, plan: Plan, spec: NarrationSpec, pace: float | None) -> dict[str, object]:
+    """The plan for people. pace: seconds of audio that the model's workers speak in a second, if measured. Pure."""
     lengths_s = [expected_audio_ms(segment.text) / 1000 for segment in plan.segments]
     speech_s = sum(lengths_s)
     pauses_s = sum(segment.pause_after_s for segment in plan.segments)
@@ -45,6 +47,7 @@ def preview(script: Script, plan: Plan, spec: NarrationSpec) -> dict[str, object
         "num_chars": len(script.text),
         "num_segments": len(plan.segments),
         "estimated_audio_s": round(speech_s + pauses_s, 3),
+        "estimated_render_s": round(speech_s / pace, 3) if pace else None,
         "speakers": _speakers(plan, spec, lengths_s),
         "chapters": _chapters(plan, lengths_s),
         "segments": [

@@ -46,7 +46,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
     key = keys.plan(item.lease)
     put_fenced(services.artifacts, key, encode_plan(planned.plan), held)
     failpoint("plan.after_put")
-    result = PlanResult(key, len(planned.plan.segments), planned.speech_ms)
+    result = PlanResult(key, len(planned.plan.segments), planned.speech_ms, len(planned.script.text))
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
     failpoint("plan.before_tickets")
     logger.info("job planned", extra={"segments": result.num_segments, "chars": len(planned.script.text)})

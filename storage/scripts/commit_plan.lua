@@ -1,4 +1,4 @@
--- ARGV: job, fence, plan key, segments, estimated audio ms, smallest window
+-- ARGV: job, fence, plan key, segments, estimated audio ms, smallest window, characters of the text or '' (as known)
 -- -> ok | lost | aborted
 local id, fence, plan_key = ARGV[1], ARGV[2], ARGV[3]
 local total, estimate, window = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -13,9 +13,11 @@ redis.call('HSET', K.results .. id, 'plan', result)
 local change = estimate - job.estimated_audio_ms
 count_admission(job, 0, change)
 count_flow(job, 'in', change)
-save(job, {
+local changes = {
   plan_key = plan_key, total = total, next = 0, phase = 'synthesizing',
   estimated_audio_ms = estimate, cost_ms = math.floor(estimate / total),
-})
+}
+if ARGV[7] ~= '' then changes.input_chars = tonumber(ARGV[7]) end
+save(job, changes)
 open_window(job, window)
 return answer('ok')
