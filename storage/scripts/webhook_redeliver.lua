@@ -6,8 +6,8 @@ local owner, target, state = unpack(redis.call('HMGET', key, 'tenant', 'target',
 
 if owner ~= tenant then return {'missing'} end
 if state == 'sending' then return {'conflict', state} end
+redis.call('HSET', key, 'tries', 0, 'reason', '')
 if state ~= 'pending' then
-  redis.call('HSET', key, 'tries', 0, 'reason', '')
   redis.call('HDEL', key, 'ended_at_ms')
   redis.call('PERSIST', key)
   redis.call('PERSIST', W.attempts .. id)

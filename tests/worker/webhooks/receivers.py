@@ -1,0 +1,93 @@
+"""A deliverer in this process, with the scripts' clock in the test's hands, and receivers on the loopback interface."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_network
+
+import redis
+
+from storage.ids import new_endpoint_id
+from storage.jobs import JobId, TenantId
+from storage.safe_http.addresses import AddressRules
+from storage.safe_http.client import AttemptTimes, SafeHttp, UrlRules
+from storage.safe_http.dialling import Resolver, system_resolver
+from storage.webhook_secrets import SecretSealer, new_secret
+from storage.webhooks import DeliveryRecord, EndpointRecord, NewEndpoint
+from tests.storage.job_driver import ALICE
+from tests.storage.webhooks.world import HOOKS, WebhookWorld
+from worker.webhooks.attempts import Sender
+from worker.webhooks.schedule import DELAYS_S
+from worker.webhooks.sending import Deliverer
+
+KEY = "a-sealing-key-for-tests"
+LOOPBACK = UrlRules(addresses=AddressRules((ip_network("127.0.0.0/8"),)))
+QUICK = AttemptTimes(connect_s=0.5, total_s=0.5)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a receiver got."""
+
+    headers: Mapping[str, str]
+    body: bytes
+
+    @classmethod
+    def parse(cls, raw: bytes) -> Request:
+        head, _, body = raw.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")[1:]
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+        return cls(headers, body)
+
+
+class HookWorld(WebhookWorld):
+    """With a deliverer whose attempts end in half a second."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        super().__init__(client)
+        self.sealer = SecretSealer(KEY)
+        self.secrets: dict[str, str] = {}
+
+    def deliverer(
+        self,
+        rules: UrlRules = LOOPBACK,
+        resolver: Resolver = system_resolver,
+        times: AttemptTimes = QUICK,
+        delays_s: tuple[float, ...] = DELAYS_S,
+        suspect_places: int = 4,
+    ) -> Deliverer:
+        http = SafeHttp(rules, times, resolver)
+        sender = Sender(http, self.sealer, self.queue, delays_s)
+        return Deliverer(self.queue, sender, HOOKS, suspect_places, threading.Event())
+
+    def receiver(
+        self, url: str, events: tuple[str, ...] = ("job.cancelled",), tenant: TenantId = ALICE
+    ) -> EndpointRecord:
+        """An endpoint whose secret the test knows."""
+        endpoint, secret = new_endpoint_id(), new_secret()
+        self.secrets[endpoint] = secret
+        sealed = self.sealer.seal(secret, endpoint)
+        return self.store.create(NewEndpoint(endpoint, tenant, url, events, sealed, "https://api.example"))
+
+    def delivery(self, job: JobId) -> DeliveryRecord:
+        """The only one of the job."""
+        (record,) = self.store.job_deliveries(ALICE, job)
+        return record
+
+
+def is_signed(request: Request, secrets: Sequence[str]) -> bool:
+    """Svix' way of verifying, written down from its documentation: any `v1` signature that fits will do."""
+    signed = b".".join(
+        (request.headers["webhook-id"].encode(), request.headers["webhook-timestamp"].encode(), request.body)
+    )
+    given = [part.split(",", 1) for part in request.headers["webhook-signature"].split(" ")]
+    wanted = [
+        base64.b64encode(hmac.digest(base64.b64decode(secret.removeprefix("whsec_")), signed, hashlib.sha256)).decode()
+        for secret in secrets
+    ]
+    return any(version == "v1" and hmac.compare_digest(value, each) for version, value in given for each in wanted)
