@@ -19,6 +19,7 @@ from worker.engine.native.decoder_lane import Utterance
 from worker.engine.native.model.codec_decoder import CodecDecoder
 from worker.engine.native.prompt import PlacedFrames, PromptLayout
 from worker.engine.native.request_state import RequestState
+from worker.engine.native.talker_lane import SpeechPart
 
 SAMPLES_PER_FRAME = 8
 PLAN = CodecPlan((PassShape(2, 5), PassShape(1, 2), PassShape(3, 2)), frozenset(), num_streams=3)
@@ -55,6 +56,10 @@ class Listener:
     def run_guarded(self, work: Callable[[], None]) -> None:
         with torch.inference_mode():
             work()
+
+    def wait_for_parts(self, name: str, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.parts.get(name, ())) >= count, timeout=120)
 
     def wait_for(self, count: int) -> None:
         with self._changed:
@@ -142,6 +147,32 @@ def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
         assert np.abs(pcm - whole[len(reference) * SAMPLES_PER_FRAME :]).max() <= 1e-5
     # The one warm slot is the first voice's; the second voice's reference is decoded with its utterance.
     assert passes.counters.frames == 4 + 3 * 2 + (3 + 2)
+
+
+def test_a_stream_is_heard_part_by_part_and_is_its_utterance(
+    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+) -> None:
+    frames, reference = random_frames(5, seed=1), random_frames(2, seed=2)
+    whole = utterance("stream", frames, reference)
+    whole.request.is_streamed = True
+    given_up = utterance("given up", frames).request
+    given_up.is_streamed = True
+    listener.in_flight = 100
+    lane.start(listener)
+
+    lane.put_part(SpeechPart(given_up, frames[:1]))
+    lane.put_part(SpeechPart(whole.request, frames[:1]))
+    listener.wait_for_parts("stream", 1)
+    lane.drop(given_up)
+    lane.put_part(SpeechPart(whole.request, frames[1:3]))
+    listener.wait_for_parts("stream", 2)
+    lane.put(whole)
+    listener.wait_for(1)
+
+    expected = plain_samples(small_decoder, np.concatenate((reference, frames)))[2 * SAMPLES_PER_FRAME :]
+    assert np.abs(listener.heard["stream"] - expected).max() <= 1e-5
+    np.testing.assert_array_equal(np.concatenate(listener.parts["stream"]), listener.heard["stream"])
+    assert set(listener.heard) == {"stream"}
 
 
 def test_an_utterance_without_frames_has_no_samples(lane: BatchedDecoderLane, listener: Listener) -> None:
