@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -26,6 +27,12 @@ def clean_environment(**more: str) -> dict[str, str]:
     """The tests' environment without anybody's Rhapsode settings, on the fake engine."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
     return mine | FAKE_ENGINE | more
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Whoever is started in the background of a script ignores Ctrl-C, and so would all that the tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
