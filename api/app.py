@@ -19,6 +19,7 @@ from api import (
     job_control,
     jobs,
     models,
+    named_jobs,
     objects,
     pronunciation_dictionaries,
     segments,
@@ -76,7 +77,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redirect_slashes=False,
     )
     routers = (
-        *(jobs, job_control, job_audio, segments, events, artifacts, uploads),
+        *(jobs, named_jobs, job_control, job_audio, segments, events, artifacts, uploads),
         *(voices, voice_caches, audio_voices, models, admin_keys, health),
         *(pronunciation_dictionaries, capabilities),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),

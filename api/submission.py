@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from api.acceptance import Accepted, find_replay, submit_with_input
 from api.cast import Cast, choose_cast
-from api.input_schemas import JobInput
 from api.deadlines import future_ms, refuse_unreachable
+from api.input_schemas import JobInput
 from api.job_dictionaries import copy_dictionaries, find_dictionaries
 from api.job_input import (
     UPLOAD_POINTER,
@@ -41,6 +41,8 @@ class SubmissionCall:
     body: bytes
     idempotency: IdempotencyKey | None
     api_url: str
+    job: JobId | None = None
+    """The id that the caller chose; the caller sees to it that nobody else creates it meanwhile."""
 
 
 def submit_narration(services: ApiServices, call: SubmissionCall) -> Accepted:
@@ -48,7 +50,7 @@ def submit_narration(services: ApiServices, call: SubmissionCall) -> Accepted:
     if replayed := find_replay(services, call.tenant, call.idempotency):
         return Accepted(replayed, replayed=True)
     request = parse_job_request(call.body, services.settings.max_text_chars)
-    return accept_narration(services, call.tenant, request, call.idempotency, call.api_url)
+    return accept_narration(services, call.tenant, request, call.idempotency, call.api_url, call.job)
 
 
 def accept_narration(
@@ -57,9 +59,13 @@ def accept_narration(
     request: JobRequest,
     idempotency: IdempotencyKey | None,
     api_url: str = "",
+    chosen: JobId | None = None,
 ) -> Accepted:
-    """api_url: for links in webhooks. Raises a `Problem` or a `StorageError`."""
-    job = new_job_id()
+    """api_url: for links in webhooks. chosen: the job's id, if not a new one.
+
+    Raises a `Problem` or a `StorageError`.
+    """
+    job = chosen or new_job_id()
     webhook = choose_webhook(services, tenant, request.webhook, api_url)
     given = request.input
     prepared = prepare_input(services, tenant, given)

@@ -25,7 +25,9 @@ if key ~= '' then
     return replay(job_id)
   end
 end
-if redis.call('EXISTS', K.job .. id) == 1 then return replay(id) end
+local owner = redis.call('HGET', K.job .. id, 'tenant')
+if owner and owner ~= tenant then return answer('mismatch') end
+if owner then return replay(id) end
 
 local refusal = admission_refusal(tenant, estimate, {ARGV[8], ARGV[9], ARGV[10], ARGV[11]})
 if refusal then return refusal end
