@@ -21,7 +21,7 @@ from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.state_file import read_state
-from storage.connections import connect_redis
+from storage.connections import connect_redis, open_artifacts
 from storage.embedded_redis import EmbeddedRedis
 from storage.job_store import JobStore
 from storage.queue import TicketQueue, create_celery
@@ -208,6 +208,10 @@ class RunningSystem:
                 unfinished_jobs=int(client.scard(KEYS.single("active"))),
                 ready_items=sum(self.jobs(client).ready_counts().values()),
             )
+
+    def objects(self, prefix: str) -> list[str]:
+        """Keys in the store that begin like this."""
+        return [entry.key for entry in open_artifacts(self._storage_settings()).list(prefix)]
 
     def log_events(self, event: str) -> list[dict[str, object]]:
         """Every line of every process's log with this message."""

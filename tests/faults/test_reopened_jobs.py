@@ -1,0 +1,135 @@
+"""Edits, takes and assemblies under kill -9: nothing is lost, nothing is done twice, and the last word counts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import time
+from contextlib import closing
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rhapsode.stack import processes
+from storage.jobs import JobId, TenantId
+from storage.keys import job_prefix
+from storage.timeline import num_gap_samples
+from storage.wav import wav_header
+from tests.faults.conftest import Report, StartSystem
+from tests.faults.system import TENANTS, Leftovers, RunningSystem, api_key
+from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
+from worker.samples import to_bytes, to_samples
+from worker.speech_edges import finish_edges
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+
+NUM_SEGMENTS = 24
+EDITS_A_ROUND = 4
+PAUSE_S = 0.6
+PATIENCE_S = 120
+VICTIMS = (processes.API, processes.GPU_WORKER, processes.CPU_WORKER, processes.VALKEY)
+
+
+class Editor:
+    """A user who changes segments of one job and does not give up; knows what the narration must be."""
+
+    def __init__(self, system: RunningSystem) -> None:
+        self._system = system
+        self._http = httpx.Client(
+            headers={"Authorization": f"Bearer {api_key(TENANTS[0])}"}, timeout=20, trust_env=False
+        )
+        self.said = [(f"Sentence {number} of the book is this one.", 100 + number) for number in range(NUM_SEGMENTS)]
+        self.orders = [1] * NUM_SEGMENTS
+        self.job = ""
+
+    def close(self) -> None:
+        self._http.close()
+
+    def submit(self) -> None:
+        entries = [{"text": text, "seed": seed, "pause_after_s": 0.5} for text, seed in self.said]
+        body = {"input": {"segments": entries}, "voice": "ada", "quality": {"gate": "off"}}
+        self.job = self._insist("POST", "/v1/jobs", body, "submit").json()["id"]
+
+    def edit(self, index: int, text: str, seed: int) -> None:
+        """Repeated until it is answered: while a worker speaks the segment, it cannot be changed."""
+        self._insist("PATCH", f"/v1/jobs/{self.job}/segments/{index}", {"text": text, "seed": seed}, "")
+        self.said[index] = (text, seed)
+        self.orders[index] += 1
+
+    def wait(self) -> dict[str, Any]:
+        until_s = time.monotonic() + PATIENCE_S
+        while True:
+            job = self._insist("GET", f"/v1/jobs/{self.job}", None, "").json()
+            if job["state"] in ("succeeded", "failed", "cancelled", "expired"):
+                return job
+            assert time.monotonic() < until_s, f"{job}\n{self._system.last_words()}"
+            time.sleep(0.05)
+
+    def takes(self, index: int) -> list[dict[str, Any]]:
+        return self._insist("GET", f"/v1/jobs/{self.job}/segments/{index}/takes", None, "").json()["data"]
+
+    def wav_sha256(self) -> str:
+        answer = self._insist("GET", f"/v1/jobs/{self.job}/artifacts/narration.wav", None, "")
+        return hashlib.sha256(answer.content).hexdigest()
+
+    def expected_sha256(self) -> str:
+        gap = np.zeros(num_gap_samples(0.5, SAMPLE_RATE_HZ), np.int16)
+        parts: list[NDArray[np.int16]] = []
+        for text, seed in self.said:
+            pcm, _ = fake_speech(text, seed)
+            parts += [to_samples(finish_edges(pcm, SAMPLE_RATE_HZ)), gap]
+        samples = np.concatenate(parts)
+        return hashlib.sha256(wav_header(len(samples), SAMPLE_RATE_HZ) + to_bytes(samples)).hexdigest()
+
+    def _insist(self, method: str, path: str, body: object, key: str) -> httpx.Response:
+        headers = {"Idempotency-Key": key} if key else {}
+        until_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                url = f"{self._system.url}{path}"
+                answer = self._http.request(method, url, json=body, headers=headers, follow_redirects=True)
+            except httpx.TransportError:
+                answer = None
+            if answer is not None and answer.status_code not in (409, 429, 503):
+                assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text}"
+                return answer
+            assert time.monotonic() < until_s, answer.text if answer else "no answer"
+            time.sleep(0.05)
+
+
+def test_edits_survive_the_death_of_everything(start_system: StartSystem, seed: int, report: Report) -> None:
+    system = start_system()
+    with closing(Editor(system)) as editor:
+        editor.submit()
+        assert editor.wait()["state"] == "succeeded"
+        begun_s = time.monotonic()
+        _edit_and_kill(system, editor, random.Random(seed))
+        job = editor.wait()
+        edits = sum(editor.orders) - NUM_SEGMENTS
+        seconds = time.monotonic() - begun_s
+        report(f"{len(VICTIMS)} kills among {edits} edits of {NUM_SEGMENTS} segments: {seconds:.1f} s")
+        assert (job["state"], job["error"]) == ("succeeded", None), system.last_words()
+        assert editor.wav_sha256() == editor.expected_sha256()
+        for index, orders in enumerate(editor.orders):
+            assert len(editor.takes(index)) <= orders, "an edit was made twice"
+    assert system.leftovers() == Leftovers((), 0, 0, 0, 0)
+    prefix = f"{job_prefix(TenantId(TENANTS[0]), JobId(editor.job))}artifacts/"
+    # Those of before are deleted once the new ones are in place.
+    system.eventually(lambda: len({key.split("/")[-2] for key in system.objects(prefix)}) == 1, 10)
+
+
+def _edit_and_kill(system: RunningSystem, editor: Editor, dice: random.Random) -> None:
+    """One process of each kind, in the middle of edits and while earlier ones are being spoken or assembled."""
+    for number, victim in enumerate(VICTIMS):
+        old = system.pid(victim)
+        for step, index in enumerate(dice.sample(range(NUM_SEGMENTS), EDITS_A_ROUND)):
+            if step == EDITS_A_ROUND // 2:
+                time.sleep(dice.uniform(0, PAUSE_S))
+                os.kill(old, signal.SIGKILL)
+            editor.edit(index, f"Round {number} says this in place of sentence {index}.", dice.randrange(2**32))
+        system.wait_replaced(victim, old)
