@@ -19,6 +19,8 @@ from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.keys import AsyncKeys
+from rhapsode.listening import listen_async
+from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
@@ -135,6 +137,9 @@ class AsyncRhapsode:
                 await asyncio.sleep(pause_s)
             await asyncio.to_thread(part.commit, expected)
         return part.path
+
+    def listen(self, job: Job | str, form: StreamType = "wav") -> AsyncIterator[bytes]:
+        return listen_async(self._http, self._connection, _id(job), form)
 
     async def upload(self, path: str | Path) -> Upload:
         attempts, file = self._attempts(), Path(path)

@@ -71,6 +71,10 @@ def get_job(job_id: str) -> Call[Job]:
     return Call("GET", job_path(job_id), resource(Job))
 
 
+def audio_path(job_id: str) -> str:
+    return f"{job_path(job_id)}/audio"
+
+
 def wait_for_job(job_id: str, hold_s: int) -> Call[Job]:
     """Answered when the job has ended, or after `hold_s` with the job as it is."""
     return Call("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)

@@ -25,6 +25,8 @@ from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.keys import Keys
+from rhapsode.listening import listen
+from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
@@ -162,6 +164,14 @@ class Rhapsode:
                 time.sleep(pause_s)
             part.commit(expected)
         return part.path
+
+    def listen(self, job: Job | str, form: StreamType = "wav") -> Iterator[bytes]:
+        """The job's audio from its beginning, as it is made: pieces of one file, until the job ends.
+
+        It ends before a segment that is missing at the job's end. A stream that breaks cannot be continued and raises
+        `ServerUnreachable`; listen again. Raises `Conflict` for a job without speech.
+        """
+        return listen(self._http, self._connection, _id(job), form)
 
     def upload(self, path: str | Path) -> Upload:
         """Store a file for a job that names it; the answer's `id` is what to name. It is kept for a day.

@@ -9,6 +9,8 @@ from typing import Literal, TypedDict
 
 from pydantic import JsonValue
 
+from rhapsode.output_options import Output, plain_json
+
 
 class Segmentation(TypedDict, total=False):
     """How text becomes segments, in characters."""
@@ -49,6 +51,7 @@ class JobOptions(TypedDict, total=False):
     it is spoken from its embedding alone. if_cache_missing: build the voice on the way, wait for it, or refuse the job.
     speaker_embedding: in place of a voice, little-endian float32 or what `voices.embedding` returned; needs `consent`,
     the statement that the speaker agrees.
+    quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("fail", "keep_best", "silence").
     deadline: with a time zone; a job that has not started by then expires.
     retention_s: how long the result is kept after the job has ended.
     """
@@ -67,6 +70,8 @@ class JobOptions(TypedDict, total=False):
     segmentation: Segmentation | None
     pauses: Pauses | None
     sampling: Sampling | None
+    quality: Mapping[str, JsonValue] | None
+    output: Output | None
     deadline: datetime | None
     retention_s: int | None
     metadata: Mapping[str, str] | None
@@ -83,8 +88,6 @@ def submission_body(text: str, options: JobOptions) -> dict[str, JsonValue]:
             body[name] = value.isoformat()
         elif isinstance(value, bytes):
             body[name] = base64.b64encode(value).decode()
-        elif isinstance(value, Mapping):
-            body[name] = {str(key): entry for key, entry in value.items()}
         elif value is not None:
-            body[name] = value  # pyright: ignore[reportArgumentType]  # a TypedDict's items are typed as object
+            body[name] = plain_json(value)
     return body

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli import job_control, segments
+from rhapsode.cli import listen as listening
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED, INTERRUPTED
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
@@ -107,6 +108,7 @@ def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption 
 app.command("segments")(segments.list_segments)
 app.command("edit")(segments.edit_segment)
 app.command("takes")(segments.take_segment)
+app.command()(listening.listen)
 app.command()(job_control.pause)
 app.command()(job_control.resume)
 app.command("set")(job_control.set_options)

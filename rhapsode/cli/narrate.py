@@ -1,4 +1,4 @@
-"""`rhapsode narrate`: a text file in, a WAV out."""
+"""`rhapsode narrate`: a text file in, speech out."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rhapsode.cli.audio_options import (
+    BitrateOption,
+    LoudnessOption,
+    SampleRateOption,
+    SubtitlesOption,
+    audio_type,
+    wanted_output,
+)
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.options import (
     CheckpointOption,
@@ -40,7 +48,12 @@ def narrate(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Text to speak, UTF-8; - reads standard input.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="WAV", help="Where to put the speech; else FILE's name, here."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="AUDIO",
+            help="Where to put the speech, as .wav, .flac, .mp3, .opus or .m4b; else FILE's name and .wav, here.",
+        ),
     ] = None,
     voice: Annotated[
         str | None, typer.Option(help="A speaker of the model, or a voice of yours; else the model's first.")
@@ -48,6 +61,10 @@ def narrate(
     language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None,
     model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,
+    loudness: LoudnessOption = None,
+    sample_rate: SampleRateOption = None,
+    bitrate: BitrateOption = None,
+    subtitles: SubtitlesOption = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
@@ -56,13 +73,14 @@ def narrate(
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Narrate a text file into a WAV.
+    """Narrate a text file into a WAV, or into what the output's name says.
 
     Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
     for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
     """
     text = read_text(file)
     target_file = choose_output(file, output)
+    audio = wanted_output(target_file, loudness, sample_rate, bitrate, subtitles)
     if target_file.exists() and not force:
         raise Misuse(f"{target_file} exists; --force replaces it, -o chooses another name")
 
@@ -80,10 +98,13 @@ def narrate(
         try:
             with any_server(target, options, settings, console) as client:
                 wishes: JobOptions = {"voice": voice, "language": language, "seed": seed, "model": model}
+                wishes["output"] = audio
                 job, wall_s = _run(client, text, wishes, console)
                 job.raise_unless_succeeded()
-                artifact = _speech(job)
+                artifact = _speech(job, target_file)
                 client.download(job, artifact.name, target_file)
+                if subtitles is not None:
+                    client.download(job, f"narration.{subtitles}", target_file.with_suffix(f".{subtitles}"))
                 _summarise(client, job, artifact, target_file, wall_s, as_json=as_json)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
@@ -157,8 +178,8 @@ def _cancel(client: Rhapsode, find: Callable[[], Job], console: Console) -> None
         console.print(f"job {ended.id} {ended.state}", markup=False, highlight=False)
 
 
-def _speech(job: Job) -> Artifact:
-    return next(artifact for artifact in job.artifacts if artifact.type == "wav")
+def _speech(job: Job, file: Path) -> Artifact:
+    return next(artifact for artifact in job.artifacts if artifact.type == audio_type(file))
 
 
 def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:

@@ -1,0 +1,64 @@
+"""`rhapsode jobs listen`: a job's audio as it is made."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import INTERRUPTED, Misuse
+from rhapsode.cli.options import DataDirOption, ServerOption
+
+
+@contextmanager
+def _target(output: str) -> Generator[BinaryIO]:
+    """Raises `Misuse` for a file that cannot be written."""
+    if output == "-":
+        yield sys.stdout.buffer
+        return
+    try:
+        with Path(output).open("wb") as file:
+            yield file
+    except OSError as error:
+        raise Misuse(f"{output} cannot be written: {error.strerror}") from error
+
+
+class StreamFormat(StrEnum):
+    WAV = "wav"
+    MP3 = "mp3"
+    OPUS = "opus"
+
+
+def listen(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write; - is standard output.")
+    ] = "-",
+    form: Annotated[StreamFormat, typer.Option("--format", help="What is sent.")] = StreamFormat.WAV,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Hear a job while it is rendered: segments in order, as they are finished, until the job ends.
+
+    For instance: rhapsode jobs listen job_... | ffplay -i -
+    """
+    if output == "-" and sys.stdout.isatty():
+        raise Misuse("audio is nothing for a terminal; send it to a player or a file: | ffplay -i -, or -o FILE")
+    with connected(server, data_dir) as client:
+        pieces = client.listen(job, form.value)
+        try:
+            # Nothing is created before there is something to hear.
+            first = next(pieces, b"")
+            with _target(output) as target:
+                target.write(first)
+                for piece in pieces:
+                    target.write(piece)
+                    target.flush()
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(INTERRUPTED) from interrupt

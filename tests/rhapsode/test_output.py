@@ -1,0 +1,86 @@
+"""Other files than WAV, and hearing a job while it is made, from the client and the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import wave
+from pathlib import Path
+from typing import Any
+
+import mutagen
+import pytest
+
+from rhapsode import AsyncRhapsode, NotFound, Rhapsode
+from rhapsode.stack.stack import Stack
+
+TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
+
+
+@pytest.fixture
+def here(stack: Stack) -> dict[str, str]:
+    return {"RHAPSODE_SERVER_URL": stack.url}
+
+
+def test_the_outputs_name_says_the_format(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "fable.txt").write_text(TEXT)
+    wishes = ("--loudness", "-20", "--sample-rate", "44100", "--bitrate", "64", "--subtitles", "srt")
+
+    outcome = run_cli("narrate", "fable.txt", "-o", "fable.mp3", *wishes, env=here)
+
+    assert outcome.returncode == 0, outcome.stderr
+    info = mutagen.File(tmp_path / "fable.mp3").info
+    assert (info.sample_rate, info.bitrate) == (44_100, pytest.approx(64_000, abs=10))
+    assert "The wind and the sun" in (tmp_path / "fable.srt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("-o", "fable.doc"), "one of .wav, .flac, .mp3, .opus, .m4b"),
+        (("-o", "fable.wav", "--bitrate", "64"), "wav has no bitrate to choose"),
+        (("-o", "fable.opus", "--sample-rate", "44100"), "opus has no 44100 Hz"),
+    ],
+)
+def test_what_no_file_can_be_is_one_line(
+    run_cli: Any, here: dict[str, str], arguments: tuple[str, ...], sentence: str
+) -> None:
+    outcome = run_cli("narrate", "-", *arguments, input=TEXT.encode(), env=here)
+
+    assert outcome.returncode != 0
+    assert sentence in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_a_job_is_heard_to_its_end_by_both_clients_and_the_command_line(
+    client: Rhapsode, stack: Stack, run_cli: Any, here: dict[str, str], tmp_path: Path
+) -> None:
+    job = client.submit_job(TEXT, seed=7)
+    live = b"".join(client.listen(job))
+    ended = client.wait(job, timeout_s=60).raise_unless_succeeded()
+
+    async def heard() -> bytes:
+        async with AsyncRhapsode(stack.url) as other:
+            return b"".join([piece async for piece in other.listen(job)])
+
+    narration = client.download(ended, "narration.wav", tmp_path / "narration.wav").read_bytes()
+    assert asyncio.run(heard()) == narration
+    assert live[44:] == narration[44:]
+    assert run_cli("jobs", "listen", job.id, "-o", "heard.wav", env=here).returncode == 0
+    with wave.open(io.BytesIO((tmp_path / "heard.wav").read_bytes())) as file:
+        assert file.getnframes() == (len(narration) - 44) // 2
+    assert run_cli("jobs", "listen", job.id, "-o", "heard.ogg", "--format", "opus", env=here).returncode == 0
+    assert mutagen.File(tmp_path / "heard.ogg").info.length == pytest.approx(len(narration) / 48_000, abs=0.1)
+
+
+def test_a_job_that_is_not_there_leaves_no_file(
+    client: Rhapsode, run_cli: Any, here: dict[str, str], tmp_path: Path
+) -> None:
+    unknown = "job_01hzzzzzzzzzzzzzzzzzzzzzzz"
+
+    with pytest.raises(NotFound):
+        next(client.listen(unknown))
+    outcome = run_cli("jobs", "listen", unknown, "-o", "none.wav", env=here)
+    assert outcome.returncode == 1
+    assert outcome.stderr.count("\n") == 1
+    assert not (tmp_path / "none.wav").exists()
