@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import posixpath
+import struct
 import zipfile
 import zlib
 from urllib.parse import unquote
@@ -17,6 +18,9 @@ MAX_RATIO = 200
 """Bytes out for a byte in. Markup of books shrinks about four times, and a page of one repeated word 100 times."""
 
 _RATIO_FREE_BYTES = 1 << 20
+_DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, NotImplementedError, EOFError, ValueError)
+"""What the standard library says of a damaged archive; offsets that lead nowhere are a ValueError."""
+
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -26,7 +30,7 @@ class BookArchive:
     def __init__(self, data: bytes) -> None:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        except _DAMAGE as error:
             raise DocumentError(f"the EPUB is not a ZIP file: {error}") from error
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
@@ -50,7 +54,7 @@ class BookArchive:
         try:
             with self._zip.open(entry) as file:
                 data = file.read(MAX_ENTRY_BYTES + 1)
-        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+        except _DAMAGE as error:
             raise DocumentError(f"{entry.filename[:200]!r} in the EPUB cannot be unpacked: {error}") from error
         self._total += len(data)
         if self._total > MAX_TOTAL_BYTES:
