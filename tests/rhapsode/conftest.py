@@ -37,7 +37,8 @@ def interruptible() -> None:
 
 @pytest.fixture(scope="session")
 def stack(run_dir: Path) -> Iterator[Stack]:
-    with Stack(StackOptions(run_dir / "stack"), clean_environment(), lambda event: None) as stack:
+    options = StackOptions(run_dir / "stack", has_local_webhooks=True)
+    with Stack(options, clean_environment(), lambda event: None) as stack:
         stack.wait_ready()
         yield stack
 

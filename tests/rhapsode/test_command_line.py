@@ -29,6 +29,7 @@ def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *wor
         ("jobs",),
         *(("jobs", c) for c in ("list", "show", "watch", "cancel", "rm", "pause", "resume", "set")),
         *(("jobs", c) for c in ("retry", "assemble", "segments", "edit", "takes")),
+        *(("webhooks", c) for c in ("add", "listen", "deliveries", "rotate")),
     ],
 )
 def test_every_command_has_help(run_cli: Any, command: tuple[str, ...]) -> None:
