@@ -31,7 +31,10 @@ class SpokenText:
         return self._ends[last] + max(0, position - self._source_ends[last])
 
     def to_source(self, position: int) -> int:
-        """The position of the source; the inside of a replacement is the end of what it replaced."""
+        """The position of the source; the inside of a replacement is the end of what it replaced.
+
+        Where something is spoken as nothing, the position before it is meant.
+        """
         last = bisect_left(self._starts, position) - 1
         if last < 0:
             return position
