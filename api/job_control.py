@@ -13,6 +13,7 @@ from api.acceptance import idempotency_key
 from api.control_schemas import AssembleRequest, JobChange, RetryRequest
 from api.deadlines import future_ms
 from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_answers import shown_job
 from api.job_view import retry_after_s
 from api.links import LinkBuilder
@@ -29,7 +30,7 @@ from storage.jobs import JobSpec, NarrationSpec, Priority, SamplingOverrides
 from storage.models import ModelCard
 from storage.quality import Quality
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
 
 
 def _body(model: str, *, required: bool) -> dict[str, object]:

@@ -12,6 +12,7 @@ from ulid import ULID
 
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_dictionaries import DICTIONARY_ID
 from api.job_view import moment
 from api.problems import Problem, Violation, invalid, not_found, unsupported_media
@@ -42,7 +43,9 @@ from storage.pronunciations import (
     encode_rules,
 )
 
-router = APIRouter(prefix="/v1/pronunciation-dictionaries", tags=["pronunciation dictionaries"])
+router = APIRouter(
+    prefix="/v1/pronunciation-dictionaries", tags=["pronunciation dictionaries"], route_class=IdempotentRoute
+)
 
 _NAME: TypeAdapter[str] = TypeAdapter(Name)
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.acceptance import idempotency_key
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.planned_job import SegmentIndex, read_segment, read_segments
 from api.problems import not_found, storage_unavailable
 from api.request_parsing import parse_body
@@ -27,7 +28,7 @@ from storage.segment_file import SegmentFormatError, decode_segment
 from storage.segment_states import SegmentState
 from storage.wav import wav_header
 
-router = APIRouter(prefix="/v1/jobs/{job_id}/segments", tags=["segments"])
+router = APIRouter(prefix="/v1/jobs/{job_id}/segments", tags=["segments"], route_class=IdempotentRoute)
 
 _CURSOR = re.compile(r"segment [0-9]{1,7}")
 

@@ -73,8 +73,11 @@ def get_upload(tenant: Tenant, services: Services, upload_id: KnownUploadId) -> 
 
 @router.delete("/{upload_id}", status_code=204)
 def delete_upload(tenant: Tenant, services: Services, upload_id: KnownUploadId) -> None:
-    """Remove the file; jobs that took it up have their own. Repeating it is no error."""
-    services.artifacts.delete(keys.upload(tenant, upload_id))
+    """Remove the file; jobs that took it up have their own."""
+    upload_key = keys.upload(tenant, upload_id)
+    if services.artifacts.stat(upload_key) is None:
+        raise not_found(f"no file has arrived as {upload_id}, or it was removed")
+    services.artifacts.delete(upload_key)
 
 
 def take_named_upload(

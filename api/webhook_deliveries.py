@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import webhook_schemas as schemas
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import KnownJobId, Links, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.problems import not_found
 from api.services import ApiServices
 from api.webhook_endpoints import KnownEndpointId
@@ -18,7 +19,7 @@ from api.webhook_view import shown_delivery, shown_detail
 from storage.jobs import TenantId
 from storage.webhooks import DeliveryId, DeliveryState
 
-router = APIRouter(prefix="/v1", tags=["webhooks"])
+router = APIRouter(prefix="/v1", tags=["webhooks"], route_class=IdempotentRoute)
 
 DELIVERY_ID = re.compile(r"evt_[0-9a-f]{40}")
 
@@ -95,6 +96,9 @@ def redeliver(tenant: Tenant, services: Services, delivery_id: KnownDeliveryId) 
 def list_job_deliveries(tenant: Tenant, services: Services, job_id: KnownJobId) -> schemas.WebhookDeliveryList:
     """Everything that was told of this job, newest first, up to a hundred; also once the job is deleted."""
     data = [shown_delivery(each) for each in services.webhooks.store.job_deliveries(tenant, job_id)]
+    if not data:
+        # Nobody was told, or there is no such job.
+        services.jobs.get(tenant, job_id)
     return schemas.WebhookDeliveryList(data=data, next_cursor=None, has_more=False)
 
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Response
 
 from api import webhook_schemas as schemas
 from api.dependencies import JsonBytes, Links, OptionalJsonBytes, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_webhook import ENDPOINT_ID
 from api.problems import not_found
 from api.request_parsing import parse_body
@@ -21,7 +22,7 @@ from storage.jobs import TenantId
 from storage.webhook_reference import EndpointId
 from storage.webhooks import EndpointChanges, EndpointState, NewEndpoint
 
-router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"])
+router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"], route_class=IdempotentRoute)
 
 
 async def _endpoint_id(endpoint_id: str) -> EndpointId:

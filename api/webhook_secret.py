@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from api import webhook_schemas as schemas
 from api.dependencies import OptionalJsonBytes, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.request_parsing import parse_body
 from api.services import ApiServices
 from api.webhook_bodies import json_body
@@ -14,7 +15,7 @@ from api.webhook_view import last_expiry
 from storage.jobs import TenantId
 from storage.webhooks import SealedSecret
 
-router = APIRouter(prefix="/v1/webhook-secret", tags=["webhooks"])
+router = APIRouter(prefix="/v1/webhook-secret", tags=["webhooks"], route_class=IdempotentRoute)
 
 
 @router.get("", response_model=schemas.WebhookSecret)

@@ -8,13 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from fastapi.routing import APIRoute
 
 from api.access import scope_of
-from api.app import create_app
 from api.settings import ApiSettings
 from storage.api_keys import KEY_PREFIX, Scope, key_digest
 from tests.api.harness import SMALL, ServedApi, serve
+from tests.api.routes import api_routes
 
 OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 
@@ -160,7 +159,6 @@ def test_where_no_keys_are_set_a_wrong_one_is_still_wrong(api: ServedApi) -> Non
 
 
 def test_every_route_says_what_a_key_needs_for_it(api_settings: ApiSettings) -> None:
-    routes = [route for route in create_app(api_settings).routes if isinstance(route, APIRoute)]
+    guarded = [route.path for route in api_routes(api_settings) if route.path not in OPEN_PATHS]
 
-    unguarded = [route.path for route in routes if route.path not in OPEN_PATHS]
-    assert all(isinstance(scope_of(path), Scope | None) for path in unguarded)
+    assert all(isinstance(scope_of(path), Scope | None) for path in guarded)

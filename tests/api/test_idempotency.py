@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from fastapi.routing import APIRoute
 
-from api.app import create_app
 from api.idempotent_route import IdempotentRoute
 from api.settings import ApiSettings
 from storage.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, serve
+from tests.api.routes import api_routes
 from tests.api.voices import BASE, CONSENT, recording
 
 KEY = {"Idempotency-Key": "once"}
@@ -126,11 +125,7 @@ def test_an_answer_is_kept_for_a_day(api: ServedApi) -> None:
 
 def test_every_post_takes_an_idempotency_key(api_settings: ApiSettings) -> None:
     """Itself, in the script that carries it out, or wrapped. Repeats of a transition do nothing by nature."""
-    posts = [
-        route
-        for route in create_app(api_settings).routes
-        if isinstance(route, APIRoute) and "POST" in (route.methods or ())
-    ]
+    posts = [route for route in api_routes(api_settings) if "POST" in (route.methods or ())]
     by_nature = {f"/v1/jobs/{{job_id}}/{action}" for action in ("cancel", "pause", "resume")}
 
     without = [
