@@ -94,7 +94,7 @@ def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[i
 
     def operations(num_rows: int) -> Operations:
         rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
-        return operations_kind(rows, weights.device)(_num_splits(rows * num_kv_heads), arrivals)
+        return operations_kind(rows)(_num_splits(rows * num_kv_heads), arrivals)
 
     return operations
 
