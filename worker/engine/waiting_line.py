@@ -59,6 +59,15 @@ class WaitingLine(Generic[T]):
         self._turns.taken(urgency, bulk_waits=bool(self._lines[Urgency.BULK]))
         return item
 
+    def peek_interactive(self) -> T | None:
+        """The first of those somebody waits for, whose turn it need not be."""
+        line = self._lines[Urgency.INTERACTIVE]
+        return line[0] if line else None
+
+    def pop_interactive(self) -> T:
+        """The one that `peek_interactive` shows. It goes where bulk may not, so it overtakes nobody."""
+        return self._lines[Urgency.INTERACTIVE].popleft()
+
     def take(self, matches: Callable[[T], bool]) -> T | None:
         """The first one that matches, out of turn; it waits no more."""
         for line in self._lines.values():

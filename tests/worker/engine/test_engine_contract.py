@@ -226,6 +226,18 @@ def test_somebody_who_waits_goes_before_what_can_wait(case: Case) -> None:
     engine.close()
 
 
+def test_the_native_engine_on_a_cpu_keeps_room_for_somebody_who_waits(tiny_checkpoint: Path) -> None:
+    engine = Case(NativeEngineSettings(tiny_checkpoint, num_threads=1)).build(slots=1)
+    bulk = [engine.submit(endless(engine, name)) for name in ("running", "waiting")]
+    wait_until(lambda: engine.stats().active == 1)
+
+    result(engine.submit(replace(request_for(engine, "interactive"), urgency=Urgency.INTERACTIVE)))
+
+    assert not any(future.done() for future in bulk)
+    assert (engine.stats().active, engine.stats().waiting) == (1, 1)
+    engine.close()
+
+
 def test_a_request_joins_while_others_speak(engine: Engine) -> None:
     long = engine.submit(endless(engine, "long"))
     wait_until(lambda: engine.stats().frames > 0)

@@ -19,7 +19,7 @@ from worker.engine.native.prompt import PromptBuilder
 from worker.engine.native.runner import LENGTH_STEP, StepRunner
 from worker.engine.native.stages.codec import FRAMES_PER_PASS_CPU, CodecStage
 from worker.engine.native.stages.speaker import SpeakerStage
-from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
+from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane, rows_for
 from worker.engine.native.text_tokenizer import TextTokenizer
 from worker.engine.native.threaded_decoder import ThreadedDecoderLane
 from worker.engine.native.voice_encoder import VoiceEncoder
@@ -113,7 +113,7 @@ def _talker_lane(
 
         lane, memory = start_slot_lane(path, config, capacity, settings, device)
         return lane, memory.num_slots, memory.capacity
-    runner = StepRunner.load(path, config, settings.slots, capacity, device)
+    runner = StepRunner.load(path, config, rows_for(settings.slots), capacity, device)
     return EagerTalkerLane(runner, settings.slots, _chunks_on_cpu(settings.profile)), settings.slots, capacity
 
 

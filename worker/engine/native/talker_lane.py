@@ -14,6 +14,9 @@ from worker.engine.native.scheduler import Scheduler
 
 # Prompts are 40 to 300 rows; this is a handful of them between two frames.
 _MAX_PREFILL_ROWS = 512
+# On a CPU a slot falls free every second or so, which is too long for somebody who waits. On a GPU, with hundreds of
+# slots, one does every few milliseconds.
+_SLOTS_PER_SPARE_ROW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +68,10 @@ class EagerTalkerLane:
     """One frame at a time, each looked at before the next begins."""
 
     def __init__(self, runner: StepRunner, num_slots: int, chunks: ChunkPlan) -> None:
+        """runner: with `rows_for` so many slots."""
         self._runner = runner
         self._chunks = chunks
-        self._scheduler = Scheduler(num_slots, _MAX_PREFILL_ROWS)
+        self._scheduler = Scheduler(num_slots, _num_spare_rows(num_slots), _MAX_PREFILL_ROWS)
 
     @property
     def has_work(self) -> bool:
@@ -100,6 +104,15 @@ class EagerTalkerLane:
         frames = self._runner.frames(row, request.frames)[request.handed_on :]
         request.handed_on = request.frames
         return SpeechPart(request, frames)
+
+
+def rows_for(num_slots: int) -> int:
+    """Rows of a batch with so many slots: some more, for interactive requests that find every slot taken."""
+    return num_slots + _num_spare_rows(num_slots)
+
+
+def _num_spare_rows(num_slots: int) -> int:
+    return max(1, num_slots // _SLOTS_PER_SPARE_ROW)
 
 
 def is_part_due(request: RequestState, chunks: ChunkPlan) -> bool:

@@ -22,7 +22,7 @@ from worker.engine.native.model.config import read_model_config
 from worker.engine.native.prompt import PromptBuilder
 from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.runner import StepRunner
-from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane
+from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane, rows_for
 from worker.engine.native.text_tokenizer import TextTokenizer
 from worker.engine.profiles import AdmissionPolicy, Reproducibility
 
@@ -58,7 +58,7 @@ class LaneRig:
         self.config = read_model_config(checkpoint / "config.json")
         self.prompts = PromptBuilder(self.config, TextTokenizer.load(checkpoint, self.config.text_control))
         path = checkpoint / "model.safetensors"
-        self._runner = StepRunner.load(path, self.config, SLOTS, CAPACITY, CPU)
+        self._runner = StepRunner.load(path, self.config, rows_for(SLOTS), CAPACITY, CPU)
         self._weights = SpeechWeights.load(path, self.config, CAPACITY, torch.float32, CPU)
 
     def row_lane(self) -> TalkerLane:
