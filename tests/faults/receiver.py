@@ -1,0 +1,75 @@
+"""A receiver of webhooks that is often unwell, and remembers everything that came."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from rhapsode.webhooks import WebhookEvent, verify
+
+
+@dataclass
+class Receiver:
+    """bodies: what came under each id. events: what was taken, once for each id, as a receiver that dedupes has it.
+
+    secrets: by path. fails, loses: shares of requests that are answered with 500, or taken and never answered.
+    """
+
+    fails: float
+    loses: float
+    dice: random.Random
+    secrets: dict[str, str] = field(default_factory=dict)
+    bodies: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
+    events: dict[str, WebhookEvent] = field(default_factory=dict)
+    posts: int = 0
+    refused: int = 0
+    lost: int = 0
+    duplicates: int = 0
+    url: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, path: str, body: bytes, headers: dict[str, str]) -> int | None:
+        """The status to answer with; None for no answer at all. Raises `WebhookRefused` for a bad signature."""
+        event = verify(body, headers, self.secrets[path])
+        with self.lock:
+            self.posts += 1
+            self.bodies[event.id].add(body)
+            fate = self.dice.random()
+            if fate < self.fails:
+                self.refused += 1
+                return 500
+            if event.id in self.events:
+                self.duplicates += 1
+            self.events[event.id] = event
+            if fate < self.fails + self.loses:
+                self.lost += 1
+                return None
+            return 204
+
+
+@contextmanager
+def receiving(fails: float, loses: float, seed: int) -> Iterator[Receiver]:
+    receiver = Receiver(fails, loses, random.Random(seed))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            status = receiver.take(self.path, body, dict(self.headers.items()))
+            if status is not None:
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Thousands of lines."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        receiver.url = f"http://127.0.0.1:{server.server_address[1]}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield receiver
+        server.shutdown()
