@@ -10,10 +10,12 @@ from pydantic.json_schema import models_json_schema
 
 from api.audio_schemas import OpenAiErrorDocument
 from api.control_schemas import AssembleRequest, JobChange, RetryRequest
+from api.key_schemas import KeyOrder
 from api.problems import MEDIA_TYPE, OPENAI_PREFIX
 from api.pronunciation_schemas import DictionaryOrder, VersionOrder
 from api.schemas import Event, JobRequest, ProblemDocument
 from api.segment_schemas import SegmentChange, TakeOrder
+from api.upload_schemas import UploadOrder
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
 from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceForm
 from api.webhook_schemas import EndpointChange, EndpointOrder, RotateOrder, WebhookPayload
@@ -21,14 +23,27 @@ from api.webhook_schemas import EndpointChange, EndpointOrder, RotateOrder, Webh
 _BODIES = (
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
-    *(EndpointOrder, EndpointChange, RotateOrder),
     *(DictionaryOrder, VersionOrder),
+    *(EndpointOrder, EndpointChange, RotateOrder),
+    *(KeyOrder, UploadOrder),
     *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
 )
 
 _ANSWERS = (Event, WebhookPayload, ProblemDocument, OpenAiErrorDocument)
 
 _REF = "#/components/schemas/{model}"
+
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "a repeat under this key within 24 hours is answered as the first time, and nothing is done twice",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
+
+_SECURITY = {"type": "http", "scheme": "bearer", "description": "an API key; none on a server that has none"}
+
+_OPEN_PATHS = ("/livez", "/readyz", "/v1/objects/")
 
 
 def complete_openapi(app: FastAPI) -> None:
@@ -59,7 +74,19 @@ def _described(app: FastAPI) -> dict[str, Any]:
         "content": {"application/json": {"schema": {"$ref": _REF.format(model="OpenAiErrorDocument")}}},
     }
     for path, operations in document["paths"].items():
-        for operation in operations.values():
+        for method, operation in operations.items():
             operation["responses"].pop("422", None)
             operation["responses"]["default"] = openai_error if path.startswith(OPENAI_PREFIX) else problem
+            if method == "post":
+                _take_idempotency_key(operation)
+            if path.startswith(_OPEN_PATHS):
+                operation["security"] = []
+    document["components"]["securitySchemes"] = {"apiKey": _SECURITY}
+    document["security"] = [{"apiKey": []}, {}]
     return document
+
+
+def _take_idempotency_key(operation: dict[str, Any]) -> None:
+    """One description for routes that take the header and for those that are wrapped."""
+    parameters = operation.setdefault("parameters", [])
+    parameters[:] = [each for each in parameters if each["name"] != _IDEMPOTENCY_KEY["name"]] + [_IDEMPOTENCY_KEY]

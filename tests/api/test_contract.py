@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,11 +28,11 @@ def test_a_path_that_is_none_is_a_problem(api: ServedApi) -> None:
 def test_a_method_that_is_none_names_those_that_are(api: ServedApi) -> None:
     job = api.submit()["links"]["self"]
 
-    answer, of_the_list, of_a_job = api.http.put("/v1/models"), api.http.put("/v1/jobs"), api.http.put(job)
+    answer, of_the_list, of_a_job = api.http.put("/v1/models"), api.http.put("/v1/jobs"), api.http.post(job)
 
     assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
     allowed = [each.headers["allow"] for each in (answer, of_the_list, of_a_job)]
-    assert allowed == ["GET", "GET, POST", "GET, HEAD, PATCH, DELETE"]
+    assert allowed == ["GET", "GET, POST", "GET, HEAD, PUT, PATCH, DELETE"]
 
 
 def test_a_fault_of_ours_tells_nothing_but_its_request(api: ServedApi) -> None:
@@ -152,3 +154,19 @@ def test_the_api_starts_from_its_environment_where_torch_and_numpy_do_not_exist(
     assert outcome.returncode == 0, outcome.stderr
     assert outcome.stdout.splitlines()[-1] == "Rhapsode"
     assert api_settings.url_secret.get_secret_value() not in outcome.stdout + outcome.stderr
+
+
+def test_the_description_refers_to_nothing_that_it_lacks(api: ServedApi) -> None:
+    document = api.http.get("/openapi.json").json()
+
+    wanted = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
+    assert wanted - document["components"]["schemas"].keys() == set()
+    assert len(document["paths"]) > 40
+
+
+def test_every_post_says_that_it_takes_an_idempotency_key(api: ServedApi) -> None:
+    paths = api.http.get("/openapi.json").json()["paths"]
+    posts = [operations["post"] for operations in paths.values() if "post" in operations]
+
+    for post in posts:
+        assert [each["name"] for each in post["parameters"]].count("Idempotency-Key") == 1
