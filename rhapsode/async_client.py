@@ -18,6 +18,7 @@ from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.following import EventCursor, Patience, event_timeout
+from rhapsode.inputs import JobInput
 from rhapsode.keys import AsyncKeys
 from rhapsode.listening import listen_async
 from rhapsode.output_options import StreamType
@@ -64,7 +65,9 @@ class AsyncRhapsode:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def submit_job(self, text: str, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]) -> Job:
+    async def submit_job(
+        self, text: str | JobInput, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
+    ) -> Job:
         return await self._send(calls.submit_job(text, options, idempotency_key))
 
     async def job(self, job_id: str) -> Job:

@@ -17,6 +17,7 @@ import httpx
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from rhapsode.errors import ApiError, BadAnswer, Problem, Violation, api_error
+from rhapsode.inputs import JobInput
 from rhapsode.resources import Job, JobPage, JobState, Model, ModelList, Resource
 from rhapsode.submission import JobOptions, submission_body
 
@@ -60,10 +61,10 @@ class JobFilter:
     order: Literal["desc", "asc"] = "desc"
 
 
-def submit_job(text: str, options: JobOptions, idempotency_key: str | None) -> Call[Job]:
+def submit_job(spoken: str | JobInput, options: JobOptions, idempotency_key: str | None) -> Call[Job]:
     key = idempotency_key or str(uuid.uuid4())
     return Call(
-        "POST", "/v1/jobs", resource(Job), headers={"Idempotency-Key": key}, body=submission_body(text, options)
+        "POST", "/v1/jobs", resource(Job), headers={"Idempotency-Key": key}, body=submission_body(spoken, options)
     )
 
 

@@ -24,6 +24,7 @@ from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.following import EventCursor, Patience, event_timeout
+from rhapsode.inputs import JobInput
 from rhapsode.keys import Keys
 from rhapsode.listening import listen
 from rhapsode.output_options import StreamType
@@ -71,8 +72,10 @@ class Rhapsode:
     def close(self) -> None:
         self._http.close()
 
-    def submit_job(self, text: str, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]) -> Job:
-        """Hand in a text. Returns when the server holds it durably; the speech comes later.
+    def submit_job(
+        self, text: str | JobInput, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
+    ) -> Job:
+        """Hand in a text, or another input. Returns when the server holds it durably; the speech comes later.
 
         Repeats of this call after a broken connection are made under one idempotency key, so they are one job.
         Give your own key to make repeats of your program one job too.

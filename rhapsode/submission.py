@@ -9,6 +9,7 @@ from typing import Literal, TypedDict
 
 from pydantic import JsonValue
 
+from rhapsode.inputs import JobInput
 from rhapsode.output_options import Output, plain_json
 
 
@@ -20,10 +21,12 @@ class Segmentation(TypedDict, total=False):
 
 
 class Pauses(TypedDict, total=False):
-    """Silence after a segment, in seconds, by what ends there."""
+    """Silence after a segment, in seconds, by what ends there; chapter_s: the least before a chapter."""
 
     sentence_s: float
     paragraph_s: float
+    heading_s: float
+    chapter_s: float
 
 
 class Sampling(TypedDict, total=False):
@@ -44,13 +47,14 @@ class JobWebhook(TypedDict, total=False):
 
 
 class JobOptions(TypedDict, total=False):
-    """Everything of a job but its text; what is left out is the server's default.
+    """Everything of a job but its input; what is left out is the server's default.
 
     voice: a built-in speaker of the model, or a voice of yours by name or id. language: one of the model's, or "auto".
     ref_text, x_vector_only: with a voice of yours: what its recording says, in place of what is known of it; whether
     it is spoken from its embedding alone. if_cache_missing: build the voice on the way, wait for it, or refuse the job.
     speaker_embedding: in place of a voice, little-endian float32 or what `voices.embedding` returned; needs `consent`,
     the statement that the speaker agrees.
+    speakers: a cast, name to voice. normalization: numbers and units as words. pronunciation_dictionaries: `pd_...@3`.
     quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("fail", "keep_best", "silence").
     deadline: with a time zone; a job that has not started by then expires.
     retention_s: how long the result is kept after the job has ended.
@@ -65,6 +69,9 @@ class JobOptions(TypedDict, total=False):
     consent: str | None
     language: str | None
     instructions: str | None
+    speakers: Mapping[str, str] | None
+    normalization: Literal["off", "basic"] | None
+    pronunciation_dictionaries: Sequence[str] | None
     seed: int | None
     priority: Literal["high", "normal", "low"] | None
     segmentation: Segmentation | None
@@ -78,9 +85,9 @@ class JobOptions(TypedDict, total=False):
     webhook: JobWebhook | None
 
 
-def submission_body(text: str, options: JobOptions) -> dict[str, JsonValue]:
+def submission_body(spoken: str | JobInput, options: JobOptions) -> dict[str, JsonValue]:
     """The JSON of `POST /v1/jobs`. Raises `ValueError` for a deadline without a time zone."""
-    body: dict[str, JsonValue] = {"input": {"text": text}}
+    body: dict[str, JsonValue] = {"input": {"text": spoken} if isinstance(spoken, str) else plain_json(spoken)}
     for name, value in options.items():
         if isinstance(value, datetime):
             if value.tzinfo is None:

@@ -1,10 +1,8 @@
-"""`rhapsode narrate`: a text file in, speech out."""
+"""`rhapsode narrate`: a text or a book in, speech out."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -22,6 +20,7 @@ from rhapsode.cli.audio_options import (
     wanted_output,
 )
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.narration_files import choose_output, choose_speakers, read_spoken, sent_input
 from rhapsode.cli.options import (
     CheckpointOption,
     DataDirOption,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from rhapsode.client import Rhapsode
+    from rhapsode.inputs import JobInput
     from rhapsode.resources import Artifact, Job
     from rhapsode.submission import JobOptions
 
@@ -45,7 +45,12 @@ CANCEL_PATIENCE_S = 10.0
 
 
 def narrate(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Text to speak, UTF-8; - reads standard input.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="What to speak: .txt in UTF-8, .md, .html or .epub; - reads text from standard input."
+        ),
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -57,6 +62,12 @@ def narrate(
     ] = None,
     voice: Annotated[
         str | None, typer.Option(help="A speaker of the model, or a voice of yours; else the model's first.")
+    ] = None,
+    speaker: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VOICE", help="Who speaks lines that begin with `NAME:`; may be given several times."
+        ),
     ] = None,
     language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None,
@@ -73,12 +84,14 @@ def narrate(
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Narrate a text file into a WAV, or into what the output's name says.
+    """Narrate a text or a book into a WAV, or into what the output's name says.
+
+    A book's chapters become chapters of .m4b, .mp3, .flac and .opus, with its title, author and cover.
 
     Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
     for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
     """
-    text = read_text(file)
+    spoken, speakers = read_spoken(file), choose_speakers(speaker or [])
     target_file = choose_output(file, output)
     audio = wanted_output(target_file, loudness, sample_rate, bitrate, subtitles)
     if target_file.exists() and not force:
@@ -98,8 +111,8 @@ def narrate(
         try:
             with any_server(target, options, settings, console) as client:
                 wishes: JobOptions = {"voice": voice, "language": language, "seed": seed, "model": model}
-                wishes["output"] = audio
-                job, wall_s = _run(client, text, wishes, console)
+                wishes |= {"output": audio, "speakers": speakers or None}
+                job, wall_s = _run(client, sent_input(client, spoken), wishes, console)
                 job.raise_unless_succeeded()
                 artifact = _speech(job, target_file)
                 client.download(job, artifact.name, target_file)
@@ -110,41 +123,7 @@ def narrate(
             raise typer.Exit(status_of(interrupt)) from interrupt
 
 
-def read_text(file: str) -> str:
-    """The text of a file or of standard input ("-"). Raises `Misuse` for everything that is not readable prose."""
-    name = "standard input" if file == "-" else file
-    try:
-        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except FileNotFoundError as error:
-        raise Misuse(f"{name}: there is no such file") from error
-    except IsADirectoryError as error:
-        raise Misuse(f"{name} is a folder, not a text file") from error
-    except OSError as error:
-        raise Misuse(f"{name} cannot be read: {error.strerror}") from error
-    if b"\0" in data:
-        raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Misuse(f"{name} is not a text file in UTF-8: invalid byte at offset {error.start}") from error
-    if not text.strip():
-        raise Misuse(f"{name} holds no text")
-    return text
-
-
-def choose_output(file: str, output: Path | None) -> Path:
-    """Raises `Misuse` for a place where nothing can be written: better now than after the work."""
-    path = output or Path("narration.wav" if file == "-" else f"{Path(file).stem}.wav")
-    if path.is_dir():
-        raise Misuse(f"{path} is a folder; -o takes the name of a file")
-    if not path.parent.is_dir():
-        raise Misuse(f"{path.parent} is not a folder")
-    if not os.access(path.parent, os.W_OK):
-        raise Misuse(f"{path.parent} cannot be written to")
-    return path
-
-
-def _run(client: Rhapsode, text: str, wishes: JobOptions, console: Console) -> tuple[Job, float]:
+def _run(client: Rhapsode, spoken: JobInput, wishes: JobOptions, console: Console) -> tuple[Job, float]:
     """The ended job and the wall seconds from its submission. A KeyboardInterrupt cancels it on its way out."""
     from rhapsode.cli.progress import follow
 
@@ -152,7 +131,7 @@ def _run(client: Rhapsode, text: str, wishes: JobOptions, console: Console) -> t
     key = str(uuid.uuid4())
 
     def submitted() -> Job:
-        return client.submit_job(text, idempotency_key=key, **wishes)
+        return client.submit_job(spoken, idempotency_key=key, **wishes)
 
     try:
         job = follow(client, submitted(), console)

@@ -16,10 +16,32 @@ from rhapsode.resources import Job
 
 POLL_S = 0.3
 LINE_EVERY_S = 5.0
+SEGMENTS_ASKED = 1_000
+
+
+class Chapters:
+    """Where a job with several chapters is; the segments are asked for once, when the text is planned."""
+
+    def __init__(self, client: Rhapsode) -> None:
+        self._client = client
+        self._of_segment: list[int] | None = None
+
+    def place(self, job: Job) -> str | None:
+        """The chapter of the first segment that is not counted as done; None for a job without chapters."""
+        if job.kind == "voice_cache" or not job.progress.segments.total:
+            return None
+        if self._of_segment is None:
+            segments = self._client.segments.list(job, page_size=SEGMENTS_ASKED)
+            self._of_segment = [segment.chapter for segment in segments]
+        count = max(self._of_segment, default=0) + 1
+        if count == 1:
+            return None
+        here = self._of_segment[min(job.progress.segments.done, len(self._of_segment) - 1)]
+        return f"chapter {here + 1}/{count}"
 
 
 class Display(Protocol):
-    def show(self, job: Job) -> None: ...
+    def show(self, job: Job, chapter: str | None) -> None: ...
 
 
 class Speed:
@@ -48,14 +70,14 @@ class Bar:
         self._task = task
         self._speed = Speed()
 
-    def show(self, job: Job) -> None:
+    def show(self, job: Job, chapter: str | None) -> None:
         segments = job.progress.segments
         self._progress.update(
             self._task,
             description=stage(job),
             total=segments.total or None,
             completed=segments.done,
-            facts=" · ".join(_facts(job, self._speed.of(job))),
+            facts=" · ".join(_facts(job, chapter, self._speed.of(job))),
         )
 
 
@@ -68,13 +90,15 @@ class Lines:
         self._said_s = 0.0
         self._said = ("", -1)
 
-    def show(self, job: Job) -> None:
+    def show(self, job: Job, chapter: str | None) -> None:
         speed = self._speed.of(job)
         now, news = time.monotonic(), (stage(job), job.progress.segments.done)
         is_due = news[0] != self._said[0] or now - self._said_s >= LINE_EVERY_S
         if news != self._said and is_due:
             self._said_s, self._said = now, news
-            self._console.print(": ".join(filter(None, (news[0], ", ".join(_facts(job, speed))))), markup=False)
+            self._console.print(
+                ": ".join(filter(None, (news[0], ", ".join(_facts(job, chapter, speed))))), markup=False
+            )
 
 
 @contextmanager
@@ -82,7 +106,7 @@ def job_display(console: Console) -> Generator[Display]:
     if not console.is_terminal:
         yield Lines(console)
         return
-    # Facts take up to 60 columns, the description and the spaces between 14.
+    # Facts take up to 60 columns (more for a book), the description and the spaces between 14.
     bar = BarColumn(max(6, min(28, console.width - 74)))
     columns = (SpinnerColumn(), TextColumn("{task.description:<10}"), bar, TextColumn("{task.fields[facts]}"))
     with Progress(*columns, console=console, transient=True) as progress:
@@ -92,17 +116,18 @@ def job_display(console: Console) -> Generator[Display]:
 def follow(client: Rhapsode, job: Job, console: Console) -> Job:
     """Show the job's progress until it has ended; returns it as it ended."""
     with job_display(console) as display:
-        display.show(job)
+        chapters = Chapters(client)
+        display.show(job, None)
         while not job.state.is_terminal:
             time.sleep(POLL_S)
             job = client.job(job.id)
-            display.show(job)
+            display.show(job, chapters.place(job))
     return job
 
 
-def _facts(job: Job, speed: float | None) -> list[str]:
+def _facts(job: Job, chapter: str | None, speed: float | None) -> list[str]:
     """What is worth telling now, most important first."""
-    facts = _counts(job)
+    facts = [*([chapter] if chapter else []), *_counts(job)]
     if job.queue and job.queue.has_worker is False:
         facts.append("no worker of this model is there yet")
     if job.state == "pending" and job.queue and job.queue.ahead_audio_s:

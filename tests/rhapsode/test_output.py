@@ -10,6 +10,7 @@ from typing import Any
 
 import mutagen
 import pytest
+from mutagen.mp4 import MP4
 
 from rhapsode import AsyncRhapsode, NotFound, Rhapsode
 from rhapsode.stack.stack import Stack
@@ -32,6 +33,40 @@ def test_the_outputs_name_says_the_format(run_cli: Any, here: dict[str, str], tm
     info = mutagen.File(tmp_path / "fable.mp3").info
     assert (info.sample_rate, info.bitrate) == (44_100, pytest.approx(64_000, abs=10))
     assert "The wind and the sun" in (tmp_path / "fable.srt").read_text()
+
+
+BOOK = """# The wind and the sun
+
+The wind and the sun were disputing which was the stronger.
+
+# The traveller
+
+NARRATOR: Suddenly they saw a traveller coming down the road.
+
+# The end
+
+The sun had won.
+"""
+
+
+def test_a_document_becomes_a_book_with_its_chapters(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "fables.md").write_text(BOOK)
+
+    outcome = run_cli("narrate", "fables.md", "-o", "fables.m4b", "--voice", "ada", env=here)
+
+    assert outcome.returncode == 0, outcome.stderr
+    chapters = MP4(tmp_path / "fables.m4b").chapters
+    assert chapters is not None
+    assert [chapter.title for chapter in chapters] == ["The wind and the sun", "The traveller", "The end"]
+    assert "chapter " in outcome.stderr
+
+
+@pytest.mark.parametrize("pair", ["NARRATOR", "=ada", "A=ada"])
+def test_a_cast_is_names_and_voices(run_cli: Any, here: dict[str, str], pair: str) -> None:
+    outcome = run_cli("narrate", "-", "--speaker", "A=bob", "--speaker", pair, input=b"A: Hello.", env=here)
+
+    assert outcome.returncode == 2
+    assert "--speaker" in outcome.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,102 @@
+"""What `rhapsode narrate` reads and where it writes, looked at before any work begins."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rhapsode.cli.failures import Misuse
+from rhapsode.inputs import DocumentFormat, JobInput, document_format
+
+if TYPE_CHECKING:
+    from rhapsode.client import Rhapsode
+
+MOST_CHARS_SENT = 250_000
+"""A longer text is uploaded as a file; whatever its script, fewer fit into a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that the server reads."""
+
+    path: Path
+    format: DocumentFormat
+
+
+def sent_input(client: Rhapsode, spoken: str | Document) -> JobInput:
+    """What a job is told to speak; a document is uploaded for it first."""
+    if isinstance(spoken, str):
+        return {"text": spoken}
+    upload = client.upload(spoken.path)
+    return {"document": {"upload_id": upload.id, "format": spoken.format}}
+
+
+def choose_speakers(pairs: list[str]) -> dict[str, str]:
+    """The cast of `NAME=VOICE` options. Raises `Misuse`."""
+    cast: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, voice = pair.partition("=")
+        if not equals or not name.strip() or not voice.strip():
+            raise Misuse(f"--speaker {pair!r}: say NAME=VOICE")
+        if name.strip() in cast:
+            raise Misuse(f"--speaker: {name.strip()!r} is named twice")
+        cast[name.strip()] = voice.strip()
+    return cast
+
+
+def read_spoken(file: str) -> str | Document:
+    """What a file, or standard input ("-"), has to say. Raises `Misuse` for what is not readable."""
+    form = None if file == "-" else document_format(Path(file))
+    if form is not None:
+        return Document(_readable(Path(file)), form)
+    text = _read_text(file)
+    return text if file == "-" or len(text) <= MOST_CHARS_SENT else Document(Path(file), "txt")
+
+
+def _readable(path: Path) -> Path:
+    try:
+        with path.open("rb") as document:
+            is_empty = not document.read(1)
+    except FileNotFoundError as error:
+        raise Misuse(f"{path}: there is no such file") from error
+    except OSError as error:
+        raise Misuse(f"{path} cannot be read: {error.strerror}") from error
+    if is_empty:
+        raise Misuse(f"{path} is empty")
+    return path
+
+
+def _read_text(file: str) -> str:
+    name = "standard input" if file == "-" else file
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except FileNotFoundError as error:
+        raise Misuse(f"{name}: there is no such file") from error
+    except IsADirectoryError as error:
+        raise Misuse(f"{name} is a folder, not a text file") from error
+    except OSError as error:
+        raise Misuse(f"{name} cannot be read: {error.strerror}") from error
+    if b"\0" in data:
+        raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Misuse(f"{name} is not a text file in UTF-8: invalid byte at offset {error.start}") from error
+    if not text.strip():
+        raise Misuse(f"{name} holds no text")
+    return text
+
+
+def choose_output(file: str, output: Path | None) -> Path:
+    """Raises `Misuse` for a place where nothing can be written: better now than after the work."""
+    path = output or Path("narration.wav" if file == "-" else f"{Path(file).stem}.wav")
+    if path.is_dir():
+        raise Misuse(f"{path} is a folder; -o takes the name of a file")
+    if not path.parent.is_dir():
+        raise Misuse(f"{path.parent} is not a folder")
+    if not os.access(path.parent, os.W_OK):
+        raise Misuse(f"{path.parent} cannot be written to")
+    return path
