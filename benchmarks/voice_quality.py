@@ -125,8 +125,9 @@ def score(spoken: Spoken, checkpoint: Path, language: str) -> list[tuple[Row, Vo
     for name, examples in spoken.by_speaker.items():
         rate_hz = spoken.info.sample_rate_hz
         sounds = tuple((finish_edges(one.speech.pcm, rate_hz), rate_hz) for one in examples)
+        own = bounds.of_speaker(name)
         scores = voice_scores(Voice(tuple(one.text for one in examples), sounds), recogniser, encoder, judge)
-        findings = [found for one in examples for found in basic_findings(one.speech, one.text, bounds)[:1]]
+        findings = [found for one in examples for found in basic_findings(one.speech, one.text, own)[:1]]
         row = Row(
             speaker=name,
             sentences=len(examples),

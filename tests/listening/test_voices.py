@@ -60,7 +60,8 @@ def test_a_voice_sounds_as_its_teacher_and_not_as_the_other(speaker: str, other:
 
 @pytest.mark.parametrize("speaker", SPEAKERS)
 def test_the_basic_gate_lets_its_speech_pass(speaker: str, few_readings: Readings, bounds: SpeechBounds) -> None:
-    caught = [one.text for one in few_readings[speaker] if basic_findings(one.speech, one.text, bounds)]
+    own = bounds.of_speaker(speaker)
+    caught = [one.text for one in few_readings[speaker] if basic_findings(one.speech, one.text, own)]
 
     # One in a hundred may be caught; of twelve, one is bad luck.
     assert len(caught) <= 1
@@ -68,15 +69,15 @@ def test_the_basic_gate_lets_its_speech_pass(speaker: str, few_readings: Reading
 
 def test_the_basic_gate_catches_what_is_done_to_its_speech(few_readings: Readings, bounds: SpeechBounds) -> None:
     rng = np.random.default_rng(5)
-    readings = [one for speaker in SPEAKERS for one in few_readings[speaker]]
+    readings = [(one, bounds.of_speaker(speaker)) for speaker in SPEAKERS for one in few_readings[speaker]]
 
     caught = {
-        name: [bool(basic_findings(spoil(one.speech, rng), one.text, bounds)) for one in readings for _ in range(3)]
+        name: [bool(basic_findings(spoil(one.speech, rng), one.text, own)) for one, own in readings for _ in range(3)]
         for name, spoil in SPOILS.items()
     }
 
-    assert np.mean([found for kind in caught.values() for found in kind]) >= 0.985
-    assert {name: np.mean(found) for name, found in caught.items() if np.mean(found) < 0.94} == {}
+    assert np.mean([found for kind in caught.values() for found in kind]) >= 0.99
+    assert {name: np.mean(found) for name, found in caught.items() if np.mean(found) < 0.95} == {}
 
 
 @pytest.mark.long
@@ -88,9 +89,14 @@ def test_all_two_hundred_sentences_are_understood_and_pass_the_gate(
 
     rates = {speaker: round(errors_of(readings[speaker], recogniser).rate, 3) for speaker in SPEAKERS}
     every = [one for speaker in SPEAKERS for one in readings[speaker]]
-    caught = [one.text for one in every if basic_findings(one.speech, one.text, bounds)]
+    caught = [
+        one.text
+        for speaker in SPEAKERS
+        for one in readings[speaker]
+        if basic_findings(one.speech, one.text, bounds.of_speaker(speaker))
+    ]
     unfinished = [one.text for one in every if one.speech.finish_reason is not FinishReason.EOS]
 
     assert {speaker: rate for speaker, rate in rates.items() if rate > MAX_WER} == {}
-    assert len(caught) <= 0.01 * len(every)
+    assert len(caught) <= 0.005 * len(every)
     assert unfinished == []

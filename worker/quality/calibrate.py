@@ -1,10 +1,10 @@
 """Measure what is usual for a checkpoint's speech and write it beside the weights.
 
-    python -m worker.quality.calibrate --checkpoint DIR --language english --text sentences.txt
+    python -m worker.quality.calibrate --checkpoint DIR --language english --text training/calibration_sentences.txt
 
 The text has one sentence a line, a hundred or more, of every length and kind. Each is spoken by every built-in voice,
-alone and packed with its neighbours as jobs pack them. Languages of earlier runs are kept while the weights are
-the same.
+`--rounds` times with other seeds, alone and packed with its neighbours as jobs pack them. Languages of earlier runs are
+kept while the weights are the same.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _SHUFFLE_SEED = 1
 @dataclass(frozen=True, slots=True)
 class Example:
     text: str
+    speaker: str
     speech: Speech
 
 
@@ -50,6 +51,7 @@ def main() -> None:
     parser.add_argument("--language", required=True)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--slots", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=2)
     arguments = parser.parse_args()
     lines = [line for line in arguments.text.read_text(encoding="utf-8").splitlines() if line.strip()]
     engine = build_engine(NativeEngineSettings(arguments.checkpoint, slots=arguments.slots, device=arguments.device))
@@ -58,11 +60,11 @@ def main() -> None:
             parser.error(f"the checkpoint speaks {', '.join(engine.info.languages)}, not {arguments.language}")
         if not engine.info.speakers:
             parser.error("only a checkpoint with built-in voices can be calibrated")
-        examples = speak(engine, (*lines, *_packed(lines)), arguments.language)
+        examples = speak(engine, (*lines, *_packed(lines)) * arguments.rounds, arguments.language)
     finally:
         engine.close()
     path = arguments.checkpoint / FILE_NAME
-    calibration = _with(path, engine.info.revision, arguments.language, examples)
+    calibration = with_language(path, engine.info.revision, arguments.language, examples)
     write_calibration(calibration, path)
     logger.info("%s: %s", path, calibration.languages[arguments.language])
 
@@ -72,6 +74,7 @@ def speak(engine: Engine, texts: Sequence[str], language: str) -> list[Example]:
     futures = [
         (
             text,
+            speaker,
             engine.submit(
                 SpeechRequest(
                     request_id=f"calibration/{number}/{speaker}",
@@ -86,7 +89,7 @@ def speak(engine: Engine, texts: Sequence[str], language: str) -> list[Example]:
         for number, text in enumerate(texts)
         for speaker in engine.info.speakers
     ]
-    return [Example(text, future.result()) for text, future in futures]
+    return [Example(text, speaker, future.result()) for text, speaker, future in futures]
 
 
 def _packed(lines: Sequence[str]) -> list[str]:
@@ -95,10 +98,11 @@ def _packed(lines: Sequence[str]) -> list[str]:
     return [" ".join(one.text.split()) for one in plan_segments(" ".join(shuffled), Segmentation(), Pauses())]
 
 
-def _with(path: Path, revision: str, language: str, examples: Sequence[Example]) -> Calibration:
+def with_language(path: Path, revision: str, language: str, examples: Sequence[Example]) -> Calibration:
     """What is in the file for these weights, and the language measured now."""
     finished = [one for one in examples if one.speech.finish_reason is FinishReason.EOS]
-    bounds = calibrated_bounds([one.text for one in finished], [measure(one.speech) for one in finished])
+    measures = [measure(one.speech) for one in finished]
+    bounds = calibrated_bounds([one.text for one in finished], measures, [one.speaker for one in finished])
     before = read_calibration(path) if path.exists() else Calibration(revision, {}, {})
     if before.revision != revision:
         before = Calibration(revision, {}, {})

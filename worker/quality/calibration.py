@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from worker.quality.expectation import DurationModel, fit_duration
+from worker.quality.expectation import MIN_EXAMPLES, DurationModel, fit_duration
 from worker.quality.measures import SpeechMeasures
 
 FILE_NAME = "speech_calibration.json"
@@ -90,8 +91,13 @@ UNCALIBRATED = Calibration("", {}, {})
 _FORM = TypeAdapter(Calibration)
 
 
-def calibrated_bounds(texts: Sequence[str], measures: Sequence[SpeechMeasures]) -> SpeechBounds:
-    """Bounds that nearly all of these utterances keep with room to spare. Raises TooFewExamples."""
+def calibrated_bounds(
+    texts: Sequence[str], measures: Sequence[SpeechMeasures], speakers: Sequence[str] = ()
+) -> SpeechBounds:
+    """Bounds that nearly all of these utterances keep with room to spare. Raises TooFewExamples.
+
+    speakers: who speaks each; those with examples enough get durations of their own.
+    """
     duration = fit_duration(texts, [one.speech_s for one in measures])
     pauses = [one.longest_pause_s for one in measures]
     edges = [max(one.leading_s, one.trailing_s) for one in measures]
@@ -104,7 +110,20 @@ def calibrated_bounds(texts: Sequence[str], measures: Sequence[SpeechMeasures]) 
         loudest_db=round(_high(levels) + _LEVEL_MARGIN_DB, 1),
         loudest_end_db=round(min(_high(ends) + _END_MARGIN_DB, _LOUDEST_END_DB), 1),
         duration=duration,
+        speaker_durations=_speaker_durations(texts, measures, speakers),
     )
+
+
+def _speaker_durations(
+    texts: Sequence[str], measures: Sequence[SpeechMeasures], speakers: Sequence[str]
+) -> dict[str, DurationModel]:
+    """Two speakers of one checkpoint differ by more than one of them varies."""
+    durations: dict[str, DurationModel] = {}
+    for speaker, count in sorted(Counter(speakers).items()):
+        if count >= MIN_EXAMPLES:
+            own = [number for number, name in enumerate(speakers) if name == speaker]
+            durations[speaker] = fit_duration([texts[n] for n in own], [measures[n].speech_s for n in own])
+    return durations
 
 
 def write_calibration(calibration: Calibration, path: Path) -> None:

@@ -29,7 +29,8 @@ _ROUNDS = 5
 _SYLLABIC = re.compile(f"[{SYLLABIC}]")
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
-_MARK = re.compile(r"[^\w\s'’\-]+")
+_MARK = re.compile(r"[^\w\s'’\-\"“”„«»()\[\]]+")
+"""Quotation marks and brackets are not heard, what stands beside them is."""
 
 
 _Floats = NDArray[np.float64]
@@ -47,7 +48,7 @@ class TextSize:
     """A digit counts as four, a Chinese, Japanese or Korean character as three."""
     words: int
     marks: int
-    """Places where one or more punctuation marks stand."""
+    """Places where the voice pauses or falls: one or more punctuation marks."""
 
 
 @dataclass(frozen=True, slots=True)
