@@ -195,6 +195,8 @@ class JobControl:
                 return
             case "missing":
                 self._raise_missing(tenant, job_id)
+            case "gone":
+                raise JobGone(f"the retention of {job_id} is over")
             case "conflict":
                 raise StateConflict(str(reply[2]), action)
             case "leased":

@@ -105,6 +105,12 @@ end
 
 -- Reopening.
 
+-- The janitor may be deleting the objects of a job whose retention is over: it must not come back.
+local function is_over(job)
+  local expires = redis.call('HGET', K.job .. job.id, 'expires_at_ms')
+  return is_terminal(job) and expires and tonumber(expires) <= now
+end
+
 -- What a job that has ended may still lack, as results that say so: items without one, in order. Failures are forgotten.
 local function undone_segments(job)
   local undone = {}

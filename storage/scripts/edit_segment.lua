@@ -1,12 +1,14 @@
 -- ARGV: job, tenant, segment, edit that the caller saw, edit from now on, spec that the caller saw, spec from now on,
 --       most takes, key sha256 or '', fingerprint, key ttl s, tenant jobs, tenant audio ms, total jobs, total audio ms
 --       (limits), smallest window
--- -> ok + the record; conflict + state; changed; leased; unknown; full; mismatch; refused + limit + retry after s; missing
+-- -> ok + the record; conflict + state; changed; leased; unknown; full; mismatch; refused + limit + retry after s;
+--    gone; missing
 -- A segment that is done is made anew from the edit, as its next take. A job that has succeeded is reopened for it; one
 -- that ended otherwise keeps the edit until it is retried.
 local id, tenant, item, window = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[16])
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
+if is_over(job) then return answer('gone') end
 local replay = replay_of(job, ARGV[9], ARGV[10])
 if replay then return replay end
 if job.state == 'cancelling' then return answer('conflict', job.state) end

@@ -1,9 +1,10 @@
 -- ARGV: job, tenant, spec that the caller saw, spec from now on, key sha256 or '', fingerprint, key ttl s, tenant jobs,
 --       tenant audio ms, total jobs, total audio ms (limits), smallest window
--- -> ok + the record; conflict + state; changed; incomplete; mismatch; refused + limit + retry after s; missing
+-- -> ok + the record; conflict + state; changed; incomplete; mismatch; refused + limit + retry after s; gone; missing
 local id, tenant, seen, spec = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
+if is_over(job) then return answer('gone') end
 local replay = replay_of(job, ARGV[5], ARGV[6])
 if replay then return replay end
 if redis.call('HGET', K.job .. id, 'spec') ~= seen then return answer('changed') end

@@ -1,9 +1,10 @@
 -- ARGV: job, tenant, spec that the caller saw, spec from now on, tenant jobs, tenant audio ms, total jobs,
 --       total audio ms (limits), smallest window
--- -> ok + the record; conflict + state; changed; refused + limit + retry after s; missing
+-- -> ok + the record; conflict + state; changed; refused + limit + retry after s; gone; missing
 local id, tenant, seen, spec = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
+if is_over(job) then return answer('gone') end
 local present = redis.call('HGET', K.job .. id, 'spec')
 if not is_terminal(job) and job.state ~= 'cancelling' and present == spec then
   -- It is under way already, as it should be: the call is a repeat.

@@ -1,11 +1,12 @@
 -- ARGV: job, tenant, segment, number of the take, tenant jobs, tenant audio ms, total jobs, total audio ms (limits),
 --       smallest window
--- -> ok + the record; conflict + state; leased; unknown; refused + limit + retry after s; missing
+-- -> ok + the record; conflict + state; leased; unknown; refused + limit + retry after s; gone; missing
 -- Nothing is spoken: the take is in place at once, with the edit it was made from, and the job is assembled anew. A job
 -- that ended without success is not reopened for it.
 local id, tenant, item, number, window = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[9])
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
+if is_over(job) then return answer('gone') end
 if job.state == 'cancelling' then return answer('conflict', job.state) end
 if tonumber(item) >= job.total then return answer('unknown') end
 if is_leased(job, item) then return answer('leased') end
