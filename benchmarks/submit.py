@@ -34,7 +34,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."
 
-SENTENCES = 10_000
+SENTENCES = (10_000, 12_660)
+"""Of the long texts: one of 5,000 segments, and a book of a megabyte."""
+
 TARGET_CHARS = 160
 """Two sentences a segment."""
 
@@ -78,10 +80,12 @@ def main() -> None:
         print(f"{'clients':>7} {'submits':>8} {'submits/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
         for clients in arguments.clients:
             print(_submit_many(api, clients, arguments.submits).row())
-        text = " ".join([SENTENCE] * SENTENCES)
-        segments = len(plan_segments(text, Segmentation(target_chars=TARGET_CHARS), Pauses()))
-        long = [_submit(api.port, text) for _ in range(5)]
-        print(f"\nsubmit of {len(text):,} characters ({segments:,} segments): median {_ms(statistics.median(long))} ms")
+        print()
+        for sentences in SENTENCES:
+            text = " ".join([SENTENCE] * sentences)
+            segments = len(plan_segments(text, Segmentation(target_chars=TARGET_CHARS), Pauses()))
+            median_s = statistics.median(_submit(api.port, text) for _ in range(5))
+            print(f"submit of {len(text):,} characters ({segments:,} segments): median {_ms(median_s)} ms")
         jobs, memory = api.state.scard("{rhapsode}:active"), api.state.info("memory")["used_memory_human"]
         print(f"jobs held by Redis afterwards: {jobs}, memory {memory}")
 
