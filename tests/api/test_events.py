@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,9 @@ from fastapi import routing
 from httpx_sse import connect_sse
 
 from api.events import PROGRESS, ProgressPace
-from storage.jobs import JobError, JobEvent
-from tests.api.harness import ServedApi, commit, finish_job, job_id, start_job
+from storage.jobs import ArtifactRecord, JobError, JobEvent
+from storage.work_queues import CPU_QUEUE
+from tests.api.harness import ServedApi, claim, commit, finish_job, job_id, start_job
 
 
 @dataclass(frozen=True)
@@ -200,3 +202,68 @@ def test_fifty_followers_hold_up_nobody(api: ServedApi) -> None:
 
         assert other["state"] == "pending"
         assert all("job.cancelled" in follower.read().decode() for follower in followers)
+
+
+def reopen(api: ServedApi, job: dict) -> None:
+    """Another run of an ended job, to its end."""
+    answer = api.http.post(f"{job['links']['self']}/assemble")
+    assert answer.status_code == 202, answer.text
+    item = claim(api, CPU_QUEUE)
+    api.jobs.finish(item.lease, [ArtifactRecord("narration.wav", "wav", f"{item.lease.fence}/n.wav", 4, "0" * 64, 2.0)])
+
+
+def test_a_job_that_was_reopened_tells_all_its_ends(api: ServedApi) -> None:
+    job = api.submit()
+    finish_job(api)
+    first = without_progress(follow(api, job))
+    reopen(api, job)
+
+    whole = [event.type for event in without_progress(follow(api, job))]
+    rest = [event.type for event in without_progress(follow(api, job, after=first[-1].id))]
+
+    assert rest == ["job.reopened", "job.started", "job.artifact.created", "job.succeeded"]
+    assert whole == [*(event.type for event in first), *rest]
+
+
+def test_a_stream_goes_on_while_a_job_is_reopened(api: ServedApi) -> None:
+    job = api.submit()
+    finish_job(api)
+    api.http.post(f"{job['links']['self']}/assemble")
+    events = follow(api, job)
+    seen = [next(events).type for _ in range(3)]
+
+    item = claim(api, CPU_QUEUE)
+    api.jobs.finish(item.lease, [ArtifactRecord("narration.wav", "wav", "other/n.wav", 4, "0" * 64, 2.0)])
+
+    assert "job.succeeded" not in seen
+    assert [event.type for event in events].count("job.succeeded") == 2
+
+
+def test_a_wait_does_not_take_an_earlier_end_for_the_last(api: ServedApi) -> None:
+    job = api.submit()
+    finish_job(api)
+    api.http.post(f"{job['links']['self']}/assemble")
+    begun_s = time.monotonic()
+
+    answer = api.http.get(job["links"]["self"], headers={"Prefer": "wait=1"})
+
+    assert (answer.json()["state"], time.monotonic() - begun_s > 0.9) == ("pending", True)
+
+
+def test_what_the_log_has_lost_is_summed_up(api: ServedApi) -> None:
+    job = api.submit()
+    item = start_job(api, num_segments=3)
+    first = next(follow(api, job))
+    commit(api, item)
+    api.redis.xtrim(f"{{rhapsode}}:events:{job_id(job)}", maxlen=1, approximate=False)
+    api.http.post(job["links"]["cancel"])
+
+    fresh, returning = list(follow(api, job)), list(follow(api, job, after=first.id))
+    current = list(follow(api, job, after=fresh[1].id))
+
+    for events in (fresh, returning):
+        assert (events[0].type, events[0].payload["data"]["detail"]) == (PROGRESS, {"events_lost": "yes"})
+        assert events[0].payload["data"]["job"]["progress"]["segments_done"] == 1
+        assert events[1].type == "job.segment.completed"
+    assert (fresh[0].id, returning[0].id) == ("0-0", first.id)
+    assert PROGRESS not in [event.type for event in current[:1]]
