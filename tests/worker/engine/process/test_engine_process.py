@@ -34,6 +34,8 @@ from worker.engine.streaming import SpeechStream
 TIMEOUT_S = 20
 LONG_TEXT = "x" * 4000
 """2,004 frames: two seconds and more at a millisecond each."""
+STREAMED_TEXT = "x" * 1000
+"""504 frames: the fake engine makes all of them when the first is to be heard, and takes no step meanwhile."""
 
 
 @contextmanager
@@ -133,7 +135,7 @@ def test_samples_are_heard_while_they_are_made(steady: EngineProcess) -> None:
 
 
 def test_a_listener_that_does_not_listen_holds_up_nobody(steady: EngineProcess) -> None:
-    silent = SpeechStream(steady, _request("nobody listens", LONG_TEXT[:1000]))
+    silent = SpeechStream(steady, _request("nobody listens", STREAMED_TEXT))
 
     assert _serves(steady)
 
@@ -144,7 +146,7 @@ def test_a_listener_that_does_not_listen_holds_up_nobody(steady: EngineProcess) 
 def test_streams_that_are_given_up_leave_the_process_as_it_was(steady: EngineProcess) -> None:
     before = steady.pid
     for number in range(20):
-        stream = SpeechStream(steady, _request(f"given up {number}", LONG_TEXT))
+        stream = SpeechStream(steady, _request(f"given up {number}", STREAMED_TEXT))
         if number % 2:
             next(iter(stream))
         steady.cancel(f"given up {number}")
@@ -157,7 +159,7 @@ def test_streams_that_are_given_up_leave_the_process_as_it_was(steady: EnginePro
 
 
 def test_a_stream_ends_with_the_process_that_made_it(engine: EngineProcess) -> None:
-    stream = SpeechStream(engine, _request("killed", LONG_TEXT))
+    stream = SpeechStream(engine, _request("killed", STREAMED_TEXT))
     chunks = iter(stream)
     heard = [next(chunks)]
 
@@ -165,7 +167,7 @@ def test_a_stream_ends_with_the_process_that_made_it(engine: EngineProcess) -> N
 
     with pytest.raises(EngineDied):
         heard.extend(chunks)
-    whole, _ = fake_speech(LONG_TEXT, 0)
+    whole, _ = fake_speech(STREAMED_TEXT, 0)
     joined = np.concatenate(heard)
     assert np.array_equal(joined, whole[: len(joined)])
     assert _serves(engine)
