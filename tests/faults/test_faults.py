@@ -337,12 +337,15 @@ def test_a_death_between_any_effect_and_its_record_changes_nothing(
 
 
 def test_row_37_a_long_job_survives_the_death_of_everything(
-    start_system: StartSystem, seed: int, report: Report
+    start_system: StartSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
+    """As many segments as other rows have jobs: 200, and 1,000 with `make faults`."""
     system, log, begun_s = start_system(), FaultLog(), time.monotonic()
     (short, *_), dice = standard_load(1, seed), random.Random(seed)
-    long = NarrationJob(short.number, short.tenant, " ".join([short.text, *_sentences(dice, 300)]), short.seed)
+    text = "\n\n".join([short.text, *_sentences(dice, num_jobs)])
+    long = NarrationJob(short.number, short.tenant, text, short.seed)
     num_segments = long.expected_wav().num_segments
+    assert num_segments >= num_jobs
     accepted = _submit(system, long)
     assert accepted.status_code == 202
     system.eventually(lambda: system.finished_segments() >= num_segments // 2, 120)
@@ -358,6 +361,7 @@ def test_row_37_a_long_job_survives_the_death_of_everything(
     outcomes = load.outcomes()
     figures = collect("37 kill -9 of everything", seed, system, outcomes, log, time.monotonic() - begun_s)
     report(figures.line())
+    report(f"  synthesised again: {figures.reruns} of {num_segments} segments; {held} were in flight")
     check_standard_pass(figures, system, outcomes)
     assert figures.reruns <= max(held, GPU_THREADS)
     assert outcomes[0].job_id == accepted.json()["id"]
