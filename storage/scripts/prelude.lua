@@ -386,7 +386,7 @@ end
 
 local function count_drain(queue, audio_ms, engine_ms)
   local audio, busy, at = unpack(redis.call('HMGET', K.drain, queue .. ':audio_ms', queue .. ':busy_ms', queue .. ':at_ms'))
-  local most = engine_ms * 3 / 2 + 250 -- and the way to the store
+  local most = engine_ms + 250 -- and the way to the store
   local passed = math.max(0, math.min(at and now - at or most, most))
   local kept = math.exp(0 - passed / DRAIN_TAU_MS)
   redis.call('HSET', K.drain, queue .. ':at_ms', text(now),
