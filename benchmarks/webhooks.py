@@ -1,0 +1,260 @@
+"""Webhooks: deliveries a second, the CPU each of them costs, how soon they arrive, and what telling costs a job's end.
+
+    python benchmarks/webhooks.py [--deliveries 3000]
+
+A real Valkey and the real process that delivers; jobs are cancelled instead of spoken. The receiver is a process of its
+own that answers 204 at once, by plain http on this machine: a handshake with TLS and a distant network come on top.
+Prints a table:
+
+    told of       endpoints that want the event, and what the end of a job (one script) takes with so many
+    receivers     endpoints that the same number of deliveries goes to
+    deliveries/s  from the first to the last arrival, everything being due at the beginning
+    worker, Valkey CPU of the processes for one delivery
+    latency       from the call that ends a job to the arrival, one at a time, median and 99th percentile
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import ClassVar
+
+import psutil
+import redis
+
+from rhapsode.stack import processes
+from rhapsode.stack.layout import DataDir
+from rhapsode.stack.options import StackOptions
+from storage.connections import connect_redis
+from storage.embedded_redis import EmbeddedRedis
+from storage.ids import new_endpoint_id, new_job_id
+from storage.job_store import JobStore
+from storage.jobs import NarrationSpec, Priority, Submission, TenantId
+from storage.queue import TicketQueue, create_celery
+from storage.settings import StorageSettings
+from storage.webhook_secrets import SecretSealer, new_secret
+from storage.webhook_store import WebhookStore
+from storage.webhooks import NewEndpoint
+from storage.work_queues import HOOKS_QUEUE
+
+KEY = "a-sealing-key-of-a-benchmark"
+TENANT = TenantId("local")
+LATENCY_JOBS = 100
+TOLD = (0, 1, 10)
+RECEIVERS = (1, 8)
+
+
+class _Post(asyncio.Protocol):
+    """Answers every request with 204 and notes when it came."""
+
+    arrivals: ClassVar[list[float]] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self._data = b""
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        head, end, body = self._data.partition(b"\r\n\r\n")
+        if not end:
+            return
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        if len(body) >= length:
+            _Post.arrivals.append(time.time())
+            assert isinstance(self._transport, asyncio.Transport)
+            self._transport.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+            self._data = b""
+
+
+def _receive(pipe: Connection) -> None:
+    """A process: tells its port, then on every message the arrivals since the last."""
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(_Post, "127.0.0.1", 0)
+        pipe.send(server.sockets[0].getsockname()[1])
+
+        def answer() -> None:
+            pipe.recv()
+            pipe.send(_Post.arrivals)
+            _Post.arrivals = []
+
+        loop.add_reader(pipe.fileno(), answer)
+        await server.serve_forever()
+
+    asyncio.run(serve())
+
+
+@dataclass
+class Bench:
+    """Everything but the worker, which is started for each measurement."""
+
+    client: redis.Redis
+    settings: StorageSettings
+    valkey: EmbeddedRedis
+    data_dir: DataDir
+    pipe: Connection
+    port: int
+
+    def __post_init__(self) -> None:
+        self.jobs = JobStore(self.client)
+        self.store = WebhookStore(self.client)
+        self.tickets = TicketQueue(create_celery(self.settings, "benchmark"))
+
+    def reset(self, num_endpoints: int) -> None:
+        self.client.flushdb()
+        sealer = SecretSealer(KEY)
+        for _ in range(num_endpoints):
+            endpoint = new_endpoint_id()
+            sealed, url = sealer.seal(new_secret(), endpoint), f"http://127.0.0.1:{self.port}/hook"
+            self.store.create(NewEndpoint(endpoint, TENANT, url, ("job.cancelled",), sealed, "http://127.0.0.1"))
+
+    def submit(self) -> Submission:
+        job = new_job_id()
+        spec = NarrationSpec(model="fake", voice="ada")
+        wanted = Submission(job, TENANT, spec, Priority.NORMAL, "input", 10, 1_000, 3_600)
+        self.jobs.submit(wanted)
+        return wanted
+
+    def arrivals(self) -> list[float]:
+        self.pipe.send(None)
+        return self.pipe.recv()
+
+    def await_arrivals(self, count: int, timeout_s: float = 300.0) -> list[float]:
+        seen: list[float] = []
+        until_s = time.monotonic() + timeout_s
+        while len(seen) < count:
+            if time.monotonic() > until_s:
+                raise SystemExit(f"{len(seen)} of {count} webhooks arrived; see {self.data_dir.logs}")
+            time.sleep(0.005)
+            seen += self.arrivals()
+        return seen
+
+    @contextmanager
+    def worker(self) -> Generator[psutil.Process]:
+        """The process that delivers, once it is ready."""
+        options = StackOptions(self.data_dir.root, has_local_webhooks=True)
+        backing = {"RHAPSODE_REDIS_URL": self.valkey.url, "RHAPSODE_BROKER_URL": self.valkey.broker_url}
+        mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        shared = processes.shared_environment(mine | {"RHAPSODE_WEBHOOK_KEY": KEY}, self.data_dir, options, backing)
+        spec = processes.hooks_worker(shared, self.data_dir)
+        log = self.data_dir.logs / "hooks.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(spec.command, env=dict(spec.environment), stdout=output, stderr=output)
+        try:
+            while "hooks@" not in log.read_text(errors="replace"):
+                time.sleep(0.05)
+            yield psutil.Process(process.pid)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@contextmanager
+def opened() -> Generator[Bench]:
+    folder = Path(tempfile.mkdtemp(prefix="rhb-"))
+    data_dir = DataDir(folder)
+    data_dir.create()
+    ours, theirs = multiprocessing.Pipe()
+    receiver = multiprocessing.Process(target=_receive, args=(theirs,), daemon=True)
+    receiver.start()
+    try:
+        with EmbeddedRedis(data_dir.valkey) as valkey:
+            settings = StorageSettings.model_validate(
+                {
+                    "redis_url": valkey.url,
+                    "broker_url": valkey.broker_url,
+                    "store": data_dir.objects.as_uri(),
+                    "url_secret": data_dir.secret("url"),
+                }
+            )
+            with connect_redis(settings) as client:
+                yield Bench(client, settings, valkey, data_dir, ours, ours.recv())
+    finally:
+        receiver.terminate()
+        shutil.rmtree(folder)
+
+
+def cost_of_telling(bench: Bench, num_endpoints: int, num_jobs: int) -> float:
+    """Microseconds of the script that ends a job and tells so many endpoints."""
+    bench.reset(num_endpoints)
+    jobs = [bench.submit() for _ in range(num_jobs)]
+    begun = time.perf_counter()
+    for job in jobs:
+        bench.jobs.cancel(TENANT, job.id)
+    return (time.perf_counter() - begun) / num_jobs * 1e6
+
+
+def throughput(bench: Bench, num_endpoints: int, num_deliveries: int) -> tuple[float, float, float]:
+    """Deliveries a second, and CPU milliseconds of the worker and of Valkey for each."""
+    bench.reset(num_endpoints)
+    bench.arrivals()
+    for _ in range(num_deliveries // num_endpoints):
+        bench.jobs.cancel(TENANT, bench.submit().id)
+    expected = num_deliveries // num_endpoints * num_endpoints
+    server = psutil.Process(int(str(bench.client.info("server")["process_id"])))
+    with bench.worker() as worker:
+        # It has begun by itself with what was due: what came until here is not counted.
+        early = len(bench.arrivals())
+        before_worker, before_server = _cpu_s(worker), _cpu_s(server)
+        arrivals = bench.await_arrivals(expected - early)
+        counted = len(arrivals)
+        worker_ms = (_cpu_s(worker) - before_worker) / counted * 1e3
+        server_ms = (_cpu_s(server) - before_server) / counted * 1e3
+    return (counted - 1) / (max(arrivals) - min(arrivals)), worker_ms, server_ms
+
+
+def latency(bench: Bench) -> tuple[float, float]:
+    """Milliseconds from the call that ends a job to the arrival: median and 99th percentile."""
+    bench.reset(1)
+    bench.arrivals()
+    found: list[float] = []
+    with bench.worker():
+        for _ in range(LATENCY_JOBS):
+            job = bench.submit().id
+            begun = time.time()
+            outcome = bench.jobs.cancel(TENANT, job)
+            bench.tickets.send(outcome.tickets)
+            (arrived,) = bench.await_arrivals(1)
+            found.append((arrived - begun) * 1e3)
+            time.sleep(0.02)
+    return statistics.median(found), sorted(found)[round(0.99 * len(found)) - 1]
+
+
+def _cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return times.user + times.system
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--deliveries", type=int, default=3_000)
+    arguments = parser.parse_args()
+    with opened() as bench:
+        for count in TOLD:
+            print(f"told of {count:2d}: {cost_of_telling(bench, count, 500):6.0f} us for the end of a job", flush=True)
+        for count in RECEIVERS:
+            rate, worker_ms, server_ms = throughput(bench, count, arguments.deliveries)
+            print(
+                f"{count} receiver{'s' if count > 1 else ''}: {rate:5.0f} deliveries/s, "
+                f"worker {worker_ms:.2f} ms, Valkey {server_ms:.2f} ms of CPU each",
+                flush=True,
+            )
+        median_ms, slow_ms = latency(bench)
+        print(f"latency: p50 {median_ms:.1f} ms, p99 {slow_ms:.1f} ms ({HOOKS_QUEUE}, one at a time)")
+
+
+if __name__ == "__main__":
+    main()
