@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import wave
 from pathlib import Path
 from typing import Any
 
+import httpx
 import mutagen
 import pytest
 from mutagen.mp4 import MP4
@@ -106,6 +108,24 @@ def test_a_job_is_heard_to_its_end_by_both_clients_and_the_command_line(
         assert file.getnframes() == (len(narration) - 44) // 2
     assert run_cli("jobs", "listen", job.id, "-o", "heard.ogg", "--format", "opus", env=here).returncode == 0
     assert mutagen.File(tmp_path / "heard.ogg").info.length == pytest.approx(len(narration) / 48_000, abs=0.1)
+
+
+def test_the_manifest_is_enough_to_make_the_same_file_again(client: Rhapsode, stack: Stack, tmp_path: Path) -> None:
+    job = client.submit_job(f"A: {TEXT}\n\nB: 1,234 times.", seed=7, voice="ada", speakers={"A": "ada", "B": "tom"})
+    ended = client.wait(job, timeout_s=60).raise_unless_succeeded()
+    first = client.download(ended, "narration.wav", tmp_path / "first.wav").read_bytes()
+    manifest = json.loads(client.download(ended, "manifest.json", tmp_path / "manifest.json").read_bytes())
+
+    # What the command in it does with jq and curl.
+    fields = ("text", "speaker", "language", "instructions", "seed", "pause_after_s")
+    entries = [{name: row[name] for name in fields if row[name] is not None} for row in manifest["segments"]]
+    assert all(name in manifest["reproduce"] for name in fields)
+    body = manifest["request"] | {"input": {"segments": entries}}
+    answer = httpx.post(f"{stack.url}/v1/jobs", json=body, timeout=30, trust_env=False)
+
+    assert answer.status_code == 202, answer.text
+    again = client.wait(answer.json()["id"], timeout_s=60).raise_unless_succeeded()
+    assert client.download(again, "narration.wav", tmp_path / "again.wav").read_bytes() == first
 
 
 def test_a_job_that_is_not_there_leaves_no_file(

@@ -144,6 +144,10 @@ def _request(spec: NarrationSpec) -> dict[str, object]:
         "language": spec.language,
         "instructions": spec.instructions or None,
         "speakers": {each.name: each.own_voice.voice if each.own_voice else each.voice for each in spec.speakers},
+        "segmentation": {
+            "target_chars": spec.segmentation.target_chars,
+            "max_chars": spec.segmentation.max_chars,
+        },
         "seed": spec.seed,
         "sampling": sampling,
         "quality": {"gate": "off"},
