@@ -56,7 +56,7 @@ class JobOptions(TypedDict, total=False):
     the statement that the speaker agrees.
     speakers: a cast, name to voice. normalization: numbers and units as words. pronunciation_dictionaries: `pd_...@3`.
     quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("fail", "keep_best", "silence").
-    deadline: with a time zone; a job that has not started by then expires.
+    deadline: with a time zone; a job that is not done by then fails, one that has not started expires.
     retention_s: how long the result is kept after the job has ended.
     """
 

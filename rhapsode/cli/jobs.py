@@ -160,6 +160,13 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
         yield "took", span((job.finished_at - job.started_at).total_seconds())
     yield "segments", _share(job)
     yield "spoken", span(job.progress.audio_s_done)
+    if job.queue and job.queue.position:
+        yield "before it", f"{job.queue.position} job{'s' if job.queue.position > 1 else ''}"
+    if job.queue and not job.queue.has_worker:
+        yield "worker", "none for its model"
+    if job.progress.eta_s is not None:
+        whose = "the workers'" if job.progress.eta_basis == "fleet_rate" else "its own"
+        yield "left", f"about {span(job.progress.eta_s)}, at {whose} measured pace"
     match job.request:
         case ResolvedRequest() as request:
             yield "model", request.model
