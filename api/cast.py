@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from api.input_schemas import MAX_SPEAKERS
 from api.job_input import PreparedInput, VoiceUse, unknown_speaker
 from api.narration import listed
 from api.own_voice import ChosenVoice, choose_voice, own_voice_for, refuse_overrides
@@ -44,6 +45,8 @@ def choose_cast(
     Without `voice`, a model that has no voice of its own speaks with the first of the cast what nobody is named for.
     """
     roles = tuple(_roles(request, prepared))
+    if len(roles) > MAX_SPEAKERS:
+        raise invalid_field("/input", "too_many", f"{len(roles):,} voices are named; one job has at most {MAX_SPEAKERS}")
     lead = _lead(services, tenant, request, roles, job)
     members: list[SpeakerVoice] = []
     own: list[ChosenVoice] = [lead] if lead.own is not None else []

@@ -61,6 +61,8 @@ def parse_job_request(body: bytes, max_text_chars: int) -> JobRequest:
         # Before anything looks at every character of it.
         case {"input": {"text": str(text)}} if len(text) > max_text_chars:
             raise text_too_long(len(text), max_text_chars)
+        case {"input": {"ssml": str(ssml)}} if len(ssml) > max_text_chars:
+            raise text_too_long(len(ssml), max_text_chars, "/input/ssml")
         case _:
             pass
     try:

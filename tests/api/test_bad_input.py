@@ -76,6 +76,14 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
         {"input": {"ssml": "<speak><lang xml:lang='fr'>Salut.</lang></speak>"}},
         Refusal(422, "unsupported_language", "/input/ssml"),
     ),
+    "more voices than a job has": (
+        {"input": {"ssml": "<speak>" + "".join(f"<voice name='v{n}'>Hi.</voice>" for n in range(65)) + "</speak>"}},
+        bad("/input", "too_many"),
+    ),
+    "SSML that is too long": (
+        {"input": {"ssml": "<speak>" + "word " * 20_001 + "</speak>"}},
+        Refusal(422, "text_too_long", "/input/ssml"),
+    ),
     "no entries": ({"input": {"segments": []}}, bad("/input/segments", "too_short")),
     "an entry without text": ({"input": {"segments": [{"voice": "Bob"}]}}, bad("/input/segments/0/text", "missing")),
     "an entry by two": (
