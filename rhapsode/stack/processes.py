@@ -25,7 +25,7 @@ HOOKS_WORKER = "hooks-worker"
 JANITOR = "janitor"
 OBJECT_SERVER = "object-server"
 
-STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER), (HOOKS_WORKER,), (JANITOR,), (VALKEY, OBJECT_SERVER))
+STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER, HOOKS_WORKER), (JANITOR,), (VALKEY, OBJECT_SERVER))
 """No new work, then the work in flight goes back, then those who tidy up, then the state they all write to."""
 
 

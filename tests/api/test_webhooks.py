@@ -16,6 +16,7 @@ from storage.settings import StorageSettings
 from storage.webhook_queue import WebhookQueue
 from storage.webhooks import Attempt, Verdict
 from tests.api.harness import SMALL, ServedApi, job_id, serve
+from tests.api.voices import BASE, build_all, upload
 from tests.storage.safe_http.listeners import answers, listener
 
 ENDPOINTS = "/v1/webhook-endpoints"
@@ -297,6 +298,22 @@ def test_a_repeated_submission_is_told_of_once(api: ServedApi) -> None:
 
     (job,) = jobs
     assert len(api.http.get(f"/v1/jobs/{job}/webhook-deliveries").json()["data"]) == 2
+
+
+def test_voices_and_the_job_that_prepares_them_tell_of_themselves(api: ServedApi) -> None:
+    api.models.publish(BASE)
+    endpoint = create(api, events=["voice.created", "voice.cache.ready", "voice.deleted"])["id"]
+    voice = upload(api)["id"]
+    order = {"voices": [voice], "webhook": {"url": URL}}
+
+    job = api.http.post("/v1/voice-caches", json=order).json()
+    build_all(api)
+    api.http.delete(f"/v1/voices/{voice}")
+
+    told = api.http.get(f"/v1/jobs/{job['id']}/webhook-deliveries").json()["data"]
+    assert [(each["type"], each["url"]) for each in told] == [("job.succeeded", URL)]
+    events = api.http.get(f"{ENDPOINTS}/{endpoint}/deliveries").json()["data"]
+    assert [each["type"] for each in events] == ["voice.deleted", "voice.cache.ready", "voice.created"]
 
 
 def test_the_description_says_what_receivers_get(api: ServedApi) -> None:
