@@ -32,6 +32,7 @@ from worker.engine.interface import (
     Speech,
     VoicePrompt,
 )
+from worker.engine.process.fields import ProtocolError
 from worker.engine.process.framing import FramingError, read_frame, write_frame
 from worker.engine.process.protocol import (
     PROTOCOL_VERSION,
@@ -41,7 +42,6 @@ from worker.engine.process.protocol import (
     FromHost,
     Heartbeat,
     Hello,
-    ProtocolError,
     Ready,
     Spoken,
     SpokenPart,

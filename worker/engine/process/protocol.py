@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
@@ -38,15 +37,12 @@ from worker.engine.interface import (
     VoicePrompt,
     XVectorPrompt,
 )
+from worker.engine.process.fields import MessageFields, ProtocolError
 from worker.engine.process.framing import Array, Frame
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineRole, EngineSettings, FakeEngineSettings, NativeEngineSettings
 
 PROTOCOL_VERSION = 5
-
-
-class ProtocolError(Exception):
-    """A frame that is not a message of this version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +145,7 @@ def encode_to_host(message: ToHost) -> Frame:
 
 def decode_to_host(frame: Frame) -> ToHost:
     """Raises ProtocolError."""
-    fields = _Fields(frame.body)
+    fields = MessageFields(frame.body)
     match fields.text("type"):
         case "submit":
             request = _decode_request(fields, frame.arrays)
@@ -198,7 +194,7 @@ def encode_from_host(message: FromHost) -> Frame:
 
 def decode_from_host(frame: Frame) -> FromHost:
     """Raises ProtocolError."""
-    fields = _Fields(frame.body)
+    fields = MessageFields(frame.body)
     match fields.text("type"):
         case "hello":
             return Hello(fields.integer("version"))
@@ -242,7 +238,7 @@ def decode_settings(text: str) -> EngineSettings:
         raise ProtocolError(f"engine settings are not JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise ProtocolError("engine settings should be an object")
-    fields = _Fields(cast("dict[str, object]", parsed))
+    fields = MessageFields(cast("dict[str, object]", parsed))
     match fields.text("engine"):
         case "native":
             return NativeEngineSettings(
@@ -250,77 +246,14 @@ def decode_settings(text: str) -> EngineSettings:
                 slots=fields.integer("slots"),
                 device=fields.text("device"),
                 num_threads=fields.integer("num_threads"),
-                profile=ServingProfile(fields.text("profile")),
-                reproducibility=Reproducibility(fields.text("reproducibility")),
-                role=EngineRole(fields.text("role")),
+                profile=fields.member("profile", ServingProfile),
+                reproducibility=fields.member("reproducibility", Reproducibility),
+                role=fields.member("role", EngineRole),
             )
         case "fake":
             return FakeEngineSettings(slots=fields.integer("slots"), step_s=fields.number("step_s"))
         case other:
             raise ProtocolError(f"unknown engine {other!r}")
-
-
-class _Fields:
-    """One JSON object, read field by field. Raises ProtocolError where a field is missing or wrongly typed."""
-
-    def __init__(self, body: Mapping[str, object]) -> None:
-        self._body = body
-
-    def text(self, name: str) -> str:
-        value = self._body.get(name)
-        if not isinstance(value, str):
-            raise ProtocolError(f"{name} should be text, is {value!r}")
-        return value
-
-    def text_or_none(self, name: str) -> str | None:
-        return None if self._body.get(name) is None else self.text(name)
-
-    def integer(self, name: str) -> int:
-        value = self._body.get(name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ProtocolError(f"{name} should be an integer, is {value!r}")
-        return value
-
-    def integer_or_none(self, name: str) -> int | None:
-        return None if self._body.get(name) is None else self.integer(name)
-
-    def number(self, name: str) -> float:
-        value = self._body.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ProtocolError(f"{name} should be a number, is {value!r}")
-        return float(value)
-
-    def truth(self, name: str) -> bool:
-        value = self._body.get(name)
-        if not isinstance(value, bool):
-            raise ProtocolError(f"{name} should be true or false, is {value!r}")
-        return value
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        value = self._body.get(name)
-        if not isinstance(value, list):
-            raise ProtocolError(f"{name} should be a list of texts, is {value!r}")
-        items = cast("list[object]", value)
-        texts = tuple(item for item in items if isinstance(item, str))
-        if len(texts) != len(items):
-            raise ProtocolError(f"{name} should be a list of texts, is {value!r}")
-        return texts
-
-    def integers(self, name: str) -> tuple[int, ...]:
-        value = self._body.get(name)
-        if not isinstance(value, list):
-            raise ProtocolError(f"{name} should be a list of integers, is {value!r}")
-        items = cast("list[object]", value)
-        integers = tuple(item for item in items if isinstance(item, int) and not isinstance(item, bool))
-        if len(integers) != len(items):
-            raise ProtocolError(f"{name} should be a list of integers, is {value!r}")
-        return integers
-
-    def section(self, name: str) -> _Fields:
-        value = self._body.get(name)
-        if not isinstance(value, dict):
-            raise ProtocolError(f"{name} should be an object, is {value!r}")
-        return _Fields(cast("dict[str, object]", value))
 
 
 def _encode_submit(message: Submit) -> Frame:
@@ -349,26 +282,26 @@ def _encode_submit(message: Submit) -> Frame:
     return Frame(body, arrays)
 
 
-def _decode_request(fields: _Fields, arrays: tuple[Array, ...]) -> SpeechRequest:
+def _decode_request(fields: MessageFields, arrays: tuple[Array, ...]) -> SpeechRequest:
     return SpeechRequest(
         request_id=fields.text("request_id"),
         text=fields.text("text"),
         conditioning=_decode_conditioning(fields.section("conditioning"), arrays),
         language=fields.text("language"),
-        text_mode=TextMode(fields.text("text_mode")),
+        text_mode=fields.member("text_mode", TextMode),
         sampling=_decode_sampling(fields.section("sampling")),
         seed=fields.integer("seed"),
         max_frames=fields.integer_or_none("max_frames"),
-        urgency=Urgency(fields.text("urgency")),
+        urgency=fields.member("urgency", Urgency),
     )
 
 
-def _decode_frames_request(fields: _Fields, arrays: tuple[Array, ...]) -> FramesRequest:
+def _decode_frames_request(fields: MessageFields, arrays: tuple[Array, ...]) -> FramesRequest:
     if not 1 <= len(arrays) <= 2 or any(array.dtype != np.int16 for array in arrays):
         raise ProtocolError(f"expected frames of int16, got {[array.dtype.name for array in arrays]}")
     frames, *reference = (cast("NDArray[np.int16]", array) for array in arrays)
     return FramesRequest(
-        fields.text("request_id"), frames, reference[0] if reference else None, Urgency(fields.text("urgency"))
+        fields.text("request_id"), frames, reference[0] if reference else None, fields.member("urgency", Urgency)
     )
 
 
@@ -384,7 +317,7 @@ def _encode_conditioning(conditioning: Conditioning) -> tuple[dict[str, object],
             return {"kind": "in_context", "ref_text": ref_text, "ref_text_ids": ids}, (embedding, ref_code)
 
 
-def _decode_conditioning(fields: _Fields, arrays: tuple[Array, ...]) -> Conditioning:
+def _decode_conditioning(fields: MessageFields, arrays: tuple[Array, ...]) -> Conditioning:
     match fields.text("kind"):
         case "built_in":
             return BuiltInSpeaker(fields.text("name"), fields.text("instruction"))
@@ -399,7 +332,7 @@ def _decode_conditioning(fields: _Fields, arrays: tuple[Array, ...]) -> Conditio
             raise ProtocolError(f"unknown conditioning {other!r}")
 
 
-def _decode_sampling(fields: _Fields) -> SamplingParams:
+def _decode_sampling(fields: MessageFields) -> SamplingParams:
     return SamplingParams(
         talker=_decode_token_sampling(fields.section("talker")),
         predictor=_decode_token_sampling(fields.section("predictor")),
@@ -407,26 +340,26 @@ def _decode_sampling(fields: _Fields) -> SamplingParams:
     )
 
 
-def _decode_token_sampling(fields: _Fields) -> TokenSampling:
+def _decode_token_sampling(fields: MessageFields) -> TokenSampling:
     return TokenSampling(fields.number("temperature"), fields.integer("top_k"), fields.number("top_p"))
 
 
-def _decode_speech(fields: _Fields, arrays: tuple[Array, ...]) -> Speech:
+def _decode_speech(fields: MessageFields, arrays: tuple[Array, ...]) -> Speech:
     pcm, frames = _floats_and_codes(arrays)
     return Speech(
         pcm=pcm,
         frames=frames,
         sample_rate_hz=fields.integer("sample_rate_hz"),
-        finish_reason=FinishReason(fields.text("finish_reason")),
+        finish_reason=fields.member("finish_reason", FinishReason),
         engine_s=fields.number("engine_s"),
     )
 
 
-def _decode_info(fields: _Fields) -> EngineInfo:
+def _decode_info(fields: MessageFields) -> EngineInfo:
     return EngineInfo(
         model=fields.text("model"),
         revision=fields.text("revision"),
-        task=ModelTask(fields.text("task")),
+        task=fields.member("task", ModelTask),
         speakers=fields.texts("speakers"),
         languages=fields.texts("languages"),
         sample_rate_hz=fields.integer("sample_rate_hz"),
@@ -437,13 +370,13 @@ def _decode_info(fields: _Fields) -> EngineInfo:
         slots=fields.integer("slots"),
         max_text_tokens=fields.integer("max_text_tokens"),
         accepts_instructions=fields.truth("accepts_instructions"),
-        voice_modes=tuple(VoiceMode(mode) for mode in fields.texts("voice_modes")),
+        voice_modes=fields.members("voice_modes", VoiceMode),
         default_sampling=_decode_sampling(fields.section("default_sampling")),
         notice=fields.text("notice"),
     )
 
 
-def _decode_stats(fields: _Fields) -> EngineStats:
+def _decode_stats(fields: MessageFields) -> EngineStats:
     return EngineStats(
         steps=fields.integer("steps"),
         frames=fields.integer("frames"),
@@ -455,7 +388,7 @@ def _decode_stats(fields: _Fields) -> EngineStats:
     )
 
 
-def _decode_error(fields: _Fields) -> EngineError:
+def _decode_error(fields: MessageFields) -> EngineError:
     kind = fields.text("error")
     if kind not in _ERRORS:
         raise ProtocolError(f"unknown error {kind!r}")

@@ -32,6 +32,7 @@ from worker.engine.interface import (
     VoiceMode,
     XVectorPrompt,
 )
+from worker.engine.process.fields import ProtocolError
 from worker.engine.process.framing import Frame, read_frame, write_frame
 from worker.engine.process.protocol import (
     Cancel,
@@ -40,7 +41,6 @@ from worker.engine.process.protocol import (
     FromHost,
     Heartbeat,
     Hello,
-    ProtocolError,
     Ready,
     Spoken,
     SpokenPart,
@@ -170,6 +170,14 @@ def test_settings_round_trip(settings: NativeEngineSettings | FakeEngineSettings
 def test_what_is_not_a_message_is_refused(body: dict[str, object]) -> None:
     with pytest.raises(ProtocolError):
         decode_to_host(Frame(body))
+
+
+@pytest.mark.parametrize(("field", "value"), [("text_mode", "shouted"), ("urgency", "now"), ("is_streamed", 1)])
+def test_a_field_that_is_none_of_its_kind_is_refused(field: str, value: object) -> None:
+    frame = encode_to_host(Submit(1, SpeechRequest("r", "Hello.", BuiltInSpeaker("ada"))))
+
+    with pytest.raises(ProtocolError, match=field):
+        decode_to_host(Frame({**frame.body, field: value}, frame.arrays))
 
 
 def test_arrays_of_the_wrong_kind_are_refused() -> None:
