@@ -18,7 +18,7 @@ def choose_format(accept: str | None) -> AudioFormat:
     if not (accept or "").strip():
         return AudioFormat.WAV
     ranges = [_media_range(part) for part in (accept or "").split(",") if part.strip()]
-    qualities = {form: max(_quality(name, ranges) for name in names) for form, names in STREAMED.items()}
+    qualities = {form: _quality(names, ranges) for form, names in STREAMED.items()}
     best = max(qualities, key=lambda form: qualities[form])
     if qualities[best] <= 0:
         known = ", ".join(names[0] for names in STREAMED.values())
@@ -39,10 +39,11 @@ def _media_range(part: str) -> tuple[str, float]:
     return name, 1.0
 
 
-def _quality(name: str, ranges: list[tuple[str, float]]) -> float:
-    """The most specific range that fits counts."""
-    for wanted in (name, f"{name.partition('/')[0]}/*", "*/*"):
-        found = [quality for media_range, quality in ranges if media_range == wanted]
+def _quality(names: tuple[str, ...], ranges: list[tuple[str, float]]) -> float:
+    """The most specific range that fits counts; the names of one format are one type."""
+    group = f"{names[0].partition('/')[0]}/*"
+    for wanted in (names, (group,), ("*/*",)):
+        found = [quality for media_range, quality in ranges if media_range in wanted]
         if found:
             return max(found)
     return 0.0

@@ -11,19 +11,25 @@ from mimetypes import types_map
 
 from api import schemas
 from api.input_schemas import ResolvedInput
+from api.job_receiver import job_receiver
 from api.links import LinkBuilder
 from api.output_choice import resolved_output
 from api.progress import Waiting, time_left
 from api.quality_view import job_quality, job_warnings, resolved_quality
 from storage.artifacts import ArtifactStore, Download
 from storage.jobs import ArtifactRecord, JobRecord, JobState
+from storage.outputs import FORMATS
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
 
 URL_TTL_S = 900
 DEFAULT_RETRY_AFTER_S = 2
 MAX_RETRY_AFTER_S = 60
 
-_CONTENT_TYPES = types_map | {".wav": "audio/wav", ".json": "application/json"}
+_CONTENT_TYPES = (
+    types_map
+    | {f".{form}": facts.content_type for form, facts in FORMATS.items()}
+    | {".json": "application/json", ".srt": "application/x-subrip", ".vtt": "text/vtt"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,7 @@ class JobViewer:
             warnings=job_warnings(record),
             error=_failure(record),
             metadata=record.metadata,
+            webhook=job_receiver(record.webhook),
             links=schemas.Links(
                 self_=self.links.job(record.id),
                 events=self.links.events(record.id),

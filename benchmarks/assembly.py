@@ -85,7 +85,7 @@ class Figures:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hours", type=float, default=10.0, help="of audio in the job (default: 10)")
+    parser.add_argument("--hours", type=float, default=1.0, help="of audio in the job (default: 1)")
     parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
     parser.add_argument("--dir", type=Path, help="where files are written; default: the temporary folder")
     parser.add_argument("--child", choices=list(CASES), help=argparse.SUPPRESS)
