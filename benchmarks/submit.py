@@ -9,28 +9,19 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
-import os
 import secrets
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import redis
-
-from storage.embedded_redis import EmbeddedRedis
+from benchmarks.served_api import ServedApi, served_api
 from storage.jobs import Pauses, Segmentation
-from storage.models import ModelCard, ModelRegistry
 from worker.segmentation import plan_segments
-
-ROOT = Path(__file__).resolve().parent.parent
 
 SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."
 
@@ -39,22 +30,6 @@ SENTENCES = (10_000, 12_660)
 
 TARGET_CHARS = 160
 """Two sentences a segment."""
-
-CARD = ModelCard("small", "r1", "custom_voice", ("Alice",), ("English",), "English", 24_000, 1920, 16, 1024)
-
-
-@dataclass(frozen=True)
-class ServedApi:
-    """`state` is a client of the system's Redis."""
-
-    port: int
-    pid: int
-    state: redis.Redis
-
-    def cpu_s(self) -> float:
-        """CPU seconds of the API's process so far (Linux)."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -75,7 +50,7 @@ class Series:
 
 def main() -> None:
     arguments = _parser().parse_args()
-    with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder, _served_api(Path(folder)) as api:
+    with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder, served_api(Path(folder)) as api:
         _submit_many(api, clients=2, submits=100)
         print(f"{'clients':>7} {'submits':>8} {'submits/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
         for clients in arguments.clients:
@@ -95,51 +70,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32], help="connections that submit at once")
     parser.add_argument("--submits", type=int, default=1_000, help="submits of each round")
     return parser
-
-
-@contextmanager
-def _served_api(folder: Path) -> Iterator[ServedApi]:
-    """A served API on an empty system."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with EmbeddedRedis(folder / "valkey") as server, redis.Redis.from_url(server.url, decode_responses=True) as client:
-        ModelRegistry(client).publish(CARD)
-        environment = os.environ | {
-            "RHAPSODE_REDIS_URL": server.url,
-            "RHAPSODE_BROKER_URL": server.broker_url,
-            "RHAPSODE_STORE": f"file://{folder}/store",
-            "RHAPSODE_URL_SECRET": secrets.token_hex(16),
-        }
-        command = [sys.executable, "-m", "uvicorn", "api.app:app_from_environment", "--factory", "--port", str(port)]
-        with (folder / "api.log").open("wb") as log:
-            process = subprocess.Popen(
-                [*command, "--no-access-log", "--log-level", "warning"],
-                cwd=ROOT,
-                env=environment,
-                stderr=log,
-                stdout=log,
-            )
-            try:
-                _wait_ready(port, process, folder / "api.log")
-                yield ServedApi(port, process.pid, client)
-            finally:
-                process.terminate()
-                process.wait(20)
-
-
-def _wait_ready(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-            connection.request("GET", "/readyz")
-            if connection.getresponse().status == 200:
-                return
-        except ConnectionRefusedError:
-            time.sleep(0.05)
-        finally:
-            connection.close()
-    sys.exit(f"the API did not start: {log.read_text()}")
 
 
 def _submit_many(api: ServedApi, clients: int, submits: int) -> Series:
