@@ -296,16 +296,16 @@ def test_an_assembly_that_comes_too_late_leaves_nothing_in_the_store(studio: Stu
     assert list(studio.artifacts.list(f"{job_prefix(TENANT, job.id)}artifacts/")) == []
 
 
-def test_a_narration_that_no_wav_file_could_hold_fails_before_anything_is_spoken(studio: Studio) -> None:
-    # The speech is under two hours; the ten seconds of silence behind every paragraph are 22.
-    job = studio.submit("Here it is." + "\n\nNow then." * 8_000, replace(SPEC, pauses=Pauses(paragraph_s=10.0)))
+def test_a_narration_of_more_than_250_hours_fails_before_anything_is_spoken(studio: Studio) -> None:
+    # The speech is under two hours; the two minutes of silence behind every paragraph are 266.
+    job = studio.submit("Here it is." + "\n\nNow then." * 8_000, replace(SPEC, pauses=Pauses(paragraph_s=120.0)))
 
     studio.drain()
 
     record = studio.record(job)
     assert record.error is not None
     assert (record.state, record.error.code, record.segments.total) == (JobState.FAILED, "text_too_long", 0)
-    assert "23.8 hours" in record.error.detail
+    assert "268.1 hours" in record.error.detail
 
 
 def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
