@@ -11,6 +11,7 @@ from mimetypes import types_map
 
 from api import schemas
 from api.input_schemas import ResolvedInput
+from api.job_receiver import job_receiver
 from api.links import LinkBuilder
 from api.output_choice import resolved_output
 from api.progress import Waiting, time_left
@@ -65,6 +66,7 @@ class JobViewer:
             warnings=job_warnings(record),
             error=_failure(record),
             metadata=record.metadata,
+            webhook=job_receiver(record.webhook),
             links=schemas.Links(
                 self_=self.links.job(record.id),
                 events=self.links.events(record.id),

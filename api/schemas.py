@@ -24,7 +24,7 @@ from api.output_schemas import OutputRequest, ResolvedOutput
 from api.quality_schemas import JobQuality, JobWarning, QualityRequest, ResolvedQuality
 from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
 from api.speakable_text import check_prose
-from api.webhook_schemas import JobWebhookRequest
+from api.webhook_schemas import JobReceiver, JobWebhookRequest
 from storage.jobs import JobClass, JobPhase, JobState, Priority
 
 MIN_TEMPERATURE = 0.001
@@ -273,6 +273,7 @@ class Job(Answer):
     warnings: list[JobWarning]
     error: Failure | None
     metadata: dict[str, str]
+    webhook: JobReceiver | None = Field(description="whom the job itself named to be told")
     links: Links
 
 

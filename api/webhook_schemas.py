@@ -62,6 +62,14 @@ class JobWebhookRequest(RequestBody):
         return self
 
 
+class JobReceiver(Answer):
+    """As `JobWebhookRequest`, with its events filled in."""
+
+    url: str | None
+    endpoint_id: str | None
+    events: list[str]
+
+
 class EndpointOrder(RequestBody):
     """A receiver of webhooks. `url`: https, on port 443 or 8443. `events`: names of events, or `*` alone for all."""
 

@@ -26,6 +26,9 @@ JOB_EVENTS = (
     "job.started",
     "job.paused",
     "job.resumed",
+    "job.reopened",
+    "job.segment.edited",
+    "job.segment.selected",
     "job.segment.flagged",
     "job.segment.failed",
     "job.artifact.created",
@@ -33,6 +36,7 @@ JOB_EVENTS = (
     "job.failed",
     "job.cancelled",
     "job.expired",
+    "batch.completed",
 )
 """`job.progress` and `job.segment.completed` come by the thousand and are in the job's event stream only."""
 

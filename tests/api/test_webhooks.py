@@ -237,6 +237,7 @@ def test_a_job_names_a_url(api: ServedApi) -> None:
         ("job.cancelled", url, None),
         ("job.created", url, None),
     ]
+    assert job["webhook"] == {"url": url, "endpoint_id": None, "events": ["job.created", "job.cancelled"]}
     record = api.jobs.get(TenantId("local"), job_id(job))
     assert record.webhook is not None
     assert record.webhook.api_url == "https://api.example"
