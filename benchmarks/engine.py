@@ -4,8 +4,10 @@
 
 Writes a random checkpoint of the size (see random_checkpoint.py) unless `--checkpoint` names one. Random weights cost
 what real ones cost; requests end at a number of frames drawn evenly from 5 to 15 s. Audio is counted when its samples
-are delivered, within a window that begins once the batch is full. `--reference qwen-tts` runs that package's static
-batch on the same checkpoint, in a process with `--reference-path` on its module path. Prints a line for each figure.
+are delivered, within a window that begins once the batch is full. Beside random arrivals the device's memory is
+watched: `--poisson-window 580` makes them a soak. A request that fails ends the run with its error.
+`--reference qwen-tts` runs that package's static batch on the same checkpoint, in a process with `--reference-path` on
+its module path. Prints a line for each figure.
 """
 
 from __future__ import annotations
@@ -32,14 +34,14 @@ import torch
 from random_checkpoint import write_random_checkpoint
 
 from worker.engine.errors import RequestCancelled
-from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
+from worker.engine.interface import BuiltInSpeaker, OnAudio, Speech, SpeechRequest, Urgency
 from worker.engine.native.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.native.cuda.codec.passes import PassRow
 from worker.engine.native.cuda.codec.plan import CodecPlan, PassShape, published_plan, uncaptured
 from worker.engine.native.cuda.codec.weights import DecoderWeights, Placement
 from worker.engine.native.engine import NativeEngine
 from worker.engine.native.stages.codec import CodecStage
-from worker.engine.profiles import ServingProfile
+from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import NativeEngineSettings
 
 FRAME_S = 0.08
@@ -65,7 +67,7 @@ class ClosedLoop:
 
 @dataclass(frozen=True, slots=True)
 class OpenLoop:
-    """Poisson arrivals at a rate, and what became of them."""
+    """Poisson arrivals at a rate, and what became of them. memory_mib: allocated on the device, least and most."""
 
     requests_per_s: float
     requests: int
@@ -73,11 +75,13 @@ class OpenLoop:
     latency_p50_s: float
     latency_p95_s: float
     most_in_flight: int
+    finished: int
+    memory_mib: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class FirstAudio:
-    """From submit to the samples of a request of one frame, while `running` others speak."""
+    """From submit to the first samples of an interactive request, while `running` others speak and are heard."""
 
     running: int
     p50_ms: float
@@ -109,15 +113,19 @@ class Driver:
         self._number = 0
         self._voice = BuiltInSpeaker(engine.info.speakers[0])
 
-    def submit(self, max_frames: int | None = None) -> Future[Speech]:
+    def submit(
+        self, max_frames: int | None = None, on_audio: OnAudio | None = None, urgency: Urgency = Urgency.BULK
+    ) -> Future[Speech]:
         self._number += 1
         start = self._random.randrange(len(WORDS) - 60)
         num_frames = max_frames or self._random.randint(*FRAMES)
         # About as many tokens as that much speech has; the random vocabulary spells letter by letter.
         text = " ".join(WORDS[start : start + 60])[: min(100, max(8, num_frames // 3))].strip()
-        request = SpeechRequest(str(self._number), text, self._voice, seed=self._number, max_frames=num_frames)
+        request = SpeechRequest(
+            str(self._number), text, self._voice, seed=self._number, max_frames=num_frames, urgency=urgency
+        )
         submitted_s = time.perf_counter()
-        future = self.engine.submit(request)
+        future = self.engine.submit(request, on_audio)
         future.add_done_callback(lambda done: self.done.put((submitted_s, time.perf_counter(), done)))
         return future
 
@@ -166,6 +174,7 @@ def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> OpenL
     started_s = due_s = time.perf_counter()
     sent = most = 0
     latencies: list[float] = []
+    memory = [allocated_mib()]
     frames = 0
 
     def collect() -> None:
@@ -181,6 +190,7 @@ def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> OpenL
         sent += 1
         while not driver.done.empty():
             collect()
+        memory.append(allocated_mib())
         most = max(most, sent - len(latencies))
     while len(latencies) < sent:
         collect()
@@ -192,20 +202,29 @@ def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> OpenL
         latency_p50_s=round(ranks.p50, 3),
         latency_p95_s=round(ranks.p95, 3),
         most_in_flight=most,
+        finished=len(latencies),
+        memory_mib=(min(memory), max(memory)),
     )
 
 
+def allocated_mib() -> float:
+    return round(torch.cuda.memory_allocated() / 2**20, 2) if torch.cuda.is_available() else 0.0
+
+
 def first_audio(driver: Driver, running: int, samples: int) -> FirstAudio:
-    """The running streams are long enough not to end before the last sample."""
-    others = [driver.submit(max_frames=900) for _ in range(running)]
+    """The running streams are long enough not to end before the last sample; who was heard is cancelled."""
+    others = [driver.submit(max_frames=900, on_audio=lambda _: None) for _ in range(running)]
     ids = driver.last_ids(running)
     time.sleep(0.6 if running else 0.0)
     waits_ms: list[float] = []
     for number in range(samples + 3):
+        heard: SimpleQueue[float] = SimpleQueue()
         submitted_s = time.perf_counter()
-        driver.submit(max_frames=1).result()
+        driver.submit(60, lambda _, heard=heard: heard.put(time.perf_counter()), Urgency.INTERACTIVE)
+        first_s = heard.get()
         if number >= 3:
-            waits_ms.append(1e3 * (time.perf_counter() - submitted_s))
+            waits_ms.append(1e3 * (first_s - submitted_s))
+        driver.engine.cancel(*driver.last_ids(1))
         time.sleep(0.02)
     still_running = sum(not future.done() for future in others)
     for request_id in ids:
@@ -252,7 +271,11 @@ def pass_ms(passes: CapturedPasses, shape: PassShape) -> float:
 def measure_engine(checkpoint: Path, options: argparse.Namespace) -> dict[str, object]:
     began_s = time.perf_counter()
     settings = NativeEngineSettings(
-        checkpoint, slots=max(options.streams), device=options.device, profile=options.profile
+        checkpoint,
+        slots=max(options.streams),
+        device=options.device,
+        profile=options.profile,
+        reproducibility=options.reproducibility,
     )
     engine = NativeEngine(settings)
     report: dict[str, object] = {"start_s": round(time.perf_counter() - began_s, 1), "slots": engine.info.slots}
@@ -325,6 +348,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, help="folder for the random checkpoint; memory-backed is fastest")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
+    parser.add_argument("--reproducibility", type=Reproducibility, default=Reproducibility.BEST_EFFORT)
     parser.add_argument("--streams", type=numbers, default=[1, 8, 32, 64, 128, 256])
     parser.add_argument("--window", type=float, default=10.0, help="seconds of each closed loop")
     parser.add_argument("--poisson-window", type=float, default=10.0, help="seconds of arrivals; 0 leaves them out")
@@ -344,7 +368,12 @@ def main() -> None:
             began_s = time.perf_counter()
             write_random_checkpoint(checkpoint, options.size, "custom_voice", torch.device(options.device), 0.0)
             print(f"checkpoint written in {time.perf_counter() - began_s:.1f} s", flush=True)
-        report: dict[str, object] = {"size": options.size, "profile": options.profile, "machine": machine(options)}
+        report: dict[str, object] = {
+            "size": options.size,
+            "profile": options.profile,
+            "reproducibility": options.reproducibility,
+            "machine": machine(options),
+        }
         if options.decoder:
             report["decoder"] = [asdict(row) for row in measure_decoder(checkpoint, torch.device(options.device))]
         engine_report = measure_engine(checkpoint, options)

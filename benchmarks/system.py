@@ -15,6 +15,7 @@ import json
 import os
 import platform
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -33,13 +34,14 @@ from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
 from worker.engine.native.engine import NativeEngine
 from worker.engine.profiles import ServingProfile
 from worker.engine.settings import NativeEngineSettings
+from worker.segment_seed import segment_seed
 from worker.segmentation import plan_segments
 from worker.settings import SMALL_VOICE
-from worker.segment_seed import segment_seed
 
 FABLES = Path(__file__).resolve().parents[1] / "rhapsode/demo/fables.txt"
 FRAMES_PER_S = 12.5
 POLL_S = 0.1
+NOTE_S = 10.0
 WARM_UP_FRAMES = 8
 
 
@@ -70,6 +72,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=16)
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--segments", type=int, default=64, help="of all jobs together, about")
+    parser.add_argument("--gate", choices=("basic", "off"), default="basic", help="off: random weights make noise")
     parser.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
     arguments = parser.parse_args()
     work = tuple(job_work(number, arguments.segments // arguments.jobs) for number in range(arguments.jobs))
@@ -80,7 +83,8 @@ def main() -> None:
     # In a process that ends with it: the stack's engine plans its memory by what is free.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:
         alone = child.submit(measure_engine, settings, work).result()
-    through = measure_system(settings, work)
+    note(f"engine alone: {asdict(alone)}")
+    through = measure_system(settings, work, arguments.gate)
 
     print(
         json.dumps(
@@ -97,6 +101,11 @@ def main() -> None:
             indent=1,
         )
     )
+
+
+def note(line: str) -> None:
+    """Progress; standard output is for the figures."""
+    print(line, file=sys.stderr, flush=True)
 
 
 def job_work(number: int, num_segments: int) -> Work:
@@ -124,7 +133,7 @@ def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> Spee
         finished_s: list[float] = []
         lock = threading.Lock()
 
-        def note(future: Future[Speech]) -> None:
+        def count(future: Future[Speech]) -> None:
             with lock:
                 finished_s.append(time.perf_counter())
 
@@ -135,7 +144,7 @@ def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> Spee
                 seed = segment_seed(job.seed, text)
                 request = SpeechRequest(f"{job.seed}/{index}", text, voice, sampling=sampling, seed=seed)
                 futures.append(engine.submit(request))
-                futures[-1].add_done_callback(note)
+                futures[-1].add_done_callback(count)
         audio_s = sum(len(future.result().frames) for future in futures) / FRAMES_PER_S
         wall_s = time.perf_counter() - started_s
     finally:
@@ -145,18 +154,23 @@ def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> Spee
     return _speed(wall_s, counts, len(futures), audio_s)
 
 
-def measure_system(settings: NativeEngineSettings, work: Sequence[Work]) -> Speed:
+def measure_system(settings: NativeEngineSettings, work: Sequence[Work], gate: str) -> Speed:
     with _stack(settings) as stack, Rhapsode(stack.url) as client:
         voice = client.models()[0].speakers[0]
-        client.wait(client.submit_job(work[0].segments[0], voice=voice))
+        quality = {"gate": gate}
+        client.wait(client.submit_job(work[0].segments[0], voice=voice, quality=quality))
         started_s = time.perf_counter()
-        jobs = [client.submit_job(job.text, voice=voice, seed=job.seed) for job in work]
+        jobs = [client.submit_job(job.text, voice=voice, seed=job.seed, quality=quality) for job in work]
         counts: list[tuple[float, int]] = []
+        noted_s = started_s
         while True:
             now = [client.job(job.id) for job in jobs]
             counts.append((time.perf_counter(), sum(job.progress.segments.done for job in now)))
             if all(job.finished_at for job in now):
                 break
+            if counts[-1][0] - noted_s > NOTE_S:
+                noted_s = counts[-1][0]
+                note(f"{counts[-1][1]} segments after {noted_s - started_s:.0f} s")
             time.sleep(POLL_S)
         wall_s = time.perf_counter() - started_s
         _require_same_segments(now, work)
@@ -192,8 +206,9 @@ def _stack(settings: NativeEngineSettings) -> Generator[Stack]:
     environment["RHAPSODE_ENGINE_PROFILE"] = settings.profile.value
     options = StackOptions(folder, slots=settings.slots, checkpoint=settings.checkpoint, device=settings.device)
     try:
-        with Stack(options, environment, lambda event: None) as stack:
+        with Stack(options, environment, lambda event: note(str(event))) as stack:
             stack.wait_ready()
+            note("the stack is ready")
             yield stack
     finally:
         shutil.rmtree(folder)

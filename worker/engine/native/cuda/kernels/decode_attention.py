@@ -1,8 +1,8 @@
 """Attention of one new token per row over the row's own history, split over several programs.
 
 A program takes one row, one KV head with all its query heads, and one share of the history. The last program of a
-(row, KV head) to finish merges the shares in their order, so the result is the same whoever comes last, and there is
-no second launch. How the history is cut depends on its length and the number of splits alone, never on the batch.
+(row, KV head) to finish merges the shares, always in one order, so the result is the same whoever comes last, and there
+is no second launch. How the history is cut depends on its length and the number of splits alone, never on the batch.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.
@@ -67,6 +67,7 @@ def decode_attention(
         group=group,
         head_dim=head_dim,
         query_tile=max(_QUERY_TILE, triton.next_power_of_2(group)),
+        group_tile=triton.next_power_of_2(group),
         key_block=_KEY_BLOCK,
         key_stages=_KEY_STAGES,
         overlap=overlap,
@@ -96,6 +97,7 @@ def _decode_attention(
     group: tl.constexpr,
     head_dim: tl.constexpr,
     query_tile: tl.constexpr,
+    group_tile: tl.constexpr,
     key_block: tl.constexpr,
     key_stages: tl.constexpr,
     overlap: tl.constexpr,
@@ -105,7 +107,14 @@ def _decode_attention(
     split = tl.program_id(0)
     head = tl.program_id(1)
     row = tl.program_id(2).to(tl.int64)
+    query = tl.arange(0, query_tile)
+    is_query = query < group
+    lane = tl.arange(0, head_dim)
+    query_row = row * num_kv_heads * group + head * group + query
+    # Requested before the length says whether they are needed: one way to memory instead of three.
     length = tl.load(positions + row) + 1
+    history = tl.load(slots + row).to(tl.int64) * slot_stride + head * head_stride
+    q = tl.load(queries + query_row[:, None] * head_dim + lane[None, :], mask=is_query[:, None], other=0.0)
     # Whole blocks, so that only the last share of a history has a masked end.
     share = tl.cdiv(tl.cdiv(length, num_splits), key_block) * key_block
     begin = split * share
@@ -114,12 +123,6 @@ def _decode_attention(
     end = tl.minimum(begin + share, length)
     used_splits = tl.cdiv(length, share)
 
-    query = tl.arange(0, query_tile)
-    is_query = query < group
-    lane = tl.arange(0, head_dim)
-    query_row = row * num_kv_heads * group + head * group + query
-    q = tl.load(queries + query_row[:, None] * head_dim + lane[None, :], mask=is_query[:, None], other=0.0)
-    history = tl.load(slots + row).to(tl.int64) * slot_stride + head * head_stride
     largest = tl.full([query_tile], float("-inf"), tl.float32)
     total = tl.zeros([query_tile], tl.float32)
     sum_values = tl.zeros([query_tile, head_dim], tl.float32)
@@ -154,17 +157,39 @@ def _decode_attention(
     if tl.atomic_add(arrival, 1, sem="acq_rel") != used_splits - 1:
         return
     tl.store(arrival, 0)
-    largest = tl.full([query_tile], float("-inf"), tl.float32)
-    total = tl.zeros([query_tile], tl.float32)
-    sum_values = tl.zeros([query_tile, head_dim], tl.float32)
-    for other in range(used_splits):
-        share_row = first_share + other * group + query
-        share_largest = tl.load(maxima + share_row, mask=is_query, other=0.0)
-        new_largest = tl.maximum(largest, share_largest)
-        decay = tl.exp2(largest - new_largest)
-        weight = tl.exp2(share_largest - new_largest)
-        total = total * decay + tl.load(sums + share_row, mask=is_query, other=1.0) * weight
-        addend = tl.load(shares + share_row[:, None] * head_dim + lane[None, :], mask=is_query[:, None], other=0.0)
-        sum_values = sum_values * decay[:, None] + addend * weight[:, None]
-        largest = new_largest
-    tl.store(out, (sum_values / total[:, None]).to(attended.dtype.element_ty), mask=is_query[:, None])
+    first_query = (row * num_kv_heads + head) * group
+    _merge(
+        shares, maxima, sums, attended, first_share, first_query, used_splits, num_splits, group, group_tile, head_dim
+    )
+
+
+@triton.jit
+def _merge(
+    shares: tl.tensor,
+    maxima: tl.tensor,
+    sums: tl.tensor,
+    attended: tl.tensor,
+    first_share: tl.tensor,
+    first_query: tl.tensor,
+    used_splits: tl.tensor,
+    num_splits: tl.constexpr,
+    group: tl.constexpr,
+    group_tile: tl.constexpr,
+    head_dim: tl.constexpr,
+) -> None:
+    """All shares at once, those not used with weight 0: in one order for every number of used splits."""
+    split = tl.arange(0, num_splits)
+    query = tl.arange(0, group_tile)
+    lane = tl.arange(0, head_dim)
+    place = first_share + split[:, None] * group + query[None, :]
+    is_used = (split < used_splits)[:, None] & (query < group)[None, :]
+    largest_of = tl.load(maxima + place, mask=is_used, other=float("-inf"))
+    # Queries beyond the group have no share at all: neither their largest score nor their sum is one to count with.
+    largest = tl.where(query < group, tl.max(largest_of, axis=0), 0.0)
+    weight = tl.exp2(largest_of - largest[None, :])
+    total = tl.sum(weight * tl.load(sums + place, mask=is_used, other=0.0), axis=0)
+    total = tl.where(query < group, total, 1.0)
+    share = tl.load(shares + place[:, :, None] * head_dim + lane[None, None, :], mask=is_used[:, :, None], other=0.0)
+    out = tl.sum(share * weight[:, :, None], axis=0) / total[:, None]
+    target = attended + (first_query + query)[:, None] * head_dim + lane[None, :]
+    tl.store(target, out.to(attended.dtype.element_ty), mask=(query < group)[:, None])
