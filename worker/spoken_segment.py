@@ -55,10 +55,19 @@ def spoken_segment(item: ClaimedItem, planned: PlannedSegment) -> SpokenSegment:
         own_voice=voice.own_voice,
         language=edit.language or planned.language or spec.language,
         instructions=_instructions(spec, planned, edit),
-        own_seed=planned.seed if edit.seed is None else edit.seed,
+        own_seed=_own_seed(planned, item),
         occurrence=planned.occurrence,
         take=item.take,
     )
+
+
+def _own_seed(planned: PlannedSegment, item: ClaimedItem) -> int | None:
+    """An edit's is used as it is. The plan's is used so for the first take: the others are to sound otherwise."""
+    if item.edit.seed is not None or planned.seed is None:
+        return item.edit.seed
+    if item.take == FIRST_TAKE:
+        return planned.seed
+    return segment_seed(planned.seed, planned.spoken_text, 0, item.take)
 
 
 def _voice(spec: NarrationSpec, speaker: str, index: int) -> SpeakerVoice:

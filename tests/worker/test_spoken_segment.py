@@ -74,6 +74,15 @@ def test_a_seed_of_its_own_is_used_as_it_is_and_only_once() -> None:
     assert segment.seed(SPEC.seed, 2) not in (77, segment.seed(SPEC.seed, 3))
 
 
+def test_another_take_of_a_segment_with_a_seed_has_another_one() -> None:
+    planned = replace(PLANNED, seed=9)
+
+    seeds = [spoken_segment(replace(ITEM, take=take), planned).seed(SPEC.seed, 1) for take in (1, 2, 3)]
+
+    assert seeds[0] == 9
+    assert len(set(seeds)) == 3
+
+
 @given(st.integers(0, 2**53 - 1), st.text(max_size=20), st.integers(0, 99), st.integers(1, 20), st.integers(1, 10))
 def test_seeds_are_exact_in_json_and_another_for_every_take_and_attempt(
     seed: int, text: str, occurrence: int, take: int, attempt: int
