@@ -38,19 +38,19 @@ def spoken(engine: NativeEngine, request: SpeechRequest) -> Speech:
 
 
 def test_it_speaks_as_on_the_cpu(gpu: NativeEngine, cpu: NativeEngine) -> None:
-    """Greedy codes in bfloat16 leave those of float32 at the first near tie.
+    """Greedy codes in bfloat16 leave those of float32 at the first near tie, of which a text has one sooner or later.
 
-    The two likeliest first codes of this text have logits that differ by 0.002, so one of three may be the other.
+    Of this one the likeliest first code leads by 0.25, 0.2, 0.4 and 2.9 in the first four frames (float32).
     """
-    request = SpeechRequest(
-        "one", TEXT, BuiltInSpeaker(gpu.info.speakers[0]), sampling=SamplingParams(GREEDY, GREEDY, 1.05)
-    )
+    speaker = BuiltInSpeaker(gpu.info.speakers[1])
+    sampling = SamplingParams(GREEDY, GREEDY, 1.05)
+    request = SpeechRequest("one", "Every morning the baker opened his shop.", speaker, sampling=sampling)
 
     here, there = spoken(gpu, request), spoken(cpu, request)
 
     assert here.finish_reason is there.finish_reason is FinishReason.EOS
     assert abs(len(here.frames) - len(there.frames)) <= len(there.frames) // 3
-    assert (here.frames[:3, 0] == there.frames[:3, 0]).sum() >= 2
+    np.testing.assert_array_equal(here.frames[:4, 0], there.frames[:4, 0])
     assert np.isfinite(here.pcm).all()
     assert here.pcm.shape == (len(here.frames) * gpu.info.samples_per_frame,)
     assert 0.3 < rms(here) / rms(there) < 3
