@@ -232,6 +232,30 @@ class WebhookJob(Answer):
     omitted: list[str] | None = None
 
 
+class WebhookBatchCounts(Answer):
+    """Jobs of the batch, and how those that ended did."""
+
+    total: int
+    succeeded: int
+    failed: int
+    cancelled: int
+    expired: int
+
+
+class WebhookBatch(Answer):
+    """`version` and `omitted` as of a job."""
+
+    id: str
+    state: JobState
+    version: int
+    created_at: datetime | None
+    finished_at: datetime | None
+    counts: WebhookBatchCounts
+    error: WebhookFailure | None
+    metadata: dict[str, str]
+    omitted: list[str] | None = None
+
+
 class WebhookVoice(Answer):
     id: str
     name: str | None
@@ -250,9 +274,10 @@ class WebhookSubject(Answer):
 
 
 class WebhookData(Answer):
-    """Of `job`, `voice` (with `cache`) and `webhook_endpoint`, what the event tells of. `detail` is flat."""
+    """Of `job`, `batch`, `voice` (with `cache`) and `webhook_endpoint`, what the event tells of. `detail` is flat."""
 
     job: WebhookJob | None = None
+    batch: WebhookBatch | None = None
     voice: WebhookVoice | None = None
     cache: WebhookCache | None = None
     webhook_endpoint: WebhookSubject | None = None

@@ -7,7 +7,7 @@ from importlib import resources
 from storage import webhooks
 from storage.redis_keys import RedisKeys
 from storage.webhook_keys import WebhookKeys
-from storage.webhook_reference import JOB_EVENTS
+from storage.webhook_reference import BATCH_EVENTS, JOB_EVENTS
 
 _LIMITS = (
     "MAX_IN_FLIGHT",
@@ -28,7 +28,7 @@ _LIMITS = (
 def webhook_prelude(keys: RedisKeys) -> str:
     """Lua that defines `webhooks`, `W` and `HOOK`; needs `clock` before it."""
     rows = [f"{name} = {getattr(webhooks, name)}" for name in _LIMITS]
-    rows.append("JOB_EVENTS = {" + ", ".join(f"['{event}'] = true" for event in JOB_EVENTS) + "}")
+    rows.append("JOB_EVENTS = {" + ", ".join(f"['{event}'] = true" for event in (*JOB_EVENTS, *BATCH_EVENTS)) + "}")
     limits = "local HOOK = {\n  " + ",\n  ".join(rows) + ",\n}\n"
     text = resources.files("storage").joinpath("scripts", "webhook_prelude.lua").read_text(encoding="utf-8")
     return "\n".join((WebhookKeys(keys).lua_table(), limits, text))

@@ -24,7 +24,7 @@ Facts = Mapping[str, JsonValue]
 Data = dict[str, JsonValue]
 
 OMITTABLE = ("metadata", "artifacts")
-"""Fields of a job that are left out, in this order, should a body be too large; `omitted` then names them."""
+"""Fields of a job or a batch that are left out, in this order, should a body be too large; `omitted` names them."""
 
 
 def compose(event: str, created_at_ms: int, facts: str, api_url: str) -> str:
@@ -34,8 +34,8 @@ def compose(event: str, created_at_ms: int, facts: str, api_url: str) -> str:
     body = _encoded(event, created_at_ms, data)
     omitted: list[JsonValue] = []
     for name in OMITTABLE:
-        job = data.get("job")
-        if len(body.encode()) < MAX_BODY_BYTES or not isinstance(job, dict):
+        job = data.get("job") or data.get("batch")
+        if len(body.encode()) < MAX_BODY_BYTES or not isinstance(job, dict) or name not in job:
             break
         job[name] = {} if name == "metadata" else []
         omitted.append(name)
@@ -56,6 +56,8 @@ def _encoded(event: str, created_at_ms: int, data: Data) -> str:
 def _data_of(event: str) -> Callable[[Facts, str], Data]:
     if event.startswith("job."):
         return _job_data
+    if event.startswith("batch."):
+        return _batch_data
     if event.startswith("voice.cache."):
         return _cache_data
     if event.startswith("voice."):
@@ -92,6 +94,24 @@ def _job_data(facts: Facts, api_url: str) -> Data:
         },
         "detail": _short(_parsed(facts.get("more"), {})),
         "links": {"self": address, "artifacts": f"{address}/artifacts"},
+    }
+
+
+def _batch_data(facts: Facts, api_url: str) -> Data:
+    batch = facts["job"]
+    counts: Data = {name: _count(facts, f"ended_{name}") for name in ("succeeded", "failed", "cancelled", "expired")}
+    return {
+        "batch": {
+            "id": batch,
+            "state": facts["state"],
+            "version": _integer(facts["version"]),
+            "created_at": _moment(facts.get("created_at_ms")),
+            "finished_at": _moment(facts.get("finished_at_ms")),
+            "counts": {"total": _count(facts, "lines"), **counts},
+            "error": _error(facts.get("error")),
+            "metadata": _parsed(facts.get("metadata"), {}),
+        },
+        "links": {"self": f"{api_url}/v1/batches/{batch}"},
     }
 
 
@@ -144,6 +164,11 @@ def _parsed(text: JsonValue, default: JsonValue) -> JsonValue:
 
 def _moment(unix_ms: JsonValue) -> str | None:
     return rfc3339(_integer(unix_ms)) if unix_ms else None
+
+
+def _count(facts: Facts, name: str) -> int:
+    """0 where nothing was counted yet."""
+    return _integer(facts.get(name) or 0)
 
 
 def _integer(value: JsonValue) -> int:

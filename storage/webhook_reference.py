@@ -43,6 +43,9 @@ JOB_EVENTS = (
 FINAL_JOB_EVENTS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired")
 """What a receiver gets that chose nothing."""
 
+BATCH_EVENTS = ("batch.completed",)
+"""Of a batch nothing else is told: its jobs tell of themselves."""
+
 OTHER_EVENTS = (
     "voice.created",
     "voice.deleted",
@@ -51,7 +54,7 @@ OTHER_EVENTS = (
     "webhook_endpoint.disabled",
 )
 
-EVENTS = JOB_EVENTS + OTHER_EVENTS
+EVENTS = JOB_EVENTS + BATCH_EVENTS + OTHER_EVENTS
 EVERY_EVENT = "*"
 
 TEST_EVENT = "webhook_endpoint.test"

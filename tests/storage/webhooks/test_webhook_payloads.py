@@ -87,6 +87,22 @@ def test_what_is_left_out_is_named() -> None:
     assert payload.data.job.metadata == {}
 
 
+def test_a_batchs_end_says_how_its_jobs_did() -> None:
+    facts = job_facts(job="bat_1", kind="batch", state="succeeded", lines="9", ended_succeeded="8", ended_failed="1")
+
+    payload = body_of("batch.completed", facts)
+
+    assert payload.data.batch is not None
+    assert payload.data.batch.counts.model_dump() == {
+        "total": 9,
+        "succeeded": 8,
+        "failed": 1,
+        "cancelled": 0,
+        "expired": 0,
+    }
+    assert payload.data.links["self"] == "https://api.example/v1/batches/bat_1"
+
+
 @pytest.mark.parametrize(
     ("event", "facts", "subject"),
     [
