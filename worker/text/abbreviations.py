@@ -13,12 +13,12 @@ _BEFORE_NAMES = (
     *("Mr", "Mrs", "Ms", "Dr", "Prof", "St", "Rev", "Hon", "Gen", "Col", "Maj", "Capt", "Lt", "Sgt", "Cpl", "Cmdr"),
     *("Gov", "Sen", "Rep", "Pres", "Messrs", "Mt", "Ft"),
     # German
-    *("Hr", "Fr", "Frl", "Dipl", "Ing", "Mag", "Hl"),
+    *("Hr", "Hrn", "Fr", "Frl", "Fa", "Fam", "Dipl", "Ing", "Mag", "Hl"),
     # French
     *("Mme", "Mmes", "Mlle", "MM", "Ste", "Me", "Mgr", "gén", "Gén", "cap", "prof"),
     # Spanish and Portuguese
     *("Sr", "Sra", "Srta", "Sres", "Dra", "Sta", "Sto", "Ud", "Uds", "Vd", "gral", "Gral", "Cnel", "Av", "Avda", "Exa"),
-    *("Profa", "Eng", "gen", "cel", "Ilmo", "Exmo", "Mons", "Lic"),
+    *("Profa", "Eng", "gen", "cel", "Ilmo", "Exmo", "Exma", "Excmo", "Excma", "Mons", "Lic"),
     # Italian
     *("Sig", "sig", "Sigg", "sigg", "sig.ra", "Sig.ra", "sig.na", "dott", "Dott", "dott.ssa", "Dott.ssa", "prof.ssa"),
     *("Prof.ssa", "avv", "Avv", "ing", "arch", "on", "On", "mons"),

@@ -38,7 +38,7 @@ _SURE_END = re.compile(
       [.!?…]+(?:\s?»|{_CLOSING})+\s+(?=[“"«„»‘]?\s?[^\W\d_])  # a quotation is over
     | [.!?…]+{_CLOSING}*\s+(?=[¿¡])
     | (?<=[가-힣])[.!?](?![.…]){_CLOSING}*\s+
-    | (?<=[^\W\d_]{{4}}\.)\s+(?=[^\W\d_]{{2}})
+    | (?<=[\w-]{{3}}[^\W\d_]\.)\s+(?=[^\W\d_]{{2}})
     | (?<=\b[Nn]o\.)\s+(?=[^\W\d_])
     | (?<=[^\W_][.!?…])\s+(?=[“"«„»‘]\s?[^\W\d_])
     | (?<=[^\W_][.!?…])\s+(?=—\s?[^\W\d_])
@@ -89,7 +89,9 @@ def _cjk_ends(paragraph: str) -> Iterator[int]:
 
 
 def _continues(paragraph: str, position: int) -> bool:
-    """Whether the sentence before `position` goes on behind it."""
+    """Whether the sentence before `position` goes on behind it; it does where no space stands between."""
+    if not paragraph[position - 1].isspace():
+        return True
     if _NO_SENTENCE_START.match(paragraph, position):
         return True
     dash = _DASH.match(paragraph, position)
