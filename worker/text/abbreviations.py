@@ -41,7 +41,7 @@ _BEFORE_NUMBERS = (
 
 def _behind_word_start(words: tuple[str, ...]) -> re.Pattern[str]:
     longest_first = "|".join(re.escape(word) for word in sorted(set(words), key=len, reverse=True))
-    return re.compile(rf"(?<![^\W_])(?:{longest_first})\.$")
+    return re.compile(rf"(?<![\w-])(?:{longest_first})\.$")
 
 
 _NAME_FOLLOWS = _behind_word_start(_BEFORE_NAMES)
