@@ -20,7 +20,7 @@ from worker.quality.calibration import (
 )
 from worker.quality.checks import SEVERITY, Defect, Finding, measured_findings, worst_first
 from worker.quality.job_norms import JobNorms, unusual_in_job
-from worker.quality.listening import RecogniserPool, Recognisers, listen, word_findings
+from worker.quality.listening import Recognisers, listen, word_findings
 from worker.quality.measures import SpeechMeasures, measure
 
 
@@ -107,20 +107,21 @@ class QualityGate:
         return Verdict(worst_first(findings), checks, loudness)
 
     def _heard(self, utterance: Utterance, verdict: Verdict) -> Verdict:
-        recogniser = self._recogniser(utterance.language)
+        language = self._meant(utterance.language)
+        recogniser = self._recognisers.get(language)
         if recogniser is None:
             return replace(verdict, unheard=True)
         if any(finding.defect in (Defect.NOT_FINITE, Defect.SILENT) for finding in verdict.findings):
             return verdict
-        errors = listen(utterance.speech, utterance.text, recogniser).errors
+        errors = listen(utterance.speech, utterance.text, language, recogniser).errors
         checks = {**verdict.checks, "wer": round(errors.rate, 4), "longest_run": float(errors.longest_run)}
         return replace(verdict, findings=worst_first([*verdict.findings, *word_findings(errors)]), checks=checks)
 
-    def _recogniser(self, language: str) -> RecogniserPool | None:
-        """Of the language; of the only one that can be meant, if the caller left it open."""
+    def _meant(self, language: str) -> str:
+        """The language; the only one that can be read back, if the caller left it open."""
         if language == "auto" and len(self._recognisers) == 1:
-            return next(iter(self._recognisers.values()))
-        return self._recognisers.get(language)
+            return next(iter(self._recognisers))
+        return language
 
 
 def loudness_of(speech: Speech) -> float | None:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from worker.engine.interface import Speech
 from worker.quality.checks import Defect, Finding
+from worker.quality.plain_words import plain_words
 from worker.quality.recogniser import Recogniser
+from worker.quality.spelling import spoken_words
 from worker.quality.word_errors import WordErrors, word_errors
 
 LEAST_RUN = 4
@@ -56,9 +58,11 @@ class Heard:
     errors: WordErrors
 
 
-def listen(speech: Speech, text: str, recogniser: RecogniserPool) -> Heard:
+def listen(speech: Speech, text: str, language: str, recogniser: RecogniserPool) -> Heard:
+    """language: as the model names it; what no rules exist for is compared word by word as it is written."""
     heard = recogniser.transcribe(speech)
-    return Heard(heard, word_errors(text, heard))
+    words_of = spoken_words if language.casefold() == "english" else plain_words
+    return Heard(heard, word_errors(text, heard, words_of))
 
 
 def longest_run_allowed(num_words: int) -> int:

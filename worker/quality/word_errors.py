@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from worker.quality.spelling import spoken_words
+
+WordsOf = Callable[[str], list[str]]
 
 MIN_SENTENCE_WORDS = 4
 """Shorter sentences ("Come in.") are not judged alone: one misheard word would be a third of them."""
@@ -78,8 +80,9 @@ class SentenceFaults:
     repeated: tuple[str, ...]
 
 
-def word_errors(wanted: str, heard: str) -> WordErrors:
-    steps = align(spoken_words(wanted), spoken_words(heard))
+def word_errors(wanted: str, heard: str, words_of: WordsOf = spoken_words) -> WordErrors:
+    """words_of: how a text of the language becomes words, for both sides alike."""
+    steps = align(words_of(wanted), words_of(heard))
     counts = {edit: sum(step.edit is edit for step in steps) for edit in Edit}
     return WordErrors(
         words=counts[Edit.SAME] + counts[Edit.SUBSTITUTED] + counts[Edit.LOST],
