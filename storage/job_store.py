@@ -63,12 +63,13 @@ from storage.jobs import (
     Tickets,
     WorkerIdentity,
     job_class,
+    queue_of,
 )
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
 from storage.segment_edits import SegmentEdit, decode_edit
 from storage.segment_results import decode_segment_result, encode_report
-from storage.work_queues import WorkQueue, speech_queue
+from storage.work_queues import WorkQueue
 
 IDEMPOTENCY_TTL_S = 24 * 3600
 TOMBSTONE_TTL_S = 30 * 24 * 3600
@@ -81,7 +82,7 @@ RECOUNT_BATCH = 40
 
 _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
-    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "finish", "finish_plan"),
+    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "commit_chunk", "finish", "finish_plan"),
     *("fail", "postpone", "release", "isolate"),
     *("release_worker", "reap", "retentions", "recount"),
 )
@@ -167,7 +168,7 @@ class JobStore:
             self._limits.total_jobs,
             self._limits.total_audio_ms,
             IDEMPOTENCY_TTL_S,
-            speech_queue(submission.spec.model),
+            queue_of(submission.spec),
             *submitted_fields(submission),
         )
         match reply[0]:
@@ -207,7 +208,7 @@ class JobStore:
         if reply[0] == "empty":
             return Claim(None, _tickets(reply))
         parts = [str(part) for part in reply[2:]]
-        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms, edit, take, rank = parts
+        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms, edit, take, rank, vain = parts
         claimed = ClaimedItem(
             lease=Lease(JobId(job), TenantId(tenant), item, int(fence)),
             attempt=int(attempt),
@@ -219,6 +220,7 @@ class JobStore:
             edit=decode_edit(edit),
             take=int(take),
             job_class=JobClass(rank),
+            spoken_in_vain=int(vain),
         )
         return Claim(claimed, _tickets(reply))
 
@@ -508,7 +510,15 @@ class JobStore:
 
     def _fail(self, lease: Lease, error: JobError, delay_ms: int | str) -> Tickets:
         reply = self._run(
-            "fail", lease.job, lease.item, lease.fence, error.code, error.detail, delay_ms, self._max_attempts
+            "fail",
+            lease.job,
+            lease.item,
+            lease.fence,
+            error.code,
+            error.detail,
+            delay_ms,
+            self._max_attempts,
+            error.spoken_in_vain,
         )
         return _held(lease, reply)
 

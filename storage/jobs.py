@@ -20,7 +20,7 @@ from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.webhook_reference import JobWebhook
-from storage.work_queues import WorkQueue, speech_queue
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 JobId = NewType("JobId", str)
 TenantId = NewType("TenantId", str)
@@ -211,11 +211,15 @@ class ArtifactRecord:
 
 @dataclass(frozen=True, slots=True)
 class JobError:
-    """Why a job failed; `code` is one of the public contract's."""
+    """Why a job failed; `code` is one of the public contract's.
+
+    spoken_in_vain: attempts at a segment of which none passed the quality gate; not part of the job's record.
+    """
 
     code: str
     detail: str
     segment: int | None = None
+    spoken_in_vain: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +352,8 @@ class ClaimedItem:
     """An item under lease, with what its work needs.
 
     attempt: 1 for the first try. suspicions: engine deaths this item was present at. edit: stands over the plan of a
-    segment. take: of a segment, the number of the one to make, 1 for the first.
+    segment. take: of a segment, the number of the one to make, 1 for the first. spoken_in_vain: attempts at this segment
+    before its job was reopened.
     """
 
     lease: Lease
@@ -361,6 +366,7 @@ class ClaimedItem:
     edit: SegmentEdit = UNEDITED
     take: int = FIRST_TAKE
     job_class: JobClass = JobClass.BULK
+    spoken_in_vain: int = 0
 
     @property
     def narration(self) -> NarrationSpec:

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from storage.jobs import JobError
 from storage.quality import SEGMENT_QUALITY, OnExhausted, Quality
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import Engine, EngineInfo, FinishReason, Speech, SpeechRequest
-from worker.errors import unusable
+from worker.errors import PermanentItemError, unusable
 from worker.leases import HeldLease
 from worker.quality.checks import Defect
 from worker.quality.counters import GateCounters
@@ -66,6 +67,8 @@ class Speaker:
     engine: Engine
     held: HeldLease
     counters: GateCounters
+    first: int = 1
+    """Number of the first attempt: those before it did not pass when the job ended last time."""
 
     def speak(self, request_of: RequestOf, judge: Judge, index: int, quality: Quality) -> list[Attempt]:
         """One attempt after the other until one passes or none is left. Between them the lease may be dropped.
@@ -84,13 +87,13 @@ class Speaker:
 
     def _attempts(self, request_of: RequestOf, judge: Judge, index: int, most: int) -> Iterator[Attempt]:
         max_frames: int | None = None
-        for number in range(1, most + 1):
+        for number in range(self.first, self.first + most):
             self.held.check()
             request = replace(request_of(number), max_frames=max_frames)
             speech = self._spoken(request, index)
             started_s = time.perf_counter()
             verdict = judge(speech)
-            self.counters.judged(verdict.flags, number, time.perf_counter() - started_s)
+            self.counters.judged(verdict.flags, number - self.first + 1, time.perf_counter() - started_s)
             yield Attempt(number, request.seed, speech, verdict)
             if speech.finish_reason is FinishReason.LENGTH:
                 max_frames = LARGER_BUDGET * len(speech.frames)
@@ -135,7 +138,7 @@ def settle_attempts(
             flags = (*best.verdict.flags, SILENCED)
             return Outcome(best, _silence(silence_s, best.speech, info), len(attempts), engine_s, flags, warning)
         case OnExhausted.FAIL:
-            raise unusable(SEGMENT_QUALITY, said, index)
+            raise PermanentItemError(JobError(SEGMENT_QUALITY, said, index, spoken_in_vain=len(attempts)))
 
 
 def _silence(seconds: float, instead_of: Speech, info: EngineInfo) -> Speech:

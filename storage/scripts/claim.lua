@@ -72,8 +72,9 @@ local function work_of(job, item, fence)
   local attempts, suspicions = read_tries(job.id, item)
   local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms')
   local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
+  local in_vain = redis.call('HGET', K.tries .. job.id, 'in_vain:' .. item)
   return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
-    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)), job.class)
+    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)), job.class, in_vain or 0)
 end
 
 local known = redis.call('GET', call)

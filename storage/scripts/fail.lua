@@ -1,7 +1,9 @@
--- ARGV: job, item, fence, code, detail, delay ms ('' when another try cannot help), max attempts
+-- ARGV: job, item, fence, code, detail, delay ms ('' when another try cannot help), max attempts, times that a
+--       segment was spoken in vain
 -- -> ok | lost | aborted
 local id, item, fence, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[6]
 local failure = {code = ARGV[4], detail = ARGV[5]}
+local in_vain = tonumber(ARGV[8])
 
 local attempts, suspicions, last = read_tries(id, item)
 local was_retried = delay ~= '' and last == fence
@@ -11,6 +13,11 @@ if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, item, fence, worker)
 write_tries(id, item, attempts + 1, suspicions, fence)
+if in_vain > 0 then
+  -- Should the job be reopened, this item goes on with other seeds.
+  redis.call('HINCRBY', K.tries .. id, 'in_vain:' .. item, in_vain)
+  redis.call('HINCRBY', K.job .. id, 'rerolls', in_vain - 1)
+end
 if delay == '' or attempts + 1 >= tonumber(ARGV[7]) then
   fail_item(job, item, fence, failure)
   return answer('ok')

@@ -10,8 +10,10 @@ import redis
 
 from storage import keys
 from storage.events import EventLog
+from storage.job_control import JobControl
 from storage.jobs import JobRecord, JobState, Segmentation
 from storage.quality import Gate, OnExhausted, Quality
+from storage.settings import StorageSettings
 from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.quality.defects import SPOILS, Spoil
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
@@ -97,6 +99,22 @@ def test_a_segment_that_never_passes_fails_the_job_and_says_what_was_found(studi
     assert (record.error.code, record.error.segment) == ("segment_quality", 0)
     assert "3 attempts" in record.error.detail
     assert len({request.seed for request in engine.requests}) == len(engine.requests) == 3
+
+
+def test_a_retried_job_goes_on_with_seeds_that_it_has_not_tried(
+    studio: Studio, redis_client: redis.Redis, storage_settings: StorageSettings
+) -> None:
+    """Six early stops in a row: the first three fail the job, the next three its retry."""
+    faulty, engine = with_spoil(studio, "early_stop")
+    job = faulty.submit(TEXT, LONG)
+    faulty.drain()
+
+    JobControl(redis_client, storage_settings.key_prefix).retry(TENANT, job.id)
+    faulty.drain()
+
+    record = faulty.record(job)
+    assert (record.state, record.run, record.rerolls) == (JobState.FAILED, 1, 4)
+    assert len({request.seed for request in engine.requests}) == len(engine.requests) == 6
 
 
 def test_the_best_attempt_is_kept_with_its_flags_and_a_warning(studio: Studio, redis_client: redis.Redis) -> None:
