@@ -43,8 +43,11 @@ class CodesFile:
         return self._offsets[-1]
 
     def add(self, codes: CodecFrames) -> None:
-        """codes: int16 (T, Q). Raises `StoreUnavailable` on a full disk."""
-        self._num_codebooks = max(self._num_codebooks, codes.shape[1])
+        """codes: int16 (T, Q), Q the same for all that hold any. Raises `StoreUnavailable` on a full disk."""
+        if len(codes) and self.num_frames and codes.shape[1] != self._num_codebooks:
+            raise ValueError(f"frames of {codes.shape[1]} codes after frames of {self._num_codebooks}")
+        if len(codes):
+            self._num_codebooks = codes.shape[1]
         self._offsets.append(self._offsets[-1] + len(codes))
         try:
             self._file.write(codes.astype("<i2").tobytes())

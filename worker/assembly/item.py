@@ -62,7 +62,7 @@ class Assembly:
         self._held = held
         self._output = item.narration.output
         self._rate_hz = self._output.sample_rate_hz or narration.sample_rate_hz
-        self._reader = SegmentReader(item.lease.tenant, item.lease.job, artifacts, held)
+        self._reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
 
     def make(self, earlier_warnings: Sequence[JobWarning]) -> tuple[list[ArtifactRecord], list[JobWarning]]:

@@ -18,8 +18,11 @@ from worker.segment_audio import SegmentAudio, decode_segment
 
 @dataclass(frozen=True, slots=True)
 class SegmentReader:
+    """sample_rate_hz: of all segments of the job."""
+
     tenant: TenantId
     job: JobId
+    sample_rate_hz: int
     artifacts: ArtifactStore
     held: HeldLease
 
@@ -39,4 +42,7 @@ class SegmentReader:
             raise unusable("internal", f"segment {index} in the store is damaged: {error}", index) from error
         if len(segment.pcm) != result.num_samples:
             raise unusable("internal", f"segment {index} is not as long as recorded", index)
+        if segment.header.sample_rate_hz != self.sample_rate_hz:
+            found = f"{segment.header.sample_rate_hz} Hz instead of {self.sample_rate_hz}"
+            raise unusable("internal", f"segment {index} was spoken by another model: it has {found}", index)
         return segment

@@ -10,11 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pysubs2
 import pytest
+import redis
 import soundfile
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
 from storage import keys
+from storage.job_control import JobControl
 from storage.jobs import JobRecord, JobState
 from storage.outputs import (
     AudioFormat,
@@ -26,9 +28,10 @@ from storage.outputs import (
     Timestamps,
 )
 from storage.plan import Chapter
+from storage.segment_edits import SegmentEdit
 from storage.work_queues import CPU_QUEUE
 from tests.worker.assembly.studio import RATE_HZ, Book, assemble, content, submit_book, voice_like
-from tests.worker.studio import TENANT, Studio
+from tests.worker.studio import SPEC, TENANT, Studio
 from worker.loudness import LoudnessMeter
 from worker.speech_edges import RELATIVE_THRESHOLD
 
@@ -184,6 +187,43 @@ def test_what_an_earlier_run_left_is_gone_after_the_finish(studio: Studio) -> No
     stored = {entry.key for entry in studio.artifacts.list(keys.all_artifacts_prefix(TENANT, job.id))}
     assert left not in stored
     assert stored == {artifact.key for artifact in record.artifacts}
+
+
+def test_a_job_assembled_again_has_its_new_files_and_no_old_ones(studio: Studio, redis_client: redis.Redis) -> None:
+    book = Book(talk(num=2), (0.25, 0.0))
+    spike = OutputSpec(loudness=LoudnessTarget(-10.0, -20.0))
+    first = assemble(studio, book, spike)
+    control = JobControl(redis_client)
+    flac = OutputSpec(formats=(OutputFormat(AudioFormat.FLAC),))
+
+    control.assemble(TENANT, first.id, lambda spec: replace(spec, output=flac), None)
+    studio.drain()
+
+    record = studio.record(first)
+    assert record.state is JobState.SUCCEEDED
+    assert [artifact.name for artifact in record.artifacts] == [
+        "narration.flac",
+        "codes.safetensors",
+        "manifest.json",
+    ]
+    assert [warning.code for warning in first.warnings] == ["loudness_target_missed"]
+    assert record.warnings == ()
+    stored = {entry.key for entry in studio.artifacts.list(keys.all_artifacts_prefix(TENANT, first.id))}
+    assert stored == {artifact.key for artifact in record.artifacts}
+
+
+def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: redis.Redis) -> None:
+    output = replace(WAV, subtitles=(SubtitleFormat.SRT,))
+    record = studio.submit("The first sentence here. The second sentence here.", replace(SPEC, output=output))
+    studio.drain()
+
+    JobControl(redis_client).edit(TENANT, record.id, 1, SegmentEdit(text="Something else."))
+    studio.drain()
+
+    record = studio.record(record)
+    rows = json.loads(content(studio, record, "manifest.json"))["segments"]
+    assert [row["text"] for row in rows] == ["The first sentence here.", "Something else."]
+    assert b"Something else." in content(studio, record, "narration.srt")
 
 
 def test_a_cover_that_no_file_can_carry_is_left_out_with_a_warning(studio: Studio) -> None:
