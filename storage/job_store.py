@@ -207,8 +207,8 @@ class JobStore:
         reply = self._run("claim", queue, worker.name, worker.incarnation, _milliseconds(lease_s), uuid4().hex)
         if reply[0] == "empty":
             return Claim(None, _tickets(reply))
-        parts = [str(part) for part in reply[2:]]
-        job, tenant, item, fence, attempt, suspicions, spec, input_key, plan_key, deadline_ms, edit, take, rank, vain = parts
+        job, tenant, item, fence, attempt, suspicions, *work = (str(part) for part in reply[2:])
+        spec, input_key, plan_key, deadline_ms, edit, take, rank, in_vain = work
         claimed = ClaimedItem(
             lease=Lease(JobId(job), TenantId(tenant), item, int(fence)),
             attempt=int(attempt),
@@ -220,7 +220,7 @@ class JobStore:
             edit=decode_edit(edit),
             take=int(take),
             job_class=JobClass(rank),
-            spoken_in_vain=int(vain),
+            spoken_in_vain=int(in_vain),
         )
         return Claim(claimed, _tickets(reply))
 

@@ -352,7 +352,7 @@ class ClaimedItem:
     """An item under lease, with what its work needs.
 
     attempt: 1 for the first try. suspicions: engine deaths this item was present at. edit: stands over the plan of a
-    segment. take: of a segment, the number of the one to make, 1 for the first. spoken_in_vain: attempts at this segment
+    segment. take: of a segment, the number of the one to make, 1 for the first. spoken_in_vain: attempts at the segment
     before its job was reopened.
     """
 
