@@ -63,13 +63,12 @@ from storage.jobs import (
     Tickets,
     WorkerIdentity,
     job_class,
-    queue_of,
 )
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
 from storage.segment_edits import SegmentEdit, decode_edit
 from storage.segment_results import decode_segment_result, encode_report
-from storage.work_queues import WorkQueue
+from storage.work_queues import WorkQueue, speech_queue
 
 IDEMPOTENCY_TTL_S = 24 * 3600
 TOMBSTONE_TTL_S = 30 * 24 * 3600
@@ -168,7 +167,7 @@ class JobStore:
             self._limits.total_jobs,
             self._limits.total_audio_ms,
             IDEMPOTENCY_TTL_S,
-            queue_of(submission.spec),
+            speech_queue(submission.spec.model),
             *submitted_fields(submission),
         )
         match reply[0]:
