@@ -14,8 +14,10 @@ import resource
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -36,16 +38,21 @@ class Listener:
     heard_s: dict[int, float] = field(default_factory=dict[int, float])
     is_listening: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def follow(self, http: httpx.AsyncClient, url: str) -> None:
-        async with http.stream("GET", url) as answer:
-            answer.raise_for_status()
-            async for line in answer.aiter_lines():
-                if not line.startswith("data:"):
-                    continue
-                self.is_listening.set()
-                event = json.loads(line.removeprefix("data:"))
-                if event["type"] == "job.segment.completed":
-                    self.heard_s[event["data"]["detail"]["segment"]] = time.time()
+    async def follow(self, port: int, path: str) -> None:
+        """Over a bare socket: a richer client would measure itself. Chunk sizes stand on lines of their own."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 20)
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n".encode())
+        try:
+            while line := await reader.readline():
+                if line.startswith(b"data:"):
+                    self._take(json.loads(line.removeprefix(b"data:")))
+        finally:
+            writer.close()
+
+    def _take(self, event: dict[str, Any]) -> None:
+        self.is_listening.set()
+        if event["type"] == "job.segment.completed":
+            self.heard_s[event["data"]["detail"]["segment"]] = time.time()
 
 
 async def main() -> None:
@@ -69,19 +76,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _measure(api: ServedApi, listeners: int, segments: int, interval_s: float) -> str:
-    limits = httpx.Limits(max_connections=None)
-    base = f"http://127.0.0.1:{api.port}"
-    async with httpx.AsyncClient(base_url=base, limits=limits, timeout=httpx.Timeout(PATIENCE_S)) as http:
-        jobs = JobStore(api.state, window=segments)
-        job, items = await _start_job(http, jobs, segments)
-        before_kib = _memory_kib(api.pid)
-        crowd = [Listener() for _ in range(listeners)]
-        streams = [asyncio.create_task(each.follow(http, f"/v1/jobs/{job}/events")) for each in crowd]
-        await asyncio.gather(*(asyncio.wait_for(each.is_listening.wait(), PATIENCE_S) for each in crowd))
+    jobs = JobStore(api.state, window=segments)
+    job, items = _start_job(api, jobs, segments)
+    before_kib, crowd = _memory_kib(api.pid), [Listener() for _ in range(listeners)]
+    streams = [asyncio.create_task(each.follow(api.port, f"/v1/jobs/{job}/events")) for each in crowd]
+    try:
+        await _until(lambda: all(each.is_listening.is_set() for each in crowd), "be listening")
         grown_kib, begun_cpu_s = _memory_kib(api.pid) - before_kib, api.cpu_s()
         told_s = [await _commit(jobs, item, interval_s) for item in items]
-        await _until_all_heard(crowd, segments)
+        await _until(lambda: all(len(each.heard_s) == segments for each in crowd), "have heard everything")
         cpu_s = api.cpu_s() - begun_cpu_s
+    finally:
         for stream in streams:
             stream.cancel()
         await asyncio.gather(*streams, return_exceptions=True)
@@ -91,9 +96,10 @@ async def _measure(api: ServedApi, listeners: int, segments: int, interval_s: fl
     return f"{listeners:>9} {len(late_ms):>7} {p50:>8.1f} {p99:>8.1f} {cpu_us:>8.0f} {grown_kib / listeners:>6.0f}"
 
 
-async def _start_job(http: httpx.AsyncClient, jobs: JobStore, segments: int) -> tuple[str, list[ClaimedItem]]:
+def _start_job(api: ServedApi, jobs: JobStore, segments: int) -> tuple[str, list[ClaimedItem]]:
     """A planned job whose segments are all under lease, in their order."""
-    answer = await http.post("/v1/jobs", json={"input": {"text": "A text that is planned by hand."}})
+    url = f"http://127.0.0.1:{api.port}/v1/jobs"
+    answer = httpx.post(url, json={"input": {"text": "A text that is planned by hand."}}, timeout=PATIENCE_S)
     answer.raise_for_status()
     plan = _claim(jobs, CPU_QUEUE)
     jobs.commit_plan(plan.lease, PlanResult("plan", segments, 5_000 * segments))
@@ -115,11 +121,11 @@ async def _commit(jobs: JobStore, item: ClaimedItem, interval_s: float) -> float
     return told_s
 
 
-async def _until_all_heard(crowd: list[Listener], segments: int) -> None:
+async def _until(is_so: Callable[[], bool], what: str) -> None:
     until_s = time.monotonic() + PATIENCE_S
-    while any(len(each.heard_s) < segments for each in crowd):
+    while not is_so():
         if time.monotonic() > until_s:
-            raise SystemExit(f"{sum(len(each.heard_s) < segments for each in crowd)} listeners did not hear everything")
+            raise SystemExit(f"not all listeners can be said to {what} after {PATIENCE_S:.0f} s")
         await asyncio.sleep(0.02)
 
 

@@ -23,6 +23,9 @@ RECONNECTS = 3
 """Every script is idempotent, so a command is sent again when its connection broke. A time-out is not retried:
 ten more seconds would not help the caller. With the backoff below a dead server is reported within a second."""
 
+MAX_WAITING = 4_000
+"""Readers of event streams in one process; the library's own limit is 100. Redis takes 10,000 clients by default."""
+
 
 def connect_redis(settings: StorageSettings) -> redis.Redis:
     """A client for the state database, text in and out; connects on first use. Close it."""
@@ -32,10 +35,10 @@ def connect_redis(settings: StorageSettings) -> redis.Redis:
 
 
 def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
-    """As `connect_redis`, for readers that wait on event streams."""
+    """As `connect_redis`, for readers that wait on event streams, each holding a connection as long as it waits."""
     url = settings.redis_url.get_secret_value()
     retry = redis.asyncio.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
-    return redis.asyncio.Redis.from_url(url, retry=retry, **_options(url))
+    return redis.asyncio.Redis.from_url(url, retry=retry, max_connections=MAX_WAITING, **_options(url))
 
 
 def open_artifacts(settings: StorageSettings) -> ArtifactStore:
