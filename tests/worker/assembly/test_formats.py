@@ -93,8 +93,10 @@ def test_every_format_holds_the_narration_at_its_loudness(studio: Studio, made: 
     flac, _ = soundfile.read(io.BytesIO(content(studio, made, "narration.flac")))
     assert np.array_equal(flac, wav)
     for name in ("narration.mp3", "narration.opus", "narration.m4b"):
-        samples, rate_hz = decoded(content(studio, made, name))
-        assert len(samples) / rate_hz == pytest.approx(duration_s, abs=0.045 if name.endswith("m4b") else 0.02), name
+        data = content(studio, made, name)
+        # FFmpeg's decoder leaves the filling of the last AAC frame in place; the container's own duration is below.
+        samples, rate_hz = decoded(data) if name.endswith("m4b") else soundfile.read(io.BytesIO(data))
+        assert len(samples) / rate_hz == pytest.approx(duration_s, abs=0.045 if name.endswith("m4b") else 0.001), name
         assert loudness(samples, rate_hz) == pytest.approx(TARGET.target_lufs, abs=0.5), name
         assert np.abs(samples).max() < 1, name
         assert artifact(made, name).duration_s == pytest.approx(duration_s)
