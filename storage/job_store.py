@@ -81,7 +81,7 @@ RECOUNT_BATCH = 40
 
 _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
-    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "commit_chunk", "finish", "finish_plan"),
+    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "finish", "finish_plan"),
     *("fail", "postpone", "release", "isolate"),
     *("release_worker", "reap", "retentions", "recount"),
 )
