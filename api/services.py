@@ -28,6 +28,8 @@ from storage.rate_limits import RequestRates
 from storage.replays import ReplayStore
 from storage.segment_states import SegmentReader
 from storage.voice_store import VoiceStore
+from storage.webhook_queue import WebhookQueue
+from storage.webhook_store import WebhookStore
 
 LOCAL_TENANT = TenantId("local")
 """Whose jobs they are where no keys are configured."""
@@ -93,7 +95,9 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             fleet=Fleet(client, settings.key_prefix),
             voices=VoiceStore(client, settings.key_prefix),
             pronunciations=PronunciationStore(client, settings.key_prefix),
-            webhooks=open_webhooks(client, settings),
+            webhooks=open_webhooks(
+                WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
+            ),
             decoders=CapacityLimiter(MAX_DECODERS),
             encoders=CapacityLimiter(MAX_ENCODERS),
         )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import redis
-
 from api.problems import Problem, Violation, invalid
 from api.settings import ApiSettings
 from storage.jobs import TenantId
@@ -57,13 +55,10 @@ class WebhookServices:
         return self.sealer
 
 
-def open_webhooks(client: redis.Redis, settings: ApiSettings) -> WebhookServices:
+def open_webhooks(store: WebhookStore, queue: WebhookQueue, settings: ApiSettings) -> WebhookServices:
     key = settings.webhook_key.get_secret_value()
     return WebhookServices(
-        WebhookStore(client, settings.key_prefix),
-        WebhookQueue(client, settings.key_prefix),
-        webhook_client(settings.webhook_allow_private),
-        SecretSealer(key) if key else None,
+        store, queue, webhook_client(settings.webhook_allow_private), SecretSealer(key) if key else None
     )
 
 
