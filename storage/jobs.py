@@ -20,7 +20,7 @@ from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.webhook_reference import JobWebhook
-from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from storage.work_queues import WorkQueue, speech_queue
 
 JobId = NewType("JobId", str)
 TenantId = NewType("TenantId", str)
