@@ -204,6 +204,19 @@ def test_a_listener_who_leaves_is_forgotten(api: ServedApi) -> None:
     assert api.http.get(f"/v1/jobs/{job}/audio").status_code == 200
 
 
+def test_a_listener_who_does_not_listen_holds_up_nobody_and_misses_nothing(api: ServedApi) -> None:
+    num_segments = 300  # seven megabytes: more than the buffers of a connection
+    job = planned_job(api, num_segments)
+    with httpx.stream("GET", f"{api.url}/v1/jobs/{job}/audio", timeout=20) as idle, listening(api, job) as listener:
+        for _ in range(num_segments):
+            speak(api, claim(api, GPU_QUEUE))
+        finish(api)
+        heard = listener.end()
+        late = b"".join(idle.iter_raw())
+
+    assert heard == late == streaming_wav_header(RATE_HZ) + spoken(*range(num_segments))
+
+
 def test_a_segment_that_is_not_what_was_recorded_breaks_the_stream_off(api: ServedApi) -> None:
     job = planned_job(api, 1)
     item = claim(api, GPU_QUEUE)
