@@ -25,8 +25,8 @@ _STORAGE = ("boto3", "celery", "packaging", "redis", "structlog", "ulid")
 
 PARTS = (
     Part("stores and queue", "storage", _STORAGE),
-    Part("API", "api", ("fastapi", "uvicorn")),
-    Part("workers", "worker", ("numpy", "nupunkt", "safetensors", "tokenizers", "torch")),
+    Part("API", "api", ("av", "fastapi", "uvicorn")),
+    Part("workers", "worker", ("av", "numpy", "nupunkt", "safetensors", "soxr", "tokenizers", "torch")),
 )
 
 
