@@ -1,19 +1,20 @@
 -- ARGV: tenant, job, rebuild ('1' or ''), then content, voice, revision, mode, model, model revision for each cache
 -- -> for each: its state, or missing (no such voice), moved (another revision), ended (the job is not under way)
 local tenant, job, rebuild = ARGV[1], ARGV[2], ARGV[3] == '1'
+local run = redis.call('HGET', K.job .. job, 'run') or '' -- a job that is retried asks anew
 
 local function start(build)
-  save_build(build, {state = 'pending', job = job, requested_at_ms = now, attempts = 0})
+  save_build(build, {state = 'pending', job = job, run = run, requested_at_ms = now, attempts = 0})
   redis.call('HDEL', V.build .. build.content, 'error', 'rejected')
 end
 
 local function ask(build)
   settle(build)
-  -- Asked before by this very job: what became of it since stays.
-  if build.job == job then return end
+  -- Asked before by this very run of the job: what became of it since stays.
+  if build.job == job and build.run == run then return end
   if build.state == 'pending' or build.state == 'processing' then
     -- Shared: it is pending for as long as the last that wants it is under way.
-    save_build(build, {job = job})
+    save_build(build, {job = job, run = run})
   elseif build.state == 'failed' or rebuild then
     start(build)
   end

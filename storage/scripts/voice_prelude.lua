@@ -7,7 +7,7 @@
 
 local now = clock()
 
-local BUILD_FIELDS = {'tenant', 'state', 'holder', 'job', 'version', 'failed'}
+local BUILD_FIELDS = {'tenant', 'state', 'holder', 'job', 'run', 'version', 'failed'}
 
 -- Never of -x: a negated zero reads "-0", which Redis takes for no integer.
 local function text(number) return string.format('%.0f', number) end

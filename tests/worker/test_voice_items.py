@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import redis
 
 from storage import keys
 from storage.ids import new_job_id, new_voice_id
+from storage.job_control import JobControl
 from storage.jobs import JobRecord, JobState, Priority, Submission, WorkerIdentity
 from storage.voice_artifact import decode_artifact
 from storage.voice_plan import encode_voice_plan
@@ -91,6 +93,28 @@ def test_a_voice_that_cannot_be_cloned_fails_alone(studio: Studio, store: VoiceS
     assert failed.state is CacheState.FAILED
     assert failed.error is not None
     assert "silent" in failed.error.detail
+
+
+def test_a_retried_job_builds_what_failed_and_nothing_else(
+    studio: Studio, store: VoiceStore, redis_client: redis.Redis
+) -> None:
+    good, late = upload(studio, "good"), upload(studio, "late", file_of(tone(1.4)))
+    recording = studio.artifacts.get(late.source.key)
+    studio.artifacts.delete(late.source.key)
+    job = prepare(studio, [good, late])
+    studio.drain()
+    assert (studio.record(job).state, studio.record(job).segments.done) == (JobState.FAILED, 1)
+    first = cache_of(store, good).finished_at_ms
+
+    studio.artifacts.put(late.source.key, recording)
+    JobControl(redis_client).retry(TENANT, job.id)
+    studio.drain()
+
+    ended = studio.record(job)
+    assert (ended.state, ended.segments.done, ended.segments.failed) == (JobState.SUCCEEDED, 2, 0)
+    assert cache_of(store, late).state is CacheState.READY
+    assert cache_of(store, good).finished_at_ms == first
+    assert studio.jobs.recount().differences == ()
 
 
 def test_what_is_ready_is_not_built_again_unless_a_rebuild_is_asked_for(studio: Studio, store: VoiceStore) -> None:
