@@ -30,10 +30,11 @@ def system_resolver(host: str, port: int) -> Sequence[str]:
 
 def literal_addresses(host: str, port: int) -> Sequence[str] | None:
     """What the host stands for if it is an address in any spelling, or this machine; None for any other name."""
-    if host.rstrip(".").lower() == "localhost" or host.rstrip(".").lower().endswith(".localhost"):
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
         return ("127.0.0.1",)
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except OSError:
         return None
     return tuple(str(entry[4][0]) for entry in found)

@@ -104,6 +104,8 @@ def test_no_spelling_of_a_private_address_reaches_a_listener(literal: str) -> No
             client.get(f"http://{literal}:{trap.port}/latest/meta-data", 100)
         with pytest.raises((AddressBlocked, UrlRefused, HostUnresolved)):
             client.check(f"http://{literal}:{trap.port}/")
+        with pytest.raises((AddressBlocked, UrlRefused)):
+            client.check_spelling(f"http://{literal}:{trap.port}/")
 
         time.sleep(0.02)
         assert trap.connections == 0
@@ -136,6 +138,41 @@ def test_a_url_we_would_never_open_is_refused_before_its_name_is_looked_up(url: 
         SafeHttp(resolver=resolver).get(url, 100)
 
     assert resolver.questions == 0
+
+
+def test_spelling_is_checked_without_asking_a_name_server() -> None:
+    resolver = CountingResolver()
+    client = SafeHttp(resolver=resolver)
+
+    client.check_spelling("https://receiver.example/hook")
+    client.check_spelling(f"https://{PUBLIC}:8443/")
+    with pytest.raises(UrlRefused):
+        client.check_spelling("https://receiver.example:22/")
+
+    assert resolver.questions == 0
+
+
+def test_in_networks_of_ones_own_plain_http_and_any_port_will_do_and_nowhere_else() -> None:
+    rules = UrlRules(addresses=AddressRules((ipaddress.ip_network("127.0.0.0/8"),)))
+    with listener(answers(b"sound")) as server:
+        own = SafeHttp(rules, QUICK, lambda host, port: ["127.0.0.1"], NO_TLS)
+        public = SafeHttp(rules, QUICK, lambda host, port: [PUBLIC], NO_TLS)
+        mixed = SafeHttp(rules, QUICK, lambda host, port: ["127.0.0.1", PUBLIC], NO_TLS)
+        url = f"http://studio.test:{server.port}/"
+
+        assert own.get(url, 100) == b"sound"
+        for client in (public, mixed):
+            with pytest.raises(UrlRefused):
+                client.get(url, 100)
+            with pytest.raises(UrlRefused):
+                client.check("http://studio.test/")
+        with pytest.raises(AddressBlocked):
+            SafeHttp(rules, QUICK, lambda host, port: ["10.0.0.1"], NO_TLS).get(url, 100)
+        own.check_spelling(f"http://127.0.0.1:{server.port}/")
+        with pytest.raises(UrlRefused):
+            own.check_spelling(f"http://{PUBLIC}/")
+        with pytest.raises(AddressBlocked):
+            own.check_spelling("http://10.0.0.1/")
 
 
 def test_a_name_that_was_public_when_it_was_registered_and_private_later_is_blocked() -> None:
