@@ -18,6 +18,7 @@ from storage.webhooks import (
     KEPT_DELIVERIES,
     MAX_ENDPOINTS,
     MAX_IN_FLIGHT,
+    MAX_WAITING,
     ROTATION_OVERLAP_S,
     DeliveryState,
     DisabledReason,
@@ -390,6 +391,21 @@ def test_only_the_last_thousand_ended_deliveries_of_a_target_are_kept(world: Web
 
     assert world.client.zcard(f"{{rhapsode}}:w:ended:{endpoint.target}") == KEPT_DELIVERIES
     assert len(list(world.client.scan_iter("*:w:*", count=1000))) == before + 3 * 20
+
+
+def test_what_too_many_wait_before_is_given_up_at_once_and_can_be_sent_again(world: WebhookWorld) -> None:
+    endpoint = world.endpoint(("job.created",))
+    key, later = f"{{rhapsode}}:w:waiting:{endpoint.target}", world.clock.now_ms + 3_600_000
+    script = "for i = 1, tonumber(ARGV[1]) do redis.call('ZADD', KEYS[1], ARGV[2], 'evt_' .. i) end"
+    world.client.eval(script, 1, key, MAX_WAITING, later)
+
+    job = world.submit().id
+    (record,) = world.store.job_deliveries(ALICE, job)
+    world.client.delete(key)
+
+    assert (record.state, record.reason) == (DeliveryState.FAILED, "too_many_waiting")
+    assert world.store.redeliver(ALICE, record.id).state is DeliveryState.PENDING
+    assert world.take().record.id == record.id
 
 
 # Records
