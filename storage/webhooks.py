@@ -32,8 +32,8 @@ HOPELESS_MS = 5 * 24 * 3_600_000
 """An endpoint at which every attempt failed for so long is disabled."""
 
 MAX_WAITING = 100_000
-"""Deliveries that may wait for one target, about 1.6 kB of Redis each: as many as the largest batch has jobs. What comes
-on top is given up at once; it is in the log and can be sent again."""
+"""Deliveries that may wait for one target, about 1.6 kB of Redis each: as many as the largest batch has jobs. What
+comes on top is given up at once; it is in the log and can be sent again."""
 
 KEPT_DELIVERIES = 1_000
 """Ended deliveries of one target that are remembered."""
