@@ -57,7 +57,8 @@ class Segment(Answer):
     `source_id`: what the request calls the entry it was made from. `chapter`: index into the plan's chapters.
     `take`: the one in place or being made; `takes`: how many there are. `attempts`: times it was spoken for this take,
     0 if it was reused. `start_s`: where it is heard in the narration; null until everything before it is done.
-    `findings`: what the quality gate found and could not cure; `flagged`: whether there is any.
+    `findings`: what the quality gate found and could not cure; `flagged`: whether there is any. `checks`: what it
+    measured, by name; null in lists.
     """
 
     id: str
@@ -82,6 +83,7 @@ class Segment(Answer):
     pause_after_s: float
     chars_per_s: float | None
     loudness_lufs: float | None
+    checks: dict[str, float] | None = None
     findings: list[str]
     flagged: bool
     reused: bool

@@ -24,7 +24,7 @@ from storage import keys
 from storage.errors import ArtifactMissing, SegmentNotFound
 from storage.jobs import JobRecord, SegmentResult
 from storage.segment_edits import FIRST_TAKE
-from storage.segment_file import SegmentFormatError, decode_segment
+from storage.segment_file import SegmentFormatError, StoredSegment, decode_segment
 from storage.segment_states import SegmentState
 from storage.wav import wav_header
 
@@ -73,8 +73,12 @@ def list_segments(
 
 @router.get("/{segment}", response_model=Segment)
 def get_segment(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> Segment:
-    """One segment by its id, `seg_000331`, or its index."""
-    return _shown(read_segment(services, tenant, job_id, index, links), index)
+    """One segment by its id, `seg_000331`, or its index, with all that was measured of it."""
+    viewer = read_segment(services, tenant, job_id, index, links)
+    shown, result = _shown(viewer, index), viewer.states.results.get(index)
+    if result is None:
+        return shown
+    return shown.model_copy(update={"checks": dict(_stored(services, viewer.record, result).header.checks)})
 
 
 @router.patch("/{segment}", response_model=Segment, openapi_extra=_body("SegmentChange", required=True))
@@ -157,25 +161,26 @@ def get_segment_audio(
         result = next((each.result for each in takes if each.number == take), None)
     if result is None:
         raise not_found(f"segment {index} has no finished take" if take is None else f"there is no take {take}")
+    segment = _stored(services, viewer.record, result)
     return Response(
-        _wav(services, viewer.record, result),
+        wav_header(segment.num_samples, segment.header.sample_rate_hz) + bytes(segment.pcm),
         media_type="audio/wav",
         headers={"ETag": f'"{result.sha256}"', "Cache-Control": "private, no-cache"},
     )
 
 
-def _wav(services: ApiServices, record: JobRecord, result: SegmentResult) -> bytes:
+def _stored(services: ApiServices, record: JobRecord, result: SegmentResult) -> StoredSegment:
+    """The segment as it was committed, byte for byte."""
     try:
         data = services.artifacts.get(keys.segment(record.tenant, record.id, result.index, result.fence))
         if hashlib.sha256(data).hexdigest() != result.sha256:
             raise SegmentFormatError("its sha256 is not the recorded one")
-        segment = decode_segment(data)
+        return decode_segment(data)
     except ArtifactMissing as error:
         services.jobs.get(record.tenant, record.id)  # deleted meanwhile: says so
         raise storage_unavailable() from error
     except SegmentFormatError as error:
         raise RuntimeError(f"segment {result.index} of {record.id} is damaged: {error}") from error
-    return wav_header(segment.num_samples, segment.header.sample_rate_hz) + bytes(segment.pcm)
 
 
 def _is_wanted(viewer: SegmentViewer, index: int, parameters: SegmentListQuery) -> bool:

@@ -18,7 +18,7 @@ class Segment(Resource):
     """One stretch of a narration; what tells of its audio is None while it is not done.
 
     take: the one in place or being made, of `takes`. start_s: where it is heard, None until everything before is done.
-    findings: what the quality gate found and could not cure.
+    findings: what the quality gate found and could not cure. checks: what it measured, by name; None in lists.
     """
 
     id: str
@@ -42,6 +42,7 @@ class Segment(Resource):
     pause_after_s: float = 0.0
     chars_per_s: float | None = None
     loudness_lufs: float | None = None
+    checks: dict[str, float] | None = None
     findings: tuple[str, ...] = ()
     flagged: bool = False
     reused: bool = False

@@ -34,6 +34,7 @@ def speak(api: ServedApi, num_samples: int = RATE_HZ, flags: tuple[str, ...] = (
     """Whatever is next, as so many samples of the number of its take."""
     item = claim(api, GPU_QUEUE)
     header = SegmentHeader(item.lease.job, int(item.lease.item), item.lease.fence, "", 7, "eos", "small", "r1", RATE_HZ)
+    header = replace(header, checks={"duration_ratio": 1.0})
     pcm = item.take.to_bytes(2, "little") * num_samples
     data = encode_segment(StoredSegment(header, pcm, b"\0\0" * 16, 16))
     api.objects.put(segment(item.lease.tenant, item.lease.job, int(item.lease.item), item.lease.fence), data)
@@ -89,8 +90,9 @@ def test_every_segment_tells_where_it_stands(api: ServedApi) -> None:
     assert (first["start_s"], first["duration_s"], first["pause_after_s"]) == (0.03, 1.0, 0.5)
     assert (first["take"], first["takes"], first["attempts"], first["seed_used"]) == (1, 1, 1, 8)
     assert (second["start_s"], second["duration_s"], second["links"]["audio"]) == (None, None, None)
-    assert api.http.get(at(job, 0)).json() == first
-    assert api.http.get(f"{job['links']['segments']}/0").json() == first
+    assert first["checks"] is None
+    assert api.http.get(at(job, 0)).json() == {**first, "checks": {"duration_ratio": 1.0}}
+    assert api.http.get(f"{job['links']['segments']}/1").json() == second
 
 
 def test_the_list_is_filtered_and_paged(api: ServedApi) -> None:
