@@ -17,12 +17,14 @@ from rhapsode.async_voices import AsyncVoices
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
+from rhapsode.dictionaries import AsyncDictionaries
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.inputs import JobInput
 from rhapsode.keys import AsyncKeys
 from rhapsode.listening import listen_async
 from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
+from rhapsode.plans import Plan, order_plan, settled
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.segments import AsyncSegments
@@ -52,6 +54,7 @@ class AsyncRhapsode:
         self.voices = AsyncVoices(self._send)
         self.webhooks = AsyncWebhooks(self._send)
         self.keys = AsyncKeys(self._send)
+        self.dictionaries = AsyncDictionaries(self._send)
         self.segments = AsyncSegments(self._send)
 
     async def __aenter__(self) -> AsyncRhapsode:
@@ -158,6 +161,17 @@ class AsyncRhapsode:
                     return place
             await asyncio.sleep(pause_s)
 
+    async def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
+        """How an input would be narrated: nothing is spoken. Raises `InvalidRequest` for one that cannot be."""
+        call = order_plan(spoken, options)
+        while True:
+            answer = await self._send(call)
+            found = settled(answer)
+            if found is not None:
+                return found
+            if isinstance(answer, Job):
+                await self.wait(answer)
+
     async def models(self) -> tuple[Model, ...]:
         return await self._send(calls.list_models())
 
@@ -171,6 +185,7 @@ class AsyncRhapsode:
                     params=call.params,
                     headers=call.headers,
                     json=call.body,
+                    content=call.content,
                     data=call.upload.fields if call.upload else None,
                     files={call.upload.file_field: ("upload", call.upload.content)} if call.upload else None,
                     timeout=self._connection.timeout(call.hold_s),

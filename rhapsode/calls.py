@@ -46,6 +46,9 @@ class Call(Generic[T]):
     headers: dict[str, str] = field(default_factory=dict[str, str])
     body: JsonValue = None
     upload: Upload | None = None
+    content: bytes | None = None
+    """A body that is no JSON; its type stands in the headers."""
+
     hold_s: float = 0.0
     """What the server may take on purpose, on top of the client's own timeout."""
 

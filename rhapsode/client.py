@@ -23,12 +23,14 @@ from rhapsode import calls, control_calls
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
+from rhapsode.dictionaries import Dictionaries
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.inputs import JobInput
 from rhapsode.keys import Keys
 from rhapsode.listening import listen
 from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
+from rhapsode.plans import Plan, order_plan, settled
 from rhapsode.resources import Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.segments import Segments
@@ -59,6 +61,7 @@ class Rhapsode:
         self.voices = Voices(self._send)
         self.webhooks = Webhooks(self._send)
         self.keys = Keys(self._send)
+        self.dictionaries = Dictionaries(self._send)
         self.segments = Segments(self._send)
 
     def __enter__(self) -> Rhapsode:
@@ -194,6 +197,17 @@ class Rhapsode:
                     return place
             time.sleep(pause_s)
 
+    def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
+        """How an input would be narrated: nothing is spoken. Raises `InvalidRequest` for one that cannot be."""
+        call = order_plan(spoken, options)
+        while True:
+            answer = self._send(call)
+            found = settled(answer)
+            if found is not None:
+                return found
+            if isinstance(answer, Job):
+                self.wait(answer)
+
     def models(self) -> tuple[Model, ...]:
         """The checkpoints that workers have loaded."""
         return self._send(calls.list_models())
@@ -208,6 +222,7 @@ class Rhapsode:
                     params=call.params,
                     headers=call.headers,
                     json=call.body,
+                    content=call.content,
                     data=call.upload.fields if call.upload else None,
                     files={call.upload.file_field: ("upload", call.upload.content)} if call.upload else None,
                     timeout=self._connection.timeout(call.hold_s),

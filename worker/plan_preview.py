@@ -71,7 +71,7 @@ def _speakers(plan: Plan, spec: NarrationSpec, lengths_s: list[float]) -> list[d
 
 
 def _chapters(plan: Plan, lengths_s: list[float]) -> list[dict[str, object]]:
-    ends = [chapter.first_segment for chapter in plan.chapters[1:]] + [len(plan.segments)]
+    starts = [*(chapter.first_segment for chapter in plan.chapters), len(plan.segments)]
     return [
         {
             "id": chapter.id,
@@ -85,7 +85,7 @@ def _chapters(plan: Plan, lengths_s: list[float]) -> list[dict[str, object]]:
                 3,
             ),
         }
-        for chapter, end in zip(plan.chapters, ends, strict=True)
+        for chapter, end in zip(plan.chapters, starts[1:], strict=True)
     ]
 
 

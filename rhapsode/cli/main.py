@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli import doctor, jobs, keys, narrate, up, voices, webhooks
+from rhapsode.cli import dictionaries, doctor, jobs, keys, narrate, plan, up, voices, webhooks
 from rhapsode.cli.failures import failures_in_one_line
 
 app = typer.Typer(
@@ -39,8 +39,10 @@ def rhapsode(
 
 app.command(name="narrate")(narrate.narrate)
 app.command(name="up")(up.up)
+app.command(name="plan")(plan.plan)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(voices.app, name="voices")
+app.add_typer(dictionaries.app, name="dictionaries")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")
 app.command(name="doctor")(doctor.doctor)

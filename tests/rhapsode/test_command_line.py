@@ -26,6 +26,8 @@ def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *wor
         ("narrate",),
         ("up",),
         ("doctor",),
+        ("plan",),
+        *(("dictionaries", c) for c in ("add", "list", "export", "rm")),
         ("jobs",),
         *(("jobs", c) for c in ("list", "show", "watch", "cancel", "rm", "pause", "resume", "set")),
         *(("jobs", c) for c in ("retry", "assemble", "segments", "edit", "takes")),

@@ -183,6 +183,16 @@ def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> No
     assert studio.jobs.recount().differences == ()
 
 
+def test_a_text_without_chapters_has_a_plan_too(studio: Studio) -> None:
+    job = submit(studio, b"One.\n\nTwo.", spec(validate_only=True))
+
+    studio.drain()
+
+    (artifact,) = studio.record(job).artifacts
+    shown = json.loads(studio.artifacts.get(artifact.key))
+    assert (shown["chapters"], [one["text"] for one in shown["segments"]]) == ([], ["One.", "Two."])
+
+
 @pytest.mark.parametrize("validate_only", [False, True])
 def test_a_result_that_is_refused_leaves_nothing_in_the_store(studio: Studio, validate_only: bool) -> None:
     job = submit(studio, MARKDOWN, spec(source=document(DocumentFormat.MARKDOWN).source, validate_only=validate_only))
