@@ -39,6 +39,7 @@ def session_api(valkey_server: EmbeddedRedis, tmp_path_factory: pytest.TempPathF
 def api(session_api: ServedApi) -> ServedApi:
     """An API without keys over empty stores, with one announced model."""
     session_api.redis.flushall()
-    session_api.objects.delete_prefix("jobs/")
+    for kind in {entry.key.partition("/")[0] for entry in session_api.objects.list("")}:
+        session_api.objects.delete_prefix(f"{kind}/")
     session_api.models.publish(SMALL)
     return session_api
