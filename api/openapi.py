@@ -18,7 +18,8 @@ from api.segment_schemas import SegmentChange, TakeOrder
 from api.upload_schemas import UploadOrder
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
 from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceForm
-from api.webhook_schemas import EndpointChange, EndpointOrder, RotateOrder, WebhookPayload
+from api.webhook_payload_schemas import WebhookPayload
+from api.webhook_schemas import EndpointChange, EndpointOrder, RotateOrder
 
 _BODIES = (
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),

@@ -1,16 +1,15 @@
-"""The bodies of requests and answers about webhooks, and what receivers get: the public contract."""
+"""The bodies of requests and answers about webhooks: the public contract."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from api.schema_base import Answer, MetadataKey, MetadataValue, Name, RequestBody
 from api.speakable_text import check_label, check_prose
-from storage.jobs import JobState
 from storage.safe_http.client import MAX_URL_CHARS
 from storage.webhook_reference import EVENTS, EVERY_EVENT, FINAL_JOB_EVENTS, JOB_EVENTS
 from storage.webhooks import ROTATION_OVERLAP_S, DeliveryState, DisabledReason, EndpointState
@@ -183,111 +182,3 @@ class WebhookDeliveryList(Answer):
     data: list[WebhookDelivery]
     next_cursor: str | None
     has_more: bool
-
-
-# What receivers get.
-
-
-class WebhookProgress(Answer):
-    fraction: float
-    segments_total: int
-    segments_done: int
-    segments_failed: int
-    chars_done: int
-    audio_s_done: float
-
-
-class WebhookArtifact(Answer):
-    name: str
-    type: str
-    bytes: int
-    sha256: str
-    duration_s: float | None
-
-
-class WebhookFailure(Answer):
-    code: str
-    detail: str
-    segment: int | None = None
-
-
-class WebhookJob(Answer):
-    """`version` grows with every change: of two events that arrive out of order, the larger is the later.
-
-    `omitted`: fields that were left empty because the body would have had 20 kB.
-    """
-
-    id: str
-    kind: Literal["synthesis", "voice_cache"]
-    state: JobState
-    phase: str | None
-    version: int
-    created_at: datetime | None
-    started_at: datetime | None
-    finished_at: datetime | None
-    progress: WebhookProgress
-    artifacts: list[WebhookArtifact]
-    error: WebhookFailure | None
-    metadata: dict[str, str]
-    omitted: list[str] | None = None
-
-
-class WebhookBatchCounts(Answer):
-    """Jobs of the batch, and how those that ended did."""
-
-    total: int
-    succeeded: int
-    failed: int
-    cancelled: int
-    expired: int
-
-
-class WebhookBatch(Answer):
-    """`version` and `omitted` as of a job."""
-
-    id: str
-    state: JobState
-    version: int
-    created_at: datetime | None
-    finished_at: datetime | None
-    counts: WebhookBatchCounts
-    error: WebhookFailure | None
-    metadata: dict[str, str]
-    omitted: list[str] | None = None
-
-
-class WebhookVoice(Answer):
-    id: str
-    name: str | None
-
-
-class WebhookCache(Answer):
-    model: str
-    mode: Literal["x_vector", "in_context"]
-    error: WebhookFailure | None
-
-
-class WebhookSubject(Answer):
-    id: str
-    description: str | None = None
-    reason: DisabledReason | None = None
-
-
-class WebhookData(Answer):
-    """Of `job`, `batch`, `voice` (with `cache`) and `webhook_endpoint`, what the event tells of. `detail` is flat."""
-
-    job: WebhookJob | None = None
-    batch: WebhookBatch | None = None
-    voice: WebhookVoice | None = None
-    cache: WebhookCache | None = None
-    webhook_endpoint: WebhookSubject | None = None
-    detail: dict[str, Any] | None = None
-    links: dict[str, str]
-
-
-class WebhookPayload(Answer):
-    """The body of every webhook, in less than 20 kB. Its headers are those of Standard Webhooks 1.0."""
-
-    type: str
-    timestamp: datetime
-    data: WebhookData

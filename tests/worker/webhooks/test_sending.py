@@ -168,7 +168,7 @@ def test_row_20_a_receiver_that_hangs_costs_the_attempts_time_and_a_few_bytes(wo
         begun = time.monotonic()
         world.deliverer().deliver_one()
 
-        assert time.monotonic() - begun < 1.5
+        assert time.monotonic() - begun < 2.5
     record = world.delivery(job)
     (attempt,) = world.store.attempts(record.id)
     assert record.state is DeliveryState.PENDING
@@ -186,7 +186,7 @@ def test_row_20_a_receiver_that_hangs_in_its_handshake(world: HookWorld) -> None
         begun = time.monotonic()
         world.deliverer().deliver_one()
 
-        assert time.monotonic() - begun < 1.5
+        assert time.monotonic() - begun < 2.5
     assert world.delivery(job).reason == "timed_out"
 
 
@@ -222,7 +222,7 @@ def test_row_20_receivers_that_hang_delay_nobody_else(world: HookWorld) -> None:
                 thread.join()
 
     assert hanging.connections <= 4
-    assert max(latencies_s) < 0.5
+    assert max(latencies_s) < 1.0
 
 
 def _deliver_for(deliverer: Deliverer, seconds: float) -> None:
