@@ -76,6 +76,12 @@ class ScriptBuilder:
         self._spans = []
         self._kind = BlockKind.PARAGRAPH
 
+    def end_paragraph(self) -> None:
+        """As `end_block`; if its sentences were blocks of their own, the last of them ends the paragraph."""
+        self.end_block()
+        if self._blocks and self._blocks[-1].kind is BlockKind.SENTENCE:
+            self._blocks[-1] = Block(BlockKind.PARAGRAPH, self._blocks[-1].spans)
+
     def build(self, title: str = "", author: str = "", language: str = "", cover: bytes | None = None) -> Script:
         self.end_block()
         return Script(

@@ -110,8 +110,10 @@ class _Reader:
         self._skipping = 0
         if self._held is not None:
             self._say_held(*self._held)
-        if name in _BLOCKS:
+        if name == "s":
             self._flow.end_block()
+        elif name in _BLOCKS:
+            self._flow.end_paragraph()
         _, voicing = self._open.pop()
         self._set(voicing)
 

@@ -57,6 +57,10 @@ class TextFlow:
         self._builder.begin_block(kind)
         self._has_text = self._owes_space = False
 
+    def end_paragraph(self) -> None:
+        self._builder.end_paragraph()
+        self._has_text = self._owes_space = False
+
     def end_block(self) -> None:
         self._builder.end_block()
         self._has_text = self._owes_space = False

@@ -26,6 +26,12 @@ def test_elements_are_told_apart() -> None:
     assert (voices_of(script), languages_of(script)) == (("Bob",), ("english", "german"))
 
 
+def test_the_last_sentence_of_a_paragraph_ends_it() -> None:
+    script = parse_ssml("<speak><p><s>One.</s><s>Two.</s></p><p>Three.</p></speak>")
+
+    assert [block.kind for block in script.blocks] == [BlockKind.SENTENCE, BlockKind.PARAGRAPH, BlockKind.PARAGRAPH]
+
+
 @pytest.mark.parametrize(
     ("break_", "seconds"),
     [
