@@ -12,6 +12,7 @@ from api import (
     admin_keys,
     artifacts,
     audio_voices,
+    batches,
     capabilities,
     events,
     health,
@@ -77,7 +78,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redirect_slashes=False,
     )
     routers = (
-        *(jobs, named_jobs, job_control, job_audio, segments, events, artifacts, uploads),
+        *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads),
         *(voices, voice_caches, audio_voices, models, admin_keys, health),
         *(pronunciation_dictionaries, capabilities),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from api.job_view import moment
 from api.problems import deadline_unreachable, invalid_field
 from api.services import ApiServices
-from storage.jobs import Submission, job_class
-from storage.work_queues import speech_queue
+from storage.jobs import Submission, job_class, queue_of
 
 LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
 """A later one could be read with its offset, but not be written down as UTC again."""
@@ -35,7 +34,7 @@ def refuse_unreachable(services: ApiServices, submission: Submission) -> None:
         return
     audio_s, estimate_ms = submission.estimated_audio_ms / 1000, submission.estimated_audio_ms
     service_class = job_class(submission.priority, estimate_ms)
-    queue = speech_queue(submission.spec.model)
+    queue = queue_of(submission.spec)
     needed_s = services.places.of_newcomer(queue, service_class, submission.tenant, audio_s).seconds_for(audio_s)
     if needed_s is None:
         return

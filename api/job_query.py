@@ -28,6 +28,7 @@ class JobListQuery(BaseModel):
     state: list[JobState] = []
     created_after: AwareDatetime | None = None
     created_before: AwareDatetime | None = None
+    batch_id: str | None = Field(default=None, pattern=r"^bat_[0-9a-hjkmnp-tv-z]{26}$")
 
 
 def job_query(parameters: JobListQuery) -> JobQuery:
@@ -40,6 +41,7 @@ def job_query(parameters: JobListQuery) -> JobQuery:
         newest_first=parameters.order == "desc",
         after=_decode_cursor(parameters.cursor),
         limit=parameters.limit,
+        batch=JobId(parameters.batch_id) if parameters.batch_id else None,
     )
 
 

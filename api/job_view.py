@@ -17,6 +17,7 @@ from api.output_choice import resolved_output
 from api.progress import Waiting, time_left
 from api.quality_view import job_quality, job_warnings, resolved_quality
 from storage.artifacts import ArtifactStore, Download
+from storage.batches import BatchSpec
 from storage.jobs import ArtifactRecord, JobRecord, JobState
 from storage.outputs import FORMATS
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
@@ -66,6 +67,7 @@ class JobViewer:
             warnings=job_warnings(record),
             error=_failure(record),
             metadata=record.metadata,
+            batch_id=record.batch,
             webhook=job_receiver(record.webhook),
             links=schemas.Links(
                 self_=self.links.job(record.id),
@@ -167,6 +169,8 @@ def _progress(record: JobRecord, waiting: Waiting | None, now_s: float) -> schem
 
 def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVoiceCaches:
     spec = record.spec
+    if isinstance(spec, BatchSpec):
+        raise TypeError(f"{record.id} is a batch, which has a view of its own")
     if isinstance(spec, VoiceCacheSpec):
         return schemas.ResolvedVoiceCaches(
             model=spec.model,

@@ -19,7 +19,7 @@ from api.plan_answer import plan_answer, wants_plan_only
 from api.services import ApiServices
 from api.submission import SubmissionCall, submit_narration
 from api.waiting import requested_wait_s, wait_until_ended
-from storage.jobs import JobRecord, JobState
+from storage.jobs import JobId, JobRecord, JobState
 from storage.keys import job_prefix
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -57,6 +57,9 @@ def list_jobs(
     tenant: Tenant, services: Services, links: Links, parameters: Annotated[JobListQuery, Query()]
 ) -> schemas.JobList:
     """The tenant's jobs, newest first unless asked otherwise; `metadata[name]=value` filters, too."""
+    if parameters.batch_id is not None:
+        # Of this tenant, or there is none.
+        services.jobs.get(tenant, JobId(parameters.batch_id))
     page = services.jobs.list(tenant, job_query(parameters))
     viewer = JobViewer(services.artifacts, links, time.time())
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None

@@ -48,6 +48,9 @@ class LinkBuilder:
     def artifact(self, job: JobId, name: str) -> str:
         return f"{self.artifacts(job)}/{quote(name, safe='')}"
 
+    def batch(self, batch: JobId) -> str:
+        return f"{self.base}/v1/batches/{batch}"
+
     def upload(self, upload: UploadId) -> str:
         return f"{self.base}/v1/uploads/{upload}"
 

@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from api.audio_schemas import OpenAiErrorDocument
+from api.batch_schemas import BatchOrder, BatchResult
 from api.control_schemas import AssembleRequest, JobChange, RetryRequest
 from api.key_schemas import KeyOrder
 from api.problems import MEDIA_TYPE, OPENAI_PREFIX
@@ -26,11 +27,11 @@ _BODIES = (
     *(CacheOrder, BulkCacheOrder),
     *(DictionaryOrder, VersionOrder),
     *(EndpointOrder, EndpointChange, RotateOrder),
-    *(KeyOrder, UploadOrder),
+    *(KeyOrder, UploadOrder, BatchOrder),
     *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
 )
 
-_ANSWERS = (Event, WebhookPayload, ProblemDocument, OpenAiErrorDocument)
+_ANSWERS = (BatchResult, Event, WebhookPayload, ProblemDocument, OpenAiErrorDocument)
 
 _REF = "#/components/schemas/{model}"
 

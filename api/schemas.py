@@ -273,6 +273,7 @@ class Job(Answer):
     warnings: list[JobWarning]
     error: Failure | None
     metadata: dict[str, str]
+    batch_id: str | None
     webhook: JobReceiver | None = Field(description="whom the job itself named to be told")
     links: Links
 

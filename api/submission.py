@@ -67,23 +67,52 @@ def accept_narration(
     """
     job = chosen or new_job_id()
     webhook = choose_webhook(services, tenant, request.webhook, api_url)
-    given = request.input
-    prepared = prepare_input(services, tenant, given)
-    refuse_cast_without_use(given, request.speakers)
-    cast = choose_cast(services, tenant, request, prepared, job)
     dictionaries = find_dictionaries(services, tenant, request.pronunciation_dictionaries)
-    spec = _spec(request, cast, prepared.source, [str(each.version) for each in dictionaries])
-    languages = {use.name: resolve_language(use.name, cast.lead.card, use.pointer) for use in prepared.languages}
-    submission = replace(_submission(tenant, job, request, spec, prepared, idempotency), webhook=webhook)
-    refuse_unreachable(services, submission)
-    for voice in cast.voices:
+    resolved = resolve_submission(services, tenant, request, job, [str(each.version) for each in dictionaries])
+    submission = replace(resolved.submission, webhook=webhook, idempotency=idempotency)
+    for voice in resolved.cast.voices:
         prepare_voice(services, tenant, voice)
 
     def store() -> None:
-        _store_input(services, submission, given, prepared, languages)
+        _store_input(services, submission, request.input, resolved)
         copy_dictionaries(services, tenant, job, dictionaries)
 
-    return submit_with_input(services, submission, store, lambda job: _announce_builds(services, tenant, cast, job))
+    return submit_with_input(
+        services, submission, store, lambda job: _announce_builds(services, tenant, resolved.cast, job)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSubmission:
+    """What a request comes to; nothing of it is stored yet.
+
+    languages: of a list's entries, as the model spells them.
+    """
+
+    submission: Submission
+    cast: Cast
+    prepared: PreparedInput
+    languages: dict[str, str]
+
+    def stored_input(self) -> bytes:
+        """What the job works on. Not of a document, which is taken from its upload."""
+        if self.prepared.text is not None:
+            return self.prepared.text.encode()
+        return encode_entries(stored_entries(self.prepared, self.languages))
+
+
+def resolve_submission(
+    services: ApiServices, tenant: TenantId, request: JobRequest, job: JobId, dictionaries: list[str]
+) -> ResolvedSubmission:
+    """Everything that can be refused about a request, checked. Raises a `Problem` or a `StorageError`."""
+    prepared = prepare_input(services, tenant, request.input)
+    refuse_cast_without_use(request.input, request.speakers)
+    cast = choose_cast(services, tenant, request, prepared, job)
+    spec = _spec(request, cast, prepared.source, dictionaries)
+    languages = {use.name: resolve_language(use.name, cast.lead.card, use.pointer) for use in prepared.languages}
+    submission = _submission(tenant, job, request, spec, prepared)
+    refuse_unreachable(services, submission)
+    return ResolvedSubmission(submission, cast, prepared, languages)
 
 
 def _spec(request: JobRequest, cast: Cast, source: Source, dictionaries: list[str]) -> NarrationSpec:
@@ -93,16 +122,12 @@ def _spec(request: JobRequest, cast: Cast, source: Source, dictionaries: list[st
     return resolve_narration(request, card, voices, source, tuple(dictionaries))
 
 
-def _store_input(
-    services: ApiServices, submission: Submission, given: JobInput, prepared: PreparedInput, languages: dict[str, str]
-) -> None:
+def _store_input(services: ApiServices, submission: Submission, given: JobInput, resolved: ResolvedSubmission) -> None:
     key = submission.input_key
     if given.document is not None:
         take_named_upload(services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key)
-    elif prepared.text is not None:
-        services.artifacts.put(key, prepared.text.encode())
     else:
-        services.artifacts.put(key, encode_entries(stored_entries(prepared, languages)))
+        services.artifacts.put(key, resolved.stored_input())
 
 
 def _announce_builds(services: ApiServices, tenant: TenantId, cast: Cast, job: JobId) -> None:
@@ -116,7 +141,6 @@ def _submission(
     request: JobRequest,
     spec: NarrationSpec,
     prepared: PreparedInput,
-    idempotency: IdempotencyKey | None,
 ) -> Submission:
     """A plan alone takes none of the tenant's room: nothing of it is spoken."""
     return Submission(
@@ -130,5 +154,4 @@ def _submission(
         retention_s=request.retention_s,
         deadline_ms=future_ms(request.deadline),
         metadata=request.metadata,
-        idempotency=idempotency,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Response
@@ -106,6 +107,15 @@ def named_upload_bytes(services: ApiServices, tenant: TenantId, upload_id: str, 
     if entry is None:
         raise _absent(upload_id, pointer)
     return entry.bytes
+
+
+def upload_pieces(services: ApiServices, tenant: TenantId, upload_id: str, pointer: str) -> Iterator[bytes]:
+    """The upload that a request names at `pointer`, piece by piece. Raises a `Problem`."""
+    upload_key = _existing(services, tenant, upload_id, pointer, services.settings.max_upload_bytes)
+    try:
+        return services.artifacts.read_stream(upload_key)
+    except ArtifactMissing:
+        raise _absent(upload_id, pointer) from None
 
 
 def _existing(services: ApiServices, tenant: TenantId, upload_id: str, pointer: str, max_bytes: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ulid import ULID
 
+from storage.batches import BATCH_PREFIX
 from storage.jobs import JobId
 from storage.pronunciations import DictionaryId
 from storage.voice_reference import VoiceId
@@ -13,6 +14,11 @@ from storage.webhook_reference import EndpointId
 def new_job_id() -> JobId:
     """`job_` and a lower-case ULID: 48 bits of Unix milliseconds, 80 random bits."""
     return JobId(f"job_{str(ULID()).lower()}")
+
+
+def new_batch_id() -> JobId:
+    """`bat_` and a lower-case ULID."""
+    return JobId(f"{BATCH_PREFIX}{str(ULID()).lower()}")
 
 
 def new_voice_id() -> VoiceId:

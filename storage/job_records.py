@@ -8,9 +8,11 @@ from typing import Annotated
 
 from pydantic import Discriminator, Tag, TypeAdapter
 
+from storage.batches import BatchSpec
 from storage.job_warnings import JobWarning
 from storage.jobs import (
     ArtifactRecord,
+    ChildCounts,
     JobClass,
     JobError,
     JobId,
@@ -30,13 +32,17 @@ from storage.webhook_reference import JobWebhook
 
 def _spec_kind(value: object) -> str:
     """Specs carry no tag: those of before there were two kinds have none either."""
-    is_cache = isinstance(value, VoiceCacheSpec) or (isinstance(value, Mapping) and "num_voices" in value)
-    return "voice_cache" if is_cache else "narration"
+    fields: Mapping[str, object] = value if isinstance(value, Mapping) else {}
+    if isinstance(value, BatchSpec) or "num_lines" in fields:
+        return "batch"
+    return "voice_cache" if isinstance(value, VoiceCacheSpec) or "num_voices" in fields else "narration"
 
 
 _SPEC: TypeAdapter[JobSpec] = TypeAdapter(
     Annotated[
-        Annotated[NarrationSpec, Tag("narration")] | Annotated[VoiceCacheSpec, Tag("voice_cache")],
+        Annotated[NarrationSpec, Tag("narration")]
+        | Annotated[VoiceCacheSpec, Tag("voice_cache")]
+        | Annotated[BatchSpec, Tag("batch")],
         Discriminator(_spec_kind),
     ]
 )
@@ -59,6 +65,10 @@ def submitted_fields(submission: Submission) -> list[str]:
     }
     if isinstance(submission.spec, VoiceCacheSpec):
         fields["kind"] = "voice_cache"
+    if isinstance(submission.spec, BatchSpec):
+        fields |= {"kind": "batch", "lines": str(submission.spec.num_lines)}
+    if submission.batch is not None:
+        fields["batch"] = submission.batch
     if submission.webhook is not None:
         fields["webhook"] = _WEBHOOK.dump_json(submission.webhook).decode()
     return [part for pair in fields.items() for part in pair]
@@ -110,6 +120,13 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
         done_before=_integer(fields, "done_before"),
         out_audio_ms=_integer(fields, "out_ms"),
         webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
+        batch=JobId(fields["batch"]) if "batch" in fields else None,
+        children=ChildCounts(
+            succeeded=_integer(fields, "ended_succeeded"),
+            failed=_integer(fields, "ended_failed"),
+            cancelled=_integer(fields, "ended_cancelled"),
+            expired=_integer(fields, "ended_expired"),
+        ),
     )
 
 

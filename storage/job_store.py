@@ -63,12 +63,13 @@ from storage.jobs import (
     Tickets,
     WorkerIdentity,
     job_class,
+    queue_of,
 )
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
 from storage.segment_edits import SegmentEdit, decode_edit
 from storage.segment_results import decode_segment_result, encode_report
-from storage.work_queues import WorkQueue, speech_queue
+from storage.work_queues import WorkQueue
 
 IDEMPOTENCY_TTL_S = 24 * 3600
 TOMBSTONE_TTL_S = 30 * 24 * 3600
@@ -81,7 +82,7 @@ RECOUNT_BATCH = 40
 
 _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
-    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "finish", "finish_plan"),
+    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "commit_chunk", "finish", "finish_plan"),
     *("fail", "postpone", "release", "isolate"),
     *("release_worker", "reap", "retentions", "recount"),
 )
@@ -149,7 +150,8 @@ class JobStore:
         """Accept the job, whole or not at all.
 
         Raises `IdempotencyMismatch`, `QuotaExceeded` (the tenant's limit) or `BacklogFull` (the system's), checked
-        in this order after a replay; `JobGone` if the replayed job was deleted.
+        in this order after a replay; `JobGone` if the replayed job was deleted, `JobAborted` if the job's batch has
+        ended.
         """
         key = submission.idempotency
         estimate = submission.estimated_audio_ms
@@ -167,12 +169,14 @@ class JobStore:
             self._limits.total_jobs,
             self._limits.total_audio_ms,
             IDEMPOTENCY_TTL_S,
-            speech_queue(submission.spec.model),
+            queue_of(submission.spec),
             *submitted_fields(submission),
         )
         match reply[0]:
             case "mismatch":
                 raise IdempotencyMismatch
+            case "aborted":
+                raise JobAborted(f"{submission.batch} ended before all of its jobs were made")
             case "refused":
                 limit, retry_after_s = str(reply[2]), float(str(reply[3]))
                 refusal = QuotaExceeded if limit.startswith("tenant_") else BacklogFull
@@ -276,6 +280,12 @@ class JobStore:
         if not lease.item.isdecimal():
             raise ValueError(f"{lease.item!r} is not a voice")
         return _held(lease, self._run("commit_voice", lease.job, lease.item, lease.fence, build_ms, self._window))
+
+    def commit_chunk(self, lease: Lease) -> Tickets:
+        """All jobs of a batch's chunk are made. Raises `LeaseLost` or `JobAborted`."""
+        if not lease.item.isdecimal():
+            raise ValueError(f"{lease.item!r} is not a chunk")
+        return _held(lease, self._run("commit_chunk", lease.job, lease.item, lease.fence, self._window))
 
     def isolate(self, lease: Lease) -> None:
         """Nothing runs beside the item from now on: what its worker dies of is the item's doing.
@@ -462,8 +472,26 @@ class JobStore:
                 return JobPage(self._records(found), has_more=False, scanned_to=cursor)
         return JobPage(self._records(found), has_more=True, scanned_to=cursor)
 
+    def list_batches(self, tenant: TenantId, after: JobId | None, limit: int) -> JobPage:
+        """The tenant's batches, newest first."""
+        bound = f"({after}" if after else "+"
+        with redis_errors_named():
+            ids = self._redis.zrevrangebylex(self._keys.batches(tenant), bound, "-", start=0, num=limit + 1)
+        wanted = cast("builtins.list[JobId]", ids)
+        has_more = len(wanted) > limit
+        return JobPage(self._records(wanted[:limit]), has_more, wanted[limit - 1] if has_more else None)
+
+    def get_many(self, tenant: TenantId, job_ids: Sequence[JobId]) -> builtins.list[JobRecord | None]:
+        """One record, or None, for each id."""
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=False)
+            for job_id in job_ids:
+                pipeline.hgetall(self._keys.job(job_id))
+            rows = cast("builtins.list[dict[str, str]]", pipeline.execute())
+        return [decode_record(row) if row.get("tenant") == tenant else None for row in rows]
+
     def _ids_after(self, tenant: TenantId, cursor: JobId | None, query: JobQuery) -> builtins.list[JobId]:
-        key = self._keys.jobs(tenant)
+        key = self._keys.jobs(tenant) if query.batch is None else self._keys.children(query.batch)
         with redis_errors_named():
             if query.newest_first:
                 bound = f"({cursor}" if cursor else "+"

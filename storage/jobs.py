@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
+from storage.batches import BatchSpec
 from storage.job_warnings import JobWarning
 from storage.outputs import OutputSpec
 from storage.quality import Quality
@@ -20,7 +21,7 @@ from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.webhook_reference import JobWebhook
-from storage.work_queues import WorkQueue, speech_queue
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 JobId = NewType("JobId", str)
 TenantId = NewType("TenantId", str)
@@ -181,8 +182,8 @@ class NarrationSpec:
     output: OutputSpec = field(default_factory=OutputSpec)
 
 
-JobSpec = NarrationSpec | VoiceCacheSpec
-"""What a job makes: speech from a text, or caches of voices. Both are made by one model."""
+JobSpec = NarrationSpec | VoiceCacheSpec | BatchSpec
+"""What a job makes: speech from a text or caches of voices, both by one model; a batch makes jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,20 @@ class SegmentCounts:
     failed: int = 0
     reused: int = 0
     flagged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChildCounts:
+    """Jobs of a batch that have ended, and how; those that go on afterwards are not counted again."""
+
+    succeeded: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    expired: int = 0
+
+    @property
+    def ended(self) -> int:
+        return self.succeeded + self.failed + self.cancelled + self.expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +278,8 @@ class JobRecord:
     error: JobError | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     webhook: JobWebhook | None = None
+    batch: JobId | None = None
+    children: ChildCounts = field(default_factory=ChildCounts)
     run: int = 0
     done_before: int = 0
     out_audio_ms: int = 0
@@ -270,7 +287,12 @@ class JobRecord:
     @property
     def queue(self) -> WorkQueue:
         """Where its segments wait."""
-        return speech_queue(self.spec.model)
+        return queue_of(self.spec)
+
+
+def queue_of(spec: JobSpec) -> WorkQueue:
+    """Where a job's segments, voices or chunks wait."""
+    return CPU_QUEUE if isinstance(spec, BatchSpec) else speech_queue(spec.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +319,7 @@ class Submission:
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     idempotency: IdempotencyKey | None = None
     webhook: JobWebhook | None = None
+    batch: JobId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,7 +488,10 @@ class SegmentReport:
 
 @dataclass(frozen=True, slots=True)
 class JobQuery:
-    """Filters and paging of a job list. `after` is the id of the last job of the previous page."""
+    """Filters and paging of a job list. `after` is the id of the last job of the previous page.
+
+    batch: only jobs of this batch, which has to be the tenant's.
+    """
 
     states: frozenset[JobState] = frozenset()
     created_after_ms: int | None = None
@@ -474,6 +500,7 @@ class JobQuery:
     newest_first: bool = True
     after: JobId | None = None
     limit: int = 20
+    batch: JobId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ FAMILIES = {
     "fleet": "hash per queue: worker name -> its slots and, in Unix ms, when that is over",
     "worker": "hash per worker name: lease -> incarnation",
     "jobs": "sorted set per tenant: every job id, in order of the ids",
+    "batches": "sorted set per tenant: every batch's id, in order of the ids",
+    "children": "sorted set per batch: ids of the jobs that were made of its lines, in order of the ids",
     "idempotency": "string per tenant and key: job id and fingerprint, for 24 hours",
     "tombstone": "string per deleted job: its tenant, for 30 days",
     "events": "stream per job, the last 500 or so",
@@ -86,6 +88,12 @@ class RedisKeys:
 
     def jobs(self, tenant: TenantId) -> str:
         return self._family("jobs", tenant)
+
+    def batches(self, tenant: TenantId) -> str:
+        return self._family("batches", tenant)
+
+    def children(self, batch: JobId) -> str:
+        return self._family("children", batch)
 
     def idempotency(self, tenant: TenantId, key_sha256: str) -> str:
         return self._family("idempotency", tenant, key_sha256)

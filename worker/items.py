@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from storage import keys
 from storage.artifacts import ArtifactStore
+from storage.batches import BatchSpec
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.failpoints import failpoint
 from storage.job_store import JobStore
@@ -26,6 +27,7 @@ from storage.jobs import (
 from storage.telemetry import item_fields
 from storage.voice_reference import VoiceCacheSpec
 from worker.assembly.item import run_assembly
+from worker.batch_items import run_batch_item
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.errors import NotYet, PermanentItemError
 from worker.leases import DropReason, HeldLease, WorkDropped
@@ -65,6 +67,8 @@ def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) 
     match item.spec:
         case VoiceCacheSpec() as spec:
             return run_voice_plan(item, spec, held, services)
+        case BatchSpec() as spec:
+            return run_batch_item(item, spec, held, services)
         case NarrationSpec():
             run = run_plan if item.lease.item == PLAN_ITEM else run_assembly
             return run(item, held, services)
@@ -74,6 +78,8 @@ def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) 
     match item.spec:
         case VoiceCacheSpec() as spec:
             return run_voice_item(item, spec, held, services)
+        case BatchSpec():
+            raise RuntimeError("batches are no work of a GPU")
         case NarrationSpec():
             return run_segment(item, held, services)
 

@@ -11,7 +11,8 @@ if job.tenant ~= tenant then return answer('missing') end
 if not is_terminal(job) then return answer('conflict', job.state) end
 redis.call('SET', K.tombstone .. id, tenant, 'EX', ARGV[3])
 redis.call('DEL', K.job .. id, K.results .. id, K.tries .. id, K.events .. id, K.live .. id,
-  K.takes .. id, K.edits .. id)
+  K.takes .. id, K.edits .. id, K.children .. id)
 redis.call('ZREM', K.retention, tenant .. '|' .. id)
 redis.call('ZREM', K.jobs .. tenant, id)
+redis.call('ZREM', K.batches .. tenant, id)
 return answer('ok')

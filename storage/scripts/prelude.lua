@@ -13,7 +13,7 @@ local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
 local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
 local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput, in time with work
 
-local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind', 'webhook'}
+local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind', 'webhook', 'batch'}
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s', 'run',
@@ -73,7 +73,7 @@ end
 -- The event's deliveries. Their ids follow from how often the job has told of its like, not from a clock: should the
 -- same end be reached again from an old copy of the database, receivers see the same ids.
 local function tell(job, kind, audio_ms, more)
-  if not HOOK.JOB_EVENTS[kind] then return end
+  if not HOOK.JOB_EVENTS[kind] or (job.kind == 'batch') ~= (kind == 'batch.completed') then return end
   local function subject()
     return job.id .. '|' .. redis.call('HINCRBY', K.job .. job.id, 'told:' .. kind, 1)
   end
@@ -181,7 +181,10 @@ local function queue_of(job, item)
   return job.queue
 end
 
-local function queues_of(job) return {'cpu', job.queue} end
+local function queues_of(job)
+  if job.queue == 'cpu' then return {'cpu'} end
+  return {'cpu', job.queue}
+end
 
 local function ready_key(job, queue) return K.ready .. queue .. ':' .. job.id end
 local function parked_key(job, queue) return K.parked .. queue .. ':' .. job.id end
@@ -311,6 +314,8 @@ local function give_back_admission(job)
   count_flow(job, 'out', job.estimated_audio_ms - job.out_ms)
 end
 
+local count_child -- of a batch; defined with batches, behind the ends
+
 local function finish_job(job, state, failure)
   drop_unleased(job)
   local live = redis.call('HGETALL', K.live .. job.id)
@@ -328,6 +333,8 @@ local function finish_job(job, state, failure)
   if failure then changes.error = cjson.encode(failure) end
   save(job, changes)
   event(job, 'job.' .. state, failure)
+  if job.batch then count_child(job) end
+  if job.kind == 'batch' then event(job, 'batch.completed') end
 end
 
 local function expire_job(job)
@@ -488,6 +495,26 @@ local function take_back_result(job, item)
   count_result(job, result, -1)
   if result.is_flagged then forget_warnings(job, tonumber(item)) end
   return line
+end
+
+-- Batches. Their items are chunks of lines that become jobs, which name the batch; the batch has succeeded once all
+-- lines have become jobs and all of these have ended. Jobs that go on after their end are not counted again.
+
+local function settle_batch(id)
+  local batch = load_job(id)
+  if not batch or is_terminal(batch) or batch.total == 0 or batch.done < batch.total then return end
+  local lines, ended = unpack(redis.call('HMGET', K.job .. id, 'lines', 'ended'))
+  if (tonumber(ended) or 0) < tonumber(lines) then return end
+  if batch.state == 'paused' then move(batch, 'running') end
+  finish_job(batch, 'succeeded')
+end
+
+count_child = function(job)
+  local record = K.job .. job.batch
+  if redis.call('EXISTS', record) == 0 or redis.call('HSETNX', K.job .. job.id, 'counted', 1) == 0 then return end
+  redis.call('HINCRBY', record, 'ended', 1)
+  redis.call('HINCRBY', record, 'ended_' .. job.state, 1)
+  settle_batch(job.batch)
 end
 
 -- Jobs of kind voice_cache: their segments are voices, which fail one by one and are assembled to nothing.

@@ -1,7 +1,7 @@
 -- ARGV: id, tenant, idempotency key sha256 or '', fingerprint, estimated audio ms, class, deadline ms or '',
 --       tenant jobs, tenant audio ms, total jobs, total audio ms (limits), idempotency ttl s, queue,
 --       then field, value, ... of the record.
--- -> created | replayed + the record; mismatch; refused + limit + retry after s
+-- -> created | replayed + the record; mismatch; aborted (its batch has ended); refused + limit + retry after s
 local id, tenant, key, fingerprint = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local estimate, class, deadline = tonumber(ARGV[5]), ARGV[6], ARGV[7]
 local FIRST_FIELD = 14
@@ -29,6 +29,20 @@ local owner = redis.call('HGET', K.job .. id, 'tenant')
 if owner and owner ~= tenant then return answer('mismatch') end
 if owner then return replay(id) end
 
+local function field(name)
+  for i = FIRST_FIELD, #ARGV, 2 do
+    if ARGV[i] == name then return ARGV[i + 1] end
+  end
+end
+
+local batch = field('batch')
+if batch then
+  local parent = load_job(batch)
+  if not parent or parent.tenant ~= tenant or is_terminal(parent) or parent.state == 'cancelling' then
+    return answer('aborted')
+  end
+end
+
 local refusal = admission_refusal(tenant, estimate, {ARGV[8], ARGV[9], ARGV[10], ARGV[11]})
 if refusal then return refusal end
 
@@ -45,7 +59,8 @@ if deadline ~= '' then
 end
 if key ~= '' then redis.call('SET', known_key, id .. '|' .. fingerprint, 'EX', ARGV[12]) end
 redis.call('SADD', K.active, id)
-redis.call('ZADD', K.jobs .. tenant, 0, id)
+redis.call('ZADD', (field('kind') == 'batch' and K.batches or K.jobs) .. tenant, 0, id)
+if batch then redis.call('ZADD', K.children .. batch, 0, id) end
 job = load_job(id)
 make_ready(job, 'plan', 'RPUSH')
 event(job, 'job.created')

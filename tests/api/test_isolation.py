@@ -5,6 +5,7 @@ The routes are the application's own, so that a new one cannot be forgotten.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -66,6 +67,10 @@ def made_by_ann(api: ServedApi) -> dict[str, str]:
         json={"url": f"https://93.184.215.14/{SECRET}", "events": ["job.succeeded"]},
         headers=ANN,
     ).json()
+    line = json.dumps({"custom_id": SECRET, "input": {"text": SECRET}, "voice": SECRET})
+    batch = api.http.post(
+        "/v1/batches", content=line.encode(), headers=ANN | {"Content-Type": "application/jsonl"}
+    ).json()
     return {
         "job_id": job["id"],
         "voice_id": voice["id"],
@@ -78,6 +83,7 @@ def made_by_ann(api: ServedApi) -> dict[str, str]:
         "take": "1",
         "version": "1",
         "name": SECRET,
+        "batch_id": batch["id"],
     }
 
 

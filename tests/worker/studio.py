@@ -72,6 +72,10 @@ class Studio:
     def record(self, job: JobRecord) -> JobRecord:
         return self.jobs.get(TENANT, job.id)
 
+    def with_jobs(self, jobs: JobStore) -> Studio:
+        """The same studio over a job store with other limits."""
+        return Studio(replace(self.services, jobs=jobs), jobs, self.artifacts)
+
     def with_artifacts(self, artifacts: ArtifactStore) -> Studio:
         """The same studio over another view of its store."""
         services = replace(self.services, artifacts=artifacts, plans=PlanCache(artifacts))
