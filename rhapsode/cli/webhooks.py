@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -160,13 +161,16 @@ def deliveries(
 
 @app.command()
 def redeliver(
-    delivery_ids: Annotated[list[str], typer.Argument(metavar="DELIVERY...", help="Ids of deliveries, evt_...")],
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="DELIVERY|ENDPOINT...", help="evt_..., or whe_... for all that were given up for it"),
+    ],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
     """Send webhooks again, now, with the same ids and bytes."""
     with connected(server, data_dir) as client:
-        for delivery in delivery_ids:
+        for delivery in _meant(client, ids):
             typer.echo(_delivery_line(client.webhooks.redeliver(delivery)))
 
 
@@ -225,6 +229,17 @@ def _found(client: Rhapsode, of: str, failed: bool, limit: int) -> list[WebhookD
         return [each for each in told if not failed or each.state is DeliveryState.FAILED][:limit]
     states = (DeliveryState.FAILED,) if failed else ()
     return list(islice(client.webhooks.deliveries(of, states, page_size=min(limit, 100)), limit))
+
+
+def _meant(client: Rhapsode, ids: list[str]) -> Iterator[str]:
+    """Ids of deliveries; for an endpoint those that were given up, listed before the first of them is sent again."""
+    from rhapsode.webhook_resources import DeliveryState
+
+    for each in ids:
+        if each.startswith("whe_"):
+            yield from [found.id for found in client.webhooks.deliveries(each, (DeliveryState.FAILED,), page_size=100)]
+        else:
+            yield each
 
 
 def _show_delivery(delivery: str, server: ServerOption, data_dir: DataDirOption, as_json: bool) -> None:

@@ -103,12 +103,25 @@ def test_the_command_line_listens_registers_and_tests(stack: Stack, client: Rhap
     assert endpoint.group() not in {each.id for each in client.webhooks.list()}
 
 
+def _failed(client: Rhapsode, endpoint: str) -> list[str]:
+    """What was given up for the endpoint, once something was."""
+    client.webhooks.redeliver(next(client.webhooks.deliveries(endpoint)))
+    while not (found := [each.id for each in client.webhooks.deliveries(endpoint, (DeliveryState.FAILED,))]):
+        time.sleep(0.05)
+    return found
+
+
 def test_a_receiver_that_takes_nothing_is_status_1(stack: Stack, client: Rhapsode, run_cli: RunCli) -> None:
     endpoint = client.webhooks.create("http://127.0.0.1:9/")
 
     tested = run_cli("webhooks", "test", endpoint.id, "--server", stack.url)
     refused = run_cli("webhooks", "add", "https://10.0.0.1/", "--server", stack.url)
+    client.webhooks.disable(endpoint)
+    (given_up,) = _failed(client, endpoint.id)
+    client.webhooks.enable(endpoint)
+    again = run_cli("webhooks", "redeliver", endpoint.id, "--server", stack.url)
 
+    assert again.stdout.startswith(f"{given_up}\tpending\twebhook_endpoint.test")
     assert (tested.returncode, tested.stdout.startswith("not taken: connection_failed")) == (1, True)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert "is not a public address" in refused.stderr
