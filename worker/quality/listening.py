@@ -16,8 +16,9 @@ from worker.quality.word_errors import WordErrors, word_errors
 LEAST_RUN = 4
 """Words in a row that a recogniser may misread in any text: names and rare words come in twos and threes."""
 
-RUN_SHARE = 0.1
-"""Of a long text's words, what it may misread in a row."""
+RUN_SHARE = 0.12
+"""Of a long text's words, what it may misread in a row: of 120 utterances of the small voice, at 7.5 % word errors,
+Moonshine tiny read none beyond these two."""
 
 
 class RecogniserPool:
