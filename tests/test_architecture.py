@@ -63,7 +63,8 @@ for script in sys.argv[1:]:
             continue
     sys.exit(f"{script} did not end with its help")
 """
-    scripts = sorted(map(str, (ROOT / "benchmarks").glob("*.py")))
+    files = sorted((ROOT / "benchmarks").glob("*.py"))
+    scripts = [str(file) for file in files if '__name__ == "__main__"' in file.read_text()]
 
     outcome = subprocess.run(
         [sys.executable, "-c", program, *scripts], cwd=ROOT, capture_output=True, text=True, check=False

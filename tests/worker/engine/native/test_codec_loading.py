@@ -105,7 +105,7 @@ def test_a_tokenizer_without_an_encoder_speaks_and_rejects_recordings(checkpoint
 
     assert codec.decode(np.zeros((2, 16), dtype=np.int16)).shape == (2 * 1920,)
     with pytest.raises(RequestRejected, match="no encoder"):
-        codec.encode(np.zeros(4800, dtype=np.float32), 24_000)
+        codec.prepared(np.zeros(4800, dtype=np.float32), 24_000)
 
 
 def test_a_base_checkpoint_needs_an_encoder(checkpoints: Mapping[str, Path], tmp_path: Path) -> None:
