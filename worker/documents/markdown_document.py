@@ -9,7 +9,11 @@ from dataclasses import replace
 from markdown_it import MarkdownIt
 
 from storage.script import Script
+from worker.documents.errors import DocumentError
 from worker.documents.html_document import html_script
+
+MAX_NESTING = 100
+"""Quotations in lists in quotations; the parser's own bound of 20 is within what people write."""
 
 _FRONT_MATTER = re.compile(r"\A---[^\S\n]*\n(.*?)^(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"""^(title|author|lang|language)[^\S\n]*:[^\S\n]*["']?(.*?)["']?[^\S\n]*$""", re.MULTILINE)
@@ -20,7 +24,17 @@ def markdown_script(text: str, include: Sequence[str]) -> Script:
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
     fields = dict(_FIELD.findall(front[1])) if front else {}
-    html = MarkdownIt("commonmark").enable("table").render(body)
+    html = _html(body)
     script = html_script(f"<html><body>{html}</body></html>", include)
     language = fields.get("lang") or fields.get("language", "")
     return replace(script, title=fields.get("title", ""), author=fields.get("author", ""), language=language)
+
+
+def _html(text: str) -> str:
+    markdown = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+    tokens = markdown.parse(text)
+    deepest = max((inner.level for token in tokens for inner in (token, *(token.children or ()))), default=0)
+    if deepest >= MAX_NESTING - 1:
+        # What lies deeper is left out by the parser without a word.
+        raise DocumentError(f"the document is nested more than {MAX_NESTING} deep")
+    return str(markdown.renderer.render(tokens, markdown.options, {}))

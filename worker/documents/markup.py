@@ -48,7 +48,9 @@ def parse_html(text: str, name: str) -> etree._Element:  # pyright: ignore[repor
     try:
         root = etree.fromstring(_XML_DECLARATION.sub("", text, count=1).encode(errors="replace"), parser)
     except etree.XMLSyntaxError as error:
-        raise DocumentError(f"{name} cannot be read as HTML: {error.msg}") from error
+        # This is what the library says when it gets no memory.
+        reason = "it takes too much memory" if error.msg == "unknown error" else error.msg
+        raise DocumentError(f"{name} cannot be read as HTML: {reason}") from error
     if root is None:
         raise DocumentError(f"{name} holds no text")
     fatal = next((entry for entry in parser.error_log if entry.level_name == "FATAL"), None)

@@ -68,6 +68,17 @@ def test_markdown_is_read_without_its_marks() -> None:
     ]
 
 
+@pytest.mark.parametrize("text", [">" * 40 + " deep", "".join(f"{'  ' * n}- {n}\n" for n in range(40))])
+def test_markdown_may_be_nested_deeper_than_its_parser_likes(text: str) -> None:
+    assert said(markdown_script(text, ()))[-1] in ("deep", "39")
+
+
+@pytest.mark.parametrize("text", [">" * 5_000 + " lost", "".join(f"{'  ' * n}- {n}\n" for n in range(120))])
+def test_nesting_without_end_is_refused_and_not_left_out(text: str) -> None:
+    with pytest.raises(DocumentError, match="nested more than 100 deep"):
+        markdown_script(text, ())
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
