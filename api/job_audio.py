@@ -130,17 +130,15 @@ async def _encoded(
 ) -> AsyncIterator[bytes]:
     outbox = Outbox()
     encoder: AudioEncoder | None = None
-    try:
-        async for segment in segments:
-            if encoder is None:
-                rate_hz = segment.sample_rate_hz
-                wanted = OutputFormat(form, default_bitrate_kbps(form, rate_hz))
-                encoder = live_encoder(wanted, rate_hz, outbox)
-            await run_sync(_encode, encoder, segment, limiter=services.encoders)
-            yield outbox.take()
-    finally:
-        if encoder is not None:
-            encoder.close()
+    async for segment in segments:
+        if encoder is None:
+            rate_hz = segment.sample_rate_hz
+            wanted = OutputFormat(form, default_bitrate_kbps(form, rate_hz))
+            encoder = live_encoder(wanted, rate_hz, outbox)
+        await run_sync(_encode, encoder, segment, limiter=services.encoders)
+        yield outbox.take()
+    if encoder is not None:
+        encoder.finish()
     yield outbox.take()
 
 

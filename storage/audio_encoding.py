@@ -16,6 +16,7 @@ from av.audio.stream import AudioStream
 from av.codec.context import Flags as CodecFlags
 from av.container import Flags as ContainerFlags
 from av.container import OutputContainer
+from av.error import PyAVCallbackError
 from av.stream import Disposition
 
 from storage.audio_cover import Cover
@@ -23,6 +24,9 @@ from storage.audio_description import CHAPTERS_AS_COMMENTS, Description, metadat
 from storage.outputs import FORMATS, AudioFormat, OutputFormat
 
 BYTES_PER_SAMPLE = 2
+
+TARGET_ERRORS: tuple[type[Exception], ...] = (OSError, PyAVCallbackError)
+"""What comes of a target that cannot be written: FFmpeg calls it back, and an error on that way changes its class."""
 
 APPENDED = frozenset({AudioFormat.OPUS})
 """Formats whose files are never rewritten."""
@@ -50,14 +54,17 @@ _CHAPTER_TICKS_PER_S = 1000
 
 
 class AudioEncoder:
-    """Samples go in by `write`, bytes leave into the target; complete once closed. One thread at a time."""
+    """Samples go in by `write`, bytes leave into the target; the file is whole once `finish` has returned.
+
+    After an error it is only to be let go of: FFmpeg does not survive being asked for the end of a file that it could
+    not begin. One thread at a time.
+    """
 
     def __init__(self, container: OutputContainer, stream: AudioStream, sample_rate_hz: int) -> None:
         self._container = container
         self._stream = stream
         self._sample_rate_hz = sample_rate_hz
         self._position = 0
-        self._is_closed = False
 
     def write(self, pcm: bytes) -> None:
         """pcm: little-endian, whole samples."""
@@ -71,11 +78,8 @@ class AudioEncoder:
         self._position += frame.samples
         self._container.mux(self._stream.encode(frame))
 
-    def close(self) -> None:
-        """Writes what the encoder still holds; the second time nothing."""
-        if self._is_closed:
-            return
-        self._is_closed = True
+    def finish(self) -> None:
+        """Writes what the encoder still holds, and the end of the file."""
         self._container.mux(self._stream.encode(None))
         self._container.close()
 

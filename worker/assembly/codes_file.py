@@ -3,19 +3,19 @@
     codes            I16 (T, Q)    all frames
     segment_offsets  I64 (S + 1,)  segment s is rows [s] up to [s + 1]
 
-Frames wait in an unnamed temporary file: their number stands in the header, and memory holds one segment's.
+Frames wait in a temporary file: their number stands in the header, and memory holds one segment's.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-import tempfile
 from collections.abc import Iterator
+from typing import IO
 
 import numpy as np
 
-from storage.errors import StoreUnavailable
+from worker.assembly.scratch import scratch_errors
 from worker.engine.interface import CodecFrames
 
 CODES_FORMAT = 1
@@ -25,18 +25,13 @@ _LENGTH = struct.Struct("<Q")
 
 
 class CodesFile:
-    """Frames go in segment by segment; `pieces` gives the file. A context manager: leaving it drops the frames."""
+    """Frames go in segment by segment; `pieces` gives the file."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: IO[bytes]) -> None:
+        """scratch: an empty file, in which the frames wait."""
         self._offsets = [0]
         self._num_codebooks = 0
-        self._file = tempfile.TemporaryFile(prefix="rhapsode-")  # noqa: SIM115 (closed by __exit__)
-
-    def __enter__(self) -> CodesFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._scratch = scratch
 
     @property
     def num_frames(self) -> int:
@@ -49,18 +44,17 @@ class CodesFile:
         if len(codes):
             self._num_codebooks = codes.shape[1]
         self._offsets.append(self._offsets[-1] + len(codes))
-        try:
-            self._file.write(codes.astype("<i2").tobytes())
-        except OSError as error:
-            raise StoreUnavailable(f"no temporary file in {tempfile.gettempdir()}: {error}") from error
+        with scratch_errors():
+            self._scratch.write(codes.astype("<i2").tobytes())
 
     def pieces(self, model: str, revision: str) -> Iterator[bytes]:
-        """The whole file."""
+        """The whole file. Raises `StoreUnavailable` on a full disk."""
         offsets = np.array(self._offsets, "<i8").tobytes()
         yield self._head(model, revision, len(offsets))
         yield offsets
-        self._file.seek(0)
-        while piece := self._file.read(PIECE_BYTES):
+        with scratch_errors():
+            self._scratch.seek(0)
+        while piece := self._scratch.read(PIECE_BYTES):
             yield piece
 
     def _head(self, model: str, revision: str, num_offset_bytes: int) -> bytes:

@@ -16,12 +16,13 @@ from storage.job_warnings import ASSEMBLY_CODES, COVER_UNUSABLE, LOUDNESS_TARGET
 from storage.jobs import ArtifactRecord, ClaimedItem, JobRecord, Tickets
 from storage.outputs import OutputFormat, Timestamps
 from storage.segment_file import SegmentHeader
-from worker.assembly.audio_files import audio_file, require_room
+from worker.assembly.audio_files import audio_file, scratch_bytes
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
 from worker.assembly.levels import Level, measure_levels, warnings_of
 from worker.assembly.manifest import Made, manifest
 from worker.assembly.narration import Narration, load_narration
+from worker.assembly.scratch import require_room, scratch_file
 from worker.assembly.segment_reader import SegmentReader
 from worker.assembly.sound import SoundShaper, num_output_samples
 from worker.assembly.subtitles import subtitles, timestamps
@@ -69,7 +70,8 @@ class Assembly:
         """Every artifact, and what the job should be warned of."""
         levels = self._levels()
         description = self._description()
-        with CodesFile() as codes:
+        with scratch_file() as scratch:
+            codes = CodesFile(scratch)
             headers: list[SegmentHeader] = []
             made = self._audio(description, self._blocks(levels, headers, codes))
             made += self._texts()
@@ -121,7 +123,7 @@ class Assembly:
     def _audio(self, description: Description, blocks: Iterator[bytes]) -> list[ArtifactRecord]:
         num_samples = num_output_samples(self._narration.num_samples, self._narration.sample_rate_hz, self._rate_hz)
         formats = self._output.formats
-        require_room(formats, self._rate_hz, num_samples)
+        require_room(sum(scratch_bytes(form, self._rate_hz, num_samples) for form in formats))
         consumers = [self._consumer(form, num_samples, description) for form in formats]
         stored = fan_out(blocks, consumers, self._held.check)
         duration_s = num_samples / self._rate_hz
