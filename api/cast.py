@@ -46,7 +46,9 @@ def choose_cast(
     """
     roles = tuple(_roles(request, prepared))
     if len(roles) > MAX_SPEAKERS:
-        raise invalid_field("/input", "too_many", f"{len(roles):,} voices are named; one job has at most {MAX_SPEAKERS}")
+        raise invalid_field(
+            "/input", "too_many", f"{len(roles):,} voices are named; one job has at most {MAX_SPEAKERS}"
+        )
     lead = _lead(services, tenant, request, roles, job)
     members: list[SpeakerVoice] = []
     own: list[ChosenVoice] = [lead] if lead.own is not None else []
