@@ -70,6 +70,12 @@ def narrate(
         ),
     ] = None,
     language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None,
+    dictionary: Annotated[
+        list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
+    ] = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="Numbers, dates, money and units as words; needs --language.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None,
     model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,
     loudness: LoudnessOption = None,
@@ -112,6 +118,7 @@ def narrate(
             with any_server(target, options, settings, console) as client:
                 wishes: JobOptions = {"voice": voice, "language": language, "seed": seed, "model": model}
                 wishes |= {"output": audio, "speakers": speakers or None}
+                wishes |= {"pronunciation_dictionaries": dictionary, "normalization": "basic" if words else None}
                 job, wall_s = _run(client, sent_input(client, spoken), wishes, console)
                 job.raise_unless_succeeded()
                 artifact = _speech(job, target_file)
