@@ -66,24 +66,34 @@ def segment_of(studio: Studio, job: JobRecord, index: int = 0) -> SegmentAudio:
     return decode_segment(studio.artifacts.get(keys.segment(TENANT, job.id, index, result.fence)))
 
 
-def test_a_book_with_defects_succeeds_and_every_one_was_spoken_again(studio: Studio) -> None:
-    """Runaways, silence, repeats, early stops and NaN, in a tenth of what the engine says."""
-    engine = FaultyEngine(SPOILS, 0.1)
+def check_book_with_defects(studio: Studio, num_sentences: int, share: float) -> None:
+    """Runaways, silence, repeats, early stops, NaN: what was injected was spoken again, and nothing else."""
+    engine = FaultyEngine(SPOILS, share)
     faulty = with_engine(studio, engine)
     spec = replace(SHORT, quality=Quality(max_attempts=6))
-    job = faulty.submit(" ".join(sentence(number) for number in range(120)), spec)
+    job = faulty.submit(" ".join(sentence(number) for number in range(num_sentences)), spec)
 
     faulty.drain()
 
     record = faulty.record(job)
     counts = faulty.services.counters.counts()
     results = faulty.jobs.segment_results(TENANT, job.id)
+    print(f"\n{record.segments.total} segments, {len(engine.injected)} defects, {record.rerolls} re-rolls")  # noqa: T201
     assert record.state is JobState.SUCCEEDED, record.error
-    assert len(engine.injected) >= 8
+    assert len(engine.injected) >= share * num_sentences / 2
     assert record.rerolls == counts.rerolls == len(engine.injected)
     assert sum(result.attempts for result in results) == len(engine.requests) == record.segments.total + record.rerolls
     assert (record.segments.flagged, record.warnings) == (0, ())
     assert record.retries == 0
+
+
+def test_a_book_with_defects_succeeds_and_every_one_was_spoken_again(studio: Studio) -> None:
+    check_book_with_defects(studio, 120, 0.1)
+
+
+@pytest.mark.long
+def test_so_does_a_thousand_segments_with_the_defects_of_a_bad_day(studio: Studio) -> None:
+    check_book_with_defects(studio, 1_000, 0.02)
 
 
 @pytest.mark.parametrize("name", ["early_stop", "not_a_number", "swallowed", "runaway"])
