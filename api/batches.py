@@ -17,6 +17,7 @@ from api.batch_lines import store_chunks
 from api.batch_schemas import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import Links, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_view import JobViewer, audio_s_done, moment, optional_moment
 from api.links import LinkBuilder
 from api.problems import not_found, unsupported_media
@@ -31,7 +32,7 @@ from storage.errors import AdmissionRefused, IdempotencyMismatch, StateConflict
 from storage.ids import new_batch_id
 from storage.jobs import IdempotencyKey, JobId, JobQuery, JobRecord, JobState, Priority, Submission, TenantId
 
-router = APIRouter(prefix="/v1/batches", tags=["batches"])
+router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=IdempotentRoute)
 
 BATCH_ID = re.compile(r"bat_[0-9a-hjkmnp-tv-z]{26}")
 LINE_TYPES = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
