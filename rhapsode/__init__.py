@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rhapsode.async_client import AsyncRhapsode
+    from rhapsode.batch_calls import Batch, BatchResult
     from rhapsode.client import Rhapsode
     from rhapsode.errors import (
         ApiError,
         BadAnswer,
+        BatchWaitTimedOut,
         Conflict,
         DownloadCorrupt,
         Gone,
@@ -36,6 +38,9 @@ __all__ = [
     "Artifact",
     "AsyncRhapsode",
     "BadAnswer",
+    "Batch",
+    "BatchResult",
+    "BatchWaitTimedOut",
     "Conflict",
     "DownloadCorrupt",
     "Gone",
@@ -62,6 +67,8 @@ _HOMES = {
     "Rhapsode": "rhapsode.client",
     "AsyncRhapsode": "rhapsode.async_client",
     "Artifact": "rhapsode.resources",
+    "Batch": "rhapsode.batch_calls",
+    "BatchResult": "rhapsode.batch_calls",
     "Job": "rhapsode.resources",
     "JobEvent": "rhapsode.resources",
     "JobState": "rhapsode.resources",

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from rhapsode import calls, control_calls
 from rhapsode.async_voices import AsyncVoices
+from rhapsode.batches import AsyncBatches
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
@@ -56,6 +57,7 @@ class AsyncRhapsode:
         self.keys = AsyncKeys(self._send)
         self.dictionaries = AsyncDictionaries(self._send)
         self.segments = AsyncSegments(self._send)
+        self.batches = AsyncBatches(self._send, self.upload, self._http, self._connection)
 
     async def __aenter__(self) -> AsyncRhapsode:
         return self

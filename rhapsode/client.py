@@ -20,6 +20,7 @@ from httpx_sse import EventSource
 from pydantic import JsonValue
 
 from rhapsode import calls, control_calls
+from rhapsode.batches import Batches
 from rhapsode.calls import Call, JobFilter
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
@@ -63,6 +64,7 @@ class Rhapsode:
         self.keys = Keys(self._send)
         self.dictionaries = Dictionaries(self._send)
         self.segments = Segments(self._send)
+        self.batches = Batches(self._send, self.upload, self._http, self._connection)
 
     def __enter__(self) -> Rhapsode:
         return self

@@ -4,6 +4,7 @@ RhapsodeError
 ├── ServerUnreachable      no connection, or it broke, after all retries
 ├── BadAnswer              the answer is not what the API promises: another server, or another version
 ├── WaitTimedOut           the job is still working; wait again or leave it
+├── BatchWaitTimedOut      jobs of the batch are still working
 ├── JobNotSucceeded        the job ended as failed, cancelled or expired; see `.job.error`
 ├── DownloadCorrupt        the bytes are not those the job recorded; download again
 └── ApiError               the server answered with a problem
@@ -22,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rhapsode.batch_calls import Batch
     from rhapsode.resources import Job
 
 
@@ -43,6 +45,15 @@ class WaitTimedOut(RhapsodeError):
     def __init__(self, job: Job, timeout_s: float) -> None:
         super().__init__(f"job {job.id} is still {job.state} after {timeout_s:g} s")
         self.job = job
+
+
+class BatchWaitTimedOut(RhapsodeError):
+    """Jobs of the batch are still working."""
+
+    def __init__(self, batch: Batch, timeout_s: float) -> None:
+        done = f"{batch.counts.ended} of {batch.counts.total} jobs have ended"
+        super().__init__(f"batch {batch.id} is still {batch.state} after {timeout_s:g} s: {done}")
+        self.batch = batch
 
 
 class JobNotSucceeded(RhapsodeError):

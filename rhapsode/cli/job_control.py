@@ -66,7 +66,7 @@ def set_options(
     if keep_days is not None:
         changes["retention_s"] = max(60, round(keep_days * DAY_S))
     if metadata:
-        changes["metadata"] = dict(_pair(each) for each in metadata)
+        changes["metadata"] = dict(read_pair(each) for each in metadata)
     if not changes:
         raise Misuse("nothing to change; give at least one of --priority, --deadline, --keep-days, --metadata")
     with connected(server, data_dir) as client:
@@ -170,7 +170,8 @@ def _time(text: str) -> datetime | None:
     return time.astimezone(UTC)
 
 
-def _pair(text: str) -> tuple[str, str]:
+def read_pair(text: str) -> tuple[str, str]:
+    """One `--metadata`. Raises `Misuse`."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise Misuse(f"--metadata: {text!r} is not NAME=VALUE")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli import dictionaries, doctor, jobs, keys, narrate, plan, up, voices, webhooks
+from rhapsode.cli import batches, dictionaries, doctor, jobs, keys, narrate, plan, up, voices, webhooks
 from rhapsode.cli.failures import failures_in_one_line
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ app.command(name="narrate")(narrate.narrate)
 app.command(name="up")(up.up)
 app.command(name="plan")(plan.plan)
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(batches.app, name="batches")
 app.add_typer(voices.app, name="voices")
 app.add_typer(dictionaries.app, name="dictionaries")
 app.add_typer(webhooks.app, name="webhooks")
