@@ -28,6 +28,9 @@ _LOUDEST_END_DB = -12.0
 _TAIL = 0.005
 """Share of the examples that may lie beyond a bound before its margin is added: some of them are bad."""
 
+_TOLD_BY_END = 0.97
+"""Share of good speech that must end with a code that other examples end with, for the end to tell anything."""
+
 
 class CalibrationUnreadable(ValueError):
     """The checkpoint's `speech_calibration.json` is not what this version writes; calibrate again."""
@@ -38,7 +41,8 @@ class SpeechBounds:
     """Good speech stays within these.
 
     duration: of all speakers together; None: nothing is known about how long a text takes. speaker_durations: by
-    speaker, where they were measured one by one.
+    speaker, where they were measured one by one. final_codes: what codebook 0 ends an utterance with; empty where good
+    speech ends with too many different ones to tell.
     """
 
     longest_pause_s: float
@@ -48,6 +52,7 @@ class SpeechBounds:
     loudest_end_db: float
     duration: DurationModel | None
     speaker_durations: Mapping[str, DurationModel] = field(default_factory=dict[str, DurationModel])
+    final_codes: tuple[int, ...] = ()
 
     def of_speaker(self, speaker: str) -> SpeechBounds:
         """With the speaker's own durations, if they are known."""
@@ -111,6 +116,7 @@ def calibrated_bounds(
         loudest_end_db=round(min(_high(ends) + _END_MARGIN_DB, _LOUDEST_END_DB), 1),
         duration=duration,
         speaker_durations=_speaker_durations(texts, measures, speakers),
+        final_codes=_final_codes(measures),
     )
 
 
@@ -124,6 +130,13 @@ def _speaker_durations(
             own = [number for number, name in enumerate(speakers) if name == speaker]
             durations[speaker] = fit_duration([texts[n] for n in own], [measures[n].speech_s for n in own])
     return durations
+
+
+def _final_codes(measures: Sequence[SpeechMeasures]) -> tuple[int, ...]:
+    """Those that several examples share, if hardly an example ends with another."""
+    counts = Counter(one.final_code for one in measures if one.final_code is not None)
+    shared = {code: count for code, count in counts.items() if count > 1}
+    return tuple(sorted(shared)) if sum(shared.values()) >= _TOLD_BY_END * len(measures) else ()
 
 
 def write_calibration(calibration: Calibration, path: Path) -> None:

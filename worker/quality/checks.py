@@ -30,6 +30,8 @@ class Defect(enum.StrEnum):
     WRONG_WORDS = "wrong_words"
     """A recogniser reads a run of other words than the text has; counted in words."""
     TOO_SHORT = "too_short"
+    EARLY_END = "early_end"
+    """Shorter than usual, and the last codec frame is none that good speech ends with."""
     TOO_FAST = "too_fast"
     """Shorter than the pace of the job's other segments allows."""
     TOO_LONG = "too_long"
@@ -90,6 +92,7 @@ def _findings(speech: Speech, measures: SpeechMeasures, text: str, bounds: Speec
         return
     if bounds.duration:
         yield from _duration_findings(measures, text, bounds.duration)
+        yield from _end_findings(measures, text, bounds.duration, bounds.final_codes)
     yield from _silence_findings(measures, bounds)
     yield from _sound_findings(measures, bounds, len(speech.frames))
 
@@ -100,6 +103,15 @@ def _duration_findings(measures: SpeechMeasures, text: str, model: DurationModel
         yield Finding(Defect.TOO_SHORT, measures.speech_s, shortest_s)
     if measures.speech_s > longest_s:
         yield Finding(Defect.TOO_LONG, measures.speech_s, longest_s)
+
+
+def _end_findings(
+    measures: SpeechMeasures, text: str, model: DurationModel, final_codes: tuple[int, ...]
+) -> Iterator[Finding]:
+    """A stop at a pause sounds like an end and is hardly too short; either sign alone would condemn good speech."""
+    usual_s = model.expected_s(text) * (1 - model.shorter_share / 2)
+    if final_codes and measures.final_code not in final_codes and measures.speech_s < usual_s:
+        yield Finding(Defect.EARLY_END, measures.speech_s, usual_s, measures.total_s)
 
 
 def _silence_findings(measures: SpeechMeasures, bounds: SpeechBounds) -> Iterator[Finding]:

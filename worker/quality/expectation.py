@@ -22,6 +22,9 @@ LETTERS_PER_DIGIT = 4
 
 _MARGIN = 1.25
 """Bounds are this much wider than what was measured: the examples have not seen everything."""
+_LEAST_SHORTER, _LEAST_LONGER = 0.1, 0.15
+"""Bounds are never closer: speech can linger on a word more easily than it can hurry."""
+
 _OUTLIER = 5.0
 """Deviations beyond so many robust standard deviations are defects of the examples, not speech to learn from."""
 _ROUNDS = 5
@@ -101,8 +104,8 @@ def fit_duration(texts: Sequence[str], durations_s: Sequence[float]) -> Duration
         letter_s,
         word_s,
         mark_s,
-        shorter_share=_widened(float((-shares - slack).max())),
-        longer_share=_widened(float((shares - slack).max())),
+        shorter_share=_widened(float((-shares - slack).max()), _LEAST_SHORTER),
+        longer_share=_widened(float((shares - slack).max()), _LEAST_LONGER),
     )
 
 
@@ -126,5 +129,5 @@ def _weights(rows: _Floats) -> _Floats:
     return 1 / (rows[:, 1] + SLACK_S * UNITS_PER_S)
 
 
-def _widened(share: float) -> float:
-    return round(min(0.9, max(0.1, share * _MARGIN)), 3)
+def _widened(share: float, least: float) -> float:
+    return round(min(0.9, max(least, share * _MARGIN)), 3)

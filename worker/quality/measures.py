@@ -40,6 +40,7 @@ class SpeechMeasures:
 
     speech_s: from the first to the last audible window. silence_share: of it, what is not audible.
     end_db: the last 20 ms relative to the loud windows; speech that was cut off is loud to the end.
+    final_code: codebook 0 of the last frame, None if there is none.
     """
 
     total_s: float
@@ -54,6 +55,7 @@ class SpeechMeasures:
     clipped_share: float
     finite_share: float
     repeat: Repeat
+    final_code: int | None = None
 
 
 def measure(speech: Speech) -> SpeechMeasures:
@@ -80,6 +82,7 @@ def measure(speech: Speech) -> SpeechMeasures:
         clipped_share=_clipped_share(pcm),
         finite_share=float(finite.mean()) if len(finite) else 1.0,
         repeat=longest_repeat(speech.frames, _audible_frames(levels, len(speech.frames), loud_db)),
+        final_code=int(speech.frames[-1, 0]) if len(speech.frames) else None,
     )
 
 

@@ -96,6 +96,43 @@ def test_the_limit_is_a_defect_whatever_was_said(bounds: SpeechBounds) -> None:
     assert defects(replace(speech, finish_reason=FinishReason.LENGTH), text, bounds) == {Defect.UNFINISHED}
 
 
+def test_a_stop_at_a_pause_is_told_by_the_frame_it_ends_with(bounds: SpeechBounds) -> None:
+    """Nine tenths of the speech and then silence: not short enough by itself, and not cut."""
+    text, speech = GOOD[29]
+    kept = round(0.9 * len(speech.frames))
+    stopped = replace(speech, pcm=speech.pcm[: kept * FRAME].copy(), frames=speech.frames[:kept])
+    stopped.pcm[-2_400:] = 0
+    known, unknown = int(stopped.frames[-1, 0]), 600
+
+    def found(final_codes: tuple[int, ...], heard: Speech) -> set[Defect]:
+        return defects(heard, text, replace(bounds, final_codes=final_codes))
+
+    assert found((unknown,), stopped) == {Defect.EARLY_END}
+    assert found((known,), stopped) == set()
+    assert found((), stopped) == set()
+    assert found((unknown,), speech) == set()
+
+
+def test_ends_tell_nothing_where_every_utterance_has_its_own(bounds: SpeechBounds) -> None:
+    same = [replace(measure(speech), final_code=number % 3) for number, (_, speech) in enumerate(GOOD)]
+
+    assert bounds.final_codes == ()
+    assert calibrated_bounds([text for text, _ in GOOD], same).final_codes == (0, 1, 2)
+
+
+def test_a_speaker_has_its_own_pace() -> None:
+    slow = [replace(one, speech_s=1.5 * one.speech_s) for one in (measure(speech) for _, speech in GOOD)]
+    texts = [text for text, _ in GOOD]
+    both = calibrated_bounds(texts * 2, [*(measure(speech) for _, speech in GOOD), *slow], ["a"] * 60 + ["b"] * 60)
+
+    own = {speaker: both.of_speaker(speaker).duration for speaker in ("a", "b", "stranger")}
+
+    assert own["a"] is not None
+    assert own["b"] is not None
+    assert own["b"].expected_s(texts[30]) == pytest.approx(1.5 * own["a"].expected_s(texts[30]), rel=0.02)
+    assert own["stranger"] == both.duration
+
+
 def test_silence_is_one_finding(bounds: SpeechBounds) -> None:
     text, speech = GOOD[20]
 
