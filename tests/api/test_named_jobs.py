@@ -6,7 +6,6 @@ import threading
 
 import httpx
 import pytest
-from ulid import ULID
 
 from api.settings import ApiSettings
 from storage.api_keys import key_digest
@@ -83,7 +82,7 @@ def test_of_many_puts_at_once_one_creates(api: ServedApi) -> None:
     assert put(api, job).status_code == 200
 
 
-@pytest.mark.parametrize("job", ["job_1", "mine", f"job_{str(ULID.from_timestamp(1_000_000_000)).lower()}"])
+@pytest.mark.parametrize("job", ["job_1", "mine", "job_" + "0" * 26])
 def test_an_id_that_is_none_of_today_is_refused(api: ServedApi, job: str) -> None:
     assert put(api, job).status_code in (404, 422)
     assert api.http.get("/v1/jobs").json()["data"] == []
