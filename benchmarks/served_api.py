@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import redis
+from pydantic import SecretStr
 
 from storage.embedded_redis import EmbeddedRedis
 from storage.models import ModelCard, ModelRegistry
+from storage.settings import StorageSettings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,11 +28,12 @@ CARD = ModelCard("small", "r1", "custom_voice", ("Alice",), ("English",), "Engli
 
 @dataclass(frozen=True)
 class ServedApi:
-    """`state` is a client of the system's Redis."""
+    """`state` is a client of the system's Redis, `settings` are what another process of the system needs."""
 
     port: int
     pid: int
     state: redis.Redis
+    settings: StorageSettings
 
     def cpu_s(self) -> float:
         """CPU seconds of the API's process so far (Linux)."""
@@ -45,11 +48,18 @@ def served_api(folder: Path) -> Generator[ServedApi]:
         port = probe.getsockname()[1]
     with EmbeddedRedis(folder / "valkey") as server, redis.Redis.from_url(server.url, decode_responses=True) as client:
         ModelRegistry(client).publish(CARD)
+        secret, store = secrets.token_hex(16), f"file://{folder}/store"
+        settings = StorageSettings(
+            redis_url=SecretStr(server.url),
+            broker_url=SecretStr(server.broker_url),
+            store=store,
+            url_secret=SecretStr(secret),
+        )
         environment = os.environ | {
             "RHAPSODE_REDIS_URL": server.url,
             "RHAPSODE_BROKER_URL": server.broker_url,
-            "RHAPSODE_STORE": f"file://{folder}/store",
-            "RHAPSODE_URL_SECRET": secrets.token_hex(16),
+            "RHAPSODE_STORE": store,
+            "RHAPSODE_URL_SECRET": secret,
         }
         command = [sys.executable, "-m", "uvicorn", "api.app:app_from_environment", "--factory", "--port", str(port)]
         with (folder / "api.log").open("wb") as log:
@@ -62,7 +72,7 @@ def served_api(folder: Path) -> Generator[ServedApi]:
             )
             try:
                 _wait_ready(port, process, folder / "api.log")
-                yield ServedApi(port, process.pid, client)
+                yield ServedApi(port, process.pid, client, settings)
             finally:
                 process.terminate()
                 process.wait(20)

@@ -1,0 +1,183 @@
+"""What a batch costs: a file of lines into a served API, then jobs made of them by one thread of a CPU worker.
+
+    python benchmarks/batches.py [--lines 100000]
+
+A real uvicorn process, Valkey (append-only file) and folder store. The submit lasts from the first byte of the upload
+to the 202, every line checked; memory is the high-water mark of the API's process. The worker's part is the real one of
+a chunk, its claims included; nobody plans or speaks the jobs. Redis bytes are of all that Redis holds after the last
+one, less what it held before the first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import redis
+
+from benchmarks.served_api import ServedApi, served_api
+from rhapsode import Batch, Rhapsode
+from storage.batches import BatchSpec
+from storage.connections import connect_redis, open_artifacts
+from storage.job_store import JobStore
+from storage.jobs import AdmissionLimits, ClaimedItem, WorkerIdentity
+from storage.plan_cache import PlanCache, VoicePlanCache
+from storage.queue import TicketQueue, create_celery
+from storage.settings import StorageSettings
+from storage.voice_store import VoiceStore
+from storage.work_queues import CPU_QUEUE
+from worker.batch_items import run_batch_item
+from worker.leases import HeldLease, LeaseKeeper
+from worker.quarantine import QuarantineGate
+from worker.services import WorkerServices
+
+SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."
+MAX_LINES = 100_000
+LEASE_S = 3_600.0
+AUDIO_MS = 10**12
+ROOM = AdmissionLimits(tenant_jobs=2 * MAX_LINES, tenant_audio_ms=AUDIO_MS, total_jobs=2 * MAX_LINES)
+"""For all jobs at once: what is measured is the making, not the waiting for room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """memory in MiB: of the API's process before, and its high-water mark after."""
+
+    seconds: float
+    resident_before_mib: float
+    resident_peak_mib: float
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    jobs: int
+    seconds: float
+    redis_bytes: int
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lines", type=int, default=MAX_LINES)
+    num_lines = parser.parse_args().lines
+    if not 0 < num_lines <= MAX_LINES:
+        parser.error(f"--lines: from 1 to {MAX_LINES:,}")
+    with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as name, served_api(Path(name)) as api:
+        file = Path(name) / "batch.jsonl"
+        _write_lines(file, num_lines)
+        batch, submit = _submit(api, file)
+        print(f"submit of {num_lines:,} lines, {file.stat().st_size / 1e6:.1f} MB: {submit.seconds:.2f} s")
+        print(f"memory of the API: {submit.resident_before_mib:.0f} MiB before, {submit.resident_peak_mib:.0f} at most")
+        made = _make_jobs(api)
+        print(
+            f"jobs made by one thread: {made.jobs:,} in {made.seconds:.2f} s, {made.jobs / made.seconds:.0f} a second"
+        )
+        print(f"Redis bytes of each: {made.redis_bytes / made.jobs:,.0f}")
+        _require_all_made(api, batch)
+
+
+def _write_lines(path: Path, num_lines: int) -> None:
+    with path.open("w") as file:
+        for number in range(num_lines):
+            line = {"custom_id": f"clip {number}", "input": {"text": f"{SENTENCE} This is number {number}."}}
+            file.write(json.dumps(line) + "\n")
+
+
+def _submit(api: ServedApi, file: Path) -> tuple[Batch, Submit]:
+    before = _memory_mib(api.pid, "VmRSS")
+    with Rhapsode(f"http://127.0.0.1:{api.port}") as client:
+        started = time.perf_counter()
+        batch = client.batches.submit(file)
+        seconds = time.perf_counter() - started
+    return batch, Submit(seconds, before, _memory_mib(api.pid, "VmHWM"))
+
+
+def _make_jobs(api: ServedApi) -> Making:
+    with _worker(api.settings) as services:
+        chunks = _planned_chunks(services)
+        before = _redis_bytes(api.state)
+        started, num_jobs = time.perf_counter(), 0
+        # Jobs that are made stand in the queue before further chunks: all chunks are claimed before the first is done.
+        items = [_claim(services) for _ in range(chunks)]
+        for item in items:
+            num_jobs += _run_chunk(item, services)
+        seconds = time.perf_counter() - started
+    return Making(num_jobs, seconds, _redis_bytes(api.state) - before)
+
+
+def _planned_chunks(services: WorkerServices) -> int:
+    """Do the plan of the only batch; returns how many chunks are ready then."""
+    _run_item(_claim(services), services)
+    return services.jobs.ready_counts()[CPU_QUEUE]
+
+
+def _claim(services: WorkerServices) -> ClaimedItem:
+    item = services.jobs.claim(CPU_QUEUE, services.identity, LEASE_S).item
+    if item is None:
+        raise SystemExit("nothing is ready")
+    return item
+
+
+def _run_item(item: ClaimedItem, services: WorkerServices) -> None:
+    if not isinstance(item.spec, BatchSpec):
+        raise SystemExit(f"{item.lease.job} is no batch")
+    run_batch_item(item, item.spec, HeldLease(item.lease, LEASE_S), services)
+
+
+def _run_chunk(item: ClaimedItem, services: WorkerServices) -> int:
+    """Returns how many jobs are new in the queue."""
+    before = services.jobs.ready_counts()[CPU_QUEUE]
+    _run_item(item, services)
+    return services.jobs.ready_counts()[CPU_QUEUE] - before
+
+
+def _require_all_made(api: ServedApi, batch: Batch) -> None:
+    with Rhapsode(f"http://127.0.0.1:{api.port}") as client:
+        counts = client.batches.get(batch).counts
+    if counts.made != counts.total:
+        raise SystemExit(f"{counts.made} of {counts.total} lines became jobs")
+
+
+@contextmanager
+def _worker(settings: StorageSettings) -> Generator[WorkerServices]:
+    """The CPU lane's services, whose window takes every chunk of a batch at once."""
+    artifacts = open_artifacts(settings)
+    tickets = TicketQueue(create_celery(settings, "benchmark"))
+    with connect_redis(settings) as state:
+        jobs = JobStore(state, settings.key_prefix, limits=ROOM, window=MAX_LINES)
+        yield WorkerServices(
+            identity=WorkerIdentity("benchmark", "1"),
+            queue=CPU_QUEUE,
+            jobs=jobs,
+            artifacts=artifacts,
+            tickets=tickets,
+            leases=LeaseKeeper(jobs, LEASE_S),
+            plans=PlanCache(artifacts),
+            voice_store=VoiceStore(state, settings.key_prefix),
+            voice_plans=VoicePlanCache(artifacts),
+            lease_s=LEASE_S,
+            closing=threading.Event(),
+            gate=QuarantineGate(),
+        )
+    tickets.close()
+
+
+def _redis_bytes(state: redis.Redis) -> int:
+    return int(cast("dict[str, int]", state.info("memory"))["used_memory"])
+
+
+def _memory_mib(pid: int, what: str) -> float:
+    """A line of the process's status (Linux)."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(f"{what}:")).split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    main()
