@@ -4,8 +4,7 @@
 
 A real uvicorn process, Valkey (append-only file) and folder store. The submit lasts from the first byte of the upload
 to the 202, every line checked; memory is the high-water mark of the API's process. The worker's part is the real one of
-a chunk, its claims included; nobody plans or speaks the jobs. Redis bytes are of all that Redis holds after the last
-one, less what it held before the first.
+a chunk, without its claim; nobody plans or speaks the jobs. Redis bytes are what each chunk added, by the jobs it made.
 """
 
 from __future__ import annotations
@@ -100,22 +99,23 @@ def _submit(api: ServedApi, file: Path) -> tuple[Batch, Submit]:
 
 
 def _make_jobs(api: ServedApi) -> Making:
+    """Every chunk of the only batch. Jobs that are made come before further chunks: they are claimed and left alone."""
+    num_bytes = chunks = 0
+    seconds = 0.0
     with _worker(api.settings) as services:
-        chunks = _planned_chunks(services)
-        before = _redis_bytes(api.state)
-        started, num_jobs = time.perf_counter(), 0
-        # Jobs that are made stand in the queue before further chunks: all chunks are claimed before the first is done.
-        items = [_claim(services) for _ in range(chunks)]
-        for item in items:
-            num_jobs += _run_chunk(item, services)
-        seconds = time.perf_counter() - started
-    return Making(num_jobs, seconds, _redis_bytes(api.state) - before)
-
-
-def _planned_chunks(services: WorkerServices) -> int:
-    """Do the plan of the only batch; returns how many chunks are ready then."""
-    _run_item(_claim(services), services)
-    return services.jobs.ready_counts()[CPU_QUEUE]
+        plan = _claim(services)
+        spec = _batch_of(plan)
+        run_batch_item(plan, spec, HeldLease(plan.lease, LEASE_S), services)
+        while chunks < spec.num_chunks:
+            item = _claim(services)
+            if not isinstance(item.spec, BatchSpec):
+                continue
+            before, started = _redis_bytes(api.state), time.perf_counter()
+            run_batch_item(item, item.spec, HeldLease(item.lease, LEASE_S), services)
+            seconds += time.perf_counter() - started
+            num_bytes += _redis_bytes(api.state) - before
+            chunks += 1
+    return Making(spec.num_lines, seconds, num_bytes)
 
 
 def _claim(services: WorkerServices) -> ClaimedItem:
@@ -125,17 +125,10 @@ def _claim(services: WorkerServices) -> ClaimedItem:
     return item
 
 
-def _run_item(item: ClaimedItem, services: WorkerServices) -> None:
+def _batch_of(item: ClaimedItem) -> BatchSpec:
     if not isinstance(item.spec, BatchSpec):
         raise SystemExit(f"{item.lease.job} is no batch")
-    run_batch_item(item, item.spec, HeldLease(item.lease, LEASE_S), services)
-
-
-def _run_chunk(item: ClaimedItem, services: WorkerServices) -> int:
-    """Returns how many jobs are new in the queue."""
-    before = services.jobs.ready_counts()[CPU_QUEUE]
-    _run_item(item, services)
-    return services.jobs.ready_counts()[CPU_QUEUE] - before
+    return item.spec
 
 
 def _require_all_made(api: ServedApi, batch: Batch) -> None:
@@ -147,11 +140,11 @@ def _require_all_made(api: ServedApi, batch: Batch) -> None:
 
 @contextmanager
 def _worker(settings: StorageSettings) -> Generator[WorkerServices]:
-    """The CPU lane's services, whose window takes every chunk of a batch at once."""
+    """The CPU lane's services."""
     artifacts = open_artifacts(settings)
     tickets = TicketQueue(create_celery(settings, "benchmark"))
     with connect_redis(settings) as state:
-        jobs = JobStore(state, settings.key_prefix, limits=ROOM, window=MAX_LINES)
+        jobs = JobStore(state, settings.key_prefix, limits=ROOM)
         yield WorkerServices(
             identity=WorkerIdentity("benchmark", "1"),
             queue=CPU_QUEUE,
