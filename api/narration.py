@@ -15,6 +15,7 @@ from api.schemas import MAX_SEED, JobRequest
 from storage.jobs import NarrationSpec, Normalization, Pauses, SamplingOverrides, Segmentation
 from storage.languages import language_name
 from storage.models import ModelCard, served_models
+from storage.plan import CLOSING_MARK_BYTES
 from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceReference
@@ -73,7 +74,10 @@ def resolve_narration(
         segmentation=Segmentation(
             request.segmentation.target_chars,
             request.segmentation.max_chars,
-            max_bytes=card.max_text_tokens - _most_room_taken(request, card, instructions) - voices.reference_room,
+            max_bytes=card.max_text_tokens
+            - _most_room_taken(request, card, instructions)
+            - voices.reference_room
+            - CLOSING_MARK_BYTES,
         ),
         pauses=Pauses(
             request.pauses.sentence_s, request.pauses.paragraph_s, request.pauses.heading_s, request.pauses.chapter_s

@@ -7,14 +7,23 @@ extracted from it, which lies beside the plan. The segments cover it exactly, in
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from storage.estimates import SYLLABIC
+
 PLAN_FORMAT = 2
 
 _FORMATS_READ = (1, 2)
+
+CLOSING_MARK_BYTES = 3
+"""What `closed` may add to a text, in UTF-8."""
+
+_SYLLABIC_END = re.compile(f"[{SYLLABIC}]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +32,8 @@ class PlannedSegment:
 
     speaker: a name of the job's cast; "" is the job's own voice. language: "" is the job's. instructions: None are the
     job's. seed: None follows from the job's. chapter: index into the plan's chapters. source_id: what the caller calls
-    the entry it was made from; "" if nothing. occurrence: how many segments before it say the same in the same voice;
-    counted when the plan is read, not stored.
+    the entry it was made from; "" if nothing. occurrence: how many segments before it say the same in the same voice.
+    is_last: nothing is spoken after it. Both are found when the plan is read, not stored.
     """
 
     index: int
@@ -39,11 +48,16 @@ class PlannedSegment:
     chapter: int = 0
     source_id: str = ""
     occurrence: int = field(default=0, compare=False)
+    is_last: bool = field(default=False, compare=False)
 
     @property
     def spoken_text(self) -> str:
-        """As it is spoken: any run of whitespace is one space, so that the line width of the input is not heard."""
-        return " ".join(self.text.split())
+        """As it is spoken: any run of whitespace is one space, so that the line width of the input is not heard.
+
+        What ends here without a mark, such as a heading, gets one; a long sentence that was cut goes on.
+        """
+        words = " ".join(self.text.split())
+        return closed(words) if self.is_last or self.pause_after_s > 0 else words
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +85,13 @@ class Plan:
     language: str = ""
     cover_key: str | None = None
     text_key: str | None = None
+
+
+def closed(text: str) -> str:
+    """The text, with a full stop if it ends in a letter or digit: a model that reads sentences breaks off otherwise."""
+    if not text or unicodedata.category(text[-1])[0] not in "LN":
+        return text
+    return text + ("。" if _SYLLABIC_END.search(text) else ".")
 
 
 class PlanFormatError(ValueError):
@@ -108,10 +129,13 @@ def decode_plan(data: bytes) -> Plan:
 
 
 def with_occurrences(segments: Iterable[PlannedSegment]) -> tuple[PlannedSegment, ...]:
-    """The same segments, each with its `occurrence`."""
+    """The same segments, each with its `occurrence` and `is_last`."""
+    found = list(segments)
+    if found:
+        found[-1] = replace(found[-1], is_last=True)
     seen: Counter[tuple[str, str]] = Counter()
     counted: list[PlannedSegment] = []
-    for segment in segments:
+    for segment in found:
         said = (segment.spoken_text, segment.speaker)
         counted.append(replace(segment, occurrence=seen[said]) if seen[said] else segment)
         seen[said] += 1

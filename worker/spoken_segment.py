@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storage.jobs import ClaimedItem, NarrationSpec
-from storage.plan import PlannedSegment
+from storage.plan import PlannedSegment, closed
 from storage.segment_edits import FIRST_TAKE, SegmentEdit
 from storage.speaker_cast import SpeakerVoice, find_speaker
 from storage.voice_reference import VoiceReference
@@ -48,7 +48,7 @@ def spoken_segment(item: ClaimedItem, planned: PlannedSegment) -> SpokenSegment:
     voice = _voice(spec, speaker, planned.index)
     return SpokenSegment(
         index=planned.index,
-        text=planned.spoken_text if edit.text is None else " ".join(edit.text.split()),
+        text=planned.spoken_text if edit.text is None else closed(" ".join(edit.text.split())),
         num_chars=planned.end - planned.start,
         speaker=speaker,
         voice=voice.voice,

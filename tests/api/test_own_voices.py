@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from storage.jobs import NarrationSpec, TenantId
+from storage.plan import CLOSING_MARK_BYTES
 from storage.voice_reference import CacheMode, IfCacheMissing, VoiceReference
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import SMALL, ServedApi, claim, job_id
@@ -233,7 +234,8 @@ def test_a_long_reference_leaves_less_room_for_the_text_of_a_segment(api: Served
     spec = spec_of(api, api.submit(voice="Ada"))
 
     # 499 bytes and 1.5 s of 12.5 frames, four of which take the room of a token.
-    assert spec.segmentation.max_bytes == BASE.max_text_tokens - 130
+    assert spec.segmentation.max_bytes == BASE.max_text_tokens - 130 - CLOSING_MARK_BYTES
     upload(api, "Grace", ref_text="word " * 790)
     assert refusal(api, voice="Grace") == (422, "invalid_request", "/voice")
-    assert spec_of(api, api.submit(voice="Grace", x_vector_only=True)).segmentation.max_bytes == BASE.max_text_tokens
+    by_sound = spec_of(api, api.submit(voice="Grace", x_vector_only=True))
+    assert by_sound.segmentation.max_bytes == BASE.max_text_tokens - CLOSING_MARK_BYTES

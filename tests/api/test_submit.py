@@ -15,6 +15,7 @@ from api.settings import ApiSettings
 from storage.jobs import NarrationSpec, TenantId
 from storage.keys import input_text
 from storage.models import AWAY_MS, ModelCard
+from storage.plan import CLOSING_MARK_BYTES
 from storage.queue import TicketQueue, create_celery
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import SMALL, ServedApi, finish_job, job_id, serve
@@ -90,7 +91,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     spec = record.spec
     assert isinstance(spec, NarrationSpec)
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
-    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2)
+    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES)
     assert dataclasses.astuple(spec.pauses) == (0, 2, 0.9, 1.5)
     assert dataclasses.asdict(spec.sampling) == {
         "temperature": 0,
@@ -144,7 +145,7 @@ def test_instructions_leave_half_of_a_model_s_room_to_the_text(api: ServedApi) -
 
     spec = api.jobs.get(LOCAL, job_id(longest)).spec
     assert isinstance(spec, NarrationSpec)
-    assert spec.segmentation.max_bytes == 51
+    assert spec.segmentation.max_bytes == 51 - CLOSING_MARK_BYTES
     error = answer.json()["errors"][0]
     assert (answer.status_code, error["pointer"], error["code"]) == (422, "/instructions", "too_long")
     assert error["detail"] == "narrow takes at most 200 bytes of instructions in UTF-8, not 201"
