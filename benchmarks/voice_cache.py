@@ -50,6 +50,8 @@ from storage.jobs import JobState, Lease, Priority, Submission, TenantId, Worker
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue, create_celery
 from storage.recordings import DecodedRecording, decode_recording
+from storage.result_samples import ResultSamples
+from storage.segment_reuse import ReuseIndex
 from storage.settings import StorageSettings
 from storage.voice_keys import VoiceKeys
 from storage.voice_plan import encode_voice_plan
@@ -62,6 +64,10 @@ from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import NativeEngineSettings
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import HeldLease, LeaseKeeper
+from worker.norms import NormsCache
+from worker.quality.calibration import UNCALIBRATED
+from worker.quality.counters import GateCounters
+from worker.quality.gate import QualityGate
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.voices.cache import VoiceCache
@@ -306,6 +312,10 @@ def bench(folder: Path, checkpoint: Path, device: str, threads: int) -> Generato
             gate=QuarantineGate(),
             engine=engine,
             voices=VoiceResolver(store, artifacts, engine, VoiceCache(64 << 20), places=threads),
+            quality=QualityGate(UNCALIBRATED, {}),
+            counters=GateCounters(),
+            norms=NormsCache(ResultSamples(client), engine.info.sample_rate_hz),
+            reuse=ReuseIndex(client),
         )
         leases.start()
         try:
