@@ -23,8 +23,9 @@ RECONNECTS = 3
 """Every script is idempotent, so a command is sent again when its connection broke. A time-out is not retried:
 ten more seconds would not help the caller. With the backoff below a dead server is reported within a second."""
 
-MAX_WAITING = 4_000
-"""Readers of event streams in one process; the library's own limit is 100. Redis takes 10,000 clients by default."""
+MAX_CONNECTIONS = 4_000
+"""Of one process: a worker has half as many threads again as its engine has slots, an API process a reader for each
+event stream. The library's own limit is 100; Redis takes 10,000 clients by default."""
 
 
 def connect_redis(settings: StorageSettings) -> redis.Redis:
@@ -38,7 +39,7 @@ def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
     """As `connect_redis`, for readers that wait on event streams, each holding a connection as long as it waits."""
     url = settings.redis_url.get_secret_value()
     retry = redis.asyncio.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
-    return redis.asyncio.Redis.from_url(url, retry=retry, max_connections=MAX_WAITING, **_options(url))
+    return redis.asyncio.Redis.from_url(url, retry=retry, **_options(url))
 
 
 def open_artifacts(settings: StorageSettings) -> ArtifactStore:
@@ -62,6 +63,7 @@ def open_artifacts(settings: StorageSettings) -> ArtifactStore:
 def _options(url: str) -> dict[str, Any]:
     options: dict[str, Any] = {
         "decode_responses": True,
+        "max_connections": MAX_CONNECTIONS,
         "socket_timeout": SOCKET_TIMEOUT_S,
         "socket_connect_timeout": CONNECT_TIMEOUT_S,
         "health_check_interval": HEALTH_CHECK_INTERVAL_S,

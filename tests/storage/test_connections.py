@@ -4,7 +4,9 @@ import asyncio
 import os
 import signal
 import socket
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,16 @@ def test_a_server_that_says_nothing_is_given_up_after_one_time_out(monkeypatch: 
             client.get("k")
 
         assert time.monotonic() - begun < 1.5
+
+
+def test_a_process_may_have_more_threads_than_the_library_has_connections(storage_settings: StorageSettings) -> None:
+    def hold(client: redis.Redis, everybody: threading.Barrier) -> bool:
+        connection = client.connection_pool.get_connection()
+        everybody.wait(20)
+        client.connection_pool.release(connection)
+        return True
+
+    everybody = threading.Barrier(300)
+    with connect_redis(storage_settings) as client, ThreadPoolExecutor(300) as threads:
+        held = [threads.submit(hold, client, everybody) for _ in range(300)]
+        assert all(each.result(30) for each in held)
