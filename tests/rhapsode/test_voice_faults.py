@@ -18,7 +18,8 @@ NUM_VOICES = 6
 def test_workers_killed_between_storing_a_voice_and_saying_so_cost_nothing_but_time(
     tmp_path: Path, data_dir: Path
 ) -> None:
-    environment = clean_environment(RHAPSODE_FAILPOINT="voice.after_put:kill:0.4")
+    # With the usual four attempts one voice in forty would be given up, as it should be: four deaths of its own.
+    environment = clean_environment(RHAPSODE_FAILPOINT="voice.after_put:kill:0.4", RHAPSODE_MAX_ATTEMPTS="12")
     with Stack(StackOptions(data_dir), environment, lambda event: None) as stack, Rhapsode(stack.url) as client:
         stack.wait_ready()
         for n in range(NUM_VOICES):
