@@ -30,14 +30,14 @@ event stream. The library's own limit is 100; Redis takes 10,000 clients by defa
 
 def connect_redis(settings: StorageSettings) -> redis.Redis:
     """A client for the state database, text in and out; connects on first use. Close it."""
-    url = settings.redis_url.get_secret_value()
+    url = settings.tls_files.redis_url(settings.redis_url.get_secret_value())
     retry = redis.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
     return redis.Redis.from_url(url, retry=retry, **_options(url))
 
 
 def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
     """As `connect_redis`, for readers that wait on event streams, each holding a connection as long as it waits."""
-    url = settings.redis_url.get_secret_value()
+    url = settings.tls_files.redis_url(settings.redis_url.get_secret_value())
     retry = redis.asyncio.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
     return redis.asyncio.Redis.from_url(url, retry=retry, **_options(url))
 
@@ -56,8 +56,10 @@ def open_artifacts(settings: StorageSettings) -> ArtifactStore:
     from storage.s3_artifacts import S3ArtifactStore, connect_s3
 
     parts = urlsplit(settings.store)
-    client = connect_s3(settings.s3_endpoint_url, settings.s3_region)
-    return S3ArtifactStore(client, parts.netloc, parts.path.strip("/"))
+    client = connect_s3(settings.s3_endpoint_url, settings.s3_region, tls=settings.tls_files)
+    public = settings.s3_public_endpoint
+    signer = connect_s3(public, client.meta.region_name) if public else client
+    return S3ArtifactStore(client, parts.netloc, parts.path.strip("/"), signer)
 
 
 def _options(url: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from storage.artifacts import Download, ObjectEntry, StoredObject, UploadLink
 from storage.errors import ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.key_rules import check_folder, check_key, check_prefix
+from storage.tls import SYSTEM_TRUST, TlsFiles
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
@@ -48,10 +49,16 @@ _WRITER = "writer"
 
 
 def connect_s3(
-    endpoint_url: str | None, region: str | None, access_key: str | None = None, secret_key: str | None = None
+    endpoint_url: str | None,
+    region: str | None,
+    access_key: str | None = None,
+    secret_key: str | None = None,
+    tls: TlsFiles = SYSTEM_TRUST,
 ) -> S3Client:
     """A client with time-outs and retries; credentials not given come from where boto3 looks for them. Close it."""
+    ours = (str(tls.certificate), str(tls.key)) if tls.certificate is not None else None
     config = Config(
+        client_cert=ours,
         signature_version="s3v4",
         # Servers with an address of their own rarely have a DNS name per bucket.
         s3={"addressing_style": "path" if endpoint_url else "auto"},
@@ -68,15 +75,22 @@ def connect_s3(
         region_name=region or default_region,
         aws_access_key_id=access_key,
         aws_secret_access_key=secret_key,
+        # None: the bundle that boto3 brings, or AWS_CA_BUNDLE.
+        verify=str(tls.ca) if tls.ca is not None else None,
         config=config,
     )
 
 
 class S3ArtifactStore:
-    """Implements `ArtifactStore` in `bucket` under `prefix` ("" or "a/b"). Safe to share between threads."""
+    """Implements `ArtifactStore` in `bucket` under `prefix` ("" or "a/b"). Safe to share between threads.
 
-    def __init__(self, client: S3Client, bucket: str, prefix: str) -> None:
+    signer: makes the links, for whoever reaches the server by another address than this process does. A signature
+        holds for one host, so the address in a link cannot be exchanged afterwards. Sends nothing.
+    """
+
+    def __init__(self, client: S3Client, bucket: str, prefix: str, signer: S3Client | None = None) -> None:
         self._client = client
+        self._signer = signer or client
         self._bucket = bucket
         self._root = f"{prefix}/" if prefix else ""
         self._probing = threading.Lock()
@@ -155,7 +169,7 @@ class S3ArtifactStore:
         if not 0 < ttl_s <= MAX_URL_TTL_S:
             raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
         with _s3_errors_named(key):
-            return self._client.generate_presigned_url(
+            return self._signer.generate_presigned_url(
                 "get_object",
                 Params={
                     "Bucket": self._bucket,
@@ -179,7 +193,7 @@ class S3ArtifactStore:
         if self.has_conditional_writes:
             parameters["IfNoneMatch"] = headers["If-None-Match"] = "*"
         with _s3_errors_named(key):
-            url = self._client.generate_presigned_url("put_object", Params=parameters, ExpiresIn=ttl_s)
+            url = self._signer.generate_presigned_url("put_object", Params=parameters, ExpiresIn=ttl_s)
         return UploadLink(url, headers)
 
     def check(self) -> None:

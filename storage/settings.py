@@ -22,6 +22,7 @@ from pydantic_settings import (
 )
 
 from storage.setting_files import SettingFileError, is_setting_file, read_setting_files
+from storage.tls import TlsFiles, check_verified
 from storage.webhook_options import parse_networks, split_keys
 
 ENV_PREFIX = "RHAPSODE_"
@@ -35,11 +36,16 @@ STORAGE_SETTING_NAMES = frozenset(
         "RHAPSODE_FAILPOINT",
         "RHAPSODE_KEY_PREFIX",
         "RHAPSODE_LOG_FORMAT",
+        "RHAPSODE_LOG_LEVEL",
         "RHAPSODE_REDIS_URL",
         "RHAPSODE_S3_ENDPOINT_URL",
+        "RHAPSODE_S3_PUBLIC_ENDPOINT",
         "RHAPSODE_S3_REGION",
         "RHAPSODE_STORE",
         "RHAPSODE_STORE_MIN_FREE_MB",
+        "RHAPSODE_TLS_CA",
+        "RHAPSODE_TLS_CERTIFICATE",
+        "RHAPSODE_TLS_KEY",
         "RHAPSODE_URL_SECRET",
         "RHAPSODE_WEBHOOK_ALLOW_PRIVATE",
         "RHAPSODE_WEBHOOK_KEY",
@@ -51,12 +57,14 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         # api
         "RHAPSODE_API_KEYS",
         "RHAPSODE_MAX_BODY_BYTES",
+        "RHAPSODE_MAX_CONNECTIONS",
         "RHAPSODE_MAX_DOCUMENT_BYTES",
         "RHAPSODE_MAX_TEXT_CHARS",
         "RHAPSODE_MAX_UPLOAD_BYTES",
         "RHAPSODE_OPERATOR",
         "RHAPSODE_PUBLIC_URL",
         "RHAPSODE_RATE_LIMIT",
+        "RHAPSODE_REQUEST_TIMEOUT_S",
         # worker
         "RHAPSODE_CHECKPOINT",
         "RHAPSODE_DEVICE",
@@ -106,13 +114,17 @@ class StorageSettings(BaseSettings):
     store: file:///absolute/path (one host) or s3://bucket[/prefix]. S3 credentials come from where boto3
         looks for them.
     store_min_free_mb: a folder store refuses to write below so much free space.
+    s3_public_endpoint: how clients reach the S3 server where that is not `s3_endpoint_url`; links are signed for it.
+    tls_ca: PEM file of the authorities that rediss:// and https:// servers are verified by; unset: the system's.
+    tls_certificate, tls_key: PEM files of this system's own certificate, for servers that ask for one.
     url_secret: signs the download links of a folder store; at least 16 characters.
     key_prefix: first part of every Redis key, so that several systems can share a server.
     webhook_key: seals the secrets that sign webhooks; without it there are no webhooks. Comma-separated, to replace it:
         the first seals, all open; each of at least 16 random characters.
     webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
         `loopback` is this machine. Empty: the internet alone, by https.
-    failpoint: name:action[:probability], for fault tests.
+    log_level: the least that is logged. debug is for finding a fault; it is as silent about texts and secrets.
+    failpoint: name:action[:probability or passage], for fault tests.
     """
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -122,12 +134,17 @@ class StorageSettings(BaseSettings):
     store: str
     store_min_free_mb: int = Field(default=256, ge=0)
     s3_endpoint_url: str | None = None
+    s3_public_endpoint: str | None = None
     s3_region: str | None = None
+    tls_ca: Path | None = None
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
     url_secret: SecretStr = SecretStr("")
     key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
     webhook_key: SecretStr = SecretStr("")
     webhook_allow_private: str = ""
     log_format: Literal["console", "json"] = "console"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
     failpoint: str = ""
 
     @classmethod
@@ -150,6 +167,7 @@ class StorageSettings(BaseSettings):
     def _redis_scheme(cls, value: SecretStr) -> SecretStr:
         if urlsplit(value.get_secret_value()).scheme not in {"redis", "rediss", "unix"}:
             raise ValueError("must begin with redis://, rediss:// or unix://")
+        check_verified(value.get_secret_value())
         return value
 
     @field_validator("broker_url")
@@ -158,6 +176,7 @@ class StorageSettings(BaseSettings):
         scheme = urlsplit(value.get_secret_value()).scheme
         if scheme not in {"", "redis", "rediss", "redis+socket"}:
             raise ValueError("must begin with redis://, rediss:// or redis+socket://")
+        check_verified(value.get_secret_value())
         return value
 
     @field_validator("webhook_key")
@@ -172,6 +191,17 @@ class StorageSettings(BaseSettings):
     def _networks(cls, value: str) -> str:
         parse_networks(value)
         return value
+
+    @field_validator("s3_public_endpoint")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        """The signature covers the host alone: a path that a proxy takes away would break every link."""
+        parts = urlsplit(value or "")
+        if value and (
+            parts.scheme not in {"http", "https"} or not parts.netloc or parts.path.strip("/") or parts.query
+        ):
+            raise ValueError("must be http://host or https://host, without a path")
+        return value or None
 
     @field_validator("store")
     @classmethod
@@ -189,7 +219,15 @@ class StorageSettings(BaseSettings):
             object.__setattr__(self, "broker_url", SecretStr(broker_url_of(self.redis_url.get_secret_value())))
         if self.store.startswith("file:") and len(self.url_secret.get_secret_value()) < 16:
             raise ValueError("RHAPSODE_URL_SECRET must have at least 16 characters when the store is a folder")
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("RHAPSODE_TLS_CERTIFICATE and RHAPSODE_TLS_KEY need each other")
+        if self.tls_ca is not None or self.tls_certificate is not None:
+            self.tls_files.context()
         return self
+
+    @property
+    def tls_files(self) -> TlsFiles:
+        return TlsFiles(self.tls_ca, self.tls_certificate, self.tls_key)
 
     @property
     def store_path(self) -> Path:
@@ -242,9 +280,6 @@ def broker_url_of(redis_url: str) -> str:
     if parts.scheme == "unix":
         query = {"virtual_host": str(BROKER_DB)} | query
         return f"redis+socket://{parts.netloc}{parts.path}?{urlencode(query)}"
-    if parts.scheme == "rediss":
-        # kombu takes rediss:// without this for "do not verify"; redis-py's own default is to verify.
-        query.setdefault("ssl_cert_reqs", "required")
     return urlunsplit((parts.scheme, parts.netloc, f"/{BROKER_DB}", urlencode(query), ""))
 
 

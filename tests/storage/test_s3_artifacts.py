@@ -204,6 +204,28 @@ def test_prefixes_in_one_bucket_do_not_see_each_other(s3_client: S3Client) -> No
     assert list(other.list("")) == []
 
 
+def test_links_are_signed_for_the_address_that_clients_know(weed: EmbeddedS3, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in weed.environment.items():
+        monkeypatch.setenv(name, value)
+    public = weed.endpoint_url.replace("127.0.0.1", "localhost")
+    store = open_artifacts(
+        StorageSettings(
+            store=f"s3://{BUCKET}/test/public", s3_endpoint_url=weed.endpoint_url, s3_public_endpoint=f"{public}/"
+        )
+    )
+
+    store.put(KEY, b"heard by clients")
+    link = store.url(KEY, 60, Download("a.wav", "audio/wav"))
+    upload = store.upload_url("uploads/local/upl_1", 60, 5)
+
+    assert link.startswith(f"{public}/{BUCKET}/")
+    assert upload.url.startswith(f"{public}/{BUCKET}/")
+    with urllib.request.urlopen(link) as answer:
+        assert answer.read() == b"heard by clients"
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(link.replace("localhost", "127.0.0.1"))
+
+
 def test_a_wrong_secret_is_an_unavailable_store(weed: EmbeddedS3) -> None:
     client = connect_s3(weed.endpoint_url, None, weed.environment["AWS_ACCESS_KEY_ID"], "wrong")
     store = S3ArtifactStore(client, BUCKET, "test")

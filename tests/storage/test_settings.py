@@ -87,6 +87,8 @@ def test_loading_refuses_an_unknown_variable(monkeypatch: pytest.MonkeyPatch) ->
         ("RHAPSODE_STORE", "/just/a/path"),
         ("RHAPSODE_STORE", "file://relative/path"),
         ("RHAPSODE_STORE", "s3:///no-bucket"),
+        ("RHAPSODE_S3_PUBLIC_ENDPOINT", "audio.example.org"),
+        ("RHAPSODE_S3_PUBLIC_ENDPOINT", "https://example.org/behind/a/path"),
         ("RHAPSODE_REDIS_URL", "redis+socket:///run/v.sock"),
         ("RHAPSODE_BROKER_URL", "amqp://h"),
         ("RHAPSODE_KEY_PREFIX", "has:colon"),
