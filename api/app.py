@@ -39,6 +39,7 @@ from api.rate_limits import RateLimitFields
 from api.security_headers import SecurityHeaders
 from api.services import open_services
 from api.settings import ApiSettings
+from storage.certificates import check_certificates
 from storage.failpoints import configure as configure_failpoints
 from storage.settings import describe, load_settings
 from storage.telemetry import configure_logging
@@ -54,6 +55,7 @@ def app_from_environment() -> FastAPI:
     settings = load_settings(ApiSettings)
     configure_logging(settings.log_format)
     configure_failpoints(settings.failpoint)
+    check_certificates(settings)
     logger.info("settings", extra={"settings": list(describe(settings))})
     return create_app(settings)
 

@@ -18,6 +18,7 @@ from types import FrameType
 
 from storage import keys, uploads
 from storage.artifacts import ArtifactStore, ObjectEntry
+from storage.certificates import check_certificates
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict, StoreUnavailable
 from storage.failpoints import configure as configure_failpoints
@@ -243,6 +244,7 @@ def main() -> None:
     try:
         settings = load_settings(JanitorSettings)
         configure_failpoints(settings.failpoint)
+        check_certificates(settings)
     except SettingsError as error:
         sys.exit(str(error))
     configure_logging(settings.log_format)

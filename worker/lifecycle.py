@@ -13,6 +13,7 @@ import time
 import uuid
 from typing import assert_never
 
+from storage.certificates import check_certificates
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
@@ -77,6 +78,7 @@ class WorkerProcess:
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)
+            check_certificates(self._settings)
             self._services = self._build()
             self._tickets.send(self._jobs.release_worker(self._services.identity))
             self._join_fleet(self._services)

@@ -6,6 +6,7 @@ import logging
 import threading
 import uuid
 
+from storage.certificates import check_certificates
 from storage.connections import connect_redis
 from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
@@ -56,6 +57,7 @@ class HookProcess:
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)
+            check_certificates(self._settings)
             returned = self._queue.give_back(self._identity)
             self._tickets.send(self._queue.due())
         except (SettingsError, StorageError) as error:
