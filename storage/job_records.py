@@ -69,6 +69,8 @@ def submitted_fields(submission: Submission) -> list[str]:
         fields |= {"kind": "batch", "lines": str(submission.spec.num_lines)}
     if submission.batch is not None:
         fields["batch"] = submission.batch
+    if submission.trace:
+        fields["trace"] = submission.trace
     if submission.webhook is not None:
         fields["webhook"] = _WEBHOOK.dump_json(submission.webhook).decode()
     return [part for pair in fields.items() for part in pair]

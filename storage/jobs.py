@@ -320,6 +320,7 @@ class Submission:
     idempotency: IdempotencyKey | None = None
     webhook: JobWebhook | None = None
     batch: JobId | None = None
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +377,8 @@ class ClaimedItem:
 
     attempt: 1 for the first try. suspicions: engine deaths this item was present at. edit: stands over the plan of a
     segment. take: of a segment, the number of the one to make, 1 for the first. spoken_in_vain: attempts at the segment
-    before its job was reopened.
+    before its job was reopened. waited_ms: how long its job had waited for this turn.
+    trace: the trace that its job is part of, as W3C traceparent; "" if none.
     """
 
     lease: Lease
@@ -390,6 +392,8 @@ class ClaimedItem:
     take: int = FIRST_TAKE
     job_class: JobClass = JobClass.BULK
     spoken_in_vain: int = 0
+    waited_ms: int = 0
+    trace: str = ""
 
     @property
     def narration(self) -> NarrationSpec:

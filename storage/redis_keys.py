@@ -21,8 +21,9 @@ FAMILIES = {
     "parked": "list per queue and job: what `ready` would hold if the job were not paused",
     "tenants": "list per queue and class: the tenants with claimable work, next first",
     "line": "list per queue, class and tenant: the jobs with claimable work, next first",
+    "waiting": "sorted set per queue and class: job with claimable work -> its last claim, or since when it has any",
     "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
-    "claims": "string per claim call: job|item|fence it was given, for 20 s, to answer a repeated call",
+    "claims": "string per claim call: job|item|fence|wait in ms it was given, for 20 s, to answer a repeated call",
     "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
     "fleet": "hash per queue: worker name -> its slots and, in Unix ms, when that is over",
     "worker": "hash per worker name: lease -> incarnation",
@@ -46,6 +47,11 @@ SINGLES = {
     "turns": "hash: queue -> claims taken while both classes had work",
     "drain": "hash: queue:audio_ms and queue:busy_ms (fading sums of audio spoken and its time), queue:at_ms",
     "fence": "counter: the last fence given out",
+    "roster": "hash: worker name -> what it last said of itself, as JSON",
+    "heard": "sorted set: worker name -> when it was last heard of, in Unix ms",
+    "draining": "hash: worker that shall claim nothing -> since when, in Unix ms",
+    "dead": "stream: items that were given up, the last 10,000 or so",
+    "audited": "string: what the last complete recount found, as JSON",
 }
 
 

@@ -37,7 +37,9 @@ local function next_job(class)
   end
 end
 
+-- Returns the item, and for how long the job had waited for its turn.
 local function take_item(job)
+  local since = tonumber(redis.call('ZSCORE', waiting_key(job, queue), job.id)) or now
   local ready = ready_key(job, queue)
   local item = redis.call('LPOP', ready)
   count_ready(job, queue, -1)
@@ -46,8 +48,9 @@ local function take_item(job)
     leave_ring(job, queue)
   else
     redis.call('LMOVE', line_key(job, queue), line_key(job, queue), 'LEFT', 'RIGHT')
+    redis.call('ZADD', waiting_key(job, queue), text(now), job.id)
   end
-  return item
+  return item, math.max(0, now - since)
 end
 
 local function lease(job, item)
@@ -68,20 +71,22 @@ local function lease(job, item)
   return fence
 end
 
-local function work_of(job, item, fence)
+local function work_of(job, item, fence, waited_ms)
   local attempts, suspicions = read_tries(job.id, item)
-  local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms')
+  local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace')
   local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
   local in_vain = redis.call('HGET', K.tries .. job.id, 'in_vain:' .. item)
   return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
-    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)), job.class, in_vain or 0)
+    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)), job.class, in_vain or 0,
+    waited_ms, work[5] or '')
 end
 
 local known = redis.call('GET', call)
 if known then
-  local id, item, fence = string.match(known, '^([^|]*)|([^|]*)|(%d+)$')
+  -- A claim of a release before waits were told has three parts.
+  local id, item, fence, waited_ms = string.match(known, '^([^|]*)|([^|]*)|(%d+)|?(%d*)$')
   local job, verdict = resolve(id, item, fence)
-  if verdict == 'held' then return work_of(job, item, fence) end
+  if verdict == 'held' then return work_of(job, item, fence, waited_ms) end
 end
 
 for _ = 1, MOST_DROPS do
@@ -95,10 +100,11 @@ for _ = 1, MOST_DROPS do
   elseif is_overdue(job) then
     expire_job(job)
   else
-    local item = take_item(job)
+    local item, waited_ms = take_item(job)
+    waited_ms = text(waited_ms)
     local fence = lease(job, item)
-    redis.call('SET', call, lease_name(job.id, item, fence), 'EX', CALL_KEPT_S)
-    return work_of(job, item, fence)
+    redis.call('SET', call, lease_name(job.id, item, fence) .. '|' .. waited_ms, 'EX', CALL_KEPT_S)
+    return work_of(job, item, fence, waited_ms)
   end
 end
 add_tickets(queue, 1)

@@ -8,6 +8,7 @@ local QUANTUM_MS = 15000 -- audio a tenant may take in one turn
 local MAX_COST_MS = 60000 -- bounds the turns a claim has to walk until an item is affordable
 local CPU_COST_MS = 5000 -- plan and assemble: a few per turn
 local EVENTS_KEPT = 500
+local DEAD_KEPT = 10000
 local WARNINGS_KEPT = 100
 local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
 local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
@@ -82,7 +83,7 @@ local function tell(job, kind, audio_ms, more)
       at_ms = now, segments_total = job.total, segments_done = job.done, segments_failed = job.failed,
       chars_done = job.chars_done, audio_ms_done = audio_ms, more = more and cjson.encode(more) or nil}
     local names = {'version', 'created_at_ms', 'started_at_ms', 'finished_at_ms', 'metadata', 'artifacts', 'error',
-      'lines', 'ended_succeeded', 'ended_failed', 'ended_cancelled', 'ended_expired'}
+      'lines', 'ended_succeeded', 'ended_failed', 'ended_cancelled', 'ended_expired', 'trace'}
     for i, value in ipairs(redis.call('HMGET', K.job .. job.id, unpack(names))) do facts[names[i]] = value or nil end
     return facts
   end)
@@ -189,6 +190,7 @@ end
 local function ready_key(job, queue) return K.ready .. queue .. ':' .. job.id end
 local function parked_key(job, queue) return K.parked .. queue .. ':' .. job.id end
 local function ring_key(job, queue) return K.tenants .. queue .. ':' .. job.class end
+local function waiting_key(job, queue) return K.waiting .. queue .. ':' .. job.class end
 local function line_key(job, queue) return K.line .. queue .. ':' .. job.class .. ':' .. job.tenant end
 local function deficit_key(job, queue) return K.deficit .. queue .. ':' .. job.class end
 
@@ -198,12 +200,14 @@ local function enter_ring(job, queue)
     redis.call('RPUSH', ring_key(job, queue), job.tenant)
     redis.call('HSET', deficit_key(job, queue), job.tenant, QUANTUM_MS)
   end
+  redis.call('ZADD', waiting_key(job, queue), text(now), job.id)
   tally(job, 'line:' .. line, 1)
 end
 
 local function leave_ring(job, queue)
   local line = line_key(job, queue)
   redis.call('LREM', line, 1, job.id)
+  redis.call('ZREM', waiting_key(job, queue), job.id)
   if redis.call('EXISTS', line) == 0 then
     redis.call('LREM', ring_key(job, queue), 1, job.tenant)
     redis.call('HDEL', deficit_key(job, queue), job.tenant)
@@ -537,9 +541,16 @@ local function settle_voices(job)
   finish_job(job, 'succeeded')
 end
 
+-- For operators; what it says holds no text of the job.
+local function bury(job, item, failure)
+  redis.call('XADD', K.dead, 'MAXLEN', '~', DEAD_KEPT, '*', 'at_ms', text(now), 'job', job.id, 'tenant', job.tenant,
+    'item', item, 'code', failure.code, 'detail', failure.detail, 'attempts', text((read_tries(job.id, item))))
+end
+
 -- The item is given up, and the job with it unless it is one voice of many. failure.code and failure.detail are set.
 local function fail_item(job, item, fence, failure)
   redis.call('HSET', K.results .. job.id, item, 'X' .. fence)
+  bury(job, item, failure)
   if is_segment(item) then
     failure.segment = tonumber(item)
     save(job, {failed = job.failed + 1})
