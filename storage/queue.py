@@ -48,7 +48,8 @@ def create_celery(settings: StorageSettings, app_name: str, consumed: Sequence[W
 
     consumed: what a worker of this application takes tickets from. Whoever only sends need not know any queue.
     """
-    app = Celery(app_name, broker=settings.broker_url.get_secret_value(), backend=None, set_as_current=False)
+    broker = settings.tls_files.redis_url(settings.broker_url.get_secret_value())
+    app = Celery(app_name, broker=broker, backend=None, set_as_current=False)
     app.conf.update(
         task_serializer="json",
         accept_content=["json"],
