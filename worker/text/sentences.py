@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Protocol, cast
 
 from storage.estimates import SYLLABIC
-from worker.text.abbreviations import LOOK_BACK, is_abbreviation
+from worker.text.abbreviations import OPENERS
+from worker.text.full_stops import LOOK_BACK, is_abbreviation, one_of
 from worker.text.pieces import Ending, Piece, stripped_piece
 
 _CJK_CLOSING = "」』）】》〉〕］”’\"')\\]"
@@ -40,12 +41,17 @@ _SURE_END = re.compile(
     | (?<=[가-힣])[.!?](?![.…]){_CLOSING}*\s+
     | (?<=[\w-]{{3}}[^\W\d_]\.)\s+(?=[^\W\d_]{{2}})
     | (?<=\b[Nn]o\.)\s+(?=[^\W\d_])
+    | (?<=[^\W_]\.)\s+(?=(?:{one_of(OPENERS)})\b)
     | (?<=[^\W_][.!?…])\s+(?=[“"«„»‘]\s?[^\W\d_])
     | (?<=[^\W_][.!?…])\s+(?=—\s?[^\W\d_])
     """,
     re.VERBOSE,
 )
 _QUOTE_CLOSED = re.compile(r"[!?.…,][\"”’»“]$")
+_QUOTE_ENDED = re.compile(r"(?<!\.)\.[\"”’»“]$")
+"""In English a comma stands here if it goes on with who said it; in Korean it does not."""
+
+_ENGLISH = re.compile(r"[A-Za-z]")
 _SPEECH_TAG = re.compile(
     r"[^\W\d_][^.!?\n]{0,24}?(?:\b(?:said|asked|cried|replied|answered|shouted|whispered|exclaimed|murmured)\b"
     r"|(?:물었|말했|대답했|외쳤|소리쳤|속삭였|중얼거렸))"
@@ -104,7 +110,7 @@ def _continues(paragraph: str, position: int) -> bool:
         return True
     before = paragraph[max(0, position - LOOK_BACK - 8) : position].rstrip()
     if _QUOTE_CLOSED.search(before) and _SPEECH_TAG.match(paragraph, position):
-        return True
+        return not (_QUOTE_ENDED.search(before) and _ENGLISH.match(paragraph, position))
     return is_abbreviation(before, paragraph[position : position + LOOK_BACK])
 
 
