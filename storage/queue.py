@@ -14,21 +14,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+import redis
 from celery import Celery
-from kombu.connection import Connection
-from kombu.entity import Queue
 from kombu.exceptions import KombuError, LimitExceeded
-from kombu.messaging import Producer
 from redis.exceptions import RedisError
 
 from storage.errors import StoreUnavailable
 from storage.jobs import Tickets
 from storage.settings import StorageSettings
+from storage.ticket_messages import TICKET_TASK as TICKET_TASK
+from storage.ticket_messages import TicketMessages, celery_queue
 from storage.work_queues import WorkQueue
 
 logger = logging.getLogger(__name__)
-
-TICKET_TASK = "rhapsode.ticket"
 
 BATCH_SIZE = 200
 MAX_CONNECTIONS = 8
@@ -53,7 +51,7 @@ def create_celery(settings: StorageSettings, app_name: str, consumed: Sequence[W
     app.conf.update(
         task_serializer="json",
         accept_content=["json"],
-        task_queues=[_celery_queue(queue) for queue in consumed],
+        task_queues=[celery_queue(queue) for queue in consumed],
         task_create_missing_queues=False,
         task_ignore_result=True,
         task_store_errors_even_if_ignored=False,
@@ -81,7 +79,7 @@ class TicketQueue:
     """The sending side. Safe to share between threads."""
 
     def __init__(self, celery: Celery) -> None:
-        self._celery = celery
+        self._messages = TicketMessages(celery)
         options = dict(celery.conf.broker_transport_options) | {
             "socket_timeout": SEND_TIMEOUT_S,
             "socket_connect_timeout": SEND_TIMEOUT_S,
@@ -110,7 +108,7 @@ class TicketQueue:
             return
         try:
             with self._connections.acquire(block=True, timeout=SEND_TIMEOUT_S) as connection:
-                self._publish(connection, tickets.by_queue)
+                self._publish(connection.default_channel.client, tickets.by_queue)
         except (*_BROKER_TROUBLE, LimitExceeded) as error:
             self._rest_until = time.monotonic() + REST_AFTER_FAILURE_S
             self._count_unsent(total)
@@ -127,23 +125,15 @@ class TicketQueue:
     def close(self) -> None:
         self._connections.force_close_all()
 
-    def _publish(self, connection: Connection, wanted: Mapping[WorkQueue, int]) -> None:
-        with Producer(connection) as producer, producer.batch(BATCH_SIZE):
-            for queue, count in wanted.items():
-                target = _celery_queue(queue)
-                for _ in range(count):
-                    self._celery.send_task(
-                        TICKET_TASK, queue=target, producer=producer, retry=False, add_to_parent=False
-                    )
+    def _publish(self, client: redis.Redis, wanted: Mapping[WorkQueue, int]) -> None:
+        """client: the transport's own, which spells keys with their prefix; a list is what it keeps a queue in."""
+        for queue, count in wanted.items():
+            for start in range(0, count, BATCH_SIZE):
+                client.lpush(queue, *self._messages.draw(queue, min(BATCH_SIZE, count - start)))
 
     def _count_unsent(self, number: int) -> None:
         with self._lock:
             self._unsent += number
-
-
-def _celery_queue(queue: WorkQueue) -> Queue:
-    """Without a named exchange: its binding would be lost with a flushed broker, and every later ticket with it."""
-    return Queue(queue, no_declare=True)
 
 
 def _transport_options(settings: StorageSettings) -> dict[str, Any]:
