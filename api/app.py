@@ -1,4 +1,4 @@
-"""The application: `uvicorn api.app:app_from_environment --factory`."""
+"""The application; `python -m api.server` serves it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CONTRACT_VERSION = "1"
 
 
 def app_from_environment() -> FastAPI:
-    """For uvicorn. Raises `SettingsError` when the environment is not one to start in."""
+    """Raises `SettingsError` when the environment is not one to start in."""
     settings = load_settings(ApiSettings)
     configure_logging(settings.log_format)
     configure_failpoints(settings.failpoint)

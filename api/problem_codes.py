@@ -64,6 +64,7 @@ CODES = (
     ProblemCode(
         "idempotency_mismatch", (422,), "the key was used with another request", "take a new key for a new request"
     ),
+    ProblemCode("request_timeout", (408,), "the request came too slowly", "repeat it"),
     ProblemCode("gone", (410,), "it existed; it was deleted, or its retention is over", "make it anew"),
     ProblemCode("payload_too_large", (413,), "more bytes than are taken", "send less, or use `/v1/uploads`"),
     ProblemCode(
@@ -76,6 +77,7 @@ CODES = (
     ProblemCode("range_not_satisfiable", (416,), "the object has no such bytes", "see `Content-Range`"),
     ProblemCode("text_too_long", (422,), "more text or speech than one job takes", "make several jobs", in_jobs=True),
     ProblemCode("unsupported_language", (422,), "the model does not speak it", "see `/v1/models`"),
+    ProblemCode("headers_too_large", (431,), "more header bytes than are taken", "send less"),
     ProblemCode("rate_limited", (429,), "more requests than the tenant is allowed", "repeat after `Retry-After`"),
     ProblemCode(
         "quota_exceeded",
@@ -88,6 +90,7 @@ CODES = (
     ProblemCode(
         "backlog_full", (503,), "the whole system has as much waiting as it takes", "repeat after `Retry-After`"
     ),
+    ProblemCode("too_many_connections", (503,), "this server has no room for another", "repeat after `Retry-After`"),
     ProblemCode(
         "model_not_available",
         (404, 503),

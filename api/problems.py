@@ -269,6 +269,24 @@ def storage_unavailable() -> Problem:
     )
 
 
+def request_timeout(part: str) -> Problem:
+    """part: of the request, which came too slowly."""
+    detail = f"the request's {part} did not arrive in time"
+    return Problem(408, "request_timeout", "Request timeout", detail, retryable=True)
+
+
+def headers_too_large(limit: int) -> Problem:
+    detail = f"a request's line and header fields have at most {limit:,} bytes together"
+    return Problem(431, "headers_too_large", "Request header fields too large", detail)
+
+
+def too_many_connections(limit: int) -> Problem:
+    detail = f"this server holds {limit:,} connections already"
+    return Problem(
+        503, "too_many_connections", "Too many connections", detail, headers={"Retry-After": "2"}, retryable=True
+    )
+
+
 def range_not_satisfiable(size: int) -> Problem:
     headers = {"Content-Range": f"bytes */{size}"}
     return Problem(

@@ -26,6 +26,8 @@ class ApiSettings(StorageSettings):
     max_body_bytes: a request body is cut off there. max_upload_bytes: the same for a file of `/v1/uploads`.
     max_text_chars: code points of one job's text.
     max_document_bytes: of an uploaded document that a job narrates.
+    max_connections: of one process of the API; more are answered 503. request_timeout_s: in which a request's head has
+    to be whole; its body has as long and as much more as it brings bytes, 500 a second at least.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     """
 
@@ -36,6 +38,8 @@ class ApiSettings(StorageSettings):
     max_upload_bytes: int = Field(default=256 * MEBIBYTE, ge=1024)
     max_text_chars: int = Field(default=10_000_000, ge=1)
     max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
+    max_connections: int = Field(default=4096, ge=1)
+    request_timeout_s: float = Field(default=20.0, gt=0)
     public_url: str | None = None
 
     @field_validator("api_keys")

@@ -61,15 +61,9 @@ def served_api(folder: Path) -> Generator[ServedApi]:
             "RHAPSODE_STORE": store,
             "RHAPSODE_URL_SECRET": secret,
         }
-        command = [sys.executable, "-m", "uvicorn", "api.app:app_from_environment", "--factory", "--port", str(port)]
+        command = [sys.executable, "-m", "api.server", "--port", str(port)]
         with (folder / "api.log").open("wb") as log:
-            process = subprocess.Popen(
-                [*command, "--no-access-log", "--log-level", "warning"],
-                cwd=ROOT,
-                env=environment,
-                stderr=log,
-                stdout=log,
-            )
+            process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log, stdout=log)
             try:
                 _wait_ready(port, process, folder / "api.log")
                 yield ServedApi(port, process.pid, client, settings)

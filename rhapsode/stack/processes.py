@@ -53,11 +53,7 @@ def python(*arguments: str) -> tuple[str, ...]:
 
 
 def api(shared: Mapping[str, str], data_dir: DataDir, listener_fd: int) -> ProcessSpec:
-    command = python(
-        *("-m", "uvicorn", "api.app:app_from_environment", "--factory", "--fd", str(listener_fd)),
-        # Event streams stay open as long as their jobs; a stop need not wait for them, clients reconnect.
-        *("--timeout-graceful-shutdown", "2", "--no-access-log"),
-    )
+    command = python("-m", "api.server", "--fd", str(listener_fd))
     return ProcessSpec(API, command, shared, data_dir.run, grace_s=6.0, inherited_fds=(listener_fd,))
 
 

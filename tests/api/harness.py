@@ -15,6 +15,7 @@ import redis
 import uvicorn
 
 from api.app import create_app
+from api.server import server_config
 from api.settings import ApiSettings
 from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis, open_artifacts
@@ -68,7 +69,7 @@ class ServedApi:
 
 @contextmanager
 def serve(settings: ApiSettings) -> Iterator[ServedApi]:
-    config = uvicorn.Config(create_app(settings), log_level="warning", access_log=False, timeout_graceful_shutdown=1)
+    config = server_config(create_app(settings), settings, log_level="warning", timeout_graceful_shutdown=1)
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     server = uvicorn.Server(config)

@@ -1,0 +1,95 @@
+"""The API as a server: `python -m api.server --port 8765`.
+
+One process, which serves until it is told to stop. Behind it is uvicorn, with connections that end
+(`api.server_protocol`); another server could run `api.app:app_from_environment` as well, without that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import resource
+import socket
+import sys
+from collections.abc import Sequence
+from typing import Any, cast
+
+import uvicorn
+
+from api.app import app_from_environment
+from api.server_protocol import ConnectionLimits, HttpProtocol
+from api.settings import ApiSettings
+from storage.settings import SettingsError, load_settings
+
+BACKLOG = 512
+
+STOP_AFTER_S = 2
+"""Event streams stay open as long as their jobs; a stop need not wait for them, clients reconnect."""
+
+OTHER_FILES = 256
+"""Open files that are no connections: stores, queues, recordings."""
+
+STARTUP_FAILURE = 3
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Serve until SIGTERM or SIGINT. Ends with status 1 for settings or an address that cannot be, in one line."""
+    given = _parsed(arguments)
+    try:
+        settings = load_settings(ApiSettings)
+        listener = _listener(given.fd, given.host, given.port)
+    except (SettingsError, OSError) as error:
+        sys.exit(f"api.server: {error}")
+    allow_files(settings.max_connections + OTHER_FILES)
+    server = uvicorn.Server(server_config(app_from_environment, settings, factory=True))
+    server.run(sockets=[listener])
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
+
+
+def server_config(app: Any, settings: ApiSettings, **more: Any) -> uvicorn.Config:  # noqa: ANN401 - uvicorn's own
+    """How uvicorn serves an application of ours, or (`factory=True`) one that is made when it starts."""
+    limits = ConnectionLimits(settings.max_connections, settings.request_timeout_s)
+    protocol = functools.partial(HttpProtocol, limits=limits)
+    options: dict[str, Any] = {
+        # uvicorn calls it like the class that it asks for.
+        "http": cast("Any", protocol),
+        "ws": "none",
+        "access_log": False,
+        "server_header": False,
+        "h11_max_incomplete_event_size": None,
+        "timeout_graceful_shutdown": STOP_AFTER_S,
+    }
+    return uvicorn.Config(app, **(options | more))
+
+
+def allow_files(num_files: int) -> None:
+    """Raise this process's limit of open files as far as it may: the usual 1,024 is fewer than the connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = num_files if hard == resource.RLIM_INFINITY else min(num_files, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m api.server", description="Serve Rhapsode's HTTP interface.")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8765, help="port to listen on (8765)")
+    parser.add_argument("--fd", type=int, help="a socket that listens already, by its number; instead of an address")
+    return parser.parse_args(arguments)
+
+
+def _listener(fd: int | None, host: str, port: int) -> socket.socket:
+    """Raises `OSError`."""
+    if fd is not None:
+        return socket.socket(fileno=fd)
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, kind, protocol)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(address)
+    listener.listen(BACKLOG)
+    return listener
+
+
+if __name__ == "__main__":
+    main()
