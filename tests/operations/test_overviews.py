@@ -1,0 +1,155 @@
+"""What operators are told: queues and waits, who works, what was given up, what a recount found."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+import redis
+
+from storage.audits import AuditLog
+from storage.dead_items import DeadItems, DeadItemUnknown
+from storage.job_store import Difference, Drift
+from storage.jobs import JobClass, JobError
+from storage.overviews import Overviews
+from storage.roster import Roster, WorkerReport, WorkerRole, WorkerState, WorkerUnknown
+from storage.work_queues import CPU_QUEUE
+from tests.storage.job_driver import (
+    ALICE,
+    BOB,
+    GPU_QUEUE,
+    TEST_CLOCK,
+    Clock,
+    claim,
+    open_store,
+    start_job,
+    submission,
+)
+
+
+def a_report(name: str, leases: int = 0) -> WorkerReport:
+    return WorkerReport(name, WorkerRole.GPU, "host", 1, "0.1.0", 1_700_000_000_000, leases, "gpu.small", "small", 16)
+
+
+def test_a_queue_is_shown_with_its_backlog_and_its_longest_wait(redis_client: redis.Redis) -> None:
+    clock = Clock(redis_client)
+    store = open_store(redis_client)
+    first = start_job(store, 3, submission(ALICE))
+    clock.advance(7)
+    start_job(store, 2, submission(BOB))
+    clock.advance(5)
+
+    queue = next(each for each in Overviews(redis_client, clock=TEST_CLOCK).read().queues if each.name == GPU_QUEUE)
+
+    shown = queue.classes[first.job_class]
+    assert queue.ready_items == 5
+    assert (shown.jobs, shown.tenants, shown.oldest_wait_ms) == (2, 2, 12_000)
+    assert shown.wait_ms_by_tenant == {ALICE: 12_000, BOB: 5_000}
+    assert shown.backlog_ms > 0
+
+
+def test_a_claim_says_how_long_its_job_had_waited_and_begins_the_wait_anew(redis_client: redis.Redis) -> None:
+    clock = Clock(redis_client)
+    store = open_store(redis_client)
+    start_job(store, 2)
+    clock.advance(4)
+
+    first = claim(store, GPU_QUEUE)
+    clock.advance(3)
+    second = claim(store, GPU_QUEUE)
+
+    assert (first.waited_ms, second.waited_ms) == (4_000, 3_000)
+    idle = Overviews(redis_client, clock=TEST_CLOCK).read()
+    assert all(each.oldest_wait_ms is None for queue in idle.queues for each in queue.classes.values())
+    assert idle.leases == 2
+
+
+def test_an_overview_of_nothing_has_the_cpu_queue_alone(redis_client: redis.Redis) -> None:
+    seen = Overviews(redis_client).read()
+
+    assert [queue.name for queue in seen.queues] == [CPU_QUEUE]
+    assert seen.audited is None
+    assert set(seen.queues[0].classes) == set(JobClass)
+
+
+def test_a_worker_told_to_drain_hears_of_it_and_is_shown_so(redis_client: redis.Redis) -> None:
+    roster = Roster(redis_client)
+
+    assert not roster.report(a_report("gpu-0", leases=2))
+    roster.drain("gpu-0")
+
+    assert roster.report(a_report("gpu-0", leases=2))
+    assert roster.list()[0].state is WorkerState.DRAINING
+    roster.report(a_report("gpu-0"))
+    assert roster.list()[0].state is WorkerState.DRAINED
+    roster.undrain("gpu-0")
+    assert not roster.report(a_report("gpu-0"))
+    assert roster.list()[0].state is WorkerState.READY
+
+
+def test_the_wish_to_drain_outlives_the_worker(redis_client: redis.Redis) -> None:
+    roster = Roster(redis_client)
+    roster.report(a_report("gpu-0"))
+    roster.drain("gpu-0")
+
+    roster.leave("gpu-0")
+
+    assert roster.list() == ()
+    assert roster.report(a_report("gpu-0"))
+
+
+def test_nobody_can_drain_a_worker_that_was_never_heard_of(redis_client: redis.Redis) -> None:
+    with pytest.raises(WorkerUnknown, match="nobody-here"):
+        Roster(redis_client).drain("nobody-here")
+
+
+def test_a_worker_that_fell_silent_is_shown_so_and_forgotten_later(redis_client: redis.Redis) -> None:
+    roster = Roster(redis_client)
+    roster.report(a_report("gpu-0"))
+    heard = "{rhapsode}:heard"
+
+    redis_client.zadd(heard, {"gpu-0": (time.time() - 20) * 1000})
+    assert roster.list()[0].state is WorkerState.SILENT
+    redis_client.zadd(heard, {"gpu-0": (time.time() - 70) * 1000})
+    assert roster.list() == ()
+    roster.report(a_report("gpu-1"))
+
+    assert redis_client.hkeys("{rhapsode}:roster") == ["gpu-1"]
+
+
+def test_an_item_that_was_given_up_is_in_the_list_until_somebody_saw_to_it(redis_client: redis.Redis) -> None:
+    Clock(redis_client)
+    store, dead = open_store(redis_client), DeadItems(redis_client)
+    job = start_job(store, 2)
+    item = claim(store, GPU_QUEUE)
+
+    store.fail(item.lease, JobError("segment_quality", "it never passed", 0))
+
+    (entry,) = dead.list(None, 10)
+    assert (entry.job, entry.tenant, entry.item, entry.code) == (job.id, ALICE, "0", "segment_quality")
+    assert dead.list(entry.id, 10) == ()
+    dead.forget(entry.id)
+    assert dead.list(None, 10) == ()
+    with pytest.raises(DeadItemUnknown):
+        dead.get(entry.id)
+
+
+def test_the_last_recount_is_kept_for_all_to_see(redis_client: redis.Redis) -> None:
+    log = AuditLog(redis_client)
+    assert log.last() is None
+
+    noted = log.note(Drift((Difference("leases:", 0, 3),)))
+
+    assert log.last() == noted
+    assert Overviews(redis_client).read().audited == noted
+
+
+def test_a_job_remembers_the_trace_it_is_part_of(redis_client: redis.Redis) -> None:
+    Clock(redis_client)
+    store = open_store(redis_client)
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    store.submit(replace(submission(), trace=trace))
+
+    assert claim(store, CPU_QUEUE).trace == trace
