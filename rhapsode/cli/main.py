@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli import batches, dictionaries, doctor, jobs, keys, narrate, plan, up, voices, webhooks
+from rhapsode.cli import batches, dictionaries, doctor, jobs, keys, narrate, plan, run, up, voices, webhooks
 from rhapsode.cli.failures import failures_in_one_line
 
 app = typer.Typer(
@@ -39,6 +39,7 @@ def rhapsode(
 
 app.command(name="narrate")(narrate.narrate)
 app.command(name="up")(up.up)
+app.command(name="run")(run.run)
 app.command(name="plan")(plan.plan)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(batches.app, name="batches")

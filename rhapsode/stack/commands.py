@@ -1,0 +1,46 @@
+"""What to execute for each kind of process, whoever supervises it: `rhapsode up`, a container, or a unit of systemd."""
+
+from __future__ import annotations
+
+import sys
+
+DEFAULT_SLOTS = 16
+CPU_THREADS = 4
+
+
+def python(*arguments: str) -> tuple[str, ...]:
+    return (sys.executable, *arguments)
+
+
+def api(host: str, port: int) -> tuple[str, ...]:
+    return python("-m", "api.server", "--host", host, "--port", str(port))
+
+
+def gpu_worker(slots: str) -> tuple[str, ...]:
+    """More threads than slots: while one request leaves the engine the next already waits for its slot.
+
+    What is no number the worker refuses itself, with the name of the setting.
+    """
+    threads = max(2, int(slots) * 3 // 2) if slots.isdecimal() else 2
+    return _celery("gpu", "worker.app", "--concurrency", str(threads))
+
+
+def cpu_worker() -> tuple[str, ...]:
+    return _celery("cpu", "worker.app", "--concurrency", str(CPU_THREADS))
+
+
+def hooks_worker() -> tuple[str, ...]:
+    """Its number of threads is a setting of its own."""
+    return _celery("hooks", "worker.webhooks.app")
+
+
+def janitor() -> tuple[str, ...]:
+    return python("-m", "worker.janitor")
+
+
+def _celery(lane: str, app: str, *options: str) -> tuple[str, ...]:
+    return python(
+        *("-m", "celery", "--quiet", "--app", app, "worker", "--pool", "threads", *options),
+        *("--hostname", f"{lane}@%h", "--loglevel", "INFO"),
+        *("--without-mingle", "--without-gossip", "--without-heartbeat"),
+    )
