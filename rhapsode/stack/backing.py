@@ -11,6 +11,7 @@ from rhapsode.stack.child import ProcessSpec
 from rhapsode.stack.errors import PartMissing, SettingsRefused
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.processes import CLIENT_ONLY, VALKEY
+from storage.certificates import check_certificates
 from storage.connections import connect_redis
 from storage.embedded_redis import EmbeddedRedis, ServerBinaryMissing
 from storage.errors import StoreUnavailable
@@ -59,11 +60,15 @@ def storage_settings(shared: Mapping[str, str]) -> StorageSettings:
     """The storage settings that the processes will read. Raises `SettingsRefused` before any of them is started."""
     fields = {name.removeprefix(ENV_PREFIX).lower(): shared[name] for name in STORAGE_SETTING_NAMES if shared.get(name)}
     try:
-        return StorageSettings.model_validate(fields)
+        settings = StorageSettings.model_validate(fields)
+        check_certificates(settings)
+    except SettingsError as error:
+        raise SettingsRefused(str(error)) from error
     except ValidationError as error:
         faults = error.errors(include_input=False, include_url=False, include_context=False)
         named = (f"{ENV_PREFIX}{'_'.join(map(str, fault['loc'])).upper()}: {fault['msg']}" for fault in faults)
         raise SettingsRefused("; ".join(named)) from error
+    return settings
 
 
 class StateWatch:

@@ -36,7 +36,7 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 
     assert settings.store == "s3://bucket/some/prefix"
     assert settings.log_format == "json"
-    assert settings.broker_url.get_secret_value() == "rediss://user:pw@example.org:6380/1?ssl_cert_reqs=required"
+    assert settings.broker_url.get_secret_value() == "rediss://user:pw@example.org:6380/1"
 
 
 @pytest.mark.parametrize(
