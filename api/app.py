@@ -9,7 +9,9 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from api import (
+    admin_fleet,
     admin_keys,
+    admin_repair,
     artifacts,
     audio_voices,
     batches,
@@ -81,7 +83,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     )
     routers = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads),
-        *(voices, voice_caches, audio_voices, models, admin_keys, health),
+        *(voices, voice_caches, audio_voices, models, admin_keys, admin_fleet, admin_repair, health),
         *(pronunciation_dictionaries, capabilities),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )

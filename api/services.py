@@ -13,19 +13,23 @@ from api.settings import ApiSettings
 from api.webhook_services import WebhookServices, open_webhooks
 from storage.api_keys import ApiKeyStore, KeyRing
 from storage.artifacts import ArtifactStore
+from storage.audits import AuditLog
 from storage.connections import connect_redis, connect_redis_async, open_artifacts
+from storage.dead_items import DeadItems
 from storage.events import AsyncEventLog
 from storage.fleet import Fleet
 from storage.job_control import JobControl
 from storage.job_store import JobStore
 from storage.jobs import TenantId
 from storage.models import ModelRegistry
+from storage.overviews import Overviews
 from storage.plan_cache import PlanCache
 from storage.pronunciation_store import PronunciationStore
 from storage.queue import TicketQueue, create_celery
 from storage.queue_places import QueuePlaces
 from storage.rate_limits import RequestRates
 from storage.replays import ReplayStore
+from storage.roster import Roster
 from storage.segment_states import SegmentReader
 from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue
@@ -61,6 +65,10 @@ class ApiServices:
     tickets: TicketQueue
     models: ModelRegistry
     fleet: Fleet
+    roster: Roster
+    overviews: Overviews
+    dead_items: DeadItems
+    audits: AuditLog
     voices: VoiceStore
     pronunciations: PronunciationStore
     webhooks: WebhookServices
@@ -93,6 +101,10 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             tickets=tickets,
             models=ModelRegistry(client, settings.key_prefix),
             fleet=Fleet(client, settings.key_prefix),
+            roster=Roster(client, settings.key_prefix),
+            overviews=Overviews(client, settings.key_prefix),
+            dead_items=DeadItems(client, settings.key_prefix),
+            audits=AuditLog(client, settings.key_prefix),
             voices=VoiceStore(client, settings.key_prefix),
             pronunciations=PronunciationStore(client, settings.key_prefix),
             webhooks=open_webhooks(
