@@ -44,7 +44,7 @@ from api.settings import ApiSettings
 from storage.certificates import check_certificates
 from storage.failpoints import configure as configure_failpoints
 from storage.settings import describe, load_settings
-from storage.telemetry import configure_logging
+from storage.telemetry import configure_process_logging
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ CONTRACT_VERSION = "1"
 def app_from_environment() -> FastAPI:
     """Raises `SettingsError` when the environment is not one to start in."""
     settings = load_settings(ApiSettings)
-    configure_logging(settings.log_format)
+    configure_process_logging(settings)
     configure_failpoints(settings.failpoint)
     check_certificates(settings)
     logger.info("settings", extra={"settings": list(describe(settings))})

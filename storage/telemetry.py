@@ -1,21 +1,28 @@
 """Logs as events with fields, for every process alike: a constant message, then what it is about.
 
 Code logs through the standard library (`extra=` becomes fields) or structlog; what is bound with `item_fields`
-is in every line until the block ends. Texts, secrets and links are never logged.
+is in every line until the block ends. Texts, secrets and links are never logged; `storage.redaction` is the last to
+look.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Literal
 
 import structlog
 from structlog.types import Processor
 
+from storage.redaction import Redaction, secrets_of
+from storage.settings import StorageSettings
+
 LogFormat = Literal["console", "json"]
+
+OUR_PACKAGES = ("api", "worker", "storage", "rhapsode")
+"""Whom the level is for. Libraries say no more than their `info`: at `debug` they show bodies and signed headers."""
 
 _QUIET = (
     # One line a request or ticket is a metric, not an event; access lines would also show signed links.
@@ -31,8 +38,16 @@ _SELF_CONFIGURED = ("uvicorn", "uvicorn.error", "uvicorn.access")
 """Loggers whose library gave them handlers of their own before us."""
 
 
-def configure_logging(log_format: LogFormat) -> None:
-    """Send the whole process's logs to standard error, one event a line. Call once, at start."""
+def configure_process_logging(settings: StorageSettings) -> None:
+    """As these settings say, and without any of their secrets. Call once, at start."""
+    configure_logging(settings.log_format, settings.log_level, secrets_of(settings))
+
+
+def configure_logging(log_format: LogFormat, level: str = "info", secrets: Iterable[str] = ()) -> None:
+    """Send the whole process's logs to standard error, one event a line.
+
+    level: of our own lines. secrets: are hidden wherever they turn up.
+    """
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -48,13 +63,19 @@ def configure_logging(log_format: LogFormat) -> None:
     )
     formatter = structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_rendering(log_format)],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            *_rendering(log_format, Redaction(secrets)),
+        ],
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(logging.INFO)
+    chosen = logging.getLevelNamesMapping()[level.upper()]
+    root.setLevel(max(chosen, logging.INFO))
+    for name in OUR_PACKAGES:
+        logging.getLogger(name).setLevel(chosen)
     for name in _SELF_CONFIGURED:
         logger = logging.getLogger(name)
         logger.handlers.clear()
@@ -78,8 +99,9 @@ def delivery_fields(delivery: str, event: str, attempt: int) -> Generator[None]:
         yield
 
 
-def _rendering(log_format: LogFormat) -> list[Processor]:
+def _rendering(log_format: LogFormat, redaction: Redaction) -> list[Processor]:
+    readable: list[Processor] = [structlog.processors.format_exc_info, redaction]
     if log_format == "json":
-        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+        return [*readable, structlog.processors.JSONRenderer(ensure_ascii=False)]
     plain = structlog.dev.plain_traceback
-    return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
+    return [*readable, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]

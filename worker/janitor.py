@@ -29,7 +29,7 @@ from storage.jobs import JobId, TenantId, Tickets
 from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
 from storage.settings import SettingsError, describe, load_settings
-from storage.telemetry import configure_logging
+from storage.telemetry import configure_process_logging
 from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue
 from storage.work_queues import WorkQueue
@@ -247,7 +247,7 @@ def main() -> None:
         check_certificates(settings)
     except SettingsError as error:
         sys.exit(str(error))
-    configure_logging(settings.log_format)
+    configure_process_logging(settings)
     logger.info("settings", extra={"values": " ".join(describe(settings))})
     stop = threading.Event()
 

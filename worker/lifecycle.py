@@ -26,7 +26,7 @@ from storage.queue import TicketQueue
 from storage.result_samples import ResultSamples
 from storage.segment_reuse import ReuseIndex
 from storage.settings import SettingsError, describe
-from storage.telemetry import configure_logging
+from storage.telemetry import configure_process_logging
 from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
@@ -74,7 +74,7 @@ class WorkerProcess:
 
     def start(self) -> None:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
-        configure_logging(self._settings.log_format)
+        configure_process_logging(self._settings)
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)

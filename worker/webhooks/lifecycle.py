@@ -13,7 +13,7 @@ from storage.failpoints import configure as configure_failpoints
 from storage.jobs import WorkerIdentity
 from storage.queue import TicketQueue
 from storage.settings import SettingsError, describe
-from storage.telemetry import configure_logging
+from storage.telemetry import configure_process_logging
 from storage.webhook_http import webhook_client
 from storage.webhook_options import parse_delays
 from storage.webhook_queue import WebhookQueue
@@ -53,7 +53,7 @@ class HookProcess:
 
     def start(self) -> None:
         """Raises `SystemExit` with one line if this process cannot run."""
-        configure_logging(self._settings.log_format)
+        configure_process_logging(self._settings)
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)
