@@ -188,7 +188,9 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
         instructions=spec.instructions,
         seed=spec.seed,
         segmentation=schemas.ResolvedSegmentation(
-            target_chars=spec.segmentation.target_chars, max_chars=spec.segmentation.max_chars
+            target_chars=spec.segmentation.target_chars,
+            max_chars=spec.segmentation.max_chars,
+            min_chars=spec.segmentation.min_chars,
         ),
         input=ResolvedInput(
             type=spec.source.type.value,

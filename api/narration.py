@@ -78,6 +78,7 @@ def resolve_narration(
             - _most_room_taken(request, card, instructions)
             - voices.reference_room
             - CLOSING_MARK_BYTES,
+            min_chars=request.segmentation.least_chars,
         ),
         pauses=Pauses(
             request.pauses.sentence_s, request.pauses.paragraph_s, request.pauses.heading_s, request.pauses.chapter_s

@@ -14,10 +14,11 @@ from rhapsode.output_options import Output, plain_json
 
 
 class Segmentation(TypedDict, total=False):
-    """How text becomes segments, in characters."""
+    """How text becomes segments, in characters. min_chars: what is shorter is spoken with a neighbour; 0: nothing is."""
 
     target_chars: int
     max_chars: int
+    min_chars: int
 
 
 class Pauses(TypedDict, total=False):

@@ -113,11 +113,14 @@ class Segmentation:
 
     max_bytes: of a segment's text in UTF-8; None for no such bound. A byte-level tokenizer makes at most one token of
     a byte, so this holds every segment within what the model takes, in scripts it hardly knows too.
+
+    min_chars: what is shorter is spoken with a neighbour, also over the end of a paragraph; 0 for nothing.
     """
 
     target_chars: int = 220
     max_chars: int = 400
     max_bytes: int | None = None
+    min_chars: int = 0
 
 
 @dataclass(frozen=True, slots=True)

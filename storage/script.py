@@ -15,6 +15,8 @@ class BlockKind(enum.Enum):
     """Part of a paragraph whose writer said where it ends."""
 
     PARAGRAPH = "paragraph"
+    ENTRY = "entry"
+    """One of a caller's list: no segment holds two of them, however short."""
     HEADING = "heading"
 
 
@@ -44,7 +46,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A sentence, a paragraph or a heading; no segment crosses its end."""
+    """A sentence, a paragraph, an entry or a heading. A segment crosses its end only if a paragraph is short."""
 
     kind: BlockKind
     spans: tuple[Span, ...]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from storage.script import Script, Voicing
+from storage.script import BlockKind, Script, Voicing
 from storage.script_builder import ScriptBuilder
 
 
@@ -43,6 +43,7 @@ def entries_script(entries: Iterable[SegmentEntry]) -> Script:
     builder = ScriptBuilder()
     for entry in entries:
         voicing = Voicing(entry.speaker, entry.language, entry.instructions, entry.seed, entry.id)
+        builder.begin_block(BlockKind.ENTRY)
         builder.say(entry.text.strip(), voicing)
         if entry.pause_after_s is not None:
             builder.pause(entry.pause_after_s)

@@ -2,7 +2,8 @@
 
 Paragraphs end at blank lines and where a block of the script ends. Sentences are packed towards a target length, never
 across paragraphs, voices or explicit pauses; headings stay by themselves. How sentences are found is in
-`text.sentences`, how those that are too long are cut in `text.cutting`.
+`text.sentences`, how those that are too long are cut in `text.cutting`, and what becomes of a paragraph of a word or
+two in `text.stretches`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from dataclasses import dataclass, replace
 from storage.estimates import is_speakable
 from storage.jobs import Pauses, Segmentation
 from storage.plan import Chapter, PlannedSegment
-from storage.script import BlockKind, Script, ScriptChapter, Span, Voicing, plain_script
+from storage.script import BlockKind, Script, ScriptChapter, Span, plain_script
 from worker.text.cutting import capped, packed
 from worker.text.pieces import Ending, Piece
 from worker.text.sentences import sentences
 from worker.text.spoken import SpokenText
+from worker.text.stretches import Stretch, join_short
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*|\u2029\s*")
 _SENTENCE_ENDED = re.compile(r"[.!?…。！？｡:;：；][\"'”’»」』）)\]]*\s*$")
@@ -27,6 +29,7 @@ _SENTENCE_ENDED = re.compile(r"[.!?…。！？｡:;：；][\"'”’»」』）
 _BLOCK_ENDS = {
     BlockKind.SENTENCE: Ending.SENTENCE,
     BlockKind.PARAGRAPH: Ending.PARAGRAPH,
+    BlockKind.ENTRY: Ending.ENTRY,
     BlockKind.HEADING: Ending.HEADING,
 }
 
@@ -41,22 +44,6 @@ class SegmentedScript:
     chapters: tuple[Chapter, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
-    """[start, end) of the script's text, spoken as `spoken`.
-
-    first: where it began before it took in neighbours that are not spoken. explicit_s: a pause somebody asked for.
-    """
-
-    start: int
-    end: int
-    spoken: str
-    voicing: Voicing
-    pause_s: float
-    explicit_s: float | None
-    first: int
-
-
 def plan_segments(text: str, segmentation: Segmentation, pauses: Pauses) -> tuple[PlannedSegment, ...]:
     """The segments of a plain text; see `segment_script`."""
     return segment_script(plain_script(text), segmentation, pauses).segments
@@ -68,7 +55,9 @@ def segment_script(script: Script, segmentation: Segmentation, pauses: Pauses) -
     A stretch without anything to speak (`* * *`, a row of dashes) belongs to a neighbour's range but not to
     what the neighbour speaks. Raises `NothingToSpeak` if that is the whole text.
     """
-    stretches = _absorb_unspeakable(list(_stretches(script, segmentation, pauses)))
+    chapter_starts = [chapter.start for chapter in script.chapters]
+    spoken = join_short(_stretches(script, segmentation, pauses), segmentation, chapter_starts)
+    stretches = _absorb_unspeakable(spoken)
     if not stretches:
         raise NothingToSpeak("the text has no letter and no digit")
     chapters = _chapters(script, [each.first for each in stretches])
@@ -76,7 +65,7 @@ def segment_script(script: Script, segmentation: Segmentation, pauses: Pauses) -
     return SegmentedScript(tuple(_planned(stretches, starts, pauses)), chapters)
 
 
-def _planned(stretches: Sequence[_Stretch], chapter_starts: set[int], pauses: Pauses) -> Iterator[PlannedSegment]:
+def _planned(stretches: Sequence[Stretch], chapter_starts: set[int], pauses: Pauses) -> Iterator[PlannedSegment]:
     chapter = -1
     for index, each in enumerate(stretches):
         chapter += index in chapter_starts
@@ -99,12 +88,13 @@ def _planned(stretches: Sequence[_Stretch], chapter_starts: set[int], pauses: Pa
         )
 
 
-def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> Iterator[_Stretch]:
+def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> Iterator[Stretch]:
     spoken = SpokenText(script.text, script.replacements)
     seconds = {
         Ending.CUT: 0.0,
         Ending.SENTENCE: pauses.sentence_s,
         Ending.PARAGRAPH: pauses.paragraph_s,
+        Ending.ENTRY: pauses.paragraph_s,
         Ending.HEADING: pauses.heading_s,
     }
     for block in script.blocks:
@@ -115,18 +105,18 @@ def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> It
 
 def _span_stretches(
     pieces: Sequence[Piece], span: Span, spoken: SpokenText, seconds: dict[Ending, float]
-) -> Iterator[_Stretch]:
+) -> Iterator[Stretch]:
     """The pieces in the script's own offsets; they cover the span."""
     start = span.start
     for number, piece in enumerate(pieces):
         is_last = number == len(pieces) - 1
         end = span.end if is_last else spoken.to_source(piece.end)
         explicit_s = span.pause_after_s if is_last else None
-        yield _Stretch(start, end, piece.spoken, span.voicing, seconds[piece.ending], explicit_s, start)
+        yield Stretch(start, end, piece.spoken, span.voicing, piece.ending, seconds[piece.ending], explicit_s, start)
         start = end
     if not pieces:
         # A speaker's label alone: nothing is said, and somebody has to own the characters.
-        yield _Stretch(span.start, span.end, "", span.voicing, 0.0, span.pause_after_s, span.start)
+        yield Stretch(span.start, span.end, "", span.voicing, Ending.CUT, 0.0, span.pause_after_s, span.start)
 
 
 def _span_pieces(spoken: SpokenText, span: Span, ending: Ending | None, segmentation: Segmentation) -> list[Piece]:
@@ -155,9 +145,9 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _absorb_unspeakable(stretches: Iterable[_Stretch]) -> list[_Stretch]:
+def _absorb_unspeakable(stretches: Iterable[Stretch]) -> list[Stretch]:
     """Give every stretch without letters or digits to the one before it, at the beginning to the one behind."""
-    kept: list[_Stretch] = []
+    kept: list[Stretch] = []
     start = 0
     for each in stretches:
         if is_speakable(each.spoken):
@@ -168,7 +158,7 @@ def _absorb_unspeakable(stretches: Iterable[_Stretch]) -> list[_Stretch]:
     return kept
 
 
-def _joined(last: _Stretch, silent: _Stretch) -> _Stretch:
+def _joined(last: Stretch, silent: Stretch) -> Stretch:
     explicit_s = last.explicit_s
     if silent.explicit_s is not None:
         explicit_s = silent.explicit_s + (last.explicit_s or 0.0)

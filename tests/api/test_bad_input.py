@@ -139,6 +139,10 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
     "seed boolean": (fields(seed=True), bad("/seed", "wrong_type")),
     "seed inexact": (fields(seed=2**53), bad("/seed", "out_of_range")),
     "target too small": (fields(segmentation={"target_chars": 1}), bad("/segmentation/target_chars", "out_of_range")),
+    "short over target": (
+        fields(segmentation={"min_chars": 200, "target_chars": 100}),
+        bad("/segmentation", "out_of_range"),
+    ),
     "target over cap": (fields(segmentation={"target_chars": 500}), bad("/segmentation", "out_of_range")),
     "segmentation mode": (fields(segmentation={"mode": "word"}), bad("/segmentation/mode", "not_allowed")),
     "pause": (fields(pauses={"sentence_s": 11}), bad("/pauses/sentence_s", "out_of_range")),

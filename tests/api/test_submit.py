@@ -55,7 +55,7 @@ def test_defaults_are_filled_in_and_told(api: ServedApi) -> None:
     request = api.submit()["request"]
 
     assert (request["model"], request["voice"], request["language"]) == ("small", "Alice", "auto")
-    assert request["segmentation"] == {"mode": "sentence", "target_chars": 220, "max_chars": 400}
+    assert request["segmentation"] == {"mode": "sentence", "target_chars": 220, "max_chars": 400, "min_chars": 16}
     assert request["pauses"] == {"sentence_s": 0.25, "paragraph_s": 0.6, "heading_s": 0.9, "chapter_s": 1.5}
     assert request["sampling"] == {"temperature": None, "top_p": None, "top_k": None, "repetition_penalty": None}
     assert request["priority"] == "normal"
@@ -76,7 +76,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
         voice="bob",
         language="german",
         instructions="Slowly.",
-        segmentation={"target_chars": 100, "max_chars": 200},
+        segmentation={"target_chars": 100, "max_chars": 200, "min_chars": 3},
         pauses={"sentence_s": 0, "paragraph_s": 2},
         sampling={"temperature": 0, "top_p": 0.5, "top_k": 5, "repetition_penalty": 1.1},
         seed=9,
@@ -91,7 +91,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     spec = record.spec
     assert isinstance(spec, NarrationSpec)
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
-    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES)
+    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3)
     assert dataclasses.astuple(spec.pauses) == (0, 2, 0.9, 1.5)
     assert dataclasses.asdict(spec.sampling) == {
         "temperature": 0,

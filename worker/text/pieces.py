@@ -14,6 +14,8 @@ class Ending(enum.Enum):
 
     SENTENCE = "sentence"
     PARAGRAPH = "paragraph"
+    ENTRY = "entry"
+    """As a paragraph, and nothing is spoken over it."""
     HEADING = "heading"
 
 
