@@ -35,13 +35,13 @@ from random_checkpoint import write_random_checkpoint
 
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, OnAudio, Speech, SpeechRequest, Urgency
-from worker.engine.native.cuda.codec.captured_passes import CapturedPasses
-from worker.engine.native.cuda.codec.passes import PassRow
-from worker.engine.native.cuda.codec.plan import CodecPlan, PassShape, published_plan, uncaptured
-from worker.engine.native.cuda.codec.weights import DecoderWeights, Placement
 from worker.engine.native.engine import NativeEngine
-from worker.engine.native.stages.codec import CodecStage
 from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.qwen3_tts.cuda.codec.captured_passes import CapturedPasses
+from worker.engine.qwen3_tts.cuda.codec.passes import PassRow
+from worker.engine.qwen3_tts.cuda.codec.plan import CodecPlan, PassShape, published_plan, uncaptured
+from worker.engine.qwen3_tts.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.qwen3_tts.stages.codec import CodecStage
 from worker.engine.settings import NativeEngineSettings
 
 FRAME_S = 0.08

@@ -37,7 +37,7 @@ from worker.engine.native.cuda.kernels.skinny_products import (
 )
 from worker.engine.native.cuda.kernels.swiglu import silu_multiply
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
-from worker.engine.native.request_state import RowEnd
+from worker.engine.qwen3_tts.request_state import RowEnd
 
 H200_BYTES_PER_S = 4.3e12
 HEADS, KV_HEADS, HEAD_DIM, CODEBOOKS, CODEBOOK_SIZE, EPS = 16, 8, 128, 16, 2048, 1e-6

@@ -29,10 +29,10 @@ from worker.engine.native.cuda.slot_state import FrameTables
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.start import operations_by_rows, slot_lane
 from worker.engine.native.cuda.weights import SpeechWeights
-from worker.engine.native.model.config import DecoderConfig
-from worker.engine.native.prompt import NO_ID, PromptLayout
-from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.qwen3_tts.model.config import DecoderConfig
+from worker.engine.qwen3_tts.prompt import NO_ID, PromptLayout
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
 from worker.engine.settings import NativeEngineSettings
 
 FRAME_S = 0.08

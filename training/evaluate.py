@@ -34,7 +34,7 @@ from training.recordings import load_streams
 from training.synthesis import read_lines
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
 from worker.engine.native.engine import NativeEngine
-from worker.engine.native.stages.codec import CodecStage
+from worker.engine.qwen3_tts.stages.codec import CodecStage
 from worker.engine.settings import NativeEngineSettings
 
 logger = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from training.dimensions import (
     control_id,
 )
 from training.text_tokenizer import load_encoder, special_ids
-from worker.engine.native.model.mel import NUM_BANDS
+from worker.engine.qwen3_tts.model.mel import NUM_BANDS
 
 Json = dict[str, object]
 

@@ -24,9 +24,9 @@ from torch import Tensor, nn
 
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKER_ENCODER
 from training.recordings import load_streams
-from worker.engine.native.model.mel import LogMel
-from worker.engine.native.model.padded_batch import PaddedBatch
-from worker.engine.native.model.speaker_encoder import SpeakerEncoder
+from worker.engine.qwen3_tts.model.mel import LogMel
+from worker.engine.qwen3_tts.model.padded_batch import PaddedBatch
+from worker.engine.qwen3_tts.model.speaker_encoder import SpeakerEncoder
 
 logger = logging.getLogger(__name__)
 

@@ -21,8 +21,8 @@ from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.start import operations_by_rows, slot_lane
 from worker.engine.native.cuda.weights import SpeechWeights
-from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
 from worker.engine.settings import NativeEngineSettings
 
 SLOTS, CAPACITY = 24, 384

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from worker.engine.native.model.config import DecoderConfig
+from worker.engine.qwen3_tts.model.config import DecoderConfig
 
 
 class KvCache:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from worker.engine.native.request_state import RequestState, RowEnd
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
 from worker.engine.waiting_line import WaitingLine
 
 

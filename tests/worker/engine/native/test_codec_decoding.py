@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from worker.engine.native.model.codec_config import codec_config_from
-from worker.engine.native.model.codec_decoder import CodecDecoder
-from worker.engine.native.model.config import read_config
-from worker.engine.native.model.weights import read_tensors, tensors_under
-from worker.engine.native.stages.codec import CodecStage
+from worker.engine.qwen3_tts.model.codec_config import codec_config_from
+from worker.engine.qwen3_tts.model.codec_decoder import CodecDecoder
+from worker.engine.qwen3_tts.model.config import read_config
+from worker.engine.qwen3_tts.model.weights import read_tensors, tensors_under
+from worker.engine.qwen3_tts.stages.codec import CodecStage
 
 TOLERANCE = 1e-5
 SAMPLES_PER_FRAME = 1920

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import CodecFrames
-from worker.engine.native.stages.codec import CodecStage
+from worker.engine.qwen3_tts.stages.codec import CodecStage
 
 RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 1920

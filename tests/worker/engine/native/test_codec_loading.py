@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from worker.engine.errors import CheckpointError, RequestRejected
-from worker.engine.native.stages.codec import CodecStage
+from worker.engine.qwen3_tts.stages.codec import CodecStage
 
 Config = dict[str, Any]
 Tensors = dict[str, torch.Tensor]

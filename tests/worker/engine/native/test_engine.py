@@ -25,7 +25,7 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.native.engine import NativeEngine
-from worker.engine.native.stages.codec import CodecStage
+from worker.engine.qwen3_tts.stages.codec import CodecStage
 from worker.engine.settings import NativeEngineSettings
 from worker.engine.streaming import SpeechStream
 

@@ -10,8 +10,8 @@ import pytest
 
 import worker
 from worker.engine.interface import ModelTask
-from worker.engine.native.model.config import read_default_sampling, read_model_config
-from worker.engine.native.stages.codec import CodecStage
+from worker.engine.qwen3_tts.model.config import read_default_sampling, read_model_config
+from worker.engine.qwen3_tts.stages.codec import CodecStage
 
 SMALL_VOICE = Path(worker.__file__).parent / "small_voice"
 MAX_BYTES = 40_000_000

@@ -15,7 +15,7 @@ import worker
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import BuiltInSpeaker, ReferenceAudio, Speech, SpeechRequest, VoiceMode, XVectorPrompt
 from worker.engine.native.engine import NativeEngine
-from worker.engine.native.model.weights import read_tensors
+from worker.engine.qwen3_tts.model.weights import read_tensors
 from worker.engine.settings import NativeEngineSettings
 
 SMALL_VOICE = Path(worker.__file__).parent / "small_voice"

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from worker.engine.errors import CheckpointError, RequestRejected
-from worker.engine.native.model.config import ConfigFields
-from worker.engine.native.model.mel import LogMel
-from worker.engine.native.model.padded_batch import PaddedBatch
-from worker.engine.native.model.speaker_encoder import SpeakerEncoderConfig, speaker_encoder_config_from
-from worker.engine.native.stages.speaker import SpeakerStage
+from worker.engine.qwen3_tts.model.config import ConfigFields
+from worker.engine.qwen3_tts.model.mel import LogMel
+from worker.engine.qwen3_tts.model.padded_batch import PaddedBatch
+from worker.engine.qwen3_tts.model.speaker_encoder import SpeakerEncoderConfig, speaker_encoder_config_from
+from worker.engine.qwen3_tts.stages.speaker import SpeakerStage
 
 TOLERANCE = 1e-5
 RATE_HZ = 24_000

@@ -13,13 +13,13 @@ import torch
 
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import InContextPrompt, ReferenceAudio, VoicePrompt, XVectorPrompt
-from worker.engine.native.model.config import read_model_config
-from worker.engine.native.prompt import PromptBuilder
-from worker.engine.native.stages.codec import CodecStage
-from worker.engine.native.stages.speaker import SpeakerStage
-from worker.engine.native.text_tokenizer import TextTokenizer
-from worker.engine.native.voice_encoder import PreparedVoice, VoiceEncoder
-from worker.engine.native.voice_lane import VoiceLane
+from worker.engine.qwen3_tts.model.config import read_model_config
+from worker.engine.qwen3_tts.prompt import PromptBuilder
+from worker.engine.qwen3_tts.stages.codec import CodecStage
+from worker.engine.qwen3_tts.stages.speaker import SpeakerStage
+from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
+from worker.engine.qwen3_tts.voice_encoder import PreparedVoice, VoiceEncoder
+from worker.engine.qwen3_tts.voice_lane import VoiceLane
 
 RATE_HZ = 24_000
 WAIT_S = 60

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from worker.engine.interface import CodecFrames
-from worker.engine.native.stages.codec import CodecStage
-from worker.engine.native.warm_references import WarmReferences
+from worker.engine.qwen3_tts.stages.codec import CodecStage
+from worker.engine.qwen3_tts.warm_references import WarmReferences
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from worker.engine.native.model.config import DecoderConfig
-from worker.engine.native.model.layers import DecoderLayer, DecoderStack
+from worker.engine.qwen3_tts.model.config import DecoderConfig
+from worker.engine.qwen3_tts.model.layers import DecoderLayer, DecoderStack
 
 
 @dataclass(frozen=True, slots=True)

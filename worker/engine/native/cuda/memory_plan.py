@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from worker.engine.errors import CheckpointError
-from worker.engine.native.model.config import ModelConfig
+from worker.engine.qwen3_tts.model.config import ModelConfig
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from worker.engine.native.cuda.decoder_stream import Attend, DecoderStream
 from worker.engine.native.cuda.decoder_weights import DecoderWeights, Heads, RotaryFactors
 from worker.engine.native.cuda.many_row_decoder import run_many_rows
 from worker.engine.native.cuda.slot_state import FrameTables, SlotSampling, SlotState
-from worker.engine.native.request_state import RowEnd
-from worker.engine.native.sampling import MIN_FRAMES, NoiseTable, StepSampling, TopP, penalise_repetition, sample
+from worker.engine.qwen3_tts.request_state import RowEnd
+from worker.engine.qwen3_tts.sampling import MIN_FRAMES, NoiseTable, StepSampling, TopP, penalise_repetition, sample
 
 
 class PlainOperations:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.engine.interface import TokenSampling
-from worker.engine.native.prompt import NO_ID
-from worker.engine.native.request_state import RequestState
-from worker.engine.native.sampling import effective_k
+from worker.engine.qwen3_tts.prompt import NO_ID
+from worker.engine.qwen3_tts.request_state import RequestState
+from worker.engine.qwen3_tts.sampling import effective_k
 
 Integers = NDArray[np.int32]
 Floats = NDArray[np.float32]

@@ -19,8 +19,8 @@ from worker.engine.native.cuda.capture_plan import CapturePlan
 from worker.engine.native.cuda.frame_executor import FrameExecutor, LaunchedFrame
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_scheduler import SlotScheduler
-from worker.engine.native.request_state import RequestState, RowEnd
-from worker.engine.native.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
+from worker.engine.qwen3_tts.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
 
 Admit = Callable[[Sequence[SlotAdmission], int], None]
 """(prompts, tokens of their pass): launches the pass."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import chain
 
 from worker.engine.interface import Urgency
-from worker.engine.native.budget import expected_frames
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
-from worker.engine.native.request_state import RequestState
 from worker.engine.profiles import AdmissionPolicy
+from worker.engine.qwen3_tts.budget import expected_frames
+from worker.engine.qwen3_tts.request_state import RequestState
 from worker.engine.waiting_line import Turns
 
 # For every so many that run, one arrival is waited for before a pass over prompts holds them all up.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from worker.engine.native.request_state import RowEnd
+from worker.engine.qwen3_tts.request_state import RowEnd
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from worker.engine.native.cuda.slot_scheduler import SlotScheduler
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.triton_operations import operations_kind
 from worker.engine.native.cuda.weights import SpeechWeights
-from worker.engine.native.model.config import ModelConfig
 from worker.engine.profiles import PROFILES, Reproducibility
+from worker.engine.qwen3_tts.model.config import ModelConfig
 from worker.engine.settings import NativeEngineSettings
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from worker.engine.native.cuda.kernels.swiglu import silu_multiply
 from worker.engine.native.cuda.many_row_decoder import run_many_rows
 from worker.engine.native.cuda.skinny_decoder import run_some_rows
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
-from worker.engine.native.sampling import MIN_FRAMES
+from worker.engine.qwen3_tts.sampling import MIN_FRAMES
 
 # The predictor's first pass takes two tokens of each row.
 MOST_FEW_ROWS, FEW_TOKENS = MAX_ROWS // 2, MAX_ROWS

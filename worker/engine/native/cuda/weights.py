@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from worker.engine.native.cuda.decoder_weights import DecoderWeights
 from worker.engine.native.cuda.frame_step import PredictorWeights, TalkerWeights
 from worker.engine.native.cuda.slot_state import FrameTables
-from worker.engine.native.model.code_predictor import CodePredictor
-from worker.engine.native.model.config import ModelConfig
-from worker.engine.native.model.talker import Talker
-from worker.engine.native.runner import load_modules
+from worker.engine.qwen3_tts.model.code_predictor import CodePredictor
+from worker.engine.qwen3_tts.model.config import ModelConfig
+from worker.engine.qwen3_tts.model.speech_modules import load_modules
+from worker.engine.qwen3_tts.model.talker import Talker
 
 # Rows of the head are a whole number of these, so that products with it have aligned rows.
 _HEAD_STEP = 64

@@ -13,8 +13,8 @@ from worker.engine.native.cuda.kernels.decode_attention import decode_attention
 from worker.engine.native.cuda.kernels.predictor_attention import attend_first_pair, attend_position
 from worker.engine.native.cuda.kernels.prompt_attention import prompt_attention
 from worker.engine.native.cuda.kernels.rotary_heads import rotate_and_store
-from worker.engine.native.model.config import DecoderConfig
-from worker.engine.native.model.layers import RotaryTable
+from worker.engine.qwen3_tts.model.config import DecoderConfig
+from worker.engine.qwen3_tts.model.layers import RotaryTable
 
 EPS = 1e-6
 # The interpreter multiplies matrices of bf16 numbers as if they were integers; fp16 stands in for them there.

@@ -13,8 +13,8 @@ from worker.engine.native.cuda.kernels.code_embedding import begin_rows
 from worker.engine.native.cuda.kernels.frame_end import finish_frame
 from worker.engine.native.cuda.kernels.sampler import draw_first, draw_residual
 from worker.engine.native.cuda.slot_state import FrameTables, SlotSampling, SlotState
-from worker.engine.native.request_state import RowEnd
-from worker.engine.native.sampling import NoiseTable, RowSampling, TopP, penalise_repetition, sample
+from worker.engine.qwen3_tts.request_state import RowEnd
+from worker.engine.qwen3_tts.sampling import NoiseTable, RowSampling, TopP, penalise_repetition, sample
 
 CODEBOOK_SIZE, NUM_CODEBOOKS, HIDDEN, MIN_FRAMES = 300, 4, 96, 2
 GREEDY = TokenSampling(temperature=0.0, top_k=0, top_p=1.0)
@@ -54,7 +54,7 @@ def expected_draw(logits: Tensor, codebook: int, slots: Tensor, state: SlotState
     for name in SlotSampling.__dataclass_fields__:
         getattr(step, name)[:] = getattr(rows, name)[chosen]
     values = noise.at(state.seed[chosen], state.frame[chosen].long())[codebook]
-    return sample(logits, values, step.first(slots.shape[0]), TopP())[0].int()
+    return sample(logits, values, step.at(torch.arange(slots.shape[0], device=logits.device)), TopP())[0].int()
 
 
 def frame_of(rows: int, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -11,7 +11,7 @@ import torch
 
 from worker.engine.errors import CheckpointError
 from worker.engine.native.cuda.start import start_slot_lane
-from worker.engine.native.model.config import read_model_config
+from worker.engine.qwen3_tts.model.config import read_model_config
 from worker.engine.settings import NativeEngineSettings
 
 

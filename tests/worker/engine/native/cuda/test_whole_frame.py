@@ -16,10 +16,10 @@ from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.triton_operations import FewRowOperations, SomeRowOperations, TritonOperations
 from worker.engine.native.cuda.weights import SpeechWeights
-from worker.engine.native.model.config import read_model_config
-from worker.engine.native.prompt import PromptBuilder
-from worker.engine.native.request_state import RequestState
-from worker.engine.native.text_tokenizer import TextTokenizer
+from worker.engine.qwen3_tts.model.config import read_model_config
+from worker.engine.qwen3_tts.prompt import PromptBuilder
+from worker.engine.qwen3_tts.request_state import RequestState
+from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
 
 SLOTS, CAPACITY, FRAMES = 3, 64, 3
 DRAWS = (TokenSampling(), TokenSampling(temperature=0.0), TokenSampling(temperature=1.0, top_k=20, top_p=0.8))

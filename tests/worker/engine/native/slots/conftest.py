@@ -18,13 +18,14 @@ from worker.engine.native.cuda.slot_lane import SlotTalkerLane
 from worker.engine.native.cuda.slot_scheduler import SlotScheduler
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.weights import SpeechWeights
-from worker.engine.native.model.config import read_model_config
-from worker.engine.native.prompt import PromptBuilder
-from worker.engine.native.request_state import RequestState, RowEnd
+from worker.engine.native.eager_lane import EagerTalkerLane, rows_for
 from worker.engine.native.runner import StepRunner
-from worker.engine.native.talker_lane import EagerTalkerLane, TalkerLane, rows_for
-from worker.engine.native.text_tokenizer import TextTokenizer
 from worker.engine.profiles import AdmissionPolicy, Reproducibility
+from worker.engine.qwen3_tts.model.config import read_model_config
+from worker.engine.qwen3_tts.prompt import PromptBuilder
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
+from worker.engine.qwen3_tts.talker_lane import TalkerLane
+from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
 
 SLOTS = 4
 CAPACITY = 256

@@ -12,9 +12,9 @@ from worker.engine.interface import SamplingParams
 from worker.engine.native.cuda.capture_plan import capture_plan
 from worker.engine.native.cuda.memory_plan import MemoryPlan, plan_slots
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
-from worker.engine.native.prompt import PromptLayout
-from worker.engine.native.request_state import RequestState
 from worker.engine.profiles import Reproducibility
+from worker.engine.qwen3_tts.prompt import PromptLayout
+from worker.engine.qwen3_tts.request_state import RequestState
 
 CAPACITY = 2048
 

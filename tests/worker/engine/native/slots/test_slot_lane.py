@@ -23,8 +23,8 @@ from worker.engine.interface import (
     TokenSampling,
     XVectorPrompt,
 )
-from worker.engine.native.request_state import RowEnd
 from worker.engine.profiles import Reproducibility
+from worker.engine.qwen3_tts.request_state import RowEnd
 
 TEXTS = ("Hi.", "the rain in the north", "No, thanks: not today, and not on Sunday either.", "2 x 3 = 6")
 DRAWS = (

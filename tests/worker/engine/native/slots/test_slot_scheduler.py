@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from worker.engine.interface import SamplingParams, Urgency
 from worker.engine.native.cuda.slot_scheduler import SlotScheduler
-from worker.engine.native.prompt import PromptLayout
-from worker.engine.native.request_state import RequestState
 from worker.engine.profiles import AdmissionPolicy
+from worker.engine.qwen3_tts.prompt import PromptLayout
+from worker.engine.qwen3_tts.request_state import RequestState
 
 EAGER = AdmissionPolicy(max_prefill_rows=1000)
 

@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from worker.engine.interface import CodecFrames, SpeechRequest
-from worker.engine.native.model.config import read_model_config
-from worker.engine.native.prompt import PromptBuilder
-from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.runner import StepRunner
 from worker.engine.native.scheduler import Scheduler
-from worker.engine.native.text_tokenizer import TextTokenizer
+from worker.engine.qwen3_tts.model.config import read_model_config
+from worker.engine.qwen3_tts.prompt import PromptBuilder
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
+from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
 
 SLOTS = 4
 CAPACITY = 256

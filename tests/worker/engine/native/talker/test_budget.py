@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from worker.engine.errors import RequestRejected
-from worker.engine.native.budget import frame_budget, max_text_tokens
+from worker.engine.qwen3_tts.budget import frame_budget, max_text_tokens
 
 
 def test_a_text_may_take_four_times_as_long_as_expected_and_two_seconds_more() -> None:

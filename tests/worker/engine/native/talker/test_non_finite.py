@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from worker.engine.interface import BuiltInSpeaker, SpeechRequest
-from worker.engine.native.request_state import RowEnd
+from worker.engine.qwen3_tts.request_state import RowEnd
 
 HEALTHY, SICK = "the rain in the north", "the ~ in the north"
 

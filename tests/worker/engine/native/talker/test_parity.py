@@ -56,7 +56,7 @@ def assert_as_recorded(outcomes: Any, recording: Any) -> None:
 
 
 def test_text_becomes_the_ids_of_the_official_processor(rigs: Any, recordings: Any, checkpoints: Any) -> None:
-    from worker.engine.native.text_tokenizer import TextTokenizer
+    from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
 
     tokenizer = TextTokenizer.load(checkpoints["custom_voice"], rigs["custom_voice"].config.text_control)
 
@@ -72,7 +72,7 @@ def test_prompt_rows_equal_the_recorded_ones(variant: str, rigs: Any, recordings
     for recorded in recording.requests:
         layout = rig.prompts.build(request_of(recorded, recording.arrays))
         with torch.inference_mode():
-            prompt, trailing = rig.runner.talker.prompt_rows(layout), rig.runner.talker.trailing_rows(layout)
+            prompt, trailing = rig.runner.ends.prompt_rows(layout), rig.runner.ends.trailing_rows(layout)
 
         name = recorded["name"]
         torch.testing.assert_close(prompt, recording.arrays[f"{name}.prompt_rows"], rtol=0, atol=1e-6)

@@ -85,7 +85,7 @@ def test_what_a_checkpoint_is_decides_whether_it_takes_instructions(variant: str
 
 
 def test_an_instruction_for_a_size_that_was_trained_without_is_rejected(rigs: Any) -> None:
-    from worker.engine.native.prompt import PromptBuilder
+    from worker.engine.qwen3_tts.prompt import PromptBuilder
 
     rig = rigs["custom_voice"]
     small = PromptBuilder(replace(rig.config, model_size="0b6"), rig.prompts._tokenizer)  # pyright: ignore[reportPrivateUsage]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from worker.engine.interface import TokenSampling
-from worker.engine.native.sampling import (
+from worker.engine.qwen3_tts.sampling import (
     Argmax,
     NoiseTable,
     RowSampling,
@@ -44,7 +44,7 @@ def draws(logits: Tensor, params: TokenSampling, count: int) -> Tensor:
     """Draw `count` times from one row of logits, each time with another seed."""
     rows = rows_of(*[params] * count)
     draw = draw_for([params], VOCAB)
-    return sample(logits.expand(count, -1), noise_for(torch.arange(count)), rows.first(count), draw)[0]
+    return sample(logits.expand(count, -1), noise_for(torch.arange(count)), rows.at(torch.arange(count)), draw)[0]
 
 
 def filtered_softmax(logits: Tensor, params: TokenSampling) -> Tensor:
@@ -115,10 +115,14 @@ def test_rows_with_different_filters_draw_as_if_alone() -> None:
     ]
     logits, seeds = logits_of(len(params)), torch.arange(len(params))
 
-    together = sample(logits, noise_for(seeds), rows_of(*params).first(len(params)), draw_for(params, VOCAB))[0]
+    together = sample(
+        logits, noise_for(seeds), rows_of(*params).at(torch.arange(len(params))), draw_for(params, VOCAB)
+    )[0]
 
     for row, one in enumerate(params):
-        alone = sample(logits[[row]], noise_for(seeds[[row]]), rows_of(one).first(1), draw_for([one], VOCAB))[0]
+        alone = sample(
+            logits[[row]], noise_for(seeds[[row]]), rows_of(one).at(torch.arange(1)), draw_for([one], VOCAB)
+        )[0]
         assert together[row] == alone[0]
 
 
@@ -185,6 +189,6 @@ def test_a_row_with_nan_shows_in_its_score_and_in_no_other(draw: Argmax | TopK |
     logits[1, 4] = math.nan
     rows = rows_of(*[TokenSampling(1.0, 5, 0.9)] * 3)
 
-    scores = sample(logits, noise_for(torch.arange(3)), rows.first(3), draw)[1]
+    scores = sample(logits, noise_for(torch.arange(3)), rows.at(torch.arange(3)), draw)[1]
 
     assert scores.isfinite().tolist() == [True, False, True]

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from worker.engine.interface import SamplingParams, Urgency
-from worker.engine.native.prompt import PromptLayout
-from worker.engine.native.request_state import RequestState, RowEnd
 from worker.engine.native.scheduler import Scheduler
+from worker.engine.qwen3_tts.prompt import PromptLayout
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
 
 ROWS = 3
 

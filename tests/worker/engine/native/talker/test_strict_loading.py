@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import SamplingParams, TokenSampling
-from worker.engine.native.model.config import ConfigFields, read_default_sampling, read_model_config
-from worker.engine.native.model.weights import load_strict, read_tensors
+from worker.engine.qwen3_tts.model.config import ConfigFields, read_default_sampling, read_model_config
+from worker.engine.qwen3_tts.model.weights import load_strict, read_tensors
 
 HEAD = "talker.codec_head.weight"
 QUERY = "talker.model.layers.1.self_attn.q_proj.weight"
@@ -85,7 +85,7 @@ def test_half_precision_weights_are_run_in_full(dtype: torch.dtype, checkpoint: 
 
     rig = open_rig(checkpoint)
 
-    assert rig.runner.talker.logits(torch.zeros(1, 64)).dtype == torch.float32
+    assert rig.runner.ends.logits(torch.zeros(1, 64)).dtype == torch.float32
 
 
 def test_a_missing_or_torn_weights_file_is_named(checkpoint: Path) -> None:

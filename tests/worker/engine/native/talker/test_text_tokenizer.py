@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from worker.engine.errors import CheckpointError, RequestRejected
-from worker.engine.native.model.config import read_model_config
-from worker.engine.native.text_tokenizer import TextTokenizer
+from worker.engine.qwen3_tts.model.config import read_model_config
+from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
 
 
 def load(checkpoint: Path) -> TextTokenizer:

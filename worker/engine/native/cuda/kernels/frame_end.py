@@ -12,7 +12,7 @@ from torch import Tensor
 
 from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
-from worker.engine.native.request_state import RowEnd
+from worker.engine.qwen3_tts.request_state import RowEnd
 
 _RUNNING = tl.constexpr(int(RowEnd.RUNNING))
 _EOS = tl.constexpr(int(RowEnd.EOS))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from worker.engine.native.model.codec_config import CodecDecoderConfig, CodecTransformerConfig
-from worker.engine.native.model.codec_decoder import CodecDecoder
+from worker.engine.qwen3_tts.model.codec_config import CodecDecoderConfig, CodecTransformerConfig
+from worker.engine.qwen3_tts.model.codec_decoder import CodecDecoder
 
 SMALL = CodecDecoderConfig(
     transformer=CodecTransformerConfig(

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.engine.interface import CodecFrames, FinishReason, SamplingParams, Urgency
-from worker.engine.native.cuda.codec.history import ORIGIN_SLOT
-from worker.engine.native.cuda.codec.jobs import DecodeJob, DecodeJobs
-from worker.engine.native.decoder_lane import Utterance
-from worker.engine.native.prompt import PlacedFrames, PromptLayout
-from worker.engine.native.request_state import RequestState
+from worker.engine.qwen3_tts.cuda.codec.history import ORIGIN_SLOT
+from worker.engine.qwen3_tts.cuda.codec.jobs import DecodeJob, DecodeJobs
+from worker.engine.qwen3_tts.decoder_lane import Utterance
+from worker.engine.qwen3_tts.prompt import PlacedFrames, PromptLayout
+from worker.engine.qwen3_tts.request_state import RequestState
 
 SLOTS, SCRATCH = range(1, 9), 9
 

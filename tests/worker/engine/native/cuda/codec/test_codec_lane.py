@@ -11,15 +11,15 @@ import pytest
 import torch
 
 from worker.engine.interface import CodecFrames, FinishReason, Pcm, SamplingParams
-from worker.engine.native.cuda.codec.lane import BatchedDecoderLane, Patience
-from worker.engine.native.cuda.codec.passes import DevicePasses
-from worker.engine.native.cuda.codec.plan import CodecPlan, PassShape
-from worker.engine.native.cuda.codec.weights import DecoderWeights, Placement
-from worker.engine.native.decoder_lane import Utterance
-from worker.engine.native.model.codec_decoder import CodecDecoder
-from worker.engine.native.prompt import PlacedFrames, PromptLayout
-from worker.engine.native.request_state import RequestState
-from worker.engine.native.talker_lane import SpeechPart
+from worker.engine.qwen3_tts.cuda.codec.lane import BatchedDecoderLane, Patience
+from worker.engine.qwen3_tts.cuda.codec.passes import DevicePasses
+from worker.engine.qwen3_tts.cuda.codec.plan import CodecPlan, PassShape
+from worker.engine.qwen3_tts.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.qwen3_tts.decoder_lane import Utterance
+from worker.engine.qwen3_tts.model.codec_decoder import CodecDecoder
+from worker.engine.qwen3_tts.prompt import PlacedFrames, PromptLayout
+from worker.engine.qwen3_tts.request_state import RequestState
+from worker.engine.qwen3_tts.talker_lane import SpeechPart
 
 SAMPLES_PER_FRAME = 8
 PLAN = CodecPlan((PassShape(2, 5), PassShape(1, 2), PassShape(3, 2)), frozenset(), num_streams=3)

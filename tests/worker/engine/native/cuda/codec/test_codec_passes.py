@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from worker.engine.native.cuda.codec.history import ORIGIN_SLOT
-from worker.engine.native.cuda.codec.passes import DevicePasses, PassRow
-from worker.engine.native.cuda.codec.plan import CodecPlan, PassShape
-from worker.engine.native.cuda.codec.weights import DecoderWeights, Placement
-from worker.engine.native.model.codec_decoder import CodecDecoder
+from worker.engine.qwen3_tts.cuda.codec.history import ORIGIN_SLOT
+from worker.engine.qwen3_tts.cuda.codec.passes import DevicePasses, PassRow
+from worker.engine.qwen3_tts.cuda.codec.plan import CodecPlan, PassShape
+from worker.engine.qwen3_tts.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.qwen3_tts.model.codec_decoder import CodecDecoder
 
 SAMPLES_PER_FRAME = 8
 SHAPES = (PassShape(3, 7), PassShape(2, 3), PassShape(1, 1))

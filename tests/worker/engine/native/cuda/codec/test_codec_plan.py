@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.engine.native.cuda.codec.plan import PassShape, choose_pass, published_plan, serving_plan, uncaptured
+from worker.engine.qwen3_tts.cuda.codec.plan import PassShape, choose_pass, published_plan, serving_plan, uncaptured
 
 PLAN = serving_plan(num_streams=64)
 

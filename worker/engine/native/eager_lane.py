@@ -1,0 +1,66 @@
+"""The talker's lane of a CPU: requests to frames, each frame looked at before the next begins."""
+
+from __future__ import annotations
+
+from worker.engine.chunks import ChunkPlan
+from worker.engine.native.runner import StepRunner
+from worker.engine.native.scheduler import Scheduler
+from worker.engine.qwen3_tts.request_state import RequestState
+from worker.engine.qwen3_tts.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
+
+# Prompts are 40 to 300 rows; this is a handful of them between two frames.
+_MAX_PREFILL_ROWS = 512
+# On a CPU a slot falls free every second or so, which is too long for somebody who waits. On a GPU, with hundreds of
+# slots, one does every few milliseconds.
+_SLOTS_PER_SPARE_ROW = 8
+
+
+class EagerTalkerLane:
+    """One frame at a time, each looked at before the next begins."""
+
+    def __init__(self, runner: StepRunner, num_slots: int, chunks: ChunkPlan) -> None:
+        """runner: with `rows_for` so many slots."""
+        self._runner = runner
+        self._chunks = chunks
+        self._scheduler = Scheduler(num_slots, _num_spare_rows(num_slots), _MAX_PREFILL_ROWS)
+
+    @property
+    def has_work(self) -> bool:
+        return self._scheduler.num_running > 0 or self._scheduler.num_waiting > 0
+
+    def add(self, request: RequestState) -> None:
+        self._scheduler.add(request)
+
+    def cancel(self, request: RequestState) -> None:
+        self._scheduler.cancel(request)
+
+    def step(self) -> LaneStep:
+        plan = self._scheduler.plan()
+        if plan is None:
+            return LaneStep((), (), (), 0)
+        ended = tuple(
+            EndedSpeech(one.request, one.end, self._runner.frames(one.row, one.request.frames))
+            for one in self._scheduler.commit(plan, self._runner.run(plan))
+        )
+        over = {one.request for one in ended}
+        parts = tuple(
+            self._part(row, request)
+            for row, request in enumerate(plan.rows)
+            if request not in over and is_part_due(request, self._chunks)
+        )
+        admitted = tuple(admission.request for admission in plan.admissions)
+        return LaneStep(admitted, parts, ended, len(plan.rows) - len(ended))
+
+    def _part(self, row: int, request: RequestState) -> SpeechPart:
+        frames = self._runner.frames(row, request.frames)[request.handed_on :]
+        request.handed_on = request.frames
+        return SpeechPart(request, frames)
+
+
+def rows_for(num_slots: int) -> int:
+    """Rows of a batch with so many slots: some more, for interactive requests that find every slot taken."""
+    return num_slots + _num_spare_rows(num_slots)
+
+
+def _num_spare_rows(num_slots: int) -> int:
+    return max(1, num_slots // _SLOTS_PER_SPARE_ROW)
