@@ -9,7 +9,7 @@ from storage.jobs import JobRecord, JobState
 
 
 def waiting_of(services: ApiServices, record: JobRecord) -> Waiting | None:
-    """Two questions to Redis; None for a job that has ended. Raises `StoreUnavailable`."""
+    """One question to Redis; None for a job that has ended. Raises `StoreUnavailable`."""
     if record.state.is_terminal:
         return None
     place = services.places.of_job(record)
@@ -18,7 +18,7 @@ def waiting_of(services: ApiServices, record: JobRecord) -> Waiting | None:
         schemas.Queue(
             job_class=record.job_class,
             position=None if record.state is JobState.PAUSED else place.position,
-            ahead_audio_s=services.jobs.ahead_audio_ms(record) / 1000,
+            ahead_audio_s=place.ahead_audio_s,
             pace=round(place.pace, 3) or None,
             has_worker=place.slots > 0,
         ),

@@ -440,20 +440,6 @@ class JobStore:
                 for name, expected, actual in zip(rows[::3], rows[1::3], rows[2::3], strict=True)
             ]
 
-    def ahead_audio_ms(self, job: JobRecord) -> int:
-        """Expected audio of its model and class that came before this waiting job and has not gone out; 0 once it runs.
-
-        An estimate: rings serve tenants in turn, so work that came later may go first.
-        """
-        if job.state not in (JobState.PENDING, JobState.PAUSED):
-            return 0
-        with redis_errors_named():
-            mark = cast("str | None", self._redis.hget(self._keys.job(job.id), "queue_mark_ms"))
-            fields = [f"{job.queue}:{job.job_class}:{direction}" for direction in ("in", "out")]
-            flow = cast("list[str | None]", self._redis.hmget(self._keys.single("flow"), fields))
-        came, went = (int(value or 0) for value in flow)
-        return max(0, min(int(mark or 0) - went, came - went - job.estimated_audio_ms))
-
     def list(self, tenant: TenantId, query: JobQuery) -> JobPage:
         """One page of the tenant's jobs by id, which is by age.
 

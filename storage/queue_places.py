@@ -26,6 +26,7 @@ class QueuePlace:
 
     pace: seconds of audio that the workers of its model speak in a second; 0 while nothing was measured. share: of it
     that this job can expect. backlog_audio_s: expected audio of all work for its model, this job's included.
+    ahead_audio_s: of its class, what came before this waiting job and has not gone out; 0 once it runs.
     """
 
     position: int
@@ -33,6 +34,7 @@ class QueuePlace:
     share: float
     slots: int
     backlog_audio_s: float
+    ahead_audio_s: float = 0.0
 
     def seconds_for(self, audio_s: float) -> float | None:
         """Until so much of the job's audio is spoken; None if nobody can know.
@@ -64,7 +66,8 @@ class QueuePlaces:
     def _read(self, queue: WorkQueue, job_class: JobClass, tenant: TenantId, job: str) -> QueuePlace:
         with redis_errors_named():
             reply = self._script.run(queue, job_class, tenant, job)
-        position, pace, slots, backlog_ms, tenants, jobs, has_other_class = (float(str(part)) for part in reply[2:])
+        position, pace, slots, backlog_ms, *sharers, ahead_ms = (float(str(part)) for part in reply[2:])
+        tenants, jobs, has_other_class = sharers
         of_class = INTERACTIVE_SHARE if job_class is JobClass.INTERACTIVE else 1 - INTERACTIVE_SHARE
         return QueuePlace(
             position=int(position),
@@ -72,6 +75,7 @@ class QueuePlaces:
             share=(of_class if has_other_class else 1.0) / (tenants * jobs),
             slots=int(slots),
             backlog_audio_s=max(0.0, backlog_ms / 1000),
+            ahead_audio_s=ahead_ms / 1000,
         )
 
 

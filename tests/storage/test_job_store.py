@@ -644,18 +644,6 @@ def test_lists_filter_by_state_metadata_and_time(store: JobStore, clock: Clock) 
     assert listed(JobQuery(states=frozenset({JobState.RUNNING}))) == []
 
 
-def test_the_work_ahead_counts_what_came_earlier_in_the_class(store: JobStore) -> None:
-    first = store.submit(submission(audio_ms=60_000)).job
-    second = store.submit(submission(audio_ms=90_000)).job
-    quick = store.submit(submission(audio_ms=1_000)).job
-
-    assert store.ahead_audio_ms(first) == 0
-    assert store.ahead_audio_ms(second) == 60_000
-    assert store.ahead_audio_ms(quick) == 0
-    store.cancel(ALICE, first.id)
-    assert store.ahead_audio_ms(second) == 0
-
-
 def test_recount_names_what_differs_and_repairs_nothing(redis_client: redis.Redis, store: JobStore) -> None:
     store.submit(submission())
     redis_client.hset("{rhapsode}:counters", "cpu", 7)

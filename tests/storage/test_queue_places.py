@@ -48,6 +48,16 @@ def test_tenants_take_turns(store: JobStore, places: QueuePlaces) -> None:
     assert positions == [0, 1, 2, 3]
 
 
+def test_the_work_ahead_is_what_came_earlier_in_the_class(store: JobStore, places: QueuePlaces) -> None:
+    first = store.submit(submission(audio_ms=60_000)).job
+    second = store.submit(submission(audio_ms=90_000)).job
+    quick = store.submit(submission(audio_ms=1_000)).job
+
+    assert [places.of_job(job).ahead_audio_s for job in (first, second, quick)] == [0, 60, 0]
+    store.cancel(ALICE, first.id)
+    assert places.of_job(second).ahead_audio_s == 0
+
+
 def test_a_job_at_work_has_nobody_before_it(store: JobStore, places: QueuePlaces) -> None:
     job = start_job(store, 1)
     claim(store, GPU_QUEUE)
