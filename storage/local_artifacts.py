@@ -25,6 +25,7 @@ from urllib.parse import quote, urlencode
 from storage.artifacts import Download, ObjectEntry, StoredObject, UploadLink
 from storage.errors import ArtifactCorrupt, ArtifactError, ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.key_rules import check_folder, check_key, check_prefix
+from storage.metrics import ARTIFACT_WRITTEN, store_call
 
 OBJECTS_ROUTE = "/v1/objects/"
 MAX_URL_TTL_S = 24 * 3600
@@ -34,6 +35,8 @@ DEFAULT_MIN_FREE_BYTES = 256 * 1024 * 1024
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_WRITTEN = ARTIFACT_WRITTEN.labels("folder")
 
 _LINK_TRIES = 100
 """A folder may be pruned between the moment a writer finds it and the moment it links into it."""
@@ -72,6 +75,7 @@ class LocalArtifactStore:
             for folder in (self._objects, self._temporary):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
+    @store_call("put", "folder")
     def put(self, key: str, data: bytes) -> StoredObject:
         return self.put_stream(key, (data,))
 
@@ -85,8 +89,10 @@ class LocalArtifactStore:
         finally:
             with _os_errors_named(key):
                 draft.unlink(missing_ok=True)
+        _WRITTEN.inc(stored.bytes)
         return stored
 
+    @store_call("get", "folder")
     def get(self, key: str) -> bytes:
         with _os_errors_named(key), open(self._open(key), "rb") as file:
             return file.read()
@@ -96,6 +102,7 @@ class LocalArtifactStore:
             raise ArtifactMissing(key)
         return self._pieces(key)
 
+    @store_call("stat", "folder")
     def stat(self, key: str) -> ObjectEntry | None:
         with _os_errors_named(key):
             try:
@@ -111,6 +118,7 @@ class LocalArtifactStore:
     def list(self, prefix: str) -> Iterator[ObjectEntry]:
         return self._listing(check_prefix(prefix))
 
+    @store_call("delete", "folder")
     def delete(self, key: str) -> None:
         check_key(key)
         with _os_errors_named(key):
@@ -118,6 +126,7 @@ class LocalArtifactStore:
                 os.unlink(name, dir_fd=folder)
             self._prune(key)
 
+    @store_call("delete_prefix", "folder")
     def delete_prefix(self, prefix: str) -> int:
         check_folder(prefix)
         number = 0

@@ -7,14 +7,16 @@ chunk. Scripts build their keys from the table; the one declared key is the hash
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Sequence
 from importlib import resources
 from typing import cast
 
 import redis
-from redis.exceptions import NoScriptError
+from redis.exceptions import NoScriptError, RedisError
 
 from storage.jobs import INTERACTIVE_AUDIO_MS, MOVES, QUARANTINE_SUSPICIONS
+from storage.metrics import redis_call
 from storage.redis_keys import RedisKeys
 from storage.webhook_lua import webhook_prelude
 
@@ -34,13 +36,24 @@ Argument = str | int | float
 class Script:
     """One script; `run` is one EVALSHA, with the text sent only to a server that does not know it yet."""
 
-    def __init__(self, client: redis.Redis, root: str, source: str) -> None:
+    def __init__(self, client: redis.Redis, root: str, source: str, name: str) -> None:
         self._client = client
         self._root = root
         self._source = source
+        self._duration, self._errors = redis_call(name)
         self._sha = hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()
 
     def run(self, *arguments: Argument) -> Reply:
+        started = time.perf_counter()
+        try:
+            return self._run(arguments)
+        except RedisError:
+            self._errors.inc()
+            raise
+        finally:
+            self._duration.observe(time.perf_counter() - started)
+
+    def _run(self, arguments: Sequence[Argument]) -> Reply:
         try:
             reply = self._client.evalsha(self._sha, 1, self._root, *arguments)
         except NoScriptError:
@@ -56,7 +69,7 @@ def load_script(client: redis.Redis, keys: RedisKeys, name: str, clock: str, pre
     tables = [keys.lua_table(), _moves_table(), _constants()]
     shared = (_read(part) for part in ("prelude", *preludes))
     parts = [*tables, clock, webhook_prelude(keys), *shared, _read(name)]
-    return Script(client, keys.root, "\n".join(parts))
+    return Script(client, keys.root, "\n".join(parts), name)
 
 
 def _read(name: str) -> str:

@@ -67,7 +67,7 @@ class PronunciationStore:
         self._redis = redis
         self._root = RedisKeys(key_prefix).root
         body = resources.files("storage").joinpath("scripts", "pronunciation_add.lua").read_text(encoding="utf-8")
-        self._add = Script(redis, self._root, f"{clock}\n{body}")
+        self._add = Script(redis, self._root, f"{clock}\n{body}", "pronunciation_add")
 
     def create(
         self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion

@@ -21,6 +21,7 @@ from redis.exceptions import RedisError
 
 from storage.errors import StoreUnavailable
 from storage.jobs import Tickets
+from storage.metrics import TICKETS_UNSENT
 from storage.settings import StorageSettings
 from storage.ticket_messages import TICKET_TASK as TICKET_TASK
 from storage.ticket_messages import TicketMessages, celery_queue
@@ -134,6 +135,7 @@ class TicketQueue:
     def _count_unsent(self, number: int) -> None:
         with self._lock:
             self._unsent += number
+        TICKETS_UNSENT.inc(number)
 
 
 def _transport_options(settings: StorageSettings) -> dict[str, Any]:

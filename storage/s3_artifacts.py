@@ -25,6 +25,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from storage.artifacts import Download, ObjectEntry, StoredObject, UploadLink
 from storage.errors import ArtifactExists, ArtifactMissing, StoreUnavailable
 from storage.key_rules import check_folder, check_key, check_prefix
+from storage.metrics import ARTIFACT_WRITTEN, store_call
 from storage.tls import SYSTEM_TRUST, TlsFiles
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ DELETE_BATCH = 1000
 
 PROBES = "probes/"
 """Where start-up and health checks write; no job's key begins like this."""
+
+_WRITTEN = ARTIFACT_WRITTEN.labels("s3")
 
 _WRITER = "writer"
 """Metadata that tells a writer whether the object in its way is its own, from a try whose answer was lost."""
@@ -106,6 +109,7 @@ class S3ArtifactStore:
                     logger.warning("no conditional writes", extra={"bucket": self._bucket})
             return self._conditional
 
+    @store_call("put", "s3")
     def put(self, key: str, data: bytes) -> StoredObject:
         check_key(key)
         writer = uuid.uuid4().hex
@@ -119,6 +123,7 @@ class S3ArtifactStore:
                 self._client.put_object(
                     Bucket=self._bucket, Key=self._root + key, Body=data, Metadata={_WRITER: writer}
                 )
+        _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
     def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
@@ -129,6 +134,7 @@ class S3ArtifactStore:
             return self.put(key, first)
         return self._put_multipart(key, itertools.chain((first, second), parts))
 
+    @store_call("get", "s3")
     def get(self, key: str) -> bytes:
         with _s3_errors_named(key), closing(self._body(key)) as body:
             return body.read()
@@ -138,6 +144,7 @@ class S3ArtifactStore:
             body = self._body(key)
         return _pieces(key, body)
 
+    @store_call("stat", "s3")
     def stat(self, key: str) -> ObjectEntry | None:
         check_key(key)
         try:
@@ -150,11 +157,13 @@ class S3ArtifactStore:
     def list(self, prefix: str) -> Iterator[ObjectEntry]:
         return self._listing(check_prefix(prefix))
 
+    @store_call("delete", "s3")
     def delete(self, key: str) -> None:
         check_key(key)
         with _s3_errors_named(key):
             self._client.delete_object(Bucket=self._bucket, Key=self._root + key)
 
+    @store_call("delete_prefix", "s3")
     def delete_prefix(self, prefix: str) -> int:
         check_folder(prefix)
         number = 0
@@ -235,6 +244,7 @@ class S3ArtifactStore:
                 size += len(part)
             with _s3_errors_named(key), self._own_write_recognised(key, writer):
                 self._complete(key, upload_id, completed)
+        _WRITTEN.inc(size)
         return StoredObject(key, size, digest.hexdigest())
 
     @contextmanager

@@ -84,7 +84,7 @@ class VoiceStore:
         self._max_voices = max_voices
         prelude = _prelude(RedisKeys(key_prefix), self._keys, clock)
         root = RedisKeys(key_prefix).root
-        self._scripts = {name: Script(redis, root, f"{prelude}\n{_read(name)}") for name in _SCRIPTS}
+        self._scripts = {name: Script(redis, root, f"{prelude}\n{_read(name)}", name) for name in _SCRIPTS}
 
     # Voices
 

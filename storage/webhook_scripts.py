@@ -19,7 +19,7 @@ class WebhookScripts:
 
     def __init__(self, client: redis.Redis, keys: RedisKeys, names: Collection[str], clock: str) -> None:
         prelude = f"{clock}\n{webhook_prelude(keys)}"
-        self._scripts = {name: Script(client, keys.root, f"{prelude}\n{_read(name)}") for name in names}
+        self._scripts = {name: Script(client, keys.root, f"{prelude}\n{_read(name)}", name) for name in names}
 
     def run(self, name: str, *arguments: Argument) -> list[object]:
         """Raises `StoreUnavailable`."""
