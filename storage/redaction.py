@@ -32,6 +32,10 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"input_value=.*?, input_type=", re.DOTALL), f"input_value={HIDDEN}, input_type="),
 )
 
+_QUOTED = re.compile(r"""(['"])((?:\\.|(?!\1).)*)\1""")
+_NAME = re.compile(r"[A-Za-z0-9_.:<>-]{0,40}")
+"""What an error may quote: types, attributes, ids."""
+
 
 class Redaction:
     """A structlog processor. secrets: values that are hidden wherever they turn up, besides all that looks like one."""
@@ -42,7 +46,10 @@ class Redaction:
         self._known = re.compile("|".join(map(re.escape, known))) if known else None
 
     def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-        return {name: self._redacted(value) for name, value in event.items()}
+        redacted = {name: self._redacted(value) for name, value in event.items()}
+        if isinstance(trace := redacted.get("exception"), str):
+            redacted["exception"] = _without_values(trace)
+        return redacted
 
     def text(self, text: str) -> str:
         """The same without its secrets."""
@@ -66,6 +73,18 @@ class Redaction:
                 return [self._redacted(each) for each in value]
             case _:
                 return self.text(str(value))
+
+
+def _without_values(trace: str) -> str:
+    """A traceback whose errors do not say which value they are about: it may be a text, or a whole record."""
+    return "\n".join(
+        line if line.startswith((" ", "Traceback ")) else _QUOTED.sub(_unless_a_name, line)
+        for line in trace.split("\n")
+    )
+
+
+def _unless_a_name(quoted: re.Match[str]) -> str:
+    return quoted[0] if _NAME.fullmatch(quoted[2]) else f"{quoted[1]}{HIDDEN}{quoted[1]}"
 
 
 def secrets_of(settings: BaseModel) -> tuple[str, ...]:

@@ -61,6 +61,23 @@ def test_known_secrets_are_hidden_wherever_they_are(words: list[str]) -> None:
     assert redacted["number"] == 7
 
 
+TRACE = """Traceback (most recent call last):
+  File "/srv/rhapsode/storage/job_records.py", line 7, in read
+    state = JobState(fields["a long quoted thing in the code"])
+ValueError: 'She said: "never"' is not a valid JobState
+
+During handling of the above exception, another exception occurred:
+
+AttributeError: 'NoneType' object has no attribute 'job_01k2xv'
+KeyError: 'It\\'s a text.'"""
+
+
+def test_a_traceback_keeps_its_code_and_names_and_loses_the_values() -> None:
+    redacted = PLAIN(None, "error", {"event": "failed", "exception": TRACE})["exception"]
+
+    assert redacted == TRACE.replace("'She said: \"never\"'", "'***'").replace("'It\\'s a text.'", "'***'")
+
+
 def test_the_secrets_of_settings_are_all_that_are_marked_and_their_parts() -> None:
     settings = StorageSettings(
         redis_url="redis://:p%40ss-word@h/0",
