@@ -24,6 +24,7 @@ from api import (
     models,
     named_jobs,
     objects,
+    page,
     pronunciation_dictionaries,
     segments,
     uploads,
@@ -84,7 +85,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     routers = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads),
         *(voices, voice_caches, audio_voices, models, admin_keys, admin_fleet, admin_repair, health),
-        *(pronunciation_dictionaries, capabilities),
+        *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )
     for module in routers:

@@ -1,0 +1,83 @@
+// Requests to /v1, relative to where the page itself came from.
+
+const ROOT = new URL("../../../", import.meta.url);
+const KEY_NAME = "rhapsode.key";
+
+/** What tells others that a key is needed ("unauthorized"), and whether the server answers ("reached", "unreached"). */
+export const signals = new EventTarget();
+
+/** An answer of 400 and above (RFC 9457), or no answer at all (`status` 0). */
+export class Problem extends Error {
+  constructor(status, document) {
+    super(document.detail || document.title || `The server answered ${status}.`);
+    this.name = "Problem";
+    this.status = status;
+    this.code = document.code || "";
+    this.title = document.title || "";
+    this.errors = document.errors || [];
+    this.requestId = document.request_id || null;
+  }
+}
+
+export const key = {
+  get: () => sessionStorage.getItem(KEY_NAME) || "",
+  set: (value) => (value ? sessionStorage.setItem(KEY_NAME, value) : sessionStorage.removeItem(KEY_NAME)),
+};
+
+/** The answer to a request, whose status is below 400. Throws a `Problem`; an `AbortError` when `signal` says so. */
+export async function request(method, path, { json, body, headers = {}, signal } = {}) {
+  const sent = { ...headers };
+  if (key.get()) sent.Authorization = `Bearer ${key.get()}`;
+  if (json !== undefined) sent["Content-Type"] = "application/json";
+  let answer;
+  try {
+    const content = json === undefined ? body : JSON.stringify(json);
+    answer = await fetch(new URL(path, ROOT), { method, headers: sent, body: content, signal, cache: "no-store" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    signals.dispatchEvent(new Event("unreached"));
+    throw new Problem(0, { detail: "The server does not answer." });
+  }
+  signals.dispatchEvent(new Event("reached"));
+  if (answer.ok) return answer;
+  const problem = new Problem(answer.status, await problemDocument(answer));
+  if (answer.status === 401) signals.dispatchEvent(new Event("unauthorized"));
+  throw problem;
+}
+
+export async function getJson(path, options = {}) {
+  return (await request("GET", path, options)).json();
+}
+
+export async function sendJson(method, path, json, options = {}) {
+  const answer = await request(method, path, { json, ...options });
+  return answer.status === 204 ? null : answer.json();
+}
+
+/** Every entry of a paged list, page by page. */
+export async function* pages(path, parameters, options = {}) {
+  const query = new URLSearchParams(parameters);
+  for (;;) {
+    const page = await getJson(`${path}?${query}`, options);
+    yield page.data;
+    if (!page.has_more) return;
+    query.set("cursor", page.next_cursor);
+  }
+}
+
+/** 32 hexadecimal digits nobody else has; `crypto.randomUUID` is not there on plain http. */
+export function randomToken() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+async function problemDocument(answer) {
+  const isJson = (answer.headers.get("content-type") || "").includes("json");
+  try {
+    const document = isJson ? await answer.json() : {};
+    // The /v1/audio family answers in another shape.
+    return document.error ? { ...document.error, detail: document.error.message } : document;
+  } catch {
+    return { detail: `The server answered ${answer.status} and broke off.` };
+  }
+}

@@ -1,0 +1,73 @@
+// Elements from values. Text is always set as text: names, titles and spoken lines are data, never markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+const ICONS = {
+  play: "M8 5.5v13l10.5-6.5z",
+  pause: "M8 5.5v13M16 5.5v13",
+  next: "M6 6v12l8.5-6zM17.5 6v12",
+  previous: "M18 6v12l-8.5-6zM6.5 6v12",
+  close: "M6 6l12 12M18 6L6 18",
+  plus: "M12 5v14M5 12h14",
+  download: "M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14",
+  microphone: "M12 4a2.5 2.5 0 0 1 2.5 2.5v5a2.5 2.5 0 0 1-5 0v-5A2.5 2.5 0 0 1 12 4zM6.5 11.5a5.5 5.5 0 0 0 11 0M12 17v3.5",
+  file: "M7 3.5h7l4 4v13H7zM14 3.5v4h4",
+  back: "M14.5 5.5L8 12l6.5 6.5",
+};
+
+/** An element. `properties`: attributes; `on` holds listeners, `class` class names, false and null leave one out. */
+export function h(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (name === "on") for (const [type, listener] of Object.entries(value)) element.addEventListener(type, listener);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", `icon icon-${name}`);
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+/** A button; with `iconName` the label is only heard unless `showsLabel`. */
+export function button(label, onClick, { iconName = null, kind = "", showsLabel = true, ...properties } = {}) {
+  const text = showsLabel ? h("span", {}, label) : h("span", { class: "visually-hidden" }, label);
+  const title = showsLabel ? null : label;
+  const parts = iconName ? [icon(iconName), text] : [text];
+  return h("button", { type: "button", class: kind || null, title, ...properties, on: { click: onClick } }, parts);
+}
+
+/** Set a text only when it is another one: what did not change is not read out again. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setHidden(element, isHidden) {
+  if (element.hidden !== isHidden) element.hidden = isHidden;
+}
+
+export function replace(element, ...children) {
+  element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+}
+
+/** Say a sentence to those who do not see the page. */
+export function announce(sentence) {
+  setText(document.getElementById("announcements"), sentence);
+}
+
+let lastId = 0;
+
+/** An id of this page's own, to tie a label to its field. */
+export function freshId(stem) {
+  lastId += 1;
+  return `${stem}-${lastId}`;
+}

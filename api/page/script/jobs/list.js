@@ -1,0 +1,182 @@
+// All jobs, newest first: a page at a time as one scrolls, and those that move kept up to date.
+
+import { getJson } from "../api.js";
+import { button, h, replace, setHidden, setText } from "../dom.js";
+import { repeat } from "../repeating.js";
+import { isOver } from "../wording.js";
+import { row } from "./row.js";
+
+const PAGE = 50;
+const NEWEST = 30;
+const BUSY_S = 1.5;
+const IDLE_S = 8;
+const ACTIVE = ["pending", "running", "paused", "cancelling"];
+const FILTERS = {
+  all: { label: "All", states: [] },
+  active: { label: "Under way", states: ACTIVE },
+  succeeded: { label: "Done", states: ["succeeded"] },
+  troubled: { label: "Failed or stopped", states: ["failed", "cancelled", "expired"] },
+};
+
+export function jobList() {
+  const rows = new Map();
+  const jobs = new Map();
+  const list = h("ul", { class: "job-list", "aria-label": "Narrations", on: { keydown } });
+  const empty = h("p", { class: "blank", hidden: true });
+  const more = button("Show older ones", () => older(), { kind: "quiet wide", hidden: true });
+  const choice = h("select", { id: "job-filter", on: { change: restart } },
+    Object.entries(FILTERS).map(([name, { label }]) => h("option", { value: name }, label)));
+  const element = h("section", { class: "jobs-side", "aria-labelledby": "jobs-title" },
+    h("div", { class: "side-head" },
+      h("h1", { id: "jobs-title", tabindex: "-1" }, "Narrations"),
+      h("label", { class: "visually-hidden", for: "job-filter" }, "Which narrations"), choice),
+    h("a", { class: "new-job", href: "#/" }, "New narration"),
+    h("div", { class: "job-scroll" }, list, empty, more));
+
+  let cursor = null;
+  let openId = null;
+  let generation = 0;
+  let isReading = false;
+
+  const sight = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && older(),
+    { rootMargin: "600px" });
+  sight.observe(more);
+  const refresher = repeat(refresh, () => (isBusy() ? BUSY_S : IDLE_S));
+
+  function isBusy() {
+    return [...jobs.values()].some((job) => !isOver(job.state) && job.state !== "paused");
+  }
+
+  function query(limit, extra = {}) {
+    const parameters = new URLSearchParams({ limit, ...extra });
+    for (const state of FILTERS[choice.value].states) parameters.append("state", state);
+    return `v1/jobs?${parameters}`;
+  }
+
+  async function refresh(signal) {
+    const mine = generation;
+    const isFirst = cursor === null && !jobs.size;
+    const page = await getJson(query(isFirst ? PAGE : NEWEST), { signal });
+    if (mine !== generation) return;
+    if (isFirst) setCursor(page);
+    forgetMissing(page);
+    for (const job of page.data) take(job);
+    const known = new Set(page.data.map((job) => job.id));
+    await refreshOlder([...jobs.values()].filter((job) => !isOver(job.state) && !known.has(job.id)), signal);
+    if (mine === generation) arrange();
+  }
+
+  /** Those below the newest page that still move, together if they are many. */
+  async function refreshOlder(moving, signal) {
+    if (!moving.length) return;
+    const states = ACTIVE.map((state) => `state=${state}`).join("&");
+    const { data } = await getJson(`v1/jobs?limit=100&${states}`, { signal });
+    const fresh = new Map(data.map((job) => [job.id, job]));
+    for (const job of moving.slice(0, 100)) {
+      if (fresh.has(job.id)) take(fresh.get(job.id));
+      else if (moving.length <= 100 && data.length < 100) await refreshOne(job.id, signal);
+    }
+  }
+
+  async function refreshOne(id, signal) {
+    try {
+      take(await getJson(`v1/jobs/${id}`, { signal }));
+    } catch (error) {
+      if (error.status !== 404 && error.status !== 410) throw error;
+      remove(id);
+    }
+  }
+
+  async function older() {
+    if (cursor === null || isReading) return;
+    isReading = true;
+    const mine = generation;
+    try {
+      const page = await getJson(query(PAGE, { cursor }));
+      if (mine !== generation) return;
+      setCursor(page);
+      page.data.forEach(take);
+      arrange();
+    } finally {
+      isReading = false;
+    }
+    // The end of a short page may be in sight still, of which no observer tells.
+    if (more.getBoundingClientRect().top < innerHeight + 600) older();
+  }
+
+  function setCursor(page) {
+    cursor = page.has_more ? page.next_cursor : null;
+    setHidden(more, cursor === null);
+  }
+
+  /** Jobs within the newest page's span that it does not have are gone. */
+  function forgetMissing(page) {
+    const last = page.has_more ? page.data.at(-1)?.id : "";
+    const there = new Set(page.data.map((job) => job.id));
+    for (const id of [...jobs.keys()]) if (id > last && !there.has(id)) remove(id);
+  }
+
+  function take(job) {
+    jobs.set(job.id, job);
+    const known = rows.get(job.id);
+    if (known) known.show(job);
+    else rows.set(job.id, row(job));
+    rows.get(job.id).setOpen(job.id === openId);
+  }
+
+  function remove(id) {
+    rows.get(id)?.element.remove();
+    rows.delete(id);
+    jobs.delete(id);
+  }
+
+  /** Ids grow with time, so their order is the order of the list. */
+  function arrange() {
+    const order = [...rows.keys()].sort().reverse();
+    order.forEach((id, place) => {
+      const { element: wanted } = rows.get(id);
+      if (list.children[place] !== wanted) list.insertBefore(wanted, list.children[place] ?? null);
+    });
+    setHidden(empty, order.length > 0);
+    setText(empty, choice.value === "all" ? "Nothing has been narrated yet." : "There is none of these.");
+  }
+
+  function restart() {
+    generation += 1;
+    cursor = null;
+    rows.clear();
+    jobs.clear();
+    replace(list);
+    setHidden(more, true);
+    refresher.now();
+  }
+
+  function keydown(event) {
+    const moves = { ArrowDown: 1, ArrowUp: -1 };
+    const links = [...list.querySelectorAll("a")];
+    const at = links.indexOf(document.activeElement);
+    if (at < 0 || !(event.key in moves)) return;
+    event.preventDefault();
+    links[at + moves[event.key]]?.focus();
+  }
+
+  return {
+    element,
+    refresh: () => refresher.now(),
+    setOpen(id) {
+      rows.get(openId)?.setOpen(false);
+      openId = id;
+      rows.get(id)?.setOpen(true);
+    },
+    forget: remove,
+    show(job) {
+      take(job);
+      arrange();
+    },
+    close() {
+      generation += 1;
+      refresher.stop();
+      sight.disconnect();
+    },
+  };
+}

@@ -1,0 +1,55 @@
+// How far a job is, in one large number and the facts beside it.
+
+import { h, replace, setHidden } from "../dom.js";
+import { count, counted, isOver, percent, span } from "../wording.js";
+
+export function jobProgress() {
+  const figure = h("p", { class: "figure" });
+  const fill = h("span", { class: "row-fill" });
+  const bar = h("div", { class: "bar", role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0, "aria-valuemax": 100 }, fill);
+  const facts = h("dl", { class: "figures" });
+  const element = h("section", { class: "progress", "aria-label": "Progress" }, figure, bar, facts);
+  let shown = "";
+
+  return {
+    element,
+    show(job) {
+      const text = JSON.stringify([job.state, job.progress, job.queue]);
+      if (text === shown) return;
+      shown = text;
+      const { fraction } = job.progress;
+      replace(figure, ...headline(job));
+      bar.setAttribute("aria-valuenow", Math.floor(fraction * 100));
+      fill.style.setProperty("--fraction", fraction);
+      fill.dataset.state = job.state;
+      setHidden(bar, isOver(job.state));
+      replace(facts, figures(job).flatMap(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+    },
+  };
+}
+
+function headline({ state, progress, queue }) {
+  if (state === "succeeded") return [h("strong", {}, span(progress.audio_s_done || 0)), " of speech"];
+  if (state === "pending") return [waiting(queue)];
+  return [h("strong", {}, percent(progress.fraction)), progress.eta_s === null ? "" : ` · about ${span(progress.eta_s)} left`];
+}
+
+function waiting(queue) {
+  if (!queue || queue.position === null) return "Waiting for its turn";
+  if (!queue.has_worker) return "Waiting for a worker of its model: none is there";
+  return queue.position ? `${counted(queue.position, "narration")} before it` : "Next in line";
+}
+
+function figures({ kind, progress, usage, queue, state }) {
+  const { segments } = progress;
+  const what = kind === "voice_cache" ? "Voices" : "Passages";
+  const found = [[what, segments.total ? `${count(segments.done)} of ${count(segments.total)}` : "being counted"]];
+  if (kind === "synthesis" && state !== "succeeded") found.push(["Speech so far", span(progress.audio_s_done)]);
+  if (segments.running) found.push(["Being spoken", count(segments.running)]);
+  if (segments.reused) found.push(["Reused", count(segments.reused)]);
+  if (segments.failed) found.push(["Failed", count(segments.failed)]);
+  if (segments.flagged) found.push(["Flagged", count(segments.flagged)]);
+  if (usage.retries) found.push(["Spoken again", count(usage.retries)]);
+  if (queue && !isOver(state) && queue.pace) found.push(["Pace of the fleet", `${queue.pace.toFixed(1)} × real time`]);
+  return found;
+}

@@ -1,0 +1,119 @@
+// The segments of one job as far as they are known here: read page by page, kept up to date by the job's events.
+
+import { getJson, pages } from "../api.js";
+
+const FIRST_PAGE = 100;
+const WHOLE_PAGE = 1000;
+const MOST = 20_000;
+const MARGINS_S = 0.06;
+
+/** Up to so many segments the list is simply read again when something happens. */
+export const FEW = 200;
+
+/** Tells "change" with `detail.indexes`, null for all of them. */
+export class Segments extends EventTarget {
+  #jobId;
+  #starts = [0];
+  #isOver = false;
+  items = [];
+
+  constructor(jobId) {
+    super();
+    this.#jobId = jobId;
+  }
+
+  get length() {
+    return this.items.length;
+  }
+
+  /** Everything from the server, in the order of the text. */
+  async load(signal) {
+    const path = `v1/jobs/${this.#jobId}/segments`;
+    const limit = this.length ? WHOLE_PAGE : FIRST_PAGE;
+    for await (const page of pages(path, { limit }, { signal })) {
+      for (const segment of page) this.items[segment.index] = segment;
+      this.#changed(page.map((segment) => segment.index));
+      if (this.length >= MOST) return;
+    }
+  }
+
+  /** Which ones are being spoken at this moment; events do not tell. */
+  async markRunning(signal) {
+    const { data } = await getJson(`v1/jobs/${this.#jobId}/segments?state=running&limit=500`, { signal });
+    const running = new Set(data.map((segment) => segment.index));
+    const changed = this.items.filter((item) => (item.state === "running") !== running.has(item.index) && item.state !== "done");
+    for (const item of changed) item.state = running.has(item.index) ? "running" : "pending";
+    if (changed.length) this.#changed(changed.map((item) => item.index));
+  }
+
+  /** What an event says of a segment. */
+  apply({ type, data: { detail } }) {
+    const item = this.items[detail.segment];
+    if (!item) return;
+    if (type === "job.segment.completed") Object.assign(item, { state: "done", duration_s: detail.audio_ms / 1000 });
+    else if (type === "job.segment.flagged") Object.assign(item, { flagged: true, findings: String(detail.flags).split(",") });
+    else if (type === "job.segment.failed") item.state = "failed";
+    else return;
+    this.#changed([item.index]);
+  }
+
+  /** Nothing more will be spoken: whoever waits for a segment waits in vain. */
+  setOver(isOver) {
+    if (isOver === this.#isOver) return;
+    this.#isOver = isOver;
+    this.#changed(null);
+  }
+
+  isDone(index) {
+    return this.items[index]?.state === "done";
+  }
+
+  textOf(index) {
+    return this.items[index]?.text ?? "";
+  }
+
+  /** Seconds of silence between a segment's samples and the next one's. Part of a pause lies within the samples. */
+  gapAfter(index) {
+    return Math.max(0, this.items[index].pause_after_s - MARGINS_S);
+  }
+
+  /** Where a segment begins, in seconds of the narration, as far as all before it are done. */
+  startOf(index) {
+    for (let known = this.#starts.length - 1; known < index && this.isDone(known); known += 1) {
+      this.#starts.push(this.#starts[known] + this.items[known].duration_s + this.gapAfter(known));
+    }
+    return this.#starts[Math.min(index, this.#starts.length - 1)];
+  }
+
+  /** Which segment is heard at this moment of the narration; null before the first. */
+  at(seconds) {
+    this.startOf(this.length);
+    let [low, high] = [0, Math.min(this.#starts.length, this.length)];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.#starts[middle] <= seconds) low = middle;
+      else high = middle;
+    }
+    return this.length && this.isDone(low) ? low : null;
+  }
+
+  /** Whether this segment can be heard, as soon as that is known. Throws an `AbortError` if `signal` says so. */
+  async spoken(index, signal) {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.isDone(index)) return true;
+      if (this.#isOver) return false;
+      await new Promise((resolve) => {
+        const options = { once: true, signal };
+        this.addEventListener("change", resolve, options);
+        signal.addEventListener("abort", resolve, { once: true });
+      });
+    }
+  }
+
+  #changed(indexes) {
+    const first = indexes === null ? 0 : Math.min(...indexes);
+    this.#starts.length = Math.max(1, Math.min(this.#starts.length, first + 1));
+    this.dispatchEvent(new CustomEvent("change", { detail: { indexes } }));
+  }
+}

@@ -1,0 +1,192 @@
+// One job: how far it is, what can be done with it, its text and its files.
+
+import { getJson } from "../api.js";
+import { announce, h, icon, replace, setHidden, setText } from "../dom.js";
+import { follow } from "../following.js";
+import { play, player, playing, stop, togglePause } from "../player/player.js";
+import { repeat, throttled } from "../repeating.js";
+import { doing, isOver, jobTitle, stateWord } from "../wording.js";
+import { jobActions } from "./actions.js";
+import { downloads } from "./downloads.js";
+import { jobFacts } from "./facts.js";
+import { inspector } from "./inspector.js";
+import { manuscript, manuscriptHint } from "./manuscript.js";
+import { jobProgress } from "./progress.js";
+import { FEW, Segments } from "./segments.js";
+import { strip } from "./strip.js";
+
+const LIVE_S = 2.5;
+const OVER_S = 60;
+
+export function jobView(id, list) {
+  const abort = new AbortController();
+  const segments = new Segments(id);
+  const title = h("h1", { class: "job-title", tabindex: "-1", dir: "auto" }, "…");
+  const state = h("span", { class: "state big" });
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const listen = h("button", { type: "button", class: "primary", on: { click: toggleListening }, hidden: true });
+  const progress = jobProgress();
+  const actions = jobActions(id, { onJob: show, onReopened: followEvents, onDeleted, onTrouble: tellTrouble });
+  const files = downloads(id);
+  const facts = jobFacts();
+  const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
+  const element = h("article", { class: "job" },
+    h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
+    h("header", { class: "job-head" }, title, state),
+    trouble, progress.element,
+    h("div", { class: "job-actions" }, listen, actions.element),
+    files.element, text, facts.element);
+
+  let job = null;
+  let parts = null;
+  let isFollowing = false;
+
+  const read = async (signal) => show(await getJson(`v1/jobs/${id}`, { signal }));
+  const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
+  const soon = throttled(() => refresher.now(), 600);
+  player.addEventListener("change", showListening, { signal: abort.signal });
+  player.addEventListener("trouble", ({ detail }) => detail.jobId === id && tellTrouble(detail), { signal: abort.signal });
+
+  async function readOrTell(signal) {
+    try {
+      await read(signal);
+      if (parts && !isOver(job.state)) await readSegments(signal);
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      if (error.status === 404 || error.status === 410) gone(error);
+      else throw error;
+    }
+  }
+
+  function show(next) {
+    const before = job;
+    job = next;
+    list.show(next);
+    setText(title, jobTitle(next));
+    document.title = `${jobTitle(next)} · Rhapsode`;
+    setText(state, doing(next));
+    state.dataset.state = next.state;
+    progress.show(next);
+    actions.show(next);
+    files.show(next);
+    facts.show(next);
+    showWarnings(next);
+    if (!parts && next.kind === "synthesis" && !next.request.validate_only) open(next);
+    segments.setOver(isOver(next.state));
+    if (before && before.state !== next.state) {
+      announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
+      if (isOver(next.state)) loadSegments();
+    }
+    if (!isOver(next.state)) followEvents();
+    showListening();
+  }
+
+  function open({ request }) {
+    const note = inspector(id, segments, { onChanged: () => soon(), onPlay: (index) => listenFrom(index) });
+    const choose = (index) => {
+      paper.setChosen(index);
+      note.show(index);
+    };
+    const paper = manuscript(segments, request.pauses, choose);
+    const bars = strip(segments, choose);
+    note.element.addEventListener("closed", ({ detail }) => paper.focus(detail));
+    replace(text, bars.element, note.element, manuscriptHint(), paper.element);
+    parts = { paper, bars, note };
+    segments.addEventListener("change", () => setHidden(text, segments.length === 0));
+    loadSegments();
+  }
+
+  async function readSegments(signal) {
+    const total = job.progress.segments.total;
+    if (segments.length !== total || total <= FEW) await segments.load(signal);
+    else await segments.markRunning(signal);
+  }
+
+  async function loadSegments() {
+    if (!parts) return;
+    try {
+      await segments.load(abort.signal);
+      parts.note.refresh();
+    } catch (error) {
+      if (error.name === "Problem") tellTrouble(error);
+      else if (error.name !== "AbortError") throw error;
+    }
+  }
+
+  async function followEvents() {
+    if (isFollowing || abort.signal.aborted) return;
+    isFollowing = true;
+    try {
+      await follow(id, onEvent, abort.signal);
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      if (error.status !== 404 && error.status !== 410) tellTrouble(error);
+    } finally {
+      isFollowing = false;
+    }
+  }
+
+  function onEvent(event) {
+    if (event.type.startsWith("job.segment.")) segments.apply(event);
+    soon();
+  }
+
+  function toggleListening() {
+    if (playing()?.jobId === id) togglePause();
+    else play({ jobId: id, name: jobTitle(job), segments });
+  }
+
+  function listenFrom(index) {
+    play({ jobId: id, name: jobTitle(job), segments, first: index });
+  }
+
+  function showListening() {
+    if (!job) return;
+    const mine = playing()?.jobId === id ? playing() : null;
+    const isAudible = job.kind === "synthesis" && !job.request.validate_only && job.progress.segments.done > 0;
+    setHidden(listen, !isAudible);
+    const label = mine ? (mine.isPaused ? "Go on listening" : "Pause listening") : isOver(job.state) ? "Listen" : "Listen along";
+    if (listen.textContent !== label) replace(listen, icon(mine && !mine.isPaused ? "pause" : "play"), h("span", {}, label));
+    parts?.paper.setHeard(mine?.segment ?? null);
+    parts?.bars.setHeard(mine?.segment ?? null);
+  }
+
+  function showWarnings({ warnings, error }) {
+    const lines = [
+      ...(error ? [h("p", { class: "notice bad" }, `${error.detail}${error.segment === null ? "" : ` (passage ${error.segment + 1})`}`)] : []),
+      ...warnings.map((warning) => h("p", { class: "notice warn" }, warning.detail)),
+    ];
+    const text = lines.map((line) => line.textContent).join("\n");
+    if (trouble.dataset.text === text) return;
+    trouble.dataset.text = text;
+    replace(trouble, lines);
+  }
+
+  function tellTrouble({ message }) {
+    trouble.dataset.text = message;
+    replace(trouble, h("p", { class: "notice bad" }, message));
+  }
+
+  function gone(error) {
+    refresher.stop();
+    list.forget(id);
+    setText(title, "This narration is not there");
+    tellTrouble(error);
+  }
+
+  function onDeleted() {
+    if (playing()?.jobId === id) stop();
+    list.forget(id);
+    location.hash = "#/";
+  }
+
+  return {
+    element,
+    focus: () => title.focus(),
+    close() {
+      abort.abort();
+      refresher.stop();
+      parts?.bars.close();
+    },
+  };
+}

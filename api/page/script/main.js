@@ -1,0 +1,66 @@
+// The page: which part of it is open, by the address after the #.
+
+import { key, signals } from "./api.js";
+import { setHidden, setText } from "./dom.js";
+import { askForKey } from "./key.js";
+import { openJobs } from "./jobs/page.js";
+
+const SECTIONS = {
+  jobs: { load: async () => openJobs },
+  voices: { load: async () => (await import("./voices/page.js")).openVoices },
+  fleet: { load: async () => (await import("./fleet/page.js")).openFleet },
+};
+
+const main = document.getElementById("main");
+const keyButton = document.getElementById("key-button");
+const offline = document.getElementById("offline");
+let open = { name: null, view: null };
+
+/** "#/jobs/job_1" -> ["jobs", "job_1"]; whatever is not known leads to the jobs. */
+function place() {
+  const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
+  return name in SECTIONS ? [name, ...rest] : ["jobs"];
+}
+
+async function navigate() {
+  if (location.hash === "#main") return;
+  const [name, ...rest] = place();
+  const isFirst = open.name === null;
+  if (open.name !== name) {
+    open.view?.close();
+    open = { name, view: null };
+    const show = await SECTIONS[name].load();
+    if (open.name !== name) return;
+    main.replaceChildren();
+    main.dataset.section = name;
+    open.view = show(main);
+  }
+  for (const link of document.querySelectorAll("[data-section]:not(main)")) {
+    if (link.dataset.section === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  open.view.go(rest.map(decodeURIComponent), { isFirst });
+}
+
+/** With another key everything is another tenant's. */
+function reopen() {
+  open.view?.close();
+  open = { name: null, view: null };
+  setHidden(keyButton, !key.get());
+  navigate();
+}
+
+keyButton.addEventListener("click", () => askForKey(reopen));
+signals.addEventListener("unauthorized", () => {
+  setHidden(keyButton, false);
+  askForKey(reopen);
+});
+signals.addEventListener("unreached", () => {
+  setText(offline, "The server does not answer. Trying again …");
+  setHidden(offline, false);
+});
+signals.addEventListener("reached", () => setHidden(offline, true));
+addEventListener("hashchange", navigate);
+setHidden(keyButton, !key.get());
+await navigate();
+document.documentElement.dataset.ready = "yes";

@@ -1,0 +1,94 @@
+// One voice: what it is, whether it is ready, hearing it, and deleting it.
+
+import { request, sendJson } from "../api.js";
+import { confirmed } from "../dialog.js";
+import { button, h, replace, setText } from "../dom.js";
+import { showProblem } from "../jobs/fields.js";
+import { play } from "../player/player.js";
+import { span } from "../wording.js";
+import { playRecording } from "./recordings.js";
+
+const CACHE_WORDS = { pending: "Waiting to be prepared", processing: "Being prepared", ready: "Ready", failed: "Failed", stale: "Out of date" };
+const URGENCY = ["failed", "processing", "pending", "stale", "ready"];
+const SAMPLE_TEXT = "This is how I sound when I read something aloud.";
+const SAMPLE_KEPT_S = 86_400;
+const HUES = 12;
+
+export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
+  const isOwn = voice.kind === "own";
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const badge = h("span", { class: "badge" });
+  const box = isOwn ? h("input", { type: "checkbox", "aria-label": `Choose ${voice.name}`, on: { change: onChosen } }) : null;
+  const prepare = isOwn ? button("Prepare", order) : null;
+  const name = h("h2", { dir: "auto", tabindex: "-1" }, voice.name);
+  const element = h("li", { class: "voice", "data-kind": voice.kind },
+    h("div", { class: "voice-head" }, portrait(voice.name), h("div", { class: "voice-name" }, name, h("p", { class: "voice-facts" }, factsOf(voice))), box),
+    voice.description ? h("p", { class: "voice-description", dir: "auto" }, voice.description) : null,
+    trouble,
+    h("div", { class: "row" },
+      button("Hear it", hear, { iconName: "play", "aria-label": `Hear ${voice.name}`, disabled: !voice.models.length }),
+      voice.sample?.kind === "recording" ? button("Recording", recording, { kind: "quiet", "aria-label": `Recording of ${voice.name}` }) : null,
+      prepare,
+      isOwn ? button("Delete", remove, { kind: "quiet danger", "aria-label": `Delete ${voice.name}` }) : null),
+    isOwn ? h("p", { class: "voice-foot" }, badge) : null);
+
+  async function hear() {
+    await attempt(async () => play({ jobId: (await preview()).id, name: `Preview of ${voice.name}` }));
+  }
+
+  function preview() {
+    if (isOwn) return sendJson("POST", `v1/voices/${voice.id}/preview`);
+    return sendJson("POST", "v1/jobs", { input: { text: SAMPLE_TEXT }, voice: voice.name, priority: "high",
+      retention_s: SAMPLE_KEPT_S, metadata: { preview_of: voice.name } });
+  }
+
+  const recording = () => attempt(async () => playRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
+
+  async function order() {
+    await attempt(async () => {
+      const { data } = await sendJson("POST", `v1/voices/${voice.id}/cache`);
+      showCaches(data);
+      onChanged();
+    });
+  }
+
+  async function remove() {
+    const sentence = `The recording of ${voice.name} and everything prepared from it will be gone. Narrations that were made with it stay.`;
+    if (await confirmed(`Delete ${voice.name}?`, sentence, "Delete")) await attempt(() => onDeleted(voice.id));
+  }
+
+  async function attempt(action) {
+    replace(trouble);
+    try {
+      await action();
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      showProblem(trouble, error);
+    }
+  }
+
+  function showCaches(caches) {
+    if (!isOwn) return;
+    const worst = URGENCY.find((state) => caches.some((cache) => cache.state === state));
+    setText(badge, worst ? CACHE_WORDS[worst] : "Not prepared");
+    badge.dataset.state = worst ?? "none";
+    badge.title = caches.map((cache) => `${cache.model}: ${CACHE_WORDS[cache.state]}${cache.error ? ` (${cache.error.detail})` : ""}`).join("\n");
+    prepare.disabled = ["ready", "pending", "processing"].includes(worst);
+  }
+
+  return { id: voice.id, element, showCaches, isChosen: () => Boolean(box?.checked) };
+}
+
+function factsOf({ kind, language, models, sample }) {
+  const facts = [kind === "own" ? "Yours" : "Built in"];
+  if (language !== "auto") facts.push(language);
+  if (sample?.duration_s) facts.push(`${span(sample.duration_s)} recorded`);
+  if (!models.length) facts.push("no model speaks it now");
+  return facts.join(" · ");
+}
+
+/** A disc with the first letter; the colour follows from the name, so that one finds a voice again. */
+function portrait(name) {
+  const sum = [...name].reduce((total, letter) => (total * 31 + letter.codePointAt(0)) % 9973, 7);
+  return h("span", { class: "portrait", "data-hue": sum % HUES, "aria-hidden": "true" }, [...name.trim()][0]?.toUpperCase() ?? "?");
+}

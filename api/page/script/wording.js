@@ -1,0 +1,82 @@
+// Numbers, times and states as a reader wants them.
+
+const LOCALE = "en";
+const number = new Intl.NumberFormat(LOCALE);
+const oneDigit = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
+const relative = new Intl.RelativeTimeFormat(LOCALE, { numeric: "auto", style: "short" });
+const exact = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "short" });
+
+export const count = (value) => number.format(value);
+export const decimal = (value) => oneDigit.format(value);
+export const percent = (fraction) => `${Math.floor(fraction * 100)} %`;
+
+/** "331 segments", "1 segment". */
+export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
+
+/** A stretch of time: "0.8 s", "12 s", "3 min 20 s", "1 h 15 min". */
+export function span(seconds) {
+  if (seconds < 10) return `${oneDigit.format(seconds)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return joined(Math.floor(whole / 60), "min", whole % 60, "s");
+  return joined(Math.floor(whole / 3600), "h", Math.floor((whole % 3600) / 60), "min");
+}
+
+/** A place in a recording: "0:07", "1:02:33". */
+export function clock(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  const parts = [Math.floor((whole % 3600) / 60), whole % 60];
+  if (whole >= 3600) parts.unshift(Math.floor(whole / 3600));
+  return parts.map((part, place) => (place ? String(part).padStart(2, "0") : String(part))).join(":");
+}
+
+export function bytes(value) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  let left = value;
+  for (; left >= 1000 && unit < units.length - 1; unit += 1) left /= 1000;
+  return `${left < 10 && unit ? oneDigit.format(left) : number.format(Math.round(left))} ${units[unit]}`;
+}
+
+/** "3 min. ago". */
+export function ago(moment, now = Date.now()) {
+  const seconds = Math.round((new Date(moment).getTime() - now) / 1000);
+  const size = Math.abs(seconds);
+  if (size < 45) return "just now";
+  if (size < 3600) return relative.format(Math.round(seconds / 60), "minute");
+  if (size < 86400) return relative.format(Math.round(seconds / 3600), "hour");
+  return relative.format(Math.round(seconds / 86400), "day");
+}
+
+export const moment = (value) => exact.format(new Date(value));
+
+const STATES = {
+  pending: "Waiting",
+  running: "Running",
+  paused: "Paused",
+  cancelling: "Stopping",
+  succeeded: "Done",
+  failed: "Failed",
+  cancelled: "Cancelled",
+  expired: "Expired",
+};
+const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Putting together" };
+
+export const stateWord = (state) => STATES[state] || state;
+
+/** What a job is doing now, in one or two words. */
+export const doing = (job) => (job.state === "running" && PHASES[job.phase]) || stateWord(job.state);
+
+export const isOver = (state) => ["succeeded", "failed", "cancelled", "expired"].includes(state);
+
+/** What to call a job: its title if it has one, else what its request says of it. */
+export function jobTitle(job) {
+  if (job.kind === "voice_cache") return `Preparing ${counted(job.request.voices, "voice")}`;
+  const { metadata, request } = job;
+  if (metadata.preview_of) return `Preview of ${job.request.voice}`;
+  return metadata.title || metadata.book || metadata.name || request.output.tags.title || `Narration ${job.id.slice(-6)}`;
+}
+
+function joined(large, largeUnit, small, smallUnit) {
+  return small ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;
+}
