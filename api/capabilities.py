@@ -16,11 +16,10 @@ from api.capability_schemas import (
 )
 from api.dependencies import Services, Tenant
 from api.input_schemas import MAX_DICTIONARIES, MAX_ENTRIES, MAX_PAUSE_S, MAX_SPEAKERS
-from api.narration import NORMALIZED_LANGUAGES
 from api.services import ApiServices
 from storage.estimates import MAX_AUDIO_MS
 from storage.jobs import Normalization
-from storage.languages import LANGUAGE_NAMES
+from storage.languages import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
 from storage.models import served_models
 from storage.outputs import FORMATS, AudioFormat
 from storage.sources import DocumentFormat, SourceType

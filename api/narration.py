@@ -13,7 +13,7 @@ from api.problems import invalid_field, model_away, model_not_found, no_model, u
 from api.quality_choice import resolve_quality
 from api.schemas import MAX_SEED, JobRequest
 from storage.jobs import NarrationSpec, Normalization, Pauses, SamplingOverrides, Segmentation
-from storage.languages import language_name
+from storage.languages import NORMALIZED_LANGUAGES, language_name
 from storage.models import ModelCard, served_models
 from storage.plan import CLOSING_MARK_BYTES
 from storage.sources import Source
@@ -21,9 +21,6 @@ from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceReference
 
 AUTO_LANGUAGE = "auto"
-
-NORMALIZED_LANGUAGES = ("english",)
-"""For which there are rules that turn numbers and signs into words."""
 
 _INSTRUCTION_BYTES_PER_TEXT_TOKEN = 4
 """An instruction has at most a token a byte, and four of them take at most the room of one token of text."""

@@ -17,6 +17,10 @@ LANGUAGE_NAMES = {
 """By primary subtag; region and script make no difference to the models."""
 
 
+NORMALIZED_LANGUAGES = tuple(sorted(set(LANGUAGE_NAMES.values()) - {"russian"}))
+"""Whose numbers and signs can be written as words. In Russian nearly every number declines with the words around it."""
+
+
 def language_name(tag: str) -> str | None:
     """`en-GB` is english; None for a language that no model of the family speaks."""
     return LANGUAGE_NAMES.get(tag.replace("_", "-").partition("-")[0].lower())

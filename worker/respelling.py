@@ -11,10 +11,8 @@ from storage.script import Script, Span
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available
-from worker.text.english import respell_english
+from worker.text.normalizing import NORMALIZERS
 from worker.text.respelling import Lexicon, respelt
-
-NORMALIZED_LANGUAGE = "english"
 
 
 def respell_script(script: Script, item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) -> Script:
@@ -25,12 +23,15 @@ def respell_script(script: Script, item: ClaimedItem, held: HeldLease, artifacts
         data = until_available(lambda key=key: _rules(key, artifacts), held)
         script = respelt(script, _lexicon(data))
     if spec.normalization is Normalization.BASIC:
-        script = respelt(script, respell_english, lambda span: _is_english(span, spec))
+        named = {_language(span, spec) for block in script.blocks for span in block.spans}
+        for language in sorted(named & NORMALIZERS.keys()):
+            rules = NORMALIZERS[language]
+            script = respelt(script, rules, lambda span, name=language: _language(span, spec) == name)
     return script
 
 
-def _is_english(span: Span, spec: NarrationSpec) -> bool:
-    return (span.voicing.language or spec.language).casefold() == NORMALIZED_LANGUAGE
+def _language(span: Span, spec: NarrationSpec) -> str:
+    return (span.voicing.language or spec.language).casefold()
 
 
 def _rules(key: str, artifacts: ArtifactStore) -> bytes:
