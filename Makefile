@@ -11,7 +11,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test listen check fix up faults bench voice-quality record-parity clean
+.PHONY: help demo test listen check fix up faults audit bench voice-quality record-parity clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -55,6 +55,11 @@ fix: $(VENV)/.dev-installed ## apply the formatter and the safe lint fixes
 faults: $(VENV)/.dev-installed ## the fault tests at 1,000 jobs, with their figures
 	RHAPSODE_TEST_FAULT_JOBS=1000 $(BIN)/python -m pytest tests/faults -s --timeout=3600
 
+audit: ## compare every pinned dependency with the database of known vulnerabilities
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	.venv-audit/bin/python tests/security/audit.py
+
 bench: $(VENV)/.dev-installed ## print every figure of the README again
 	$(BIN)/python benchmarks/run_all.py
 
@@ -70,4 +75,4 @@ record-parity: ## record the reference fixtures anew in an environment of its ow
 	.venv-reference/bin/python tests/parity/record.py
 
 clean: ## remove the environments and the demo's data
-	rm -rf $(VENV) .venv-reference .rhapsode
+	rm -rf $(VENV) .venv-reference .venv-audit .rhapsode
