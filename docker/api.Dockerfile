@@ -1,0 +1,68 @@
+# The HTTP API: no torch, no compiler, no root, nothing written below /.
+#   docker build --file docker/api.Dockerfile --tag rhapsode-api .
+ARG BASE=debian:bookworm-slim
+
+FROM ${BASE} AS python
+# The release's own Python, 3.11, on which the tests run. Versions follow the base image's release.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates python3 \
+    && rm -rf /var/lib/apt/lists/*
+
+FROM python AS build
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends binutils python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+RUN python3 -m venv --without-pip /opt/rhapsode && python3 -m venv /opt/pip
+COPY constraints.txt pyproject.toml docker/requirements.py ./
+RUN python3 requirements.py pyproject.toml api > needed.txt \
+    && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile \
+        --constraint constraints.txt --requirement needed.txt
+# Of 400 services that botocore describes the store uses one, and credentials come through four; nobody runs the tests
+# of numpy here, or debugs its modules. Libraries that wheels bundle (*.libs) do not load any more once stripped.
+WORKDIR /opt/rhapsode/lib/python3.11/site-packages
+RUN find botocore/data -mindepth 1 -maxdepth 1 -type d \
+        ! -name s3 ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \
+    && find numpy -type d -name tests -prune -exec rm -r {} + \
+    && find . -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} +
+WORKDIR /src
+COPY LICENSE README.md ./
+COPY api api
+COPY rhapsode rhapsode
+COPY storage storage
+COPY worker worker
+# The programs that look into recordings and the deliverer of webhooks are in `worker`; models are not needed here.
+RUN rm -rf worker/small_voice \
+    && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
+# Leaves bytecode of what is loaded, and nothing of the rest; and says here if a module does not load.
+WORKDIR /
+RUN /opt/rhapsode/bin/python -c "import api.server, worker.webhooks.lifecycle, worker.reference_audio.__main__, av" \
+    && /opt/rhapsode/bin/rhapsode run --help
+
+# What installs packages goes, and with it what only that needs.
+FROM python AS system
+RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /tmp rhapsode \
+    && dpkg --purge --force-depends --force-remove-essential \
+        apt e2fsprogs gpgv libapt-pkg6.0 libgnutls30 login mount passwd perl-base tzdata \
+    && rm -rf /var/cache/* /var/log/* /usr/share/locale /usr/share/zoneinfo
+
+FROM scratch
+# One layer: what was removed above takes no room.
+# hadolint ignore=DL3067
+COPY --from=system / /
+COPY --from=build /opt/rhapsode /opt/rhapsode
+COPY docker/probe.py /opt/rhapsode/probe.py
+ENV PATH=/opt/rhapsode/bin:$PATH \
+    HOME=/tmp \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    RHAPSODE_LOG_FORMAT=json
+USER 10001:10001
+WORKDIR /
+EXPOSE 8765
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+    CMD ["python", "/opt/rhapsode/probe.py", "http://127.0.0.1:8765/readyz"]
+ENTRYPOINT ["rhapsode", "run"]
+CMD ["api", "--host", "0.0.0.0", "--port", "8765"]

@@ -1,0 +1,77 @@
+# Workers of every lane and the janitor, with the small voice. Build arguments choose the device and the engines:
+#   docker build --file docker/worker.Dockerfile --tag rhapsode-worker:cpu .
+#   docker build --file docker/worker.Dockerfile --build-arg VARIANT=cuda --tag rhapsode-worker:cuda .
+#   ... --build-arg EXTRAS=worker,listening        with a recogniser for the quality gate `asr`
+ARG BASE=debian:bookworm-slim
+ARG VARIANT=cpu
+
+FROM ${BASE} AS python-cpu
+# The release's own Python, 3.11, on which the tests run. Versions follow the base image's release.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends ca-certificates python3 \
+    && rm -rf /var/lib/apt/lists/*
+
+FROM python-cpu AS python-cuda
+# Triton compiles the launcher of each kernel when a worker starts. CUDA itself comes with PyTorch's wheels, the driver
+# with the host.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends gcc libc6-dev python3-dev \
+    && rm -rf /var/lib/apt/lists/*
+ENV NVIDIA_VISIBLE_DEVICES=all \
+    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+
+# hadolint ignore=DL3006
+FROM python-${VARIANT} AS python
+
+FROM python AS build
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+ARG VARIANT
+ARG EXTRAS=worker
+ARG CPU_WHEELS=https://download.pytorch.org/whl/cpu
+WORKDIR /src
+RUN python3 -m venv --without-pip /opt/rhapsode && python3 -m venv /opt/pip
+COPY constraints.txt pyproject.toml docker/requirements.py ./
+# A wheel for the CPU has a higher version (+cpu) than the one with CUDA, so naming its index chooses it.
+RUN if [ "${VARIANT}" = cpu ]; then set -- --extra-index-url "${CPU_WHEELS}"; fi \
+    && python3 requirements.py pyproject.toml "${EXTRAS}" > needed.txt \
+    && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile "$@" \
+        --constraint constraints.txt --requirement needed.txt
+COPY LICENSE README.md ./
+COPY api api
+COPY rhapsode rhapsode
+COPY storage storage
+COPY worker worker
+RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps . \
+    && /opt/rhapsode/bin/python -m compileall -q -j 0 /opt/rhapsode/lib
+
+# hadolint ignore=DL3006
+FROM python
+RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /tmp rhapsode \
+    && install --directory --owner=10001 --group=10001 /scratch /var/cache/rhapsode
+COPY --from=build /opt/rhapsode /opt/rhapsode
+COPY docker/probe.py /opt/rhapsode/probe.py
+# An assembly writes its files to TMPDIR: a volume on a disk, since /tmp is usually memory. Compiled kernels must be on
+# something from which programs may be loaded.
+ENV PATH=/opt/rhapsode/bin:$PATH \
+    HOME=/tmp \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    RHAPSODE_LOG_FORMAT=json \
+    RHAPSODE_METRICS_HOST=0.0.0.0 \
+    RHAPSODE_METRICS_PORT=9101 \
+    TMPDIR=/scratch \
+    TRITON_CACHE_DIR=/var/cache/rhapsode
+USER 10001:10001
+WORKDIR /
+VOLUME ["/scratch", "/var/cache/rhapsode"]
+EXPOSE 9101
+# A start loads the model; a GPU worker captures its graphs as well.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=180s --retries=3 \
+    CMD ["python", "/opt/rhapsode/probe.py", "http://127.0.0.1:9101/metrics"]
+ENTRYPOINT ["rhapsode", "run"]
+CMD ["gpu-worker"]

@@ -1,0 +1,175 @@
+"""The Helm chart, rendered by Helm's own code: what it makes is valid for Kubernetes, and for us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from rhapsode.cli.run import ProcessKind
+from tests.docker.conftest import DOCKER
+
+helm = pytest.importorskip("helm_python", reason="no Helm as a library for this machine")
+
+CHART = DOCKER / "helm" / "rhapsode"
+KUBERNETES = "1.33"
+
+MINIMAL: dict[str, Any] = {"store": {"url": "s3://audio/rhapsode"}, "secrets": {"existing": "rhapsode-secrets"}}
+GPU_POOL = {
+    "name": "qwen3-17b",
+    "model": "qwen3-1.7b",
+    "variant": "cuda",
+    "device": "cuda:0",
+    "slots": 256,
+    "profile": "throughput",
+    "replicas": 0,
+    "maxReplicas": 8,
+    "resources": {"limits": {"nvidia.com/gpu": 1, "memory": "32Gi"}},
+    "checkpoint": {"claim": "checkpoints", "subPath": "Qwen3-TTS-12Hz-1.7B-CustomVoice"},
+    "drainSeconds": 60,
+    "scaling": {"backlogAudioSeconds": 84000, "oldestWaitSeconds": 15},
+    "nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-H200"},
+    "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+}
+FULL: dict[str, Any] = {
+    "store": {
+        "url": "s3://audio",
+        "endpoint": "http://minio.storage:9000",
+        "publicEndpoint": "https://audio.example.org",
+        "region": "eu-central-1",
+    },
+    "publicUrl": "https://speech.example.org",
+    "secrets": {
+        "create": {"redis_url": "redis://:p@redis:6379/0", "api_keys": "{}", "webhook_key": "k" * 32},
+        "hasS3Credentials": False,
+    },
+    "serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/rhapsode"}},
+    "env": {"RHAPSODE_LOG_LEVEL": "info", "RHAPSODE_LEASE_S": 30},
+    "api": {"ingress": {"enabled": True, "host": "speech.example.org", "tlsSecret": "tls", "className": "nginx"}},
+    "speechWorkers": [GPU_POOL],
+    "autoscaling": {"keda": True},
+    "monitoring": {"enabled": True, "labels": {"release": "prometheus"}},
+}
+
+
+def test_helm_has_nothing_to_say() -> None:
+    for values in (MINIMAL, FULL):
+        assert [each for each in helm.lint(CHART, values, strict=True)["messages"] if "icon" not in str(each)] == []
+
+
+@pytest.mark.parametrize("values", [MINIMAL, FULL], ids=["minimal", "full"])
+def test_kubernetes_accepts_every_object(values: Mapping[str, Any]) -> None:
+    objects = list(rendered(values))
+
+    checked = 0
+    for each in objects:
+        if is_kubernetes_own(each):
+            kubernetes_validate.validate(each, KUBERNETES, strict=True)
+            checked += 1
+    assert checked >= 15
+    names = [(each["kind"], each["metadata"]["name"]) for each in objects]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("values", [MINIMAL, FULL], ids=["minimal", "full"])
+def test_every_container_becomes_a_process_that_exists_and_may_do_nothing(values: Mapping[str, Any]) -> None:
+    seen: set[str] = set()
+    for deployment in of_kind(rendered(values), "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        (container,) = pod["containers"]
+        seen.add(container["args"][0])
+
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["automountServiceAccountToken"] is False
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        assert container["livenessProbe"]
+        volumes = {volume["name"] for volume in pod["volumes"]}
+        assert {mount["name"] for mount in container["volumeMounts"]} == volumes
+    assert seen == set(ProcessKind)
+
+
+def test_a_worker_gets_time_to_drain_before_it_is_killed() -> None:
+    for deployment in of_kind(rendered(FULL), "Deployment"):
+        pod = deployment["spec"]["template"]["spec"]
+        hook = pod["containers"][0].get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["0"])
+        grace_s = 25 if "worker" in pod["containers"][0]["name"] else 10
+
+        assert pod["terminationGracePeriodSeconds"] >= int(hook[-1]) + grace_s
+
+
+def test_speech_workers_scale_on_what_waits_for_their_model() -> None:
+    scaled = {each["metadata"]["name"]: each["spec"] for each in of_kind(rendered(FULL), "ScaledObject")}
+
+    speech = scaled["demo-rhapsode-speech-qwen3-17b"]
+    backlog, oldest = (trigger["metadata"] for trigger in speech["triggers"])
+
+    assert (speech["minReplicaCount"], speech["maxReplicaCount"]) == (0, 8)
+    assert backlog["query"] == 'sum(max by (class) (rhapsode_backlog_audio_seconds{queue="gpu.qwen3-1.7b"}))'
+    assert backlog["threshold"] == "84000"
+    assert 'rhapsode_queue_oldest_wait_seconds{queue="gpu.qwen3-1.7b",class="interactive"}' in oldest["query"]
+    deployments = {each["metadata"]["name"]: each["spec"] for each in of_kind(rendered(FULL), "Deployment")}
+    for name, spec in scaled.items():
+        assert spec["scaleTargetRef"]["name"] == name
+        assert "replicas" not in deployments[name], "the autoscaler alone decides"
+
+
+def test_a_new_secret_of_the_charts_own_starts_the_pods_anew() -> None:
+    other = FULL | {"secrets": {**FULL["secrets"], "create": {**FULL["secrets"]["create"], "webhook_key": "n" * 32}}}
+
+    before, after = (
+        {
+            each["metadata"]["name"]: each["spec"]["template"]["metadata"]["annotations"]
+            for each in of_kind(rendered(values), "Deployment")
+        }
+        for values in (FULL, other)
+    )
+
+    assert before.keys() == after.keys()
+    assert all(before[name] != after[name] for name in before)
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        (MINIMAL | {"store": {"url": "/a/folder"}}, "url"),
+        (MINIMAL | {"storage": {}}, "storage"),
+        (MINIMAL | {"secrets": {"existing": "", "create": {"redis_url": "x"}}}, "secrets"),
+        (MINIMAL | {"api": {"replicas": 0}}, "replicas"),
+        (MINIMAL | {"speechWorkers": [GPU_POOL | {"variant": "rocm"}]}, "variant"),
+        (MINIMAL | {"speechWorkers": []}, "speechWorkers"),
+    ],
+)
+def test_values_that_cannot_be_meant_are_refused(values: Mapping[str, Any], complaint: str) -> None:
+    with helm.Chart.load(CHART) as chart, pytest.raises(helm.HelmError, match=complaint):
+        chart.validate_schema(dict(values))
+
+
+def rendered(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    with helm.Chart.load(CHART) as chart:
+        chart.validate_schema(dict(values))
+        files = chart.render(dict(values), name="demo", namespace="prod")
+    for content in files.values():
+        yield from (each for each in yaml.safe_load_all(content) if each)
+
+
+def of_kind(objects: Iterator[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [each for each in objects if each["kind"] == kind]
+
+
+def is_kubernetes_own(each: Mapping[str, Any]) -> bool:
+    """KEDA's and the Prometheus operator's kinds have schemas of their own, which are not at hand here."""
+    group = each["apiVersion"].partition("/")[0]
+    return "." not in group or group.endswith("k8s.io")
+
+
+def test_the_chart_carries_the_projects_version() -> None:
+    from importlib.metadata import version
+
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+
+    assert chart["appVersion"] == version("rhapsode")
