@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from api.caller_key import caller_key
 from api.problems import Problem, invalid_header
 from api.services import ApiServices
 from storage.errors import AdmissionRefused, IdempotencyMismatch
@@ -30,27 +31,27 @@ class Accepted:
 
 def submit_stored(services: ApiServices, submission: Submission, data: bytes) -> Accepted:
     """Store what the job works on, make the job, send its tickets. Raises a `StorageError`."""
-    return submit_with_input(services, submission, lambda: services.artifacts.put(submission.input_key, data))
+    return submit_with_input(services, submission, lambda: services.artifacts.put(submission.input_key, data).bytes)
 
 
 def submit_with_input(
     services: ApiServices,
     submission: Submission,
-    store: Callable[[], object],
+    store: Callable[[], int],
     on_accepted: Callable[[JobId], None] | None = None,
 ) -> Accepted:
     """As `submit_stored`. Raises a `StorageError`, or the `Problem` that `store` raises.
 
-    store: puts what the job works on under the job's own keys. on_accepted: called when the job is there and its work
-    has not been handed out.
+    store: puts what the job works on under the job's own keys and says how many bytes that is. on_accepted: called when
+    the job is there and its work has not been handed out.
     """
     try:
-        store()
+        num_bytes = store()
     except Problem:
         _delete_input(services, submission)
         raise
     failpoint("submit.after_put")
-    submitted = _submit(services, submission)
+    submitted = _submit(services, replace(submission, stored_bytes=num_bytes))
     if submitted.replayed:
         # Another request with this key came between the look-up and the script.
         _delete_input(services, submission)
@@ -82,7 +83,7 @@ def find_replay(services: ApiServices, tenant: TenantId, idempotency: Idempotenc
 
 def _submit(services: ApiServices, submission: Submission) -> Submitted:
     try:
-        return services.jobs.submit(submission)
+        return services.jobs.submit(replace(submission, key_id=caller_key()))
     except (AdmissionRefused, IdempotencyMismatch):
         # Only after an answer: when Redis was not heard, the job may exist and needs its input.
         _delete_input(services, submission)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from api.caller_key import set_caller_key
 from api.problems import Problem, forbidden, unauthorized
 from api.rate_limits import admit
 from api.services import LOCAL_TENANT, ApiServices
@@ -67,6 +68,7 @@ async def identify(request: Request, services: ApiServices) -> Caller:
     if scope is not None and scope not in caller.scopes:
         raise forbidden(f"this API key lacks the scope {scope.value!r}; it has: {_listed(caller.scopes)}")
     request.scope[_SCOPE_KEY] = caller
+    set_caller_key(caller.key)
     return caller
 
 

@@ -51,21 +51,27 @@ class _Checked:
     voices: set[tuple[str, str]]
 
 
-def store_chunks(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> int:
-    """Check the whole file and store it as chunks; returns how many lines it has.
+@dataclass(frozen=True, slots=True)
+class StoredBatch:
+    num_lines: int
+    num_bytes: int
+
+
+def store_chunks(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> StoredBatch:
+    """Check the whole file and store it as chunks.
 
     Raises the `Problem` that names the lines at fault, twenty at most, and leaves nothing stored then.
     """
     frozen = replace(services, models=_Snapshot(services.models.list()))
     checked = _Checked({}, [], set())
-    num_lines = 0
+    num_lines = num_bytes = 0
     try:
         lines = _resolved_lines(frozen, tenant, batch, pieces, checked)
         for index in itertools.count():
             chunk = list(itertools.islice(lines, CHUNK_LINES))
             if not chunk or checked.faults:
                 break
-            services.artifacts.put(batch_chunk(tenant, batch, index), encode_chunk(chunk))
+            num_bytes += services.artifacts.put(batch_chunk(tenant, batch, index), encode_chunk(chunk)).bytes
             num_lines += len(chunk)
         if checked.faults:
             raise invalid(checked.faults)
@@ -74,7 +80,7 @@ def store_chunks(services: ApiServices, tenant: TenantId, batch: JobId, pieces: 
     except BaseException:
         services.artifacts.delete_prefix(job_prefix(tenant, batch))
         raise
-    return num_lines
+    return StoredBatch(num_lines, num_bytes)
 
 
 def _resolved_lines(

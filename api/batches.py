@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.acceptance import find_replay, idempotency_key
 from api.batch_lines import store_chunks
 from api.batch_schemas import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult
+from api.caller_key import caller_key
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import Links, Services, Tenant
 from api.idempotent_route import IdempotentRoute
@@ -141,11 +142,11 @@ def _accept(
         return _answer(_shown(replayed, links), {"Idempotency-Replayed": "true"})
     order, pieces = _file(services, tenant, media_type, body)
     batch = new_batch_id()
-    num_lines = store_chunks(services, tenant, batch, pieces)
+    stored = store_chunks(services, tenant, batch, pieces)
     submission = Submission(
         id=batch,
         tenant=tenant,
-        spec=BatchSpec(num_lines, num_chunks(num_lines)),
+        spec=BatchSpec(stored.num_lines, num_chunks(stored.num_lines)),
         priority=Priority.LOW,
         input_key=keys.batch_chunk(tenant, batch, 0),
         input_chars=0,
@@ -153,6 +154,8 @@ def _accept(
         retention_s=7 * DAY_S if order is None else order.retention_s,
         metadata={} if order is None else dict(order.metadata),
         idempotency=key,
+        key_id=caller_key(),
+        stored_bytes=stored.num_bytes,
     )
     try:
         submitted = services.jobs.submit(submission)

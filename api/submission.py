@@ -73,9 +73,9 @@ def accept_narration(
     for voice in resolved.cast.voices:
         prepare_voice(services, tenant, voice)
 
-    def store() -> None:
-        _store_input(services, submission, request.input, resolved)
-        copy_dictionaries(services, tenant, job, dictionaries)
+    def store() -> int:
+        num_bytes = _store_input(services, submission, request.input, resolved)
+        return num_bytes + copy_dictionaries(services, tenant, job, dictionaries)
 
     return submit_with_input(
         services, submission, store, lambda job: _announce_builds(services, tenant, resolved.cast, job)
@@ -122,12 +122,13 @@ def _spec(request: JobRequest, cast: Cast, source: Source, dictionaries: list[st
     return resolve_narration(request, card, voices, source, tuple(dictionaries))
 
 
-def _store_input(services: ApiServices, submission: Submission, given: JobInput, resolved: ResolvedSubmission) -> None:
+def _store_input(services: ApiServices, submission: Submission, given: JobInput, resolved: ResolvedSubmission) -> int:
     key = submission.input_key
     if given.document is not None:
-        take_named_upload(services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key)
-    else:
-        services.artifacts.put(key, resolved.stored_input())
+        return take_named_upload(
+            services, submission.tenant, given.document.upload_id, UPLOAD_POINTER, key
+        ).stored.bytes
+    return services.artifacts.put(key, resolved.stored_input()).bytes
 
 
 def _announce_builds(services: ApiServices, tenant: TenantId, cast: Cast, job: JobId) -> None:

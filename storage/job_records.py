@@ -69,6 +69,10 @@ def submitted_fields(submission: Submission) -> list[str]:
         fields |= {"kind": "batch", "lines": str(submission.spec.num_lines)}
     if submission.batch is not None:
         fields["batch"] = submission.batch
+    if submission.key_id:
+        fields["key_id"] = submission.key_id
+    if submission.stored_bytes:
+        fields["stored_bytes"] = str(submission.stored_bytes)
     if submission.trace:
         fields["trace"] = submission.trace
     if submission.webhook is not None:

@@ -252,6 +252,7 @@ class JobStore:
             result.estimated_audio_ms,
             self._window,
             "" if result.input_chars is None else result.input_chars,
+            result.stored_bytes,
         )
         return _held(lease, reply)
 
@@ -274,6 +275,7 @@ class JobStore:
             self._window,
             report.reuse_id,
             report.warning,
+            report.stored_bytes,
         )
         return _held(lease, reply)
 

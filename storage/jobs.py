@@ -308,7 +308,11 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A validated job whose text, or list of voices, already lies in the store under `input_key`."""
+    """A validated job whose text, or list of voices, already lies in the store under `input_key`.
+
+    key_id: of the API key it came with, to whose usage it is counted; "" for this machine's own user and keys that have
+    no id. stored_bytes: of what was stored with it.
+    """
 
     id: JobId
     tenant: TenantId
@@ -324,6 +328,8 @@ class Submission:
     webhook: JobWebhook | None = None
     batch: JobId | None = None
     trace: str = ""
+    key_id: str = ""
+    stored_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,12 +444,13 @@ class ReleaseReason(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """input_chars: of the text, where that is known only now."""
+    """input_chars: of the text, where that is known only now. stored_bytes: of the plan and what was stored with it."""
 
     plan_key: str
     num_segments: int
     estimated_audio_ms: int
     input_chars: int | None = None
+    stored_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,7 +481,7 @@ class SegmentReport:
     """What a worker says about a segment it finished; the fields of `SegmentResult`, and what the job sums up.
 
     engine_ms: of all attempts together. reuse_id: the content under which other jobs may find it, "" if none may.
-    warning: why a segment with flags was kept.
+    warning: why a segment with flags was kept. stored_bytes: of the object.
     """
 
     num_samples: int
@@ -491,6 +498,7 @@ class SegmentReport:
     flags: tuple[str, ...] = ()
     warning: str = ""
     reuse_id: str = ""
+    stored_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

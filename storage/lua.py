@@ -67,7 +67,7 @@ def load_script(client: redis.Redis, keys: RedisKeys, name: str, clock: str, pre
     preludes: what this script shares with some others, behind what it shares with all.
     """
     tables = [keys.lua_table(), _moves_table(), _constants()]
-    shared = (_read(part) for part in ("prelude", *preludes))
+    shared = (_read(part) for part in ("quota_prelude", "prelude", *preludes))
     parts = [*tables, clock, webhook_prelude(keys), *shared, _read(name)]
     return Script(client, keys.root, "\n".join(parts), name)
 

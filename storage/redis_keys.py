@@ -24,7 +24,10 @@ FAMILIES = {
     "waiting": "sorted set per queue and class: job with claimable work -> its last claim, or since when it has any",
     "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
     "claims": "string per claim call: job|item|fence|wait in ms it was given, for 20 s, to answer a repeated call",
-    "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
+    "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs, and the pace of their end",
+    "quotas": "hash per tenant: its own limits by name, where they are not those for all",
+    "stored": "hash per tenant: jobs, voices, uploads -> bytes of its objects in the store",
+    "usage": "hash per tenant and day (UTC, days since 1970): key id:what -> how much, for 400 days",
     "fleet": "hash per queue: worker name -> its slots and, in Unix ms, when that is over",
     "worker": "hash per worker name: lease -> incarnation",
     "jobs": "sorted set per tenant: every job id, in order of the ids",
@@ -106,6 +109,16 @@ class RedisKeys:
 
     def admission(self, tenant: TenantId) -> str:
         return self._family("admission", tenant)
+
+    def quotas(self, tenant: TenantId) -> str:
+        return self._family("quotas", tenant)
+
+    def stored(self, tenant: TenantId) -> str:
+        return self._family("stored", tenant)
+
+    def usage(self, tenant: TenantId, day: int) -> str:
+        """day: since 1970, UTC."""
+        return self._family("usage", tenant, str(day))
 
     def single(self, name: str) -> str:
         """A key of which there is one; `name` is one of `SINGLES`."""

@@ -77,6 +77,7 @@ def _submission(line: BatchLine, child: JobId, item: ClaimedItem) -> Submission:
         deadline_ms=line.deadline_ms,
         metadata={**line.metadata, "custom_id": line.custom_id},
         batch=item.lease.job,
+        stored_bytes=len(line.input.encode()),
     )
 
 

@@ -42,11 +42,17 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
     planned = _planned(item, held, services)
     if item.narration.validate_only:
         return finish_preview(item, planned.script, planned.plan, held, services)
-    _store_script(planned, item, held, services)
-    key = keys.plan(item.lease)
-    put_fenced(services.artifacts, key, encode_plan(planned.plan), held)
+    script_bytes = _store_script(planned, item, held, services)
+    key, data = keys.plan(item.lease), encode_plan(planned.plan)
+    put_fenced(services.artifacts, key, data, held)
     failpoint("plan.after_put")
-    result = PlanResult(key, len(planned.plan.segments), planned.speech_ms, len(planned.script.text))
+    result = PlanResult(
+        plan_key=key,
+        num_segments=len(planned.plan.segments),
+        estimated_audio_ms=planned.speech_ms,
+        input_chars=len(planned.script.text),
+        stored_bytes=script_bytes + len(data),
+    )
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
     failpoint("plan.before_tickets")
     logger.info("job planned", extra={"segments": result.num_segments, "chars": len(planned.script.text)})
@@ -79,12 +85,16 @@ def _is_plain(source: Source) -> bool:
     return source.type is SourceType.TEXT
 
 
-def _store_script(planned: _Planned, item: ClaimedItem, held: HeldLease, services: WorkerServices) -> None:
-    """What the plan refers to, before the plan."""
-    if planned.plan.text_key is not None:
-        put_fenced(services.artifacts, planned.plan.text_key, planned.script.text.encode(), held)
-    if planned.plan.cover_key is not None and planned.script.cover is not None:
-        put_fenced(services.artifacts, planned.plan.cover_key, planned.script.cover, held)
+def _store_script(planned: _Planned, item: ClaimedItem, held: HeldLease, services: WorkerServices) -> int:
+    """What the plan refers to, before the plan; returns its bytes."""
+    plan, script = planned.plan, planned.script
+    parts = ((plan.text_key, script.text.encode()), (plan.cover_key, script.cover))
+    num_bytes = 0
+    for key, data in parts:
+        if key is not None and data is not None:
+            put_fenced(services.artifacts, key, data, held)
+            num_bytes += len(data)
+    return num_bytes
 
 
 def _wait_for_voices(spec: NarrationSpec, held: HeldLease, services: WorkerServices) -> None:

@@ -1,4 +1,5 @@
--- ARGV: job, fence, plan key, segments, estimated audio ms, smallest window, characters of the text or '' (as known)
+-- ARGV: job, fence, plan key, segments, estimated audio ms, smallest window, characters of the text or '' (as known),
+--       bytes of what was stored
 -- -> ok | lost | aborted
 local id, fence, plan_key = ARGV[1], ARGV[2], ARGV[3]
 local total, estimate, window = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -19,5 +20,6 @@ local changes = {
 }
 if ARGV[7] ~= '' then changes.input_chars = tonumber(ARGV[7]) end
 save(job, changes)
+count_stored(job, tonumber(ARGV[8]))
 open_window(job, window)
 return answer('ok')

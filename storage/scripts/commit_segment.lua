@@ -1,5 +1,5 @@
 -- ARGV: job, index, fence, result line without its fence, sample rate, finish reason, flags, engine ms,
---       smallest window, id of the content or '', why a segment with flags was kept or ''
+--       smallest window, id of the content or '', why a segment with flags was kept or '', bytes of the stored segment
 -- -> ok | lost | aborted
 local id, item, fence = ARGV[1], ARGV[2], ARGV[3]
 local rate, finish, flags, engine_ms, window = tonumber(ARGV[5]), ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -25,6 +25,11 @@ end
 count_flow(job, 'out', job.cost_ms)
 local audio_ms = math.floor(result.samples * 1000 / rate)
 if not result.is_reused then count_drain(job.queue, audio_ms, engine_ms) end
+count_usage(job, {
+  segments = 1, characters = result.chars, audio_ms = audio_ms, engine_ms = engine_ms,
+  cached_audio_ms = result.is_reused and audio_ms or 0,
+})
+count_stored(job, tonumber(ARGV[12]))
 open_window(job, window)
 if job.done == job.total then
   save(job, {phase = 'assembling'})

@@ -9,7 +9,7 @@ if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, 'assemble', fence, worker)
 redis.call('HSET', K.results .. id, 'assemble', 'D' .. fence)
-save(job, {artifacts = artifacts})
+replace_artifacts(job, artifacts)
 for index = 5, #ARGV do forget_warnings_of(job, ARGV[index]) end
 for _, warning in ipairs(cjson.decode(warnings)) do warn(job, warning) end
 if job.state == 'paused' then

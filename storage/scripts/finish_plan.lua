@@ -10,7 +10,7 @@ if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, 'plan', fence, worker)
 redis.call('HSET', K.results .. id, 'plan', 'D' .. fence)
-save(job, {artifacts = artifacts})
+replace_artifacts(job, artifacts)
 if job.state == 'paused' then
   -- Nothing is left that a pause could hold back.
   move(job, 'running')

@@ -14,7 +14,7 @@ local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
 local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
 local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput, in time with work
 
-local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind', 'webhook', 'batch'}
+local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind', 'webhook', 'batch', 'key_id'}
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s', 'run',
@@ -170,6 +170,38 @@ local function count_admission(job, jobs, audio_ms)
     tally(job, 'jobs:' .. scope, jobs)
     tally(job, 'audio_ms:' .. scope, audio_ms)
   end
+end
+
+-- Bytes of the job's objects, which go when its record does.
+local function count_stored(job, bytes)
+  if bytes == 0 then return end
+  redis.call('HINCRBY', K.job .. job.id, 'stored_bytes', text(bytes))
+  add_stored(job.tenant, 'jobs', bytes)
+end
+
+-- Usage: what was made, by the day (UTC) of its commit and the key that its job was submitted with. A commit is counted
+-- in the script that makes it one, so neither a lost worker nor a repeated call counts twice.
+
+local DAY_MS = 86400000
+local USAGE_KEPT_S = 400 * 86400
+
+-- counts: name -> number
+local function count_usage(job, counts)
+  local day = K.usage .. job.tenant .. ':' .. text(math.floor(now / DAY_MS))
+  for name, number in pairs(counts) do
+    if number > 0 then redis.call('HINCRBY', day, (job.key_id or '') .. ':' .. name, text(number)) end
+  end
+  if redis.call('TTL', day) == -1 then redis.call('EXPIRE', day, USAGE_KEPT_S) end
+end
+
+-- `artifacts` (JSON) take the place of those that an earlier run made, whose objects are deleted behind this.
+local function replace_artifacts(job, artifacts)
+  local bytes = 0
+  for _, each in ipairs(cjson.decode(artifacts)) do bytes = bytes + each.bytes end
+  local earlier = redis.call('HGET', K.job .. job.id, 'artifacts')
+  for _, each in ipairs(earlier and cjson.decode(earlier) or {}) do bytes = bytes - each.bytes end
+  count_stored(job, bytes)
+  save(job, {artifacts = artifacts})
 end
 
 -- Queues and rings. A job is in the line of (queue, class, tenant) exactly while its ready list there has items;

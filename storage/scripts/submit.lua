@@ -33,11 +33,12 @@ local function field(name)
   for i = FIRST_FIELD, #ARGV, 2 do
     if ARGV[i] == name then return ARGV[i + 1] end
   end
+  return nil
 end
 
-local batch = field('batch')
+local batch, parent = field('batch'), nil
 if batch then
-  local parent = load_job(batch)
+  parent = load_job(batch)
   if not parent or parent.tenant ~= tenant or is_terminal(parent) or parent.state == 'cancelling' then
     return answer('aborted')
   end
@@ -48,10 +49,13 @@ if refusal then return refusal end
 
 redis.call('HSET', K.job .. id, 'id', id, 'tenant', tenant, 'state', 'pending', 'version', 1, 'class', class,
   'queue', ARGV[13], 'estimated_audio_ms', text(estimate), 'created_at_ms', text(now), unpack(ARGV, FIRST_FIELD))
+-- What a batch makes is counted to the key that it came with.
+if parent and parent.key_id then redis.call('HSET', K.job .. id, 'key_id', parent.key_id) end
 -- A recount under way would not meet a job that came after its beginning.
 if current_audit() then redis.call('HSET', K.job .. id, 'audit', current_audit()) end
 local job = load_job(id)
 count_admission(job, 1, estimate)
+add_stored(tenant, 'jobs', tonumber(field('stored_bytes')) or 0)
 redis.call('HSET', K.job .. id, 'queue_mark_ms', text(count_flow(job, 'in', estimate) - estimate))
 if deadline ~= '' then
   redis.call('HSET', K.job .. id, 'deadline_ms', deadline)
