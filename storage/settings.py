@@ -77,6 +77,8 @@ SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
         "RHAPSODE_LANE",
         "RHAPSODE_LEASE_S",
         "RHAPSODE_MAX_ATTEMPTS",
+        "RHAPSODE_METRICS_HOST",
+        "RHAPSODE_METRICS_PORT",
         "RHAPSODE_MODEL",
         "RHAPSODE_RECOGNISER",
         "RHAPSODE_RECOGNISER_THREADS",
@@ -124,7 +126,7 @@ class StorageSettings(BaseSettings):
     webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
         `loopback` is this machine. Empty: the internet alone, by https.
     log_level: the least that is logged. debug is for finding a fault; it is as silent about texts and secrets.
-    failpoint: name:action[:probability or passage], for fault tests.
+    failpoint: name:action[:chance or passage], for fault tests.
     """
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -95,6 +95,8 @@ class Speaker:
             verdict = judge(speech)
             self.counters.judged(verdict.flags, number - self.first + 1, time.perf_counter() - started_s)
             yield Attempt(number, request.seed, speech, verdict)
+            if number + 1 < self.first + most:
+                self.counters.rerolled(verdict.flags[0])
             if speech.finish_reason is FinishReason.LENGTH:
                 max_frames = LARGER_BUDGET * len(speech.frames)
 

@@ -31,6 +31,7 @@ from worker.batch_items import run_batch_item
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.errors import NotYet, PermanentItemError
 from worker.leases import DropReason, HeldLease, WorkDropped
+from worker.metrics import ItemMeter
 from worker.persistence import settle
 from worker.planning import run_plan
 from worker.services import SpeechServices, WorkerServices
@@ -87,12 +88,12 @@ def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) 
 def _run_ticket(services: WorkerServices, run: Run) -> None:
     """One item; and as long as an item has made another one ready in this queue, this is that one's ticket too."""
     until_s = time.monotonic() + TICKET_LIFE_S
-    while not services.closing.is_set():
+    while services.claims:
         item = _claim(services)
         if item is None:
             return
         made = _run_item(item, services, run)
-        if not made.by_queue.get(services.queue) or services.closing.is_set() or time.monotonic() > until_s:
+        if not made.by_queue.get(services.queue) or not services.claims or time.monotonic() > until_s:
             services.tickets.send(made)
             return
         services.tickets.send(made.without_one(services.queue))
@@ -113,38 +114,51 @@ def _claim(services: WorkerServices) -> ClaimedItem | None:
 def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
     """Run under the lease and settle; returns the tickets to send. Never raises for the item's own failure."""
     lease = item.lease
-    with item_fields(lease.job, lease.item, item.attempt), services.leases.hold(lease) as held:
+    with (
+        item_fields(lease.job, lease.item, item.attempt),
+        ItemMeter(item, services.queue) as meter,
+        services.leases.hold(lease) as held,
+    ):
         try:
             with services.gate.admitted(item, held, services.jobs):
                 return run(item, held)
         except WorkDropped as dropped:
+            meter.outcome = "dropped"
             if dropped.reason is not DropReason.SHUTDOWN:
                 logger.info("work dropped", extra={"reason": dropped.reason.value})
                 return Tickets()
             verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
         except (LeaseLost, JobAborted) as error:
+            meter.outcome = "refused"
             logger.info("result refused", extra={"reason": type(error).__name__})
             _discard(lease, services.artifacts)
             return Tickets()
         except (JobGone, JobNotFound) as error:
+            meter.outcome = "vanished"
             logger.info("job vanished", extra={"reason": type(error).__name__})
             return Tickets()
         except EngineUnavailable as error:
+            meter.outcome = "released"
             logger.warning("engine not available", extra={"error": str(error)})
             # The item was not in the engine that died, so this is no suspicion against it.
             verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
         except EngineDied as error:
+            meter.outcome = "engine_died"
             logger.warning("engine died", extra={"error": str(error)})
             verdict = _released(services.jobs, lease, ReleaseReason.ENGINE_DIED)
         except NotYet as error:
+            meter.outcome = "postponed"
             verdict = _postponed(services.jobs, lease, error.delay_s)
         except PermanentItemError as error:
+            meter.outcome = "failed"
             logger.error("item failed for good", extra={"code": error.error.code, "error": error.error.detail})
             verdict = _failed(services.jobs, lease, error.error)
         except StoreUnavailable as error:
+            meter.outcome = "retried"
             logger.warning("store unavailable", extra={"error": str(error)})
             verdict = _retried(services.jobs, item, JobError("storage_unavailable", str(error)))
         except Exception as error:
+            meter.outcome = "retried"
             logger.exception("item failed unexpectedly")
             verdict = _retried(services.jobs, item, JobError("internal", f"{type(error).__name__}: {error}"))
         return _settled(verdict, services)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +20,7 @@ from types import FrameType
 
 from storage import keys, uploads
 from storage.artifacts import ArtifactStore, ObjectEntry
+from storage.audits import AuditLog
 from storage.certificates import check_certificates
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict, StoreUnavailable
@@ -28,11 +31,15 @@ from storage.job_store import JobStore
 from storage.jobs import JobId, TenantId, Tickets
 from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
+from storage.roster import Roster, WorkerRole
 from storage.settings import SettingsError, describe, load_settings
 from storage.telemetry import configure_process_logging
 from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue
 from storage.work_queues import WorkQueue
+from worker.janitor_metrics import LEADER, chore_failed, swept, topped_up
+from worker.metrics_server import parse_ports, serve_metrics
+from worker.reporting import Reporting
 from worker.settings import JanitorSettings
 from worker.voice_janitor import VoiceJanitor
 from worker.webhooks.janitor import HookJanitor
@@ -60,8 +67,11 @@ _INPUTS = (keys.input_text, keys.voice_list, keys.speaker_embedding)
 class Janitor:
     """The chores, each callable on its own."""
 
-    def __init__(self, jobs: JobStore, artifacts: ArtifactStore, tickets: TicketQueue, ticket_cap: int) -> None:
+    def __init__(
+        self, jobs: JobStore, audits: AuditLog, artifacts: ArtifactStore, tickets: TicketQueue, ticket_cap: int
+    ) -> None:
         self._jobs = jobs
+        self._audits = audits
         self._artifacts = artifacts
         self._tickets = tickets
         self._ticket_cap = ticket_cap
@@ -76,6 +86,7 @@ class Janitor:
         if time.monotonic() < self._patient_until:
             return
         report = self._jobs.reap(BATCH)
+        swept(report)
         if report.leases_expired or report.retries_due or report.jobs_expired:
             logger.info(
                 "swept",
@@ -100,6 +111,7 @@ class Janitor:
             number = min(ready, self._ticket_cap) - self._tickets.waiting(queue)
             if number > 0:
                 missing[queue] = number
+                topped_up(queue, number)
                 logger.info("tickets topped up", extra={"queue": queue, "tickets": number})
         tickets = Tickets(missing)
         self._tickets.send(tickets)
@@ -112,6 +124,7 @@ class Janitor:
         except RecountOvertaken as error:
             logger.info("no recount", extra={"error": str(error)})
             return
+        self._audits.note(drift)
         for difference in drift.differences:
             logger.error(
                 "counter drift",
@@ -202,7 +215,9 @@ def run_chores(
     ]
     while not stop.is_set():
         started = time.monotonic()
-        if _is_ours(renew_lock, janitor):
+        is_ours = _is_ours(renew_lock, janitor)
+        LEADER.set(is_ours)
+        if is_ours:
             for chore in chores:
                 if chore.due_at <= started and not stop.is_set() and _succeeds(chore):
                     # A little early counts as due, or a tick of 1.001 s would skip every other one.
@@ -223,10 +238,12 @@ def _succeeds(chore: _Chore) -> bool:
     try:
         chore.run()
     except StoreUnavailable as error:
+        chore_failed(_name(chore))
         logger.warning("chore put off", extra={"chore": _name(chore), "error": str(error)})
         return False
     except Exception:
         # The other chores must go on, and so must this one when its cause is gone.
+        chore_failed(_name(chore))
         logger.exception("chore failed", extra={"chore": _name(chore)})
     return True
 
@@ -245,6 +262,7 @@ def main() -> None:
         settings = load_settings(JanitorSettings)
         configure_failpoints(settings.failpoint)
         check_certificates(settings)
+        metrics = serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
     except SettingsError as error:
         sys.exit(str(error))
     configure_process_logging(settings)
@@ -260,16 +278,23 @@ def main() -> None:
     with connect_redis(settings) as redis:
         jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
         lock = JanitorLock(redis, settings.key_prefix, LOCK_S)
+        name = f"{socket.gethostname()}-janitor-{uuid.uuid4().hex[:8]}"
+        reporting = Reporting(Roster(redis, settings.key_prefix), name, WorkerRole.JANITOR)
+        reporting.begin()
         logger.info("janitor ready")
         artifacts = open_artifacts(settings)
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
-        run_chores(Janitor(jobs, artifacts, tickets, settings.ticket_cap), voices, hooks, lock.renew, stop)
+        janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, settings.ticket_cap)
+        run_chores(janitor, voices, hooks, lock.renew, stop)
+        reporting.close()
         try:
             lock.release()
         except StoreUnavailable as error:
             logger.warning("lock left to expire", extra={"error": str(error)})
     tickets.close()
+    if metrics is not None:
+        metrics.close()
 
 
 if __name__ == "__main__":

@@ -20,10 +20,12 @@ from storage.failpoints import configure as configure_failpoints
 from storage.fleet import ANNOUNCE_INTERVAL_S, Fleet
 from storage.job_store import JobStore
 from storage.jobs import Lane, WorkerIdentity
+from storage.metrics import export
 from storage.models import ModelRegistry
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue
 from storage.result_samples import ResultSamples
+from storage.roster import REPORT_INTERVAL_S, Roster, WorkerRole
 from storage.segment_reuse import ReuseIndex
 from storage.settings import SettingsError, describe
 from storage.telemetry import configure_process_logging
@@ -33,8 +35,11 @@ from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError
 from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
+from worker.engine_meter import EngineMeter
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
+from worker.load import WorkerLoad
+from worker.metrics_server import MetricsServer, parse_ports, serve_metrics
 from worker.model_card import model_card
 from worker.norms import NormsCache
 from worker.periodic import Periodic
@@ -43,9 +48,11 @@ from worker.quality.counters import GateCounters
 from worker.quality.gate import QualityGate, checkpoint_calibration
 from worker.quality.recognisers import RecogniserUnusable, worker_recognisers
 from worker.quarantine import QuarantineGate
+from worker.reporting import Reporting
 from worker.restart import ask_for_restart
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
+from worker.signals import TicketConsumption
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
 
@@ -71,6 +78,16 @@ class WorkerProcess:
         self._fleet = Fleet(self._redis, settings.key_prefix)
         self._periodic = [Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)]
         self._services: WorkerServices | SpeechServices | None = None
+        self._meter: EngineMeter | None = None
+        self._consumption: TicketConsumption | None = None
+        self._metrics: MetricsServer | None = None
+        incarnation = uuid.uuid4().hex
+        self._identity = WorkerIdentity(settings.name_for(incarnation), incarnation)
+        role = WorkerRole(settings.lane.value)
+        model = settings.model_name if settings.lane is Lane.GPU else None
+        roster = Roster(self._redis, settings.key_prefix)
+        self._reporting = Reporting(roster, self._identity.name, role, settings.queue, model)
+        self._reporting.on_change = self._follow_wish
 
     def start(self) -> None:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
@@ -80,7 +97,11 @@ class WorkerProcess:
             configure_failpoints(self._settings.failpoint)
             check_certificates(self._settings)
             self._services = self._build()
+            self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
+            load = WorkerLoad(self._services, self._meter)
+            export(load.measure)
             self._tickets.send(self._jobs.release_worker(self._services.identity))
+            self._reporting.begin(load.now)
             self._join_fleet(self._services)
         except (SettingsError, StorageError, EngineError, CalibrationUnreadable, RecogniserUnusable) as error:
             self.stop()
@@ -101,6 +122,12 @@ class WorkerProcess:
             case None:
                 raise RuntimeError("a ticket arrived before the worker had started")
 
+    def consumes(self, consumption: TicketConsumption) -> None:
+        """From Celery's thread, once the first tickets may come."""
+        self._consumption = consumption
+        if self._reporting.draining.is_set():
+            consumption.pause(self._settings.queue)
+
     def begin_shutdown(self) -> None:
         """Claim nothing more; see that nothing runs beyond the grace period. Returns at once."""
         if self._closing.is_set():
@@ -112,6 +139,9 @@ class WorkerProcess:
         """After the last task."""
         self._closing.set()
         self._leases.close()
+        self._reporting.close()
+        if self._metrics is not None:
+            self._metrics.close()
         for each in self._periodic:
             each.close()
         if isinstance(self._services, SpeechServices):
@@ -120,11 +150,10 @@ class WorkerProcess:
         self._redis.close()
 
     def _build(self) -> WorkerServices | SpeechServices:
-        incarnation = uuid.uuid4().hex
         artifacts = open_artifacts(self._settings)
         artifacts.check()
         common = WorkerServices(
-            identity=WorkerIdentity(self._settings.name_for(incarnation), incarnation),
+            identity=self._identity,
             queue=self._settings.queue,
             jobs=self._jobs,
             artifacts=artifacts,
@@ -136,6 +165,7 @@ class WorkerProcess:
             lease_s=self._settings.lease_s,
             closing=self._closing,
             gate=QuarantineGate(),
+            draining=self._reporting.draining,
         )
         match self._settings.lane:
             case Lane.CPU:
@@ -149,6 +179,8 @@ class WorkerProcess:
         times = ProcessTimes(watchdog_s=self._settings.engine_watchdog_s)
         engine = EngineProcess(self._settings.engine_settings(), times)
         engine.start()
+        self._meter = EngineMeter(engine.stats, engine.info, lambda: engine.deaths)
+        self._periodic.append(Periodic("engine-meter", REPORT_INTERVAL_S, self._meter.look))
         model = self._settings.model_name
         registry = ModelRegistry(self._redis, self._settings.key_prefix)
         quality = self._quality_gate(engine.info)
@@ -170,6 +202,7 @@ class WorkerProcess:
             common.lease_s,
             common.closing,
             common.gate,
+            draining=common.draining,
             engine=engine,
             voices=self._voice_resolver(common, engine),
             quality=quality,
@@ -182,7 +215,7 @@ class WorkerProcess:
         """With what was measured of these weights, and with the recognisers there are."""
         settings = self._settings
         calibration = None
-        if settings.engine == "native":
+        if settings.engine != "fake":
             calibration = checkpoint_calibration(settings.checkpoint, info.revision)
             if calibration is None:
                 logger.warning("the checkpoint is not calibrated: the quality gate knows only what no speech does")
@@ -208,13 +241,23 @@ class WorkerProcess:
             self._periodic.append(again)
 
     def _announce(self, queue: WorkQueue, worker: str, slots: int) -> None:
-        if self._closing.is_set():
+        if self._closing.is_set() or self._reporting.draining.is_set():
             self._fleet.leave(queue, worker)
         else:
             self._fleet.announce(queue, worker, slots)
 
     def _is_busy(self) -> bool:
-        return self._leases.num_held > 0 or self._closing.is_set()
+        return self._leases.num_held > 0 or self._closing.is_set() or self._reporting.draining.is_set()
+
+    def _follow_wish(self) -> None:
+        """An operator wishes that nothing is claimed, or does not any more."""
+        if self._consumption is not None:
+            if self._reporting.draining.is_set():
+                self._consumption.pause(self._settings.queue)
+            else:
+                self._consumption.resume(self._settings.queue)
+        if isinstance(self._services, SpeechServices):
+            self._announce(self._services.queue, self._identity.name, self._services.engine.info.slots)
 
     def _drain(self) -> None:
         """Not cut short when nothing runs: a ticket may be between its look at `closing` and its claim. This thread

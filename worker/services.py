@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from storage.artifacts import ArtifactStore
 from storage.job_store import JobStore
@@ -28,6 +28,7 @@ class WorkerServices:
 
     queue: where this worker's items wait.
     closing: set when the process is asked to leave; from then on nothing new is claimed.
+    draining: set while an operator wishes that nothing is claimed.
     """
 
     identity: WorkerIdentity
@@ -42,6 +43,12 @@ class WorkerServices:
     lease_s: float
     closing: threading.Event
     gate: QuarantineGate
+    draining: threading.Event = field(default_factory=threading.Event, kw_only=True)
+
+    @property
+    def claims(self) -> bool:
+        """Whether something new may be claimed."""
+        return not self.closing.is_set() and not self.draining.is_set()
 
 
 @dataclass(frozen=True, slots=True)

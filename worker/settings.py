@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from typing import Literal, assert_never
+from typing import Literal, Self, assert_never
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from storage.jobs import Lane
-from storage.settings import StorageSettings
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from worker.engine.profiles import Reproducibility, ServingProfile
-from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
+from worker.metrics_settings import MeasuredSettings
 from worker.quality.recognisers import RecogniserChoice
 
 SMALL_VOICE = Path(__file__).parent / "small_voice"
 """The checkpoint that comes with the project."""
 
 
-class ItemSettings(StorageSettings):
+class ItemSettings(MeasuredSettings):
     """What everybody who hands items back must agree on.
 
     max_attempts: tries of one item before its job fails.
@@ -32,7 +32,8 @@ class WorkerSettings(ItemSettings):
     """One worker process.
 
     lane: `gpu` speaks and starts an engine, `cpu` plans and assembles.
-    engine: `native` is the model; `fake` makes tones for tests of everything around it.
+    engine: `native` is the model; `vllm` has its talker in a stock vLLM, which has to be installed; `fake` makes tones for
+        tests of everything around it.
     checkpoint: directory of the model in its published layout.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time.
@@ -52,7 +53,7 @@ class WorkerSettings(ItemSettings):
     """
 
     lane: Lane
-    engine: Literal["native", "fake"] = "native"
+    engine: Literal["native", "vllm", "fake"] = "native"
     checkpoint: Path = SMALL_VOICE
     model: str = ""
     slots: int = Field(default=16, ge=1, le=1024)
@@ -68,6 +69,12 @@ class WorkerSettings(ItemSettings):
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
     lease_s: float = Field(default=30.0, gt=0)
+
+    @model_validator(mode="after")
+    def _keep_promises(self) -> Self:
+        if self.engine == "vllm" and self.engine_reproducibility is Reproducibility.STRICT:
+            raise ValueError("engine vllm cannot be strict: how a row is rounded there depends on its company")
+        return self
 
     @property
     def model_name(self) -> str:
@@ -89,6 +96,10 @@ class WorkerSettings(ItemSettings):
                     self.engine_threads,
                     self.engine_profile,
                     self.engine_reproducibility,
+                )
+            case "vllm":
+                return VllmEngineSettings(
+                    self.checkpoint, self.slots, self.device, self.engine_threads, self.engine_profile
                 )
             case "fake":
                 return FakeEngineSettings(self.slots, self.fake_step_s)

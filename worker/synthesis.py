@@ -14,6 +14,7 @@ from storage.plan import Plan, PlanFormatError
 from storage.quality import Gate
 from storage.segment_file import SegmentHeader
 from storage.segment_reuse import SegmentContent
+from worker import metrics
 from worker.attempts import Outcome, Speaker, settle_attempts
 from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechRequest
 from worker.errors import unusable
@@ -126,11 +127,11 @@ def _report(
 def _committed(audio: SegmentAudio, report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
     lease = held.lease
     key = keys.segment(lease.tenant, lease.job, audio.header.index, lease.fence)
-    data = encode_segment(audio)
-    sha256 = put_fenced(services.artifacts, key, data, held)
+    sha256 = put_fenced(services.artifacts, key, encode_segment(audio), held)
     failpoint("segment.after_put")
-    stored = replace(report, sha256=sha256, stored_bytes=len(data))
+    stored = replace(report, sha256=sha256)
     tickets = until_available(lambda: services.jobs.commit_segment(lease, stored), held)
+    metrics.committed(report.num_samples, report.sample_rate_hz, was_reused=report.reused)
     failpoint("segment.before_tickets")
     return tickets
 

@@ -12,6 +12,7 @@ import pytest
 import redis
 
 from storage import keys
+from storage.audits import AuditLog
 from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
 from storage.jobs import JobId, JobState, LeaseStatus, TenantId, Tickets, WorkerIdentity
@@ -25,8 +26,8 @@ from worker.webhooks.janitor import HookJanitor
 
 
 @pytest.fixture
-def janitor(studio: Studio, tickets: TicketQueue) -> Janitor:
-    return Janitor(studio.jobs, studio.artifacts, tickets, ticket_cap=8)
+def janitor(studio: Studio, redis_client: redis.Redis, tickets: TicketQueue) -> Janitor:
+    return Janitor(studio.jobs, AuditLog(redis_client), studio.artifacts, tickets, ticket_cap=8)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 class GateCounts:
     """Since start. attempts: utterances judged; passed of them. rerolls: attempts made because another did not pass.
     exhausted: segments of which none did. reused: segments copied instead. defects: attempts by what was found.
-    judging_s: wall seconds spent in judging.
+    rerolls_by_reason: rerolls by what was the gravest of the attempt before. judging_s: wall seconds spent in judging.
     """
 
     attempts: int
@@ -22,6 +22,7 @@ class GateCounts:
     reused: int
     judging_s: float
     defects: Mapping[str, int]
+    rerolls_by_reason: Mapping[str, int]
 
 
 class GateCounters:
@@ -32,6 +33,7 @@ class GateCounters:
         self._attempts = self._passed = self._rerolls = self._exhausted = self._reused = 0
         self._judging_s = 0.0
         self._defects: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
 
     def judged(self, defects: Iterable[str], number: int, seconds: float) -> None:
         """One attempt at a segment, the `number`th from 1; `defects` is empty if it passed."""
@@ -42,6 +44,11 @@ class GateCounters:
             self._rerolls += number > 1
             self._judging_s += seconds
             self._defects.update(found)
+
+    def rerolled(self, reason: str) -> None:
+        """Another attempt is made because of this defect."""
+        with self._lock:
+            self._reasons[reason] += 1
 
     def gave_up(self) -> None:
         with self._lock:
@@ -61,4 +68,5 @@ class GateCounters:
                 self._reused,
                 self._judging_s,
                 dict(self._defects),
+                dict(self._reasons),
             )

@@ -11,7 +11,9 @@ from storage.connections import connect_redis
 from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
 from storage.jobs import WorkerIdentity
+from storage.metrics import Snapshot, export
 from storage.queue import TicketQueue
+from storage.roster import Roster, WorkerRole
 from storage.settings import SettingsError, describe
 from storage.telemetry import configure_process_logging
 from storage.webhook_http import webhook_client
@@ -20,8 +22,11 @@ from storage.webhook_queue import WebhookQueue
 from storage.webhook_secrets import SecretSealer
 from storage.work_queues import HOOKS_QUEUE
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
+from worker.metrics_server import MetricsServer, parse_ports, serve_metrics
 from worker.periodic import Periodic
+from worker.reporting import Load, Reporting
 from worker.restart import ask_for_restart
+from worker.signals import TicketConsumption
 from worker.webhooks.attempts import Sender
 from worker.webhooks.sending import Deliverer
 from worker.webhooks.settings import HookSettings
@@ -46,8 +51,14 @@ class HookProcess:
             self._queue,
             parse_delays(settings.webhook_delays_s),
         )
+        self._metrics: MetricsServer | None = None
+        self._consumption: TicketConsumption | None = None
+        self._reporting = Reporting(
+            Roster(self._redis, settings.key_prefix), self._identity.name, WorkerRole.HOOKS, HOOKS_QUEUE
+        )
+        self._reporting.on_change = self._follow_wish
         suspect_places = settings.webhook_threads // 2
-        self._deliverer = Deliverer(self._queue, sender, self._identity, suspect_places, self._closing)
+        self._deliverer = Deliverer(self._queue, sender, self._identity, suspect_places, self._claims)
         self._watch = ConsumptionWatch(HOOKS_QUEUE, tickets, self._is_busy, ask_for_restart)
         self._watching = Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)
 
@@ -57,9 +68,12 @@ class HookProcess:
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)
+            self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
+            export(self._measure)
             check_certificates(self._settings)
             returned = self._queue.give_back(self._identity)
             self._tickets.send(self._queue.due())
+            self._reporting.begin(self._load)
         except (SettingsError, StorageError) as error:
             self.stop()
             raise SystemExit(f"the hooks worker cannot start: {error}") from error
@@ -70,6 +84,11 @@ class HookProcess:
         self._watch.seen()
         self._deliverer.run_ticket()
 
+    def consumes(self, consumption: TicketConsumption) -> None:
+        self._consumption = consumption
+        if self._reporting.draining.is_set():
+            consumption.pause(HOOKS_QUEUE)
+
     def begin_shutdown(self) -> None:
         """Claim nothing more. Returns at once; Celery waits for the attempts under way."""
         self._closing.set()
@@ -78,8 +97,29 @@ class HookProcess:
         """After the last task."""
         self._closing.set()
         self._watching.close()
+        self._reporting.close()
+        if self._metrics is not None:
+            self._metrics.close()
         self._tickets.close()
         self._redis.close()
 
     def _is_busy(self) -> bool:
-        return self._deliverer.num_under_way > 0 or self._closing.is_set()
+        return self._deliverer.num_under_way > 0 or not self._claims()
+
+    def _claims(self) -> bool:
+        return not self._closing.is_set() and not self._reporting.draining.is_set()
+
+    def _follow_wish(self) -> None:
+        if self._consumption is None:
+            return
+        if self._reporting.draining.is_set():
+            self._consumption.pause(HOOKS_QUEUE)
+        else:
+            self._consumption.resume(HOOKS_QUEUE)
+
+    def _load(self) -> Load:
+        return Load(leases=self._deliverer.num_under_way, slots=self._settings.webhook_threads)
+
+    def _measure(self, snapshot: Snapshot) -> None:
+        snapshot.add("rhapsode_draining", self._reporting.draining.is_set())
+        snapshot.add("rhapsode_webhook_attempts_in_progress", self._deliverer.num_under_way)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -17,6 +17,7 @@ from storage.webhook_queue import LEASE_S, WebhookQueue
 from storage.webhooks import ClaimedDelivery, Verdict
 from worker.persistence import settle
 from worker.webhooks.attempts import DeliveryForgotten, Sender
+from worker.webhooks.metrics import attempted
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ class Places:
 
 
 class Deliverer:
-    """Any thread may call any method."""
+    """Any thread may call any method. claims: whether anything new may be claimed."""
 
     def __init__(
         self,
@@ -59,13 +60,13 @@ class Deliverer:
         sender: Sender,
         worker: WorkerIdentity,
         suspect_places: int,
-        closing: threading.Event,
+        claims: Callable[[], bool],
     ) -> None:
         self._queue = queue
         self._sender = sender
         self._worker = worker
         self._places = Places(suspect_places)
-        self._closing = closing
+        self._claims = claims
         self._lock = threading.Lock()
         self._under_way = 0
 
@@ -75,7 +76,7 @@ class Deliverer:
 
     def run_ticket(self) -> None:
         until_s = time.monotonic() + TICKET_LIFE_S
-        while not self._closing.is_set() and time.monotonic() < until_s and self.deliver_one():
+        while self._claims() and time.monotonic() < until_s and self.deliver_one():
             pass
 
     def deliver_one(self) -> bool:
@@ -113,6 +114,7 @@ class Deliverer:
             verdict = self._sender.given_up(claimed, error)
         failpoint("hook.after_post")
         state = settle(lambda: self._queue.done(claimed, verdict), VERDICT_PATIENCE_S)
+        attempted(verdict, state)
         _log(claimed, verdict, state or "lost")
 
     @contextmanager

@@ -7,12 +7,12 @@ from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
-from storage.settings import StorageSettings
 from storage.webhook_options import parse_delays
+from worker.metrics_settings import MeasuredSettings
 from worker.webhooks.schedule import DELAYS_S
 
 
-class HookSettings(StorageSettings):
+class HookSettings(MeasuredSettings):
     """One process of the lane `hooks`.
 
     webhook_threads: attempts at the same time; half of them at most at receivers that do not answer, or never did.

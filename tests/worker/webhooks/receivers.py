@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
@@ -63,7 +62,7 @@ class HookWorld(WebhookWorld):
     ) -> Deliverer:
         http = SafeHttp(rules, times, resolver)
         sender = Sender(http, self.sealer, self.queue, delays_s)
-        return Deliverer(self.queue, sender, HOOKS, suspect_places, threading.Event())
+        return Deliverer(self.queue, sender, HOOKS, suspect_places, lambda: True)
 
     def receiver(
         self, url: str, events: tuple[str, ...] = ("job.cancelled",), tenant: TenantId = ALICE

@@ -1,0 +1,105 @@
+"""What a worker process measures of its items, and what its engine, gate and voices count, under their names."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from storage.batches import BatchSpec
+from storage.jobs import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, JobClass
+from storage.metrics import Snapshot, counter, histogram
+from storage.voice_reference import VoiceCacheSpec
+from storage.work_queues import CPU_QUEUE, WorkQueue
+from worker.engine_meter import EngineMeter
+from worker.quality.counters import GateCounts
+from worker.voices.cache import VoiceCacheStats
+
+_ITEMS = counter("rhapsode_items")
+_ITEM_DURATION = histogram("rhapsode_item_duration_seconds")
+_CLAIM_WAIT = histogram("rhapsode_claim_wait_seconds")
+_AUDIO = counter("rhapsode_audio_seconds")
+_SEGMENTS = counter("rhapsode_segments")
+
+
+def kind_of(item: ClaimedItem) -> str:
+    """plan, assemble, voice, chunk or segment."""
+    if item.lease.item in (PLAN_ITEM, ASSEMBLE_ITEM):
+        return item.lease.item
+    match item.spec:
+        case VoiceCacheSpec():
+            return "voice"
+        case BatchSpec():
+            return "chunk"
+        case _:
+            return "segment"
+
+
+class ItemMeter:
+    """Measures one item from its claim to its outcome, which is `done` unless it is said otherwise."""
+
+    def __init__(self, item: ClaimedItem, queue: WorkQueue) -> None:
+        self.outcome = "done"
+        self._kind = kind_of(item)
+        self._started_s = time.perf_counter()
+        _CLAIM_WAIT.labels(lane_of(queue), _rank(item.job_class)).observe(item.waited_ms / 1000)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _ITEMS.labels(self._kind, "lost" if error else self.outcome).inc()
+        _ITEM_DURATION.labels(self._kind).observe(time.perf_counter() - self._started_s)
+
+
+def committed(num_samples: int, sample_rate_hz: int, *, was_reused: bool) -> None:
+    """A segment counts from now on."""
+    origin = "reused" if was_reused else "spoken"
+    _SEGMENTS.labels(origin).inc()
+    _AUDIO.labels(origin).inc(num_samples / sample_rate_hz)
+
+
+def lane_of(queue: WorkQueue) -> str:
+    return "cpu" if queue == CPU_QUEUE else "gpu"
+
+
+def add_gate(snapshot: Snapshot, counts: GateCounts) -> None:
+    snapshot.add("rhapsode_gate_attempts", counts.passed, verdict="passed")
+    snapshot.add("rhapsode_gate_attempts", counts.attempts - counts.passed, verdict="failed")
+    snapshot.add("rhapsode_gate_exhausted", counts.exhausted)
+    snapshot.add("rhapsode_gate_judging_seconds", counts.judging_s)
+    for defect, number in sorted(counts.defects.items()):
+        snapshot.add("rhapsode_gate_defects", number, defect=defect)
+    for reason, number in sorted(counts.rerolls_by_reason.items()):
+        snapshot.add("rhapsode_gate_rerolls", number, reason=reason)
+
+
+def add_voice_memory(snapshot: Snapshot, stats: VoiceCacheStats) -> None:
+    snapshot.add("rhapsode_voice_memory_lookups", stats.hits, outcome="hit")
+    snapshot.add("rhapsode_voice_memory_lookups", stats.misses, outcome="miss")
+    snapshot.add("rhapsode_voice_memory_loads", stats.loads)
+    snapshot.add("rhapsode_voice_memory_load_seconds", stats.load_s)
+    snapshot.add("rhapsode_voice_memory_evictions", stats.evictions)
+    snapshot.add("rhapsode_voice_memory_voices", stats.voices)
+    snapshot.add("rhapsode_voice_memory_bytes", stats.bytes)
+
+
+def add_engine(snapshot: Snapshot, meter: EngineMeter) -> None:
+    now, total, pace = meter.now(), meter.total(), meter.pace()
+    snapshot.add("rhapsode_engine_slots", meter.slots)
+    snapshot.add("rhapsode_engine_active_requests", now.active)
+    snapshot.add("rhapsode_engine_waiting_requests", now.waiting)
+    snapshot.add("rhapsode_engine_batch_fill_ratio", pace.batch_fill or 0.0)
+    snapshot.add("rhapsode_engine_step_seconds", pace.step_s or 0.0)
+    snapshot.add("rhapsode_engine_steps", total.steps)
+    snapshot.add("rhapsode_engine_frames", total.frames)
+    snapshot.add("rhapsode_engine_finished_requests", total.finished)
+    snapshot.add("rhapsode_engine_deaths", meter.deaths)
+    snapshot.add("rhapsode_engine_decoder_passes", total.decoder_graph_passes, path="graph")
+    snapshot.add("rhapsode_engine_decoder_passes", total.decoder_fallbacks, path="fallback")
+
+
+def _rank(job_class: JobClass) -> str:
+    return job_class.value
