@@ -127,9 +127,10 @@ def _report(
 def _committed(audio: SegmentAudio, report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
     lease = held.lease
     key = keys.segment(lease.tenant, lease.job, audio.header.index, lease.fence)
-    sha256 = put_fenced(services.artifacts, key, encode_segment(audio), held)
+    data = encode_segment(audio)
+    sha256 = put_fenced(services.artifacts, key, data, held)
     failpoint("segment.after_put")
-    stored = replace(report, sha256=sha256)
+    stored = replace(report, sha256=sha256, stored_bytes=len(data))
     tickets = until_available(lambda: services.jobs.commit_segment(lease, stored), held)
     metrics.committed(report.num_samples, report.sample_rate_hz, was_reused=report.reused)
     failpoint("segment.before_tickets")
