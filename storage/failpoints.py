@@ -1,15 +1,18 @@
 """Places where a fault test lets a process die: in every gap between an outer effect and its record.
 
 `failpoint("plan.after_put")` does nothing unless RHAPSODE_FAILPOINT selected that very place when the process
-started: `name:kill[:probability]` dies as from kill -9, `name:exit[:probability]` ends the process with code 70.
+started: `name:kill[:when]` dies as from kill -9, `name:exit[:when]` ends the process with code 70. A `when` below 1
+is the chance of each passage; a whole number is the passage that is the last, so that a test knows that it strikes.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from storage.settings import SettingsError
@@ -39,21 +42,26 @@ EXIT_CODE = 70
 class _Selection:
     name: str
     action: Literal["kill", "exit"]
-    probability: float
+    when: float
+    passages: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    """`next` of it is one step, whichever threads pass."""
+
+    def strikes(self) -> bool:
+        return random.random() < self.when if self.when < 1 else next(self.passages) == self.when
 
 
 _selected: _Selection | None = None
 
 
 def configure(text: str) -> None:
-    """Select a failpoint, or none with ""; once, at start. Raises `SettingsError` for what is not `name:action[:p]`."""
+    """Select a failpoint, or none with ""; once, at start. Raises `SettingsError` for what is neither."""
     global _selected
     _selected = _parse(text) if text else None
 
 
 def failpoint(name: FailpointName) -> None:
-    """Die here, if this place was selected and the dice say so."""
-    if _selected is None or _selected.name != name or random.random() >= _selected.probability:
+    """Die here, if this place was selected and its time has come."""
+    if _selected is None or _selected.name != name or not _selected.strikes():
         return
     if _selected.action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -62,15 +70,15 @@ def failpoint(name: FailpointName) -> None:
 
 def _parse(text: str) -> _Selection:
     name, _, rest = text.partition(":")
-    action, _, chance = rest.partition(":")
+    action, _, given = rest.partition(":")
     if name not in FAILPOINTS:
         raise SettingsError(f"RHAPSODE_FAILPOINT: {name!r} is none of {', '.join(FAILPOINTS)}")
     if action != "kill" and action != "exit":
         raise SettingsError(f"RHAPSODE_FAILPOINT: the action is kill or exit, not {action!r}")
     try:
-        probability = float(chance or 1)
+        when = float(given or 1)
     except ValueError:
-        probability = -1.0
-    if not 0 < probability <= 1:
-        raise SettingsError(f"RHAPSODE_FAILPOINT: the probability is above 0 and at most 1, not {chance!r}")
-    return _Selection(name, action, probability)
+        when = -1.0
+    if not (0 < when < 1 or (when >= 1 and when.is_integer())):
+        raise SettingsError(f"RHAPSODE_FAILPOINT: when is a chance below 1 or the number of a passage, not {given!r}")
+    return _Selection(name, action, when)

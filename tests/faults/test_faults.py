@@ -307,23 +307,23 @@ def test_row_35_a_hung_engine_is_replaced(start_system: StartSystem, num_jobs: i
 
 @pytest.mark.long_run
 @pytest.mark.parametrize(
-    ("place", "chance"),
+    ("place", "passage"),
     [
-        ("submit.after_put", 0.1),
-        ("submit.before_tickets", 0.1),
-        ("claim.after", 0.02),
-        ("plan.after_put", 0.1),
-        ("plan.before_tickets", 0.1),
-        ("segment.after_put", 0.03),
-        ("segment.before_tickets", 0.03),
-        ("assemble.after_put", 0.1),
-        ("assemble.after_finish", 0.1),
+        ("submit.after_put", 10),
+        ("submit.before_tickets", 10),
+        ("claim.after", 40),
+        ("plan.after_put", 10),
+        ("plan.before_tickets", 10),
+        ("segment.after_put", 40),
+        ("segment.before_tickets", 40),
+        ("assemble.after_put", 10),
+        ("assemble.after_finish", 10),
     ],
 )
 def test_a_death_between_any_effect_and_its_record_changes_nothing(
-    start_system: StartSystem, seed: int, report: Report, place: str, chance: float
+    start_system: StartSystem, seed: int, report: Report, place: str, passage: int
 ) -> None:
-    system = start_system(RHAPSODE_FAILPOINT=f"{place}:kill:{chance}")
+    system = start_system(RHAPSODE_FAILPOINT=f"{place}:kill:{passage}")
 
     def strike(load: Load, log: FaultLog) -> None:
         load.wait_until(1.0)

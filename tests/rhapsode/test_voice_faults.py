@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rhapsode import Rhapsode
+from rhapsode.stack.events import ProcessEnded, StackEvent
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from rhapsode.voice_cache_calls import BulkOrder
@@ -18,9 +19,10 @@ NUM_VOICES = 6
 def test_workers_killed_between_storing_a_voice_and_saying_so_cost_nothing_but_time(
     tmp_path: Path, data_dir: Path
 ) -> None:
-    # With the usual four attempts one voice in forty would be given up, as it should be: four deaths of its own.
-    environment = clean_environment(RHAPSODE_FAILPOINT="voice.after_put:kill:0.4", RHAPSODE_MAX_ATTEMPTS="12")
-    with Stack(StackOptions(data_dir), environment, lambda event: None) as stack, Rhapsode(stack.url) as client:
+    events: list[StackEvent] = []
+    # Every worker dies over its third voice. The usual four attempts would do if none of the six were unlucky.
+    environment = clean_environment(RHAPSODE_FAILPOINT="voice.after_put:kill:3", RHAPSODE_MAX_ATTEMPTS="12")
+    with Stack(StackOptions(data_dir), environment, events.append) as stack, Rhapsode(stack.url) as client:
         stack.wait_ready()
         for n in range(NUM_VOICES):
             recording = tmp_path / f"{n}.wav"
@@ -30,6 +32,7 @@ def test_workers_killed_between_storing_a_voice_and_saying_so_cost_nothing_but_t
         job = client.wait(client.voices.prepare_many(BulkOrder()), timeout_s=120)
 
         assert job.state == "succeeded", job.error
+        assert any(isinstance(event, ProcessEnded) for event in events)
         ready = list(client.voices.list_caches({CacheState.READY}))
         assert len(ready) == NUM_VOICES
         assert all(client.voices.embedding(cache.voice) for cache in ready)

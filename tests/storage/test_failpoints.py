@@ -40,7 +40,13 @@ def test_a_selected_failpoint_ends_the_process() -> None:
 
 
 def test_a_small_probability_strikes_in_the_end() -> None:
-    assert run("plan.after_put:exit:0.01", passes=5_000) == EXIT_CODE
+    # 0.9^5,000 is nothing.
+    assert run("plan.after_put:exit:0.1", passes=5_000) == EXIT_CODE
+
+
+def test_a_passage_is_counted_from_the_start_of_the_process() -> None:
+    assert run("plan.after_put:exit:3", passes=2) == 0
+    assert run("plan.after_put:exit:3", passes=3) == EXIT_CODE
 
 
 def test_another_failpoint_is_passed() -> None:
@@ -58,7 +64,7 @@ def test_nothing_happens_where_nothing_is_selected(name: FailpointName) -> None:
         "nowhere:kill",
         "plan.after_put",
         "plan.after_put:explode",
-        *(f"claim.after:kill:{p}" for p in ["0", "2", "x", "-1", "nan"]),
+        *(f"claim.after:kill:{p}" for p in ["0", "1.5", "x", "-1", "nan", "inf"]),
     ],
 )
 def test_a_selection_that_means_nothing_is_refused(text: str) -> None:
