@@ -46,11 +46,15 @@ class SegmentInput(RequestBody):
 
 
 class DocumentInput(RequestBody):
-    """A file of `/v1/uploads`. `include`: ids of chapters as a plan shows them; absent: all."""
+    """A file of `/v1/uploads`. `include`: ids of chapters as a plan shows them; absent: all.
+
+    `images`: `alt` says what the alternative text of a picture says. Notes and their marks are not spoken.
+    """
 
     upload_id: Name
     format: Literal["epub", "html", "md", "txt"]
     include: list[ChapterId] = Field(default=[], max_length=1_000)
+    images: Literal["skip", "alt"] = "skip"
 
 
 class JobInput(RequestBody):
@@ -102,11 +106,12 @@ ValidateOnly = Annotated[
 
 
 class ResolvedInput(Answer):
-    """What the stored input is; `format` of a document, else null. `include`: chapters, empty for all."""
+    """What the stored input is; `format` and `images` of a document, else null. `include`: chapters, empty for all."""
 
     type: Literal["text", "ssml", "segments", "document"]
     format: Literal["epub", "html", "md", "txt"] | None
     include: list[str]
+    images: Literal["skip", "alt"] | None
 
 
 class ResolvedPauses(Answer):

@@ -16,7 +16,7 @@ from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.jobs import TenantId
 from storage.script import Script
 from storage.segment_entries import SegmentEntry
-from storage.sources import DocumentFormat, Source, SourceType
+from storage.sources import DocumentFormat, Images, Source, SourceType
 from storage.ssml import SsmlError, languages_of, parse_ssml, voices_of
 
 UPLOAD_POINTER = "/input/document/upload_id"
@@ -118,7 +118,9 @@ def _document(services: ApiServices, tenant: TenantId, document: DocumentInput) 
     """Only looked at: it is read where hostile files are read, as part of the job's work."""
     limit = services.settings.max_document_bytes
     num_bytes = named_upload_bytes(services, tenant, document.upload_id, UPLOAD_POINTER, limit)
-    source = Source(SourceType.DOCUMENT, DocumentFormat(document.format), tuple(document.include))
+    source = Source(
+        SourceType.DOCUMENT, DocumentFormat(document.format), tuple(document.include), Images(document.images)
+    )
     # A guess for the queue, which the plan puts right: books are mostly pictures or mostly compressed text.
     guess_ms = min(num_bytes * 1000 // _BYTES_PER_S, MAX_AUDIO_MS)
     return PreparedInput(source, None, None, max(1, guess_ms))

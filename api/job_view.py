@@ -196,6 +196,7 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
             type=spec.source.type.value,
             format=None if spec.source.format is None else spec.source.format.value,
             include=list(spec.source.include),
+            images=None if spec.source.format is None else spec.source.images.value,
         ),
         speakers={member.name: member.voice for member in spec.speakers},
         pauses=schemas.ResolvedPauses(

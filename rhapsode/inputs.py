@@ -33,11 +33,12 @@ class SegmentEntry(TypedDict, total=False):
 
 
 class Document(TypedDict, total=False):
-    """An uploaded file. include: ids of chapters, all if left out."""
+    """An uploaded file. include: ids of chapters, all if left out. images: "alt" says what stands for a picture."""
 
     upload_id: str
     format: DocumentFormat
     include: Sequence[str]
+    images: Literal["skip", "alt"]
 
 
 class JobInput(TypedDict, total=False):

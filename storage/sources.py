@@ -27,10 +27,22 @@ class DocumentFormat(enum.StrEnum):
     TEXT = "txt"
 
 
+class Images(enum.StrEnum):
+    """What is said where a document has a picture."""
+
+    SKIP = "skip"
+    ALT = "alt"
+    """What its `alt` attribute says."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """format: of a document, None for the rest. include: ids of the chapters that are spoken; empty means all."""
+    """format: of a document, None for the rest. include: ids of the chapters that are spoken; empty means all.
+
+    images: of a document.
+    """
 
     type: SourceType = SourceType.TEXT
     format: DocumentFormat | None = None
     include: tuple[str, ...] = ()
+    images: Images = Images.SKIP

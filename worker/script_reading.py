@@ -35,8 +35,8 @@ def _script(data: bytes, spec: NarrationSpec, held: HeldLease) -> Script:
             return parse_ssml(data.decode())
         case Source(type=SourceType.SEGMENTS):
             return entries_script(decode_entries(data))
-        case Source(type=SourceType.DOCUMENT, format=DocumentFormat() as document_format, include=include):
-            script = read_document(data, document_format, include, held.check)
+        case Source(type=SourceType.DOCUMENT, format=DocumentFormat() as document_format):
+            script = read_document(data, document_format, spec.source.include, held.check, images=spec.source.images)
             # A text file may be a play as well as a typed text may.
             return _dialogue(script.text, spec) if document_format is DocumentFormat.TEXT else script
         case _:

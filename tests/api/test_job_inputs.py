@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import Any
 
 import httpx
 import pytest
 
+from api.plan_schemas import PlanDocument
 from storage import keys
 from storage.jobs import ArtifactRecord, JobError, NarrationSpec, TenantId
 from storage.segment_entries import SegmentEntry, decode_entries
@@ -77,7 +77,7 @@ def test_a_document_is_copied_from_its_upload(api: ServedApi) -> None:
 
     assert spec.source == Source(SourceType.DOCUMENT, DocumentFormat.MARKDOWN, ("1",))
     assert api.objects.get(keys.input_text(LOCAL, job_id(job))) == b"# One\n\nText."
-    assert job["request"]["input"] == {"type": "document", "format": "md", "include": ["1"]}
+    assert job["request"]["input"] == {"type": "document", "format": "md", "include": ["1"], "images": "skip"}
 
 
 def test_a_cast_for_a_book_is_refused(api: ServedApi) -> None:
@@ -104,7 +104,24 @@ def test_a_refusal_leaves_nothing_behind(api: ServedApi, body: dict[str, Any]) -
     assert not list(api.objects.list("jobs/"))
 
 
-PLAN = json.dumps({"format": 1, "num_segments": 1}).encode()
+PLAN = (
+    PlanDocument(
+        format=1,
+        title="",
+        author="",
+        language="English",
+        has_cover=False,
+        num_chars=5,
+        num_segments=1,
+        estimated_audio_s=1.0,
+        estimated_render_s=None,
+        speakers=[],
+        chapters=[],
+        segments=[],
+    )
+    .model_dump_json()
+    .encode()
+)
 
 
 def plan_soon(api: ServedApi) -> None:

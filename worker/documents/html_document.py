@@ -8,6 +8,7 @@ from lxml import etree
 
 from storage.script import Script
 from storage.script_builder import ScriptBuilder
+from storage.sources import Images
 from storage.text_flow import TextFlow
 from worker.documents.chapters import ChapterWriter
 from worker.documents.characters import clean_text
@@ -15,13 +16,13 @@ from worker.documents.markup import local_name, parse_html
 from worker.documents.page import ChapterMarks, chapter_level, tell_page
 
 
-def html_script(text: str, include: Sequence[str]) -> Script:
+def html_script(text: str, include: Sequence[str], images: Images = Images.SKIP) -> Script:
     """Raises `DocumentError`."""
     root = parse_html(text, "the document")
     builder = ScriptBuilder()
     flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
-    tell_page(root, flow, chapters, ChapterMarks(chapter_level(root)))
+    tell_page(root, flow, chapters, ChapterMarks(chapter_level(root)), images)
     chapters.check()
     return builder.build(title=_title(root), author=_meta(root, "author"), language=(root.get("lang") or "").strip())
 

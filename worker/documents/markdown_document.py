@@ -9,6 +9,7 @@ from dataclasses import replace
 from markdown_it import MarkdownIt
 
 from storage.script import Script
+from storage.sources import Images
 from worker.documents.errors import DocumentError
 from worker.documents.html_document import html_script
 
@@ -19,13 +20,13 @@ _FRONT_MATTER = re.compile(r"\A---[^\S\n]*\n(.*?)^(?:---|\.\.\.)[^\S\n]*(?:\n|\Z
 _FIELD = re.compile(r"""^(title|author|lang|language)[^\S\n]*:[^\S\n]*["']?(.*?)["']?[^\S\n]*$""", re.MULTILINE)
 
 
-def markdown_script(text: str, include: Sequence[str]) -> Script:
+def markdown_script(text: str, include: Sequence[str], images: Images = Images.SKIP) -> Script:
     """CommonMark with tables. Raises `DocumentError`."""
     front = _FRONT_MATTER.match(text)
     body = text[front.end() :] if front else text
     fields = dict(_FIELD.findall(front[1])) if front else {}
     html = _html(body)
-    script = html_script(f"<html><body>{html}</body></html>", include)
+    script = html_script(f"<html><body>{html}</body></html>", include, images)
     language = fields.get("lang") or fields.get("language", "")
     return replace(script, title=fields.get("title", ""), author=fields.get("author", ""), language=language)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from lxml import etree
 
+from storage.plan import closed
 from storage.script import BlockKind
+from storage.sources import Images
 from storage.text_flow import TextFlow
 from worker.documents.chapters import ChapterWriter
 from worker.documents.characters import clean_text
@@ -39,6 +42,15 @@ _SILENT_ROLES = frozenset(
         *("landmarks", "page-list", "doc-pagelist", "index", "doc-index"),
     }
 )
+_SILENT_CLASSES = frozenset(
+    {
+        *("footnote", "footnotes", "endnote", "endnotes", "rearnote", "noteref", "footnote-ref", "footnote-back"),
+        *("footnoteref", "fnref", "pagenum", "pagenumber", "page-number", "pagebreak"),
+    }
+)
+"""What books from before EPUB 3 call the same things, and Pandoc and Project Gutenberg do."""
+
+_NOTE_MARK = re.compile(r"(?P<open>[\[(])?(?:\d{1,4}|[*†‡§¶]{1,4}|[a-z])(?(open)[\])])")
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
@@ -72,14 +84,15 @@ def heading_text(element: _Element) -> str:
     return " ".join(clean_text("".join(_said(element))).split())
 
 
-def tell_page(root: _Element, flow: TextFlow, chapters: ChapterWriter, marks: ChapterMarks) -> None:
+def tell_page(root: _Element, flow: TextFlow, chapters: ChapterWriter, marks: ChapterMarks, images: Images) -> None:
     """Say what the page says, from its first block to its last."""
-    _Page(flow, chapters, marks).tell(root)
+    _Page(flow, chapters, marks, images).tell(root)
 
 
 class _Page:
-    def __init__(self, flow: TextFlow, chapters: ChapterWriter, marks: ChapterMarks) -> None:
+    def __init__(self, flow: TextFlow, chapters: ChapterWriter, marks: ChapterMarks, images: Images) -> None:
         self._flow = flow
+        self._images = images
         self._chapters = chapters
         self._marks = marks
         self._heading_depth = 0
@@ -115,6 +128,8 @@ class _Page:
                 self._say(self._next_number())
         elif name in ("br", "wbr", "td", "th"):
             self._flow.space()
+        elif name == "img" and self._images is Images.ALT:
+            self._tell_picture(element)
         self._say(element.text)
 
     def _end(self, element: _Element, *, is_root: bool) -> None:
@@ -130,6 +145,14 @@ class _Page:
                 self._say(", ")
         if not is_root:
             self._say(element.tail)
+
+    def _tell_picture(self, image: _Element) -> None:
+        """What it shows, as a sentence between those of the text."""
+        alt = " ".join((image.get("alt") or "").split())
+        if alt and image.get("role") not in ("presentation", "none"):
+            self._flow.space()
+            self._say(closed(alt))
+            self._flow.space()
 
     def _next_number(self) -> str | None:
         """`3. ` in an ordered list."""
@@ -152,7 +175,23 @@ def is_silent(element: _Element) -> bool:
     if name == "pre" and len(element) and local_name(element[0].tag) == "code":
         return True
     roles = f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}".split()
-    return not _SILENT_ROLES.isdisjoint(roles)
+    if not _SILENT_ROLES.isdisjoint(roles) or not _SILENT_CLASSES.isdisjoint((element.get("class") or "").split()):
+        return True
+    return name == "a" and _is_note_mark(element)
+
+
+def _is_note_mark(link: _Element) -> bool:
+    """A number or a star that leads to a note, as books have them that do not say so: raised, or in brackets."""
+    if "#" not in (link.get("href") or ""):
+        return False
+    mark = _NOTE_MARK.fullmatch("".join(map(str, link.itertext())).strip())
+    if mark is None:
+        return False
+    parent = link.getparent()
+    is_raised = any(local_name(each.tag) == "sup" for each in link) or (
+        parent is not None and local_name(parent.tag) == "sup"
+    )
+    return is_raised or mark["open"] is not None
 
 
 def _first_number(ordered_list: _Element) -> int:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 
 from storage.script import Script
-from storage.sources import DocumentFormat
+from storage.sources import DocumentFormat, Images
 from worker.documents.errors import DocumentError
 from worker.documents.wire import decode_answer
 
@@ -35,6 +35,7 @@ def read_document(
     include: Sequence[str],
     check: Callable[[], None],
     command: Sequence[str] = READER_COMMAND,
+    images: Images = Images.SKIP,
 ) -> Script:
     """The document's script. Takes a fifth of a second and what the parsing takes.
 
@@ -46,7 +47,7 @@ def read_document(
         file.flush()
         os.lseek(file.fileno(), 0, os.SEEK_SET)
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        arguments = (*command, document_format.value, *include)
+        arguments = (*command, document_format.value, images.value, *include)
         with subprocess.Popen(arguments, stdin=file, stdout=answer, stderr=complaints, env=environment) as child:
             status = _wait(child, check)
         if status < 0:

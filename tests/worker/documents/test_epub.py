@@ -81,6 +81,17 @@ def test_the_older_table_of_contents_is_read_too() -> None:
     assert [chapter.title for chapter in script.chapters] == ["Alpha", "Beta"]
 
 
+def test_contents_may_wrap_their_links_and_name_parts_that_lead_nowhere() -> None:
+    entries = (
+        '<li><span>Part one</span><ol><li><p><a href="one.xhtml">A</a></p></li></ol></li>'
+        '<li><span><a href="two.xhtml">B</a></span></li>'
+    )
+    files = {"book.opf": package(TWO, NAV_ITEM), "nav.xhtml": nav(entries)}
+    script = epub_script(book({**files, "one.xhtml": page("<p>A.</p>"), "two.xhtml": page("<p>B.</p>")}), ())
+
+    assert [chapter.title for chapter in script.chapters] == ["A", "B"]
+
+
 def test_without_contents_every_page_is_a_chapter_named_by_its_heading() -> None:
     files = {"book.opf": package(TWO), "one.xhtml": page("<h2>Dawn</h2><p>A.</p>"), "two.xhtml": page("<p>B.</p>")}
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.script import Script
+from storage.sources import Images
 from worker.documents.characters import clean_text, decode_markup, decode_text
 from worker.documents.errors import DocumentError
 from worker.documents.html_document import html_script
@@ -39,6 +40,25 @@ def test_a_page_says_its_text_and_nothing_else() -> None:
         "東京",
     ]
     assert (script.title, script.author, script.language) == ("A page", "Ann", "de")
+
+
+def test_notes_and_their_marks_are_passed_over_as_books_of_all_ages_have_them() -> None:
+    page = """<p>One<sup><a href="#n1">1</a></sup> two<a href="notes.html#n2"><sup>*</sup></a> three
+    <a href="#n3">[12]</a> four<a class="noteref" href="#n4">iv</a>.</p>
+    <p>See <a href="#fig">1</a> and x<sup>2</sup> and <a href="http://a.b/">[a link]</a>.
+    <span class="pagenum">[Pg 7]</span></p>
+    <div class="footnote" id="n1"><p>1. Not read.</p></div><section role="doc-endnotes"><p>Nor this.</p></section>"""
+
+    assert said(html_script(page, ())) == ["One two three four.", "See 1 and x2 and [a link]."]
+
+
+def test_pictures_are_described_if_somebody_wants_it() -> None:
+    page = """<p>Look:<img src="a.png" alt="a  map of the\nisland"> there.</p><img alt="" src="b.png">
+    <figure><img src="c.png" alt="A ship"><figcaption>Fig. 1</figcaption></figure><img role="presentation" alt="x">"""
+
+    assert said(html_script(page, ())) == ["Look: there.", "Fig. 1"]
+    assert said(html_script(page, (), Images.ALT)) == ["Look: a map of the island. there.", "A ship.", "Fig. 1"]
+    assert said(markdown_script("One ![a cat](c.png) two.", (), Images.ALT)) == ["One a cat. two."]
 
 
 @pytest.mark.parametrize(

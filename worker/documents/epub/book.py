@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from storage.script import Script
 from storage.script_builder import ScriptBuilder
+from storage.sources import Images
 from storage.text_flow import TextFlow
 from worker.documents.chapters import ChapterWriter
 from worker.documents.characters import decode_markup
@@ -21,7 +22,7 @@ MAX_COVER_BYTES = 8 << 20
 """A larger picture is left out; players of audiobooks would not show it either."""
 
 
-def epub_script(data: bytes, include: Sequence[str]) -> Script:
+def epub_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP) -> Script:
     """Raises `DocumentError`."""
     archive = BookArchive(data)
     package = read_package(archive)
@@ -30,7 +31,7 @@ def epub_script(data: bytes, include: Sequence[str]) -> Script:
     chapters = ChapterWriter(flow, include)
     contents = _by_page(read_contents(archive, package))
     for page in dict.fromkeys(package.pages):
-        _tell(archive, page, flow, chapters, contents)
+        _tell(archive, page, flow, chapters, contents, images)
     chapters.check()
     return builder.build(package.title, package.author, package.language, _cover(archive, package))
 
@@ -41,6 +42,7 @@ def _tell(
     flow: TextFlow,
     chapters: ChapterWriter,
     contents: dict[str, list[ContentsEntry]],
+    images: Images,
 ) -> None:
     """One page. A book without a table of contents has a chapter for every page."""
     root = parse_xhtml(decode_markup(archive.read(page)), page)
@@ -53,7 +55,7 @@ def _tell(
             chapters.begin(entry.title)
     if not contents:
         chapters.begin(first_heading(root))
-    tell_page(root, flow, chapters, ChapterMarks(ids=marks))
+    tell_page(root, flow, chapters, ChapterMarks(ids=marks), images)
 
 
 def _by_page(entries: Sequence[ContentsEntry]) -> dict[str, list[ContentsEntry]]:

@@ -57,10 +57,22 @@ def _from_list(parent: _Element, name: str, depth: int) -> Iterator[ContentsEntr
     if depth > MAX_DEPTH:
         return
     for item in (item for each in parent if local_name(each.tag) in ("ol", "ul") for item in each):
-        link = next((each for each in item if local_name(each.tag) == "a"), None)
+        link = _link(item)
         if link is not None and (href := link.get("href")):
             yield ContentsEntry(_title(link), *resolve_name(name, href))
         yield from _from_list(item, name, depth + 1)
+
+
+def _link(item: _Element) -> _Element | None:
+    """The item's own, which may be wrapped; not one of the list below it."""
+    walk = etree.iterwalk(item, events=("start",))
+    for _, element in walk:
+        name = local_name(element.tag)
+        if name == "a":
+            return element
+        if name in ("ol", "ul"):
+            walk.skip_subtree()
+    return None
 
 
 def _from_ncx(root: _Element, name: str) -> Iterator[ContentsEntry]:
