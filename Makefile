@@ -11,7 +11,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test listen check fix up faults audit bench voice-quality record-parity clean
+.PHONY: help demo test listen contract openapi check fix up faults audit bench voice-quality record-parity clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -41,6 +41,12 @@ test: $(VENV)/.dev-installed ## run every test, the fault tests at 200 jobs
 
 listen: $(VENV)/.dev-installed ## hear the small voice say 200 unseen sentences and 600 words, and count the errors
 	$(BIN)/python -m pytest tests/listening -m "long or not long"
+
+contract: $(VENV)/.dev-installed ## ask the whole API in thousands of ways whether it keeps its OpenAPI description
+	$(BIN)/python -m pytest tests/contract -m "long or not long" -s
+
+openapi: $(VENV)/.dev-installed ## renew the snapshot of the OpenAPI description, and say what changed of it
+	PYTHONPATH=. $(BIN)/python tests/api/openapi_snapshot.py
 
 check: $(VENV)/.dev-installed ## lint, format check, types, import contracts
 	$(BIN)/ruff check .

@@ -81,6 +81,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # The function's name: short, and the same whatever its path becomes.
+        generate_unique_id_function=lambda route: route.name,
     )
     routers = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads),

@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from api.schemas import Answer
+from api.voice_schemas import Description, VoiceForm
+
+
+class AudioVoiceForm(VoiceForm):
+    """As of `POST /v1/voices`; `speaker_description` is its `description`."""
+
+    speaker_description: Description = ""
 
 
 class UploadedVoice(Answer):

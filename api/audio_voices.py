@@ -40,7 +40,15 @@ def list_audio_voices(tenant: Tenant, services: Services) -> audio_schemas.Audio
     )
 
 
-@router.post("", response_model=audio_schemas.AudioVoiceCreated, response_model_exclude_none=True)
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {"multipart/form-data": {"schema": {"$ref": "#/components/schemas/AudioVoiceForm"}}},
+    }
+}
+
+
+@router.post("", response_model=audio_schemas.AudioVoiceCreated, response_model_exclude_none=True, openapi_extra=_FORM)
 async def post_audio_voice(request: Request, tenant: Tenant, services: Services) -> audio_schemas.AudioVoiceCreated:
     """As `POST /v1/voices`; `speaker_description` is its `description`."""
     async with read_upload(request, frozenset({SAMPLE_FIELD, EMBEDDING_FIELD})) as upload:

@@ -123,7 +123,10 @@ def _framework_problem(request: Request, error: HTTPException) -> Problem | None
 
 def _allowed_methods(request: Request) -> str:
     """Of all routes at this address: the framework's own answer names those of the first one only."""
-    return ", ".join(method for method in METHODS if _is_routed({**request.scope, "method": method}, request.app))
+    found = [method for method in METHODS if _is_routed({**request.scope, "method": method}, request.app)]
+    # An address that is written out is that resource, though its last word could be an id elsewhere.
+    own = request.app.openapi()["paths"].get(request.url.path)
+    return ", ".join(method for method in found if own is None or method.lower() in own)
 
 
 def _is_routed(scope: Scope, app: FastAPI) -> bool:

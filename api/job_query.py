@@ -8,9 +8,10 @@ import re
 from datetime import datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.problems import Problem, Violation, invalid
+from api.schema_base import DateTime
 from storage.jobs import JobId, JobQuery, JobState
 
 _METADATA = re.compile(r"metadata\[(.{1,64})\]", re.DOTALL)
@@ -26,8 +27,8 @@ class JobListQuery(BaseModel):
     cursor: str | None = Field(default=None, max_length=100)
     order: Literal["asc", "desc"] = "desc"
     state: list[JobState] = []
-    created_after: AwareDatetime | None = None
-    created_before: AwareDatetime | None = None
+    created_after: DateTime | None = None
+    created_before: DateTime | None = None
     batch_id: str | None = Field(default=None, pattern=r"^bat_[0-9a-hjkmnp-tv-z]{26}$")
 
 

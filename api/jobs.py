@@ -52,7 +52,17 @@ async def submit_job(
     return answer
 
 
-@router.get("", response_model=schemas.JobList)
+_METADATA = {
+    "name": "metadata",
+    "in": "query",
+    "description": "`metadata[name]=value`, for several names: every one has to match",
+    "style": "deepObject",
+    "explode": True,
+    "schema": {"type": "object", "additionalProperties": {"type": "string"}},
+}
+
+
+@router.get("", response_model=schemas.JobList, openapi_extra={"parameters": [_METADATA]})
 def list_jobs(
     tenant: Tenant, services: Services, links: Links, parameters: Annotated[JobListQuery, Query()]
 ) -> schemas.JobList:

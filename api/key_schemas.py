@@ -47,9 +47,9 @@ class ApiKeyView(Answer):
 
 
 class NewApiKey(ApiKeyView):
-    """`secret`: the key itself, told this once."""
+    """`secret`: the key itself, told this once; null in the answer to a repeat under an idempotency key."""
 
-    secret: str
+    secret: str | None
 
 
 class ApiKeyList(Answer):

@@ -51,7 +51,7 @@ def get_object(request: Request, services: Services, key: str) -> FileResponse:
     )
 
 
-@router.put("/{key:path}", status_code=201)
+@router.put("/{key:path}", status_code=201, response_class=Response)
 async def put_object(request: Request, services: Services, key: str) -> Response:
     """Store a file under the link that `/v1/uploads` gave out; the link itself is the permission."""
     num_bytes = _signed_upload(services.artifacts, key, dict(request.query_params))

@@ -8,21 +8,27 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
-from api.audio_schemas import OpenAiErrorDocument
+from api.audio_schemas import AudioVoiceForm, OpenAiErrorDocument
 from api.batch_schemas import BatchOrder, BatchResult
 from api.control_schemas import AssembleRequest, JobChange, RetryRequest
 from api.key_schemas import KeyOrder
-from api.problems import MEDIA_TYPE, OPENAI_PREFIX
+from api.openapi_answers import add_answers
+from api.openapi_errors import OPEN_PATHS, add_refusals
+from api.openapi_examples import add_examples
+from api.openapi_links import add_links
+from api.openapi_webhooks import add_webhooks
+from api.plan_schemas import PlanDocument
 from api.pronunciation_schemas import DictionaryOrder, VersionOrder
 from api.schemas import Event, JobRequest, ProblemDocument
 from api.segment_schemas import SegmentChange, TakeOrder
 from api.upload_schemas import UploadOrder
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
-from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceForm
+from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceEmbedding, VoiceForm
 from api.webhook_payload_schemas import WebhookPayload
 from api.webhook_schemas import EndpointChange, EndpointOrder, RotateOrder
 
 _BODIES = (
+    AudioVoiceForm,
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
     *(DictionaryOrder, VersionOrder),
@@ -31,7 +37,7 @@ _BODIES = (
     *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
 )
 
-_ANSWERS = (BatchResult, Event, WebhookPayload, ProblemDocument, OpenAiErrorDocument)
+_ANSWERS = (BatchResult, Event, PlanDocument, VoiceEmbedding, WebhookPayload, ProblemDocument, OpenAiErrorDocument)
 
 _REF = "#/components/schemas/{model}"
 
@@ -40,16 +46,28 @@ _IDEMPOTENCY_KEY = {
     "in": "header",
     "required": False,
     "description": "a repeat under this key within 24 hours is answered as the first time, and nothing is done twice",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
 }
 
 _SECURITY = {"type": "http", "scheme": "bearer", "description": "an API key; none on a server that has none"}
 
-_OPEN_PATHS = ("/livez", "/readyz", "/v1/objects/")
+DESCRIPTION = """\
+Narrations as jobs: a text in, speech out, however long it takes.
+
+**Versions.** This is version 1, in every path. Fields, codes, event types and operations may be added to it at any
+time, so readers ignore what they do not know. Nothing is removed and nothing changes its meaning: what is to go is
+marked `deprecated` here, answers with the fields `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), and stays for six
+months at least, or until version 2 has been out for as long.
+
+**Errors** are problem documents (RFC 9457); each operation names the codes that it can answer with. A request that is
+not HTTP is answered with 400, one that comes too slowly with 408 (`request_timeout`), one with more than 16 KiB of
+header with 431 (`headers_too_large`), and one too many with 503 (`too_many_connections`), whatever its address; then
+the connection is closed.
+"""
 
 
 def complete_openapi(app: FastAPI) -> None:
-    """Makes `/openapi.json` name the job request, the events and the problems."""
+    """Makes `/openapi.json` the whole contract."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -60,29 +78,24 @@ def complete_openapi(app: FastAPI) -> None:
 
 
 def _described(app: FastAPI) -> dict[str, Any]:
-    document = get_openapi(title=app.title, version=app.version, routes=app.routes)
+    document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=DESCRIPTION)
     schemas: dict[str, Any] = document["components"]["schemas"]
     _, bodies = models_json_schema([(body, "validation") for body in _BODIES], ref_template=_REF)
     _, answers = models_json_schema([(answer, "serialization") for answer in _ANSWERS], ref_template=_REF)
     schemas |= bodies["$defs"] | answers["$defs"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    problem = {
-        "description": "A problem document (RFC 9457)",
-        "content": {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="ProblemDocument")}}},
-    }
-    openai_error = {
-        "description": "An error as OpenAI's API has it",
-        "content": {"application/json": {"schema": {"$ref": _REF.format(model="OpenAiErrorDocument")}}},
-    }
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
-            operation["responses"].pop("422", None)
-            operation["responses"]["default"] = openai_error if path.startswith(OPENAI_PREFIX) else problem
             if method == "post":
                 _take_idempotency_key(operation)
-            if path.startswith(_OPEN_PATHS):
+            if path.startswith(OPEN_PATHS):
                 operation["security"] = []
+    add_refusals(document)
+    add_answers(document)
+    add_links(document)
+    add_webhooks(document)
+    add_examples(document)
     document["components"]["securitySchemes"] = {"apiKey": _SECURITY}
     document["security"] = [{"apiKey": []}, {}]
     return document

@@ -115,9 +115,11 @@ class WebhookEndpoint(Answer):
 
 
 class NewWebhookEndpoint(WebhookEndpoint):
-    """`secret` is shown here and never again; `rotate-secret` makes another."""
+    """`secret` is shown here and never again: a repeat under an idempotency key has null. `rotate-secret` makes
+    another.
+    """
 
-    secret: str
+    secret: str | None
 
 
 class WebhookEndpointList(Answer):
@@ -125,17 +127,17 @@ class WebhookEndpointList(Answer):
 
 
 class RotatedSecret(Answer):
-    """The secret that signs from now on, which is not shown again."""
+    """The secret that signs from now on, which is not shown again: a repeat under an idempotency key has null."""
 
     id: str
-    secret: str
+    secret: str | None
     old_secrets_expire_at: datetime | None
 
 
 class WebhookSecret(Answer):
-    """What signs webhooks to URLs that jobs name."""
+    """What signs webhooks to URLs that jobs name. A repeat of its change under an idempotency key has null."""
 
-    secret: str
+    secret: str | None
     old_secrets_expire_at: datetime | None
 
 

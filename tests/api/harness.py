@@ -24,6 +24,7 @@ from storage.jobs import ArtifactRecord, ClaimedItem, JobId, JobRecord, PlanResu
 from storage.keys import artifact, plan
 from storage.models import ModelCard, ModelRegistry
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from tests.api.contract import check_answer
 
 WORKER = WorkerIdentity("worker", "first")
 LEASE_S = 30.0
@@ -79,7 +80,8 @@ def serve(settings: ApiSettings) -> Iterator[ServedApi]:
         while not server.started:
             assert thread.is_alive(), "the server did not start"
             time.sleep(0.005)
-        with httpx.Client(base_url=url, timeout=30) as http, connect_redis(settings) as client:
+        hooks = {"response": [check_answer]}
+        with httpx.Client(base_url=url, timeout=30, event_hooks=hooks) as http, connect_redis(settings) as client:
             yield ServedApi(
                 url=url,
                 http=http,

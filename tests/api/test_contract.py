@@ -105,7 +105,8 @@ def test_the_description_names_the_request_the_job_and_the_problems(api: ServedA
     submit = description["paths"]["/v1/jobs"]["post"]
     assert submit["requestBody"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/JobRequest"}
     assert submit["responses"]["202"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Job"}
-    assert "application/problem+json" in submit["responses"]["default"]["content"]
+    refusal = submit["responses"]["422"]["$ref"].rpartition("/")[2]
+    assert "application/problem+json" in description["components"]["responses"][refusal]["content"]
     references = {part.split('"')[0] for part in api.http.get("/openapi.json").text.split("#/components/schemas/")[1:]}
     assert references <= set(description["components"]["schemas"])
     links = set(description["components"]["schemas"]["Links"]["required"])

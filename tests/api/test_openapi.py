@@ -1,0 +1,107 @@
+"""The machine-readable contract: complete, consistent, and changed on purpose only."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from api import openapi_answers, openapi_errors, openapi_links
+from api.openapi_examples import examples
+from api.problem_codes import CODES
+from tests.api.contract import document, pointer_to, validator
+from tests.api.openapi_snapshot import current, differences, kept
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in document()["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def operation_ids() -> set[str]:
+    return {operation["operationId"] for _, _, operation in operations()}
+
+
+def test_the_contract_is_the_one_that_was_agreed_to() -> None:
+    changed = "\n".join(differences(kept(), current()))
+
+    assert changed == "", "run `make openapi` if this is meant"
+
+
+def test_the_description_refers_to_nothing_that_it_lacks() -> None:
+    text = json.dumps(document())
+
+    for kind in ("schemas", "responses", "headers"):
+        wanted = set(re.findall(rf'"#/components/{kind}/([^"]+)"', text))
+        assert wanted - document()["components"][kind].keys() == set()
+
+
+def test_an_operation_has_one_name_of_its_own() -> None:
+    names = [operation["operationId"] for _, _, operation in operations()]
+
+    assert len(names) == len(set(names)) > 80
+
+
+def test_every_table_speaks_of_operations_that_there_are() -> None:
+    named = {*openapi_errors.OF_OPERATIONS, *openapi_answers.MORE, *(name for name, _ in openapi_links.LINKS)}
+    named |= {target for _, _, targets in openapi_links.LINKS.values() for target in targets}
+
+    assert named - operation_ids() == set()
+    assert examples().keys() - operation_ids() == {"webhooks"}
+
+
+def test_no_operation_documents_a_code_under_a_status_that_it_never_has() -> None:
+    statuses = {each.code: each.statuses for each in CODES}
+
+    for path, method, operation in operations():
+        for status, code in openapi_errors.refusals(path, method, operation):
+            assert status in statuses[code], (method, path, status, code)
+
+
+def test_every_post_says_that_it_takes_an_idempotency_key() -> None:
+    posts = [operation for _, method, operation in operations() if method == "post"]
+
+    for post in posts:
+        assert [each["name"] for each in post["parameters"]].count("Idempotency-Key") == 1
+
+
+def test_the_document_is_one_of_openapi_3_1() -> None:
+    assert document()["openapi"].startswith("3.1.")
+    for schema in document()["components"]["schemas"].values():
+        jsonschema_rs.meta.validate(schema | {"$schema": "https://json-schema.org/draft/2020-12/schema"})
+
+
+def json_bodies() -> Iterator[tuple[str, ...]]:
+    """Where every body in JSON stands that somebody sends: requests, answers that are no refusals, webhooks."""
+    for path, method, operation in operations():
+        place = ("paths", path, method)
+        for status, response in operation["responses"].items():
+            if status < "300" and "application/json" in response.get("content", {}):
+                yield *place, "responses", status, "content", "application/json"
+        if "application/json" in operation.get("requestBody", {}).get("content", {}):
+            yield *place, "requestBody", "content", "application/json"
+    for event in document()["webhooks"]:
+        yield "webhooks", event, "post", "requestBody", "content", "application/json"
+
+
+def at(place: tuple[str, ...]) -> dict[str, Any]:
+    found = document()
+    for step in place:
+        found = found[step]
+    return found
+
+
+def test_every_body_has_an_example() -> None:
+    assert [" ".join(place) for place in json_bodies() if "example" not in at(place)] == []
+
+
+@pytest.mark.parametrize("place", sorted(json_bodies()), ids=" ".join)
+def test_an_example_is_one(place: tuple[str, ...]) -> None:
+    errors = validator(pointer_to((*place, "schema"))).iter_errors(at(place)["example"])
+
+    assert [f"{error.message} at {error.instance_path}" for error in errors] == []
