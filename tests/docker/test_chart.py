@@ -168,8 +168,6 @@ def is_kubernetes_own(each: Mapping[str, Any]) -> bool:
 
 
 def test_the_chart_carries_the_projects_version() -> None:
-    from importlib.metadata import version
-
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
 
     assert chart["appVersion"] == version("rhapsode")

@@ -1,0 +1,192 @@
+"""The processes of compose.yaml, started by their own commands with their own settings and drawn secrets, outside a
+container: no capability, a tree that cannot be written, a Valkey with the file's configuration. Only addresses, the
+paths of secrets and the engine (tones) are exchanged.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from rhapsode import Rhapsode
+from storage.embedded_redis import find_server_binary
+from storage.embedded_s3 import BUCKET, EmbeddedS3
+from tests.docker.compose_file import image_environment
+from tests.docker.conftest import DOCKER
+
+CLI = Path(sys.executable).parent / "rhapsode"
+WAIT_S = 60.0
+
+CONFINED = """
+mount --make-rprivate / && mount --bind "$0" "$0" && mount -o remount,bind,ro / &&
+exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all -- "$@"
+"""
+
+
+@pytest.fixture(scope="module")
+def confinement() -> Sequence[str]:
+    """In front of a command and of the one folder that it may write."""
+    prefix = ["unshare", "--mount", *(() if os.geteuid() == 0 else ("--map-root-user",)), "sh", "-c", CONFINED]
+    try:
+        outcome = subprocess.run([*prefix, "/tmp", "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        pytest.skip(f"no mount namespaces here: {error}")
+    if outcome.returncode != 0:
+        pytest.skip(f"no mount namespaces here: {outcome.stderr.strip()}")
+    return prefix
+
+
+class Containers:
+    """Starts services in one folder, which is all that they may write."""
+
+    def __init__(self, compose: Mapping[str, Any], folder: Path, prefix: Sequence[str], own: Mapping[str, str]) -> None:
+        self._services = compose["services"]
+        self._folder = folder
+        self._prefix = prefix
+        self._own = own
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, name: str, *arguments: str, **more: str) -> None:
+        """The service's command with `arguments` for its own, and `more` settings."""
+        service = self._services[name]
+        dockerfile = DOCKER.parent / service["build"]["dockerfile"]
+        settings = image_environment(dockerfile) | service["environment"] | dict(self._own) | more
+        paths = {"PATH": os.environ["PATH"], "HOME": str(self._folder), "TMPDIR": str(self._folder)}
+        command = [*self._prefix, self._folder, CLI, "run", service["command"][0], *arguments]
+        environment = {**{key: str(value) for key, value in settings.items()}, **paths}
+        with (self._folder / f"{name}.log").open("wb") as log:
+            self.processes[name] = subprocess.Popen(command, env=environment, cwd="/", stdout=log, stderr=log)
+
+    def ended(self, name: str) -> tuple[int, float]:
+        """SIGTERM; its exit status, and the seconds that it took."""
+        asked_s = time.monotonic()
+        self.processes[name].send_signal(signal.SIGTERM)
+        status = self.processes[name].wait(WAIT_S)
+        return status, time.monotonic() - asked_s
+
+    def said(self, name: str) -> str:
+        return (self._folder / f"{name}.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def valkey_port(drawn_secrets: Path, run_dir: Path) -> Iterator[int]:
+    """A server with docker/valkey/valkey.conf."""
+    folder = run_dir / "compose-valkey"
+    folder.mkdir()
+    port = free_port()
+    configuration = (DOCKER / "valkey" / "valkey.conf").read_text()
+    paths = {"/run/secrets/valkey_password": drawn_secrets / "valkey_password.conf", "dir /data": f"dir {folder}"}
+    for inside, outside in paths.items():
+        configuration = configuration.replace(inside, str(outside))
+    (folder / "valkey.conf").write_text(configuration.replace("port 6379", f"port {port}"))
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen([find_server_binary(), folder / "valkey.conf"], stdout=log, stderr=log)
+    password = (drawn_secrets / "redis_password").read_text()
+    with redis.Redis(port=port, password=password) as client:
+        wait(lambda: answers(client), lambda: (folder / "log").read_text())
+    yield port
+    server.terminate()
+    server.wait(WAIT_S)
+
+
+@pytest.fixture
+def containers(
+    compose: dict[str, Any],
+    confinement: Sequence[str],
+    drawn_secrets: Path,
+    valkey_port: int,
+    weed: EmbeddedS3,
+    data_dir: Path,
+) -> Iterator[Containers]:
+    password = (drawn_secrets / "redis_password").read_text()
+    (data_dir / "redis_url").write_text(f"redis://:{password}@127.0.0.1:{valkey_port}/0")
+    access, secret = weed.environment.values()
+    profile = f"[default]\naws_access_key_id = {access}\naws_secret_access_key = {secret}\n"
+    (data_dir / "s3_credentials").write_text(profile)
+    own = {
+        "RHAPSODE_REDIS_URL_FILE": str(data_dir / "redis_url"),
+        "RHAPSODE_WEBHOOK_KEY_FILE": str(drawn_secrets / "webhook_key"),
+        "RHAPSODE_STORE": f"s3://{BUCKET}/compose",
+        "RHAPSODE_S3_ENDPOINT_URL": weed.endpoint_url,
+        "RHAPSODE_S3_PUBLIC_ENDPOINT": weed.endpoint_url.replace("127.0.0.1", "localhost"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(data_dir / "s3_credentials"),
+    }
+    started = Containers(compose, data_dir, confinement, own)
+    yield started
+    for process in started.processes.values():
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def test_the_services_narrate_and_end_in_time_with_no_right_and_a_read_only_tree(
+    containers: Containers, compose: dict[str, Any], drawn_secrets: Path
+) -> None:
+    api_port = free_port()
+    ports = {name: free_port() for name in ("speech-worker", "cpu-worker", "hooks-worker", "janitor")}
+    address = f"http://127.0.0.1:{api_port}"
+    keys = {"RHAPSODE_API_KEYS_FILE": str(drawn_secrets / "api_keys.json"), "RHAPSODE_PUBLIC_URL": address}
+    containers.start("api", "--host", "127.0.0.1", "--port", str(api_port), **keys)
+    for name, port in ports.items():
+        # Tones instead of speech; everything else is as it stands in the file.
+        more = {"RHAPSODE_METRICS_HOST": "127.0.0.1", "RHAPSODE_METRICS_PORT": str(port)}
+        containers.start(name, RHAPSODE_ENGINE="fake", RHAPSODE_FAKE_STEP_S="0.001", **more)
+
+    probed = [f"{address}/readyz", *(f"http://127.0.0.1:{port}/metrics" for port in ports.values())]
+    for url in probed:
+        wait(lambda url=url: is_healthy(url), lambda: everything(containers))
+    operator_key = (drawn_secrets / "operator_key").read_text()
+    with Rhapsode(address, api_key=operator_key) as client:
+        wait(lambda: "fake" in str(client.models()), lambda: everything(containers))
+        job = client.wait(client.submit_job("A container speaks. It says two sentences.", voice="ada"))
+        link = next(artifact.url for artifact in job.artifacts if artifact.name == "narration.wav")
+
+    assert job.state == "succeeded", everything(containers)
+    assert link.startswith("http://localhost:")
+    with urllib.request.urlopen(link) as answer:
+        assert answer.read(4) == b"RIFF"
+    for name in ("api", "speech-worker", "cpu-worker", "hooks-worker", "janitor"):
+        status, took_s = containers.ended(name)
+        # uvicorn ends itself by the signal that asked it to, once it is done.
+        assert status in ((0, -signal.SIGTERM) if name == "api" else (0,)), containers.said(name)
+        assert took_s < int(compose["services"][name]["stop_grace_period"].removesuffix("s"))
+
+
+def is_healthy(url: str) -> bool:
+    """As the image's own health check finds it."""
+    return subprocess.run([sys.executable, DOCKER / "probe.py", url], capture_output=True, check=False).returncode == 0
+
+
+def answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+def wait(condition: Callable[[], bool], complaint: Callable[[], str]) -> None:
+    give_up = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < give_up, complaint()
+        time.sleep(0.4)
+
+
+def everything(containers: Containers) -> str:
+    return "\n".join(f"--- {name}\n{containers.said(name)[-1500:]}" for name in containers.processes)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
