@@ -32,8 +32,8 @@ class WorkerSettings(ItemSettings):
     """One worker process.
 
     lane: `gpu` speaks and starts an engine, `cpu` plans and assembles.
-    engine: `native` is the model; `vllm` has its talker in a stock vLLM, which has to be installed; `fake` makes tones for
-        tests of everything around it.
+    engine: `native` is the model; `vllm` has its talker in a stock vLLM; `fake` makes tones for tests of
+        everything around it.
     checkpoint: directory of the model in its published layout.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time.

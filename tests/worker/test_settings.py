@@ -8,7 +8,7 @@ import pytest
 
 from storage.jobs import Lane
 from storage.settings import SETTING_NAMES, SettingsError, load_settings
-from worker.engine.settings import FakeEngineSettings, NativeEngineSettings
+from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 from worker.settings import JanitorSettings, WorkerSettings
 
 
@@ -66,7 +66,7 @@ def test_nameless_workers_never_share_a_name(monkeypatch: pytest.MonkeyPatch) ->
     [
         ("RHAPSODE_SLOTS", "0"),
         ("RHAPSODE_LANE", "tpu"),
-        ("RHAPSODE_ENGINE", "vllm"),
+        ("RHAPSODE_ENGINE", "steam"),
         ("RHAPSODE_LEASE_S", "-1"),
         ("RHAPSODE_WORKER_NAME", "a b"),
         ("RHAPSODE_SLOT", "4"),
@@ -78,4 +78,18 @@ def test_a_wrong_value_or_name_is_an_error_that_names_it(
     monkeypatch.setenv(name, value)
 
     with pytest.raises(SettingsError, match=name):
+        load_settings(WorkerSettings)
+
+
+def test_the_vllm_engine_is_selected_by_its_name_and_promises_nothing_that_it_cannot_keep(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("RHAPSODE_ENGINE", "vllm")
+    monkeypatch.setenv("RHAPSODE_SLOTS", "3")
+
+    settings = load_settings(WorkerSettings)
+
+    assert settings.engine_settings() == VllmEngineSettings(settings.checkpoint, slots=3)
+    monkeypatch.setenv("RHAPSODE_ENGINE_REPRODUCIBILITY", "strict")
+    with pytest.raises(SettingsError, match="vllm cannot be strict"):
         load_settings(WorkerSettings)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from worker.engine.interface import Engine
-from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 
 
 def build_engine(settings: EngineSettings) -> Engine:
-    """A running engine. Raises CheckpointError when the checkpoint cannot be used."""
+    """A running engine. Raises CheckpointError when the checkpoint cannot be used.
+
+    Raises EngineNotInstalled when its libraries are missing, or of versions that it was not tested with.
+    """
     match settings:
         case NativeEngineSettings():
             from worker.engine.native.engine import NativeEngine
 
             return NativeEngine(settings)
+        case VllmEngineSettings():
+            from worker.engine.vllm.engine import VllmEngine
+
+            return VllmEngine(settings)
         case FakeEngineSettings():
             from worker.engine.fake import FakeEngine
 

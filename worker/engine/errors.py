@@ -1,7 +1,9 @@
 """Errors of the engine. The class says what the caller should do.
 
 EngineError
-├── CheckpointError      the checkpoint cannot be used; fix it and start again
+├── StartError           the engine cannot start; fix what it says and start again
+│   ├── CheckpointError      the checkpoint cannot be used
+│   └── EngineNotInstalled   what the engine is made of is missing, or is of a version it was not tested with
 ├── RequestRejected      this request can never work; do not retry it
 ├── RequestCancelled     somebody called `cancel`
 └── EngineDied           the engine went away; another incarnation may serve the request
@@ -13,8 +15,16 @@ class EngineError(Exception):
     """The engine could not do what was asked."""
 
 
-class CheckpointError(EngineError):
+class StartError(EngineError):
+    """The engine cannot start."""
+
+
+class CheckpointError(StartError):
     """The checkpoint does not have the published layout."""
+
+
+class EngineNotInstalled(StartError):
+    """The engine's libraries are not here."""
 
 
 class RequestRejected(EngineError):

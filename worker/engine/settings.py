@@ -54,4 +54,20 @@ class FakeEngineSettings:
     step_s: float = 0.005
 
 
-EngineSettings = NativeEngineSettings | FakeEngineSettings
+@dataclass(frozen=True, slots=True)
+class VllmEngineSettings:
+    """The talker in a stock vLLM, the other stages as in the native engine.
+
+    checkpoint, slots, num_threads, profile: as `NativeEngineSettings` has them.
+    max_step_tokens: rows of prompts and frames in one pass of the talker; prompts that are longer are divided.
+    """
+
+    checkpoint: Path
+    slots: int = 16
+    device: str = "cpu"
+    num_threads: int = 0
+    profile: ServingProfile = ServingProfile.BALANCED
+    max_step_tokens: int = 1024
+
+
+EngineSettings = NativeEngineSettings | VllmEngineSettings | FakeEngineSettings

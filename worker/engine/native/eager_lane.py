@@ -6,13 +6,11 @@ from worker.engine.chunks import ChunkPlan
 from worker.engine.native.runner import StepRunner
 from worker.engine.native.scheduler import Scheduler
 from worker.engine.qwen3_tts.request_state import RequestState
+from worker.engine.qwen3_tts.slot_line import num_spare_slots
 from worker.engine.qwen3_tts.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
 
 # Prompts are 40 to 300 rows; this is a handful of them between two frames.
 _MAX_PREFILL_ROWS = 512
-# On a CPU a slot falls free every second or so, which is too long for somebody who waits. On a GPU, with hundreds of
-# slots, one does every few milliseconds.
-_SLOTS_PER_SPARE_ROW = 8
 
 
 class EagerTalkerLane:
@@ -22,7 +20,7 @@ class EagerTalkerLane:
         """runner: with `rows_for` so many slots."""
         self._runner = runner
         self._chunks = chunks
-        self._scheduler = Scheduler(num_slots, _num_spare_rows(num_slots), _MAX_PREFILL_ROWS)
+        self._scheduler = Scheduler(num_slots, num_spare_slots(num_slots), _MAX_PREFILL_ROWS)
 
     @property
     def has_work(self) -> bool:
@@ -59,8 +57,4 @@ class EagerTalkerLane:
 
 def rows_for(num_slots: int) -> int:
     """Rows of a batch with so many slots: some more, for interactive requests that find every slot taken."""
-    return num_slots + _num_spare_rows(num_slots)
-
-
-def _num_spare_rows(num_slots: int) -> int:
-    return max(1, num_slots // _SLOTS_PER_SPARE_ROW)
+    return num_slots + num_spare_slots(num_slots)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
-from worker.engine.waiting_line import WaitingLine
+from worker.engine.qwen3_tts.slot_line import SlotLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,7 @@ class Ended:
 class Scheduler:
     """Single-threaded: belongs to the engine's loop.
 
-    num_spare_rows: beyond `num_rows`, for interactive requests that find these taken: bulk can keep a row for as long
-    as its speech takes, and whoever is waited for should not have to wait for that. Who has come in there counts as
-    there to the end, so that the others' turns stay as they are.
+    num_spare_rows: beyond `num_rows`, as `SlotLine` has them.
 
     max_prefill_rows: prompt rows run between two frames, so that arrivals cannot starve running streams. A prompt
     is never divided (its rounding, and so its codes, would then depend on who else is there), hence at least one
@@ -66,29 +64,25 @@ class Scheduler:
     """
 
     def __init__(self, num_rows: int, num_spare_rows: int, max_prefill_rows: int) -> None:
-        self._num_rows = num_rows
-        self._num_spare_rows = num_spare_rows
-        self._in_spare_rows: set[RequestState] = set()
+        self._line = SlotLine(num_rows, num_spare_rows)
         self._max_prefill_rows = max_prefill_rows
-        self._waiting: WaitingLine[RequestState] = WaitingLine()
         self._rows: list[RequestState | None] = []
 
     @property
     def num_waiting(self) -> int:
-        return len(self._waiting)
+        return self._line.num_waiting
 
     @property
     def num_running(self) -> int:
-        return sum(request is not None for request in self._rows)
+        return self._line.num_running
 
     def add(self, request: RequestState) -> None:
-        self._waiting.add(request, request.urgency)
+        self._line.add(request)
 
     def cancel(self, request: RequestState) -> None:
         """The request is in no later plan. Requests that have ended are ignored."""
-        self._waiting.take(lambda waiting: waiting is request)
+        self._line.leave(request)
         self._rows = [None if row is request else row for row in self._rows]
-        self._in_spare_rows.discard(request)
 
     def plan(self) -> StepPlan | None:
         """The next step, or None when nobody runs or waits."""
@@ -105,37 +99,22 @@ class Scheduler:
                 request.frames += 1
             else:
                 self._rows[row] = None
-                self._in_spare_rows.discard(request)
+                self._line.leave(request)
                 ended.append(Ended(row, request, end))
         return tuple(ended)
 
     def _admit(self) -> tuple[Admission, ...]:
         admissions: list[Admission] = []
         prefill_rows = 0
-        while (request := self._next()) is not None:
+        while (request := self._line.peek()) is not None:
             prefill_rows += request.prompt.num_rows
             if admissions and prefill_rows > self._max_prefill_rows:
                 break
-            if self._has_room:
-                self._waiting.pop()
-            else:
-                self._in_spare_rows.add(self._waiting.pop_interactive())
+            self._line.take()
             row = self._rows.index(None) if None in self._rows else len(self._rows)
             self._rows[row : row + 1] = [request]
             admissions.append(Admission(row, request))
         return tuple(admissions)
-
-    @property
-    def _has_room(self) -> bool:
-        """For anybody."""
-        return self.num_running - len(self._in_spare_rows) < self._num_rows
-
-    def _next(self) -> RequestState | None:
-        """Who may go in next, still waiting."""
-        if self._has_room:
-            return self._waiting.peek() if self._waiting else None
-        has_spare_row = len(self._in_spare_rows) < self._num_spare_rows
-        return self._waiting.peek_interactive() if has_spare_row else None
 
     def _close_gaps(self) -> tuple[Move, ...]:
         moves: list[Move] = []

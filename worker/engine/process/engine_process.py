@@ -82,7 +82,7 @@ class EngineProcess:
     def start(self) -> None:
         """Start the process and wait until the engine takes requests.
 
-        Raises CheckpointError if the checkpoint cannot be used (no second try), EngineDied if the process ended
+        Raises StartError if the engine says that it cannot (no second try), EngineDied if the process ended
         three times before it was ready or did not get ready within `ProcessTimes.start_s`. The object is closed then.
         """
         begun_s = time.monotonic()
@@ -273,8 +273,8 @@ class EngineProcess:
         """Why there shall be no further try. An engine that was ready once is started again for ever."""
         if self._info is not None:
             return None
-        if ended.checkpoint_error is not None:
-            return ended.checkpoint_error
+        if ended.start_error is not None:
+            return ended.start_error
         if self._deaths < _FIRST_STARTS:
             return None
         words = ended.last_words().strip().rpartition("\n")[2]

@@ -23,7 +23,7 @@ from dataclasses import replace
 import numpy as np
 
 from worker.engine.build import build_engine
-from worker.engine.errors import CheckpointError, EngineDied, EngineError
+from worker.engine.errors import EngineDied, EngineError, StartError
 from worker.engine.interface import Engine, Speech, VoicePrompt
 from worker.engine.process.framing import read_frame, write_frame
 from worker.engine.process.protocol import (
@@ -49,7 +49,7 @@ from worker.engine.process.protocol import (
 logger = logging.getLogger(__name__)
 
 HEARTBEAT_S = 0.5
-CHECKPOINT_STATUS = 3
+CANNOT_START_STATUS = 3
 ENGINE_DEAD_STATUS = 4
 HOST_BROKEN_STATUS = 5
 
@@ -72,9 +72,9 @@ def main() -> None:
     write_frame(stream, encode_from_host(Hello(PROTOCOL_VERSION)))
     try:
         engine = build_engine(decode_settings(arguments.settings))
-    except CheckpointError as error:
-        write_frame(stream, encode_from_host(StartFailed(str(error))))
-        sys.exit(CHECKPOINT_STATUS)
+    except StartError as error:
+        write_frame(stream, encode_from_host(StartFailed(error)))
+        sys.exit(CANNOT_START_STATUS)
     HostSession(stream, engine).serve()
 
 

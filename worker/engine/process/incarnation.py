@@ -21,7 +21,7 @@ from typing import IO
 
 import numpy as np
 
-from worker.engine.errors import CheckpointError, EngineDied, RequestRejected
+from worker.engine.errors import EngineDied, RequestRejected, StartError
 from worker.engine.interface import (
     EngineInfo,
     EngineRequest,
@@ -99,7 +99,7 @@ class Incarnation:
         self._kill_reason: str | None = None
         self.info: EngineInfo | None = None
         """Known from the moment the engine takes calls."""
-        self.checkpoint_error: CheckpointError | None = None
+        self.start_error: StartError | None = None
         self.stats: EngineStats | None = None
         self.served = 0
         """Calls that got a result."""
@@ -230,8 +230,8 @@ class Incarnation:
                 self._watchdog = Watchdog(self._watchdog_s, time.monotonic())
                 self.info = info
                 self._on_change()
-            case StartFailed(detail):
-                self.checkpoint_error = CheckpointError(detail)
+            case StartFailed(error):
+                self.start_error = error
             case Heartbeat(stats):
                 self.stats = stats
                 if self._watchdog is not None:

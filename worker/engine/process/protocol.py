@@ -13,7 +13,15 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, RequestRejected
+from worker.engine.errors import (
+    CheckpointError,
+    EngineDied,
+    EngineError,
+    EngineNotInstalled,
+    RequestCancelled,
+    RequestRejected,
+    StartError,
+)
 from worker.engine.interface import (
     BuiltInSpeaker,
     Conditioning,
@@ -40,9 +48,15 @@ from worker.engine.interface import (
 from worker.engine.process.fields import MessageFields, ProtocolError
 from worker.engine.process.framing import Array, Frame
 from worker.engine.profiles import Reproducibility, ServingProfile
-from worker.engine.settings import EngineRole, EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.engine.settings import (
+    EngineRole,
+    EngineSettings,
+    FakeEngineSettings,
+    NativeEngineSettings,
+    VllmEngineSettings,
+)
 
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +96,9 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class StartFailed:
-    """The checkpoint cannot be used; the host is leaving."""
+    """The host is leaving, and another one would leave as well."""
 
-    detail: str
+    error: StartError
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +138,9 @@ FromHost = Hello | Ready | StartFailed | Heartbeat | SpokenPart | Spoken | Voice
 
 _ERRORS: dict[str, type[EngineError]] = {
     error.__name__: error for error in (EngineError, RequestRejected, RequestCancelled, EngineDied, CheckpointError)
+}
+_START_ERRORS: dict[str, type[StartError]] = {
+    error.__name__: error for error in (StartError, CheckpointError, EngineNotInstalled)
 }
 
 
@@ -169,8 +186,8 @@ def encode_from_host(message: FromHost) -> Frame:
             return Frame({"type": "hello", "version": version})
         case Ready(info):
             return Frame({"type": "ready", "info": asdict(info)})
-        case StartFailed(detail):
-            return Frame({"type": "start_failed", "detail": detail})
+        case StartFailed(error):
+            return Frame({"type": "start_failed", "error": type(error).__name__, "detail": str(error)})
         case Heartbeat(stats):
             return Frame({"type": "heartbeat", **asdict(stats)})
         case SpokenPart(call, pcm):
@@ -201,7 +218,7 @@ def decode_from_host(frame: Frame) -> FromHost:
         case "ready":
             return Ready(_decode_info(fields.section("info")))
         case "start_failed":
-            return StartFailed(fields.text("detail"))
+            return StartFailed(_decode_start_error(fields))
         case "heartbeat":
             return Heartbeat(_decode_stats(fields))
         case "spoken_part":
@@ -226,6 +243,8 @@ def encode_settings(settings: EngineSettings) -> str:
             native = asdict(settings)
             native["checkpoint"] = str(settings.checkpoint)
             return json.dumps({"engine": "native", **native})
+        case VllmEngineSettings():
+            return json.dumps({"engine": "vllm", **asdict(settings), "checkpoint": str(settings.checkpoint)})
         case FakeEngineSettings():
             return json.dumps({"engine": "fake", **asdict(settings)})
 
@@ -249,6 +268,15 @@ def decode_settings(text: str) -> EngineSettings:
                 profile=fields.member("profile", ServingProfile),
                 reproducibility=fields.member("reproducibility", Reproducibility),
                 role=fields.member("role", EngineRole),
+            )
+        case "vllm":
+            return VllmEngineSettings(
+                checkpoint=Path(fields.text("checkpoint")),
+                slots=fields.integer("slots"),
+                device=fields.text("device"),
+                num_threads=fields.integer("num_threads"),
+                profile=fields.member("profile", ServingProfile),
+                max_step_tokens=fields.integer("max_step_tokens"),
             )
         case "fake":
             return FakeEngineSettings(slots=fields.integer("slots"), step_s=fields.number("step_s"))
@@ -393,6 +421,13 @@ def _decode_error(fields: MessageFields) -> EngineError:
     if kind not in _ERRORS:
         raise ProtocolError(f"unknown error {kind!r}")
     return _ERRORS[kind](fields.text("detail"))
+
+
+def _decode_start_error(fields: MessageFields) -> StartError:
+    kind = fields.text("error")
+    if kind not in _START_ERRORS:
+        raise ProtocolError(f"unknown reason not to start {kind!r}")
+    return _START_ERRORS[kind](fields.text("detail"))
 
 
 def _floats(arrays: tuple[Array, ...], count: int) -> tuple[NDArray[np.float32], ...]:

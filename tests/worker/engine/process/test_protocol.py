@@ -12,7 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, RequestRejected
+from worker.engine.errors import (
+    CheckpointError,
+    EngineDied,
+    EngineError,
+    EngineNotInstalled,
+    RequestCancelled,
+    RequestRejected,
+    StartError,
+)
 from worker.engine.interface import (
     BuiltInSpeaker,
     DesignedVoice,
@@ -56,7 +64,13 @@ from worker.engine.process.protocol import (
     encode_to_host,
 )
 from worker.engine.profiles import Reproducibility, ServingProfile
-from worker.engine.settings import EngineRole, FakeEngineSettings, NativeEngineSettings
+from worker.engine.settings import (
+    EngineRole,
+    EngineSettings,
+    FakeEngineSettings,
+    NativeEngineSettings,
+    VllmEngineSettings,
+)
 
 # Lone surrogates too: JSON escapes carry them, and a client's text may hold anything.
 TEXTS = st.text(st.characters(codec=None), max_size=60)
@@ -115,7 +129,6 @@ TO_HOST: st.SearchStrategy[ToHost] = st.one_of(
 FROM_HOST: st.SearchStrategy[FromHost] = st.one_of(
     st.builds(Hello, INTEGERS),
     st.builds(Ready, INFO),
-    st.builds(StartFailed, TEXTS),
     st.builds(Heartbeat, st.builds(EngineStats, *[INTEGERS] * 7)),
     st.builds(SpokenPart, INTEGERS, PCM),
     st.builds(Spoken, INTEGERS, SPEECH),
@@ -142,17 +155,27 @@ def test_errors_keep_class_and_words(error: type[EngineError]) -> None:
     assert str(decoded.error) == "What happened."
 
 
+@pytest.mark.parametrize("error", [StartError, CheckpointError, EngineNotInstalled])
+def test_what_keeps_an_engine_from_starting_keeps_class_and_words(error: type[StartError]) -> None:
+    decoded = decode_from_host(_through_a_socket(encode_from_host(StartFailed(error("What is missing.")))))
+
+    assert isinstance(decoded, StartFailed)
+    assert type(decoded.error) is error
+    assert str(decoded.error) == "What is missing."
+
+
 @pytest.mark.parametrize(
     "settings",
     [
         NativeEngineSettings(
             Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, Reproducibility.STRICT, EngineRole.TALKER
         ),
+        VllmEngineSettings(Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, 17),
         FakeEngineSettings(slots=5, step_s=0.25),
     ],
-    ids=["native", "fake"],
+    ids=["native", "vllm", "fake"],
 )
-def test_settings_round_trip(settings: NativeEngineSettings | FakeEngineSettings) -> None:
+def test_settings_round_trip(settings: EngineSettings) -> None:
     assert decode_settings(encode_settings(settings)) == settings
 
 

@@ -12,7 +12,7 @@ from worker.engine.errors import CheckpointError
 from worker.engine.qwen3_tts.model.code_predictor import CodePredictor
 from worker.engine.qwen3_tts.model.config import ModelConfig
 from worker.engine.qwen3_tts.model.talker import Talker
-from worker.engine.qwen3_tts.model.weights import read_tensors, tensors_under
+from worker.engine.qwen3_tts.model.weights import read_tensors, require_published, tensors_under
 
 TALKER_PREFIX = "talker."
 _PREDICTOR_IN_TALKER, _SPEAKER_ENCODER = "code_predictor.", "speaker_encoder."
@@ -30,15 +30,25 @@ def modules_from(
 ) -> tuple[Talker, CodePredictor]:
     """From the file's tensors, which come from `source`. Raises CheckpointError as `load_modules` does."""
     _require_known(tensors, config, source)
-    talker_tensors = {
+    predictor_tensors = tensors_under(tensors, TALKER_PREFIX + _PREDICTOR_IN_TALKER)
+    talker = Talker.load(config.talker, _talker_tensors(tensors), f"{source} ({TALKER_PREFIX}*)", dtype, device)
+    predictor_source = f"{source} ({TALKER_PREFIX}{_PREDICTOR_IN_TALKER}*)"
+    return talker, CodePredictor.load(config.predictor, predictor_tensors, predictor_source, dtype, device)
+
+
+def require_talker(tensors: Mapping[str, Tensor], config: ModelConfig, source: str) -> None:
+    """For who runs the talker's layers in modules of another's. Raises CheckpointError as `load_modules` does."""
+    with torch.device("meta"):
+        talker = Talker(config.talker)
+    require_published(talker, _talker_tensors(tensors), f"{source} ({TALKER_PREFIX}*)")
+
+
+def _talker_tensors(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {
         name: tensor
         for name, tensor in tensors_under(tensors, TALKER_PREFIX).items()
         if not name.startswith(_PREDICTOR_IN_TALKER)
     }
-    predictor_tensors = tensors_under(tensors, TALKER_PREFIX + _PREDICTOR_IN_TALKER)
-    talker = Talker.load(config.talker, talker_tensors, f"{source} ({TALKER_PREFIX}*)", dtype, device)
-    predictor_source = f"{source} ({TALKER_PREFIX}{_PREDICTOR_IN_TALKER}*)"
-    return talker, CodePredictor.load(config.predictor, predictor_tensors, predictor_source, dtype, device)
 
 
 def _require_known(tensors: Mapping[str, Tensor], config: ModelConfig, source: str) -> None:

@@ -47,11 +47,16 @@ def load_strict(module: nn.Module, tensors: Mapping[str, Tensor], source: str) -
 
     Raises CheckpointError naming the tensors when the key sets or a shape differ; the module is then untouched.
     """
+    require_published(module, tensors, source)
+    for name, target in _published_targets(module).items():
+        target.copy_(tensors[name])
+
+
+def require_published(module: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
+    """Raises CheckpointError as `load_strict` does. The module may be on the meta device."""
     targets = _published_targets(module)
     _require_same_names(targets, tensors, source)
     _require_same_shapes(targets, tensors, source)
-    for name, target in targets.items():
-        target.copy_(tensors[name])
 
 
 def tensors_under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -1,0 +1,113 @@
+"""Requests as the talker inside vLLM sees them: rows that a token id names.
+
+vLLM knows nothing of frames. What it schedules is a list of tokens for each request, and here every token of a request,
+of its prompt and of its speech, is the same number: the request's row in this arena. So whoever is given ids and
+positions knows of each row which request it is of and which input it is: up to the prompt's end a row of the prompt,
+afterwards the frame before. No block table has to be looked into, and what vLLM computes anew after a preemption gets
+the inputs that it had, because all codes stay here until the request is over.
+
+Row 0 is nobody's. Its number also ends a request: a model that answers 0 has nothing more to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor
+
+from worker.engine.interface import CodecFrames, SamplingParams
+from worker.engine.qwen3_tts.frame_rows import FrameRows
+from worker.engine.qwen3_tts.model.config import ModelConfig
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
+from worker.engine.qwen3_tts.stages.code_predictor import CodePredictorStage
+from worker.engine.qwen3_tts.stages.frame import FrameDraws, FrameStage
+from worker.engine.qwen3_tts.stages.talker_ends import TalkerEnds
+
+NOBODY = 0
+END_ID = NOBODY
+
+# As in the native engine on a CPU: fewer rows, and odd numbers of them, would be rounded in other ways.
+_ROW_STEP = 4
+
+
+class Arena:
+    """Rows 1 to `num_rows`. Single-threaded: belongs to the engine's loop, inside and outside of vLLM."""
+
+    def __init__(
+        self, config: ModelConfig, ends: TalkerEnds, predictor: CodePredictorStage, num_rows: int, capacity: int
+    ) -> None:
+        """predictor: for `padded` so many rows. capacity: positions of each."""
+        device, self._capacity = ends.device, capacity
+        self._ends = ends
+        self._rows = FrameRows(config, num_rows + 1, capacity, ends.dtype, device)
+        self._frame = FrameStage(config, ends, predictor, self._rows)
+        self._codebook_size = config.predictor.codebook_size
+        # Not written before a prompt comes, so that a CPU has memory only for the prompts that do.
+        self._prompts = torch.empty(num_rows + 1, capacity, ends.hidden_size, dtype=ends.dtype, device=device)
+        self._prompts[NOBODY] = 0
+        self._prompt_length = torch.ones(num_rows + 1, dtype=torch.int64, device=device)
+        self._status = torch.full((num_rows + 1,), int(RowEnd.EOS), dtype=torch.int64, device=device)
+        self._draws = FrameDraws.of((), self._codebook_size)
+
+    def admit(self, row: int, request: RequestState) -> int:
+        """The request takes the row; the length of its prompt."""
+        prompt = self._ends.prompt_rows(request.prompt)
+        self._rows.set(row, request, self._ends.trailing_rows(request.prompt))
+        self._prompts[row, : prompt.shape[0]] = prompt
+        self._prompt_length[row] = prompt.shape[0]
+        self._status[row] = int(RowEnd.RUNNING)
+        return prompt.shape[0]
+
+    def draw_for(self, requests: Iterable[SamplingParams]) -> None:
+        """How all that have a row are drawn from now on."""
+        self._draws = FrameDraws.of(requests, self._codebook_size)
+
+    def progress(self) -> tuple[list[int], list[RowEnd]]:
+        """Of every row: the frames it has spoken, and how it stands."""
+        status = self._status.tolist()
+        # The step that finds the end makes a frame that is none.
+        spoken = (self._rows.frame - (self._status != int(RowEnd.RUNNING)).long()).tolist()
+        return spoken, [RowEnd(one) for one in status]
+
+    def frames(self, row: int, num_frames: int) -> CodecFrames:
+        return self._rows.frames(row, num_frames)
+
+    # ------------------------------------------------------------------------------------------ inside vLLM
+
+    def inputs(self, ids: Tensor, positions: Tensor) -> Tensor:
+        """The talker's inputs: int64 (N,) both -> (N, hidden)."""
+        in_prompt = positions < self._prompt_length[ids]
+        inputs = self._prompts[ids, positions.clamp_max(self._capacity - 1)]
+        spoken = (~in_prompt).nonzero()[:, 0]
+        if spoken.shape[0]:
+            rows = ids[spoken]
+            frames = (positions[spoken] - self._prompt_length[rows]).clamp_max(self._capacity - 1)
+            codes = self._rows.codes_of(rows, frames)
+            inputs[spoken] = self._ends.frame_rows(codes) + self._rows.text_rows(rows, frames)
+        return inputs
+
+    def speak(self, hidden: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
+        """The next frame of each request whose last known input was run: hidden (B, hidden), others int64 (B,).
+
+        Returns the next token of each: its row's number, or `END_ID`. A row that stands before the end of what is known
+        of its request, because vLLM divides a prompt or computes it anew, makes no frame.
+        """
+        is_due = positions == self._prompt_length[ids] - 1 + self._rows.frame[ids]
+        is_due &= self._status[ids] == int(RowEnd.RUNNING)
+        rows = torch.where(is_due, ids, NOBODY)
+        num_rows = rows.shape[0]
+        padding = padded(num_rows) - num_rows
+        if padding:
+            rows = torch.cat((rows, rows.new_full((padding,), NOBODY)))
+            hidden = torch.cat((hidden, hidden.new_zeros(padding, hidden.shape[1])))
+        made = self._frame.make(hidden, rows, self._draws)
+        self._status[rows] = made.status
+        self._rows.frame[NOBODY] = 0
+        self._status[NOBODY] = int(RowEnd.EOS)
+        return torch.where(self._status[ids] == int(RowEnd.RUNNING), ids, END_ID)
+
+
+def padded(num_rows: int) -> int:
+    """Rows of a step that serves so many."""
+    return -(-num_rows // _ROW_STEP) * _ROW_STEP

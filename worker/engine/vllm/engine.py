@@ -1,0 +1,81 @@
+"""The vLLM engine: the talker in an unpatched vLLM, between the stages of every engine."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+import psutil
+import torch
+
+from worker.engine.errors import CheckpointError
+from worker.engine.qwen3_tts.engine import LaneEngine, use_threads
+from worker.engine.qwen3_tts.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
+from worker.engine.qwen3_tts.model.config import DecoderConfig, ModelConfig
+from worker.engine.qwen3_tts.slot_line import SlotLine, num_spare_slots
+from worker.engine.settings import EngineRole, VllmEngineSettings
+from worker.engine.vllm.internals import StockEngine, TalkerLimits
+from worker.engine.vllm.lane import VllmTalkerLane
+from worker.engine.vllm.supported_versions import require_supported
+from worker.engine.vllm.talker_model import VllmTalker
+
+logger = logging.getLogger(__name__)
+
+# vLLM's blocks on a CPU; on a GPU they are parts of one.
+_BLOCK_POSITIONS = 128
+# The block that vLLM keeps for itself, and one to spare.
+_OWN_BLOCKS = 2
+# Of the memory that is free at start. What is then too little for all slots at their longest, vLLM makes room in by
+# taking a request's memory away and computing it anew.
+_MEMORY_SHARE = 0.7
+
+
+class VllmEngine(LaneEngine):
+    """`Engine` over vLLM in this process. Raises CheckpointError, and EngineNotInstalled."""
+
+    def __init__(self, settings: VllmEngineSettings) -> None:
+        if settings.slots < 1:
+            raise ValueError(f"an engine needs at least one slot, not {settings.slots}")
+        require_supported()
+        use_threads(settings.num_threads)
+        device = device_named(settings.device)
+        stages = StageSettings(settings.checkpoint, device, settings.profile, EngineRole.WHOLE)
+        super().__init__(load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device)))
+
+
+def _start_talker(
+    settings: VllmEngineSettings, config: ModelConfig, capacity: int, device: torch.device
+) -> StartedTalker:
+    began_s = time.monotonic()
+    capacity = capacity // _BLOCK_POSITIONS * _BLOCK_POSITIONS
+    dtype = torch.float32 if device.type == "cpu" else torch.bfloat16
+    num_spare = num_spare_slots(settings.slots)
+    num_rows = settings.slots + num_spare
+    kv_bytes = _kv_bytes(config.talker.decoder, num_rows, capacity, dtype, device)
+    limits = TalkerLimits(num_rows, capacity, settings.max_step_tokens, kv_bytes)
+    engine = StockEngine(settings.checkpoint, dtype, limits)
+    model = engine.model
+    assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
+    logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
+    chunks = chunks_on_cpu(settings.profile)
+    lane = VllmTalkerLane(engine, model.arena, SlotLine(settings.slots, num_spare), num_rows, chunks)
+    return StartedTalker(lane, settings.slots, capacity)
+
+
+def _kv_bytes(decoder: DecoderConfig, num_rows: int, capacity: int, dtype: torch.dtype, device: torch.device) -> int:
+    """Keys and values of all rows at their longest, or what there is memory for, at least one row."""
+    block = 2 * decoder.num_layers * decoder.num_kv_heads * decoder.head_dim * dtype.itemsize * _BLOCK_POSITIONS
+    blocks_of_row = -(-(capacity + 1) // _BLOCK_POSITIONS)
+    least, most = (blocks_of_row + _OWN_BLOCKS) * block, (num_rows * blocks_of_row + _OWN_BLOCKS) * block
+    room = int(_MEMORY_SHARE * _free_bytes(device))
+    if room < least:
+        raise CheckpointError(
+            f"keys and values of one slot take {least >> 20} MiB; {room >> 20} MiB may be used of what is free"
+        )
+    return min(most, room)
+
+
+def _free_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return psutil.virtual_memory().available

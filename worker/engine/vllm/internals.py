@@ -1,0 +1,147 @@
+"""The only module that touches what vLLM keeps to itself. Tried with vLLM 0.32.0 (`supported_versions`).
+
+Public in vLLM: the plugin entry point, the registries of models and configuration parsers, `LLMEngine`, `EngineArgs`.
+Internal, and used here: `Qwen3Model` and its loader, that the engine runs in this process, that `apply_model` hands
+out the model itself, and the names of its settings in the environment.
+"""
+
+# vLLM lives in an environment of its own, where the type checker does not look.
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false, reportUntypedBaseClass=false
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+CONFIG_FORMAT = "rhapsode-talker"
+ARCHITECTURE = "RhapsodeTalker"
+_MODEL = "worker.engine.vllm.talker_model:VllmTalker"
+
+# One process with us, so that the model can be reached; no binding of threads to cores, because the codec's decoder
+# runs beside the talker; nothing is reported to anybody.
+_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TalkerLimits:
+    """num_rows: requests at the same time; capacity: positions of each; max_step_tokens: rows of one pass, of prompts
+    and of frames, so longer prompts go in piece by piece; kv_bytes: memory for keys and values."""
+
+    num_rows: int
+    capacity: int
+    max_step_tokens: int
+    kv_bytes: int
+
+
+def register() -> None:
+    """The entry point of `vllm.general_plugins`: vLLM calls it in every process of its own. Loads no model."""
+    from vllm import ModelRegistry
+    from vllm.transformers_utils.config import register_config_parser
+    from vllm.transformers_utils.config_parser_base import ConfigParserBase
+
+    from worker.engine.vllm.talker_config import layers_config
+
+    class TalkerConfigParser(ConfigParserBase):
+        """The checkpoint's talker as the Qwen3 model that its layers are."""
+
+        def parse(
+            self,
+            model: str | Path,
+            trust_remote_code: bool,  # noqa: FBT001  (vLLM's signature)
+            revision: str | None = None,
+            code_revision: str | None = None,
+            **_: Any,  # noqa: ANN401
+        ) -> tuple[dict[str, Any], Any]:
+            config = layers_config(Path(model), ARCHITECTURE)
+            return config.to_dict(), config
+
+    if ARCHITECTURE not in ModelRegistry.get_supported_archs():
+        register_config_parser(CONFIG_FORMAT)(TalkerConfigParser)
+        ModelRegistry.register_model(ARCHITECTURE, _MODEL)
+
+
+class StockEngine:
+    """An unpatched `LLMEngine` over the talker of a checkpoint, in this process. Single-threaded."""
+
+    def __init__(self, checkpoint: Path, dtype: torch.dtype, limits: TalkerLimits) -> None:
+        """Raises CheckpointError, from the model, and whatever vLLM raises."""
+        os.environ.update(_ENVIRONMENT)
+        from vllm.engine.arg_utils import EngineArgs
+        from vllm.v1.engine.llm_engine import LLMEngine
+
+        register()
+        arguments = EngineArgs(
+            model=str(checkpoint),
+            config_format=CONFIG_FORMAT,
+            # Token ids are rows of the arena, and the one below them.
+            hf_overrides={"vocab_size": limits.num_rows + 1, "max_position_embeddings": limits.capacity + 1},
+            skip_tokenizer_init=True,
+            generation_config="vllm",
+            dtype=str(dtype).removeprefix("torch."),
+            # The step that finds the end stands one behind the last frame.
+            max_model_len=limits.capacity + 1,
+            max_num_seqs=limits.num_rows,
+            max_num_batched_tokens=max(limits.max_step_tokens, limits.num_rows),
+            enable_chunked_prefill=True,
+            # Prompts of different requests are the same tokens only if they have the same row.
+            enable_prefix_caching=False,
+            async_scheduling=False,
+            enforce_eager=True,
+            kv_cache_memory_bytes=limits.kv_bytes,
+            disable_log_stats=True,
+        )
+        with torch.inference_mode(mode=False):
+            self._engine = LLMEngine.from_engine_args(arguments, enable_multiprocessing=False)
+
+    @property
+    def model(self) -> nn.Module:
+        return self._engine.apply_model(_itself)[0]
+
+    def add(self, name: str, token_ids: list[int], max_tokens: int, end_id: int) -> None:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        parameters = SamplingParams(
+            temperature=0.0,
+            max_tokens=max_tokens,
+            stop_token_ids=[end_id],
+            detokenize=False,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+        self._engine.add_request(name, {"prompt_token_ids": token_ids}, parameters)
+
+    def abort(self, name: str) -> None:
+        self._engine.abort_request([name])
+
+    def step(self) -> tuple[str, ...]:
+        """The names of those that have ended."""
+        return tuple(output.request_id for output in self._engine.step() if output.finished)
+
+
+def talker_layers(vllm_config: Any, prefix: str) -> nn.Module:  # noqa: ANN401
+    """vLLM's own Qwen3 layers with its attention over its cache."""
+    from vllm.model_executor.models.qwen3 import Qwen3Model
+
+    return Qwen3Model(vllm_config=vllm_config, prefix=prefix)
+
+
+def load_into(module: nn.Module, weights: Iterable[tuple[str, Tensor]]) -> set[str]:
+    """Published names are stacked and cast as vLLM's layers want them; the names of what was filled."""
+    from vllm.model_executor.models.utils import AutoWeightsLoader
+
+    return AutoWeightsLoader(module).load_weights(weights)
+
+
+def _itself(model: nn.Module) -> nn.Module:
+    return model

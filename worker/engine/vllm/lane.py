@@ -1,0 +1,112 @@
+"""The talker's lane over vLLM: who gets a row is decided here, what runs in a step is vLLM's business."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from worker.engine.chunks import ChunkPlan
+from worker.engine.errors import EngineError
+from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
+from worker.engine.qwen3_tts.slot_line import SlotLine
+from worker.engine.qwen3_tts.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
+from worker.engine.vllm.arena import END_ID, Arena
+from worker.engine.vllm.internals import StockEngine
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """`name`: the request's in vLLM. No two submissions share one, for what was aborted may linger there."""
+
+    request: RequestState
+    row: int
+    name: str
+
+
+class VllmTalkerLane:
+    """`TalkerLane` over an unpatched vLLM in this process.
+
+    vLLM gets no more requests than it has rows for, so nobody waits in its queue: whose turn it is, is decided by the
+    line of every engine. What it gets it runs first come, first served, long prompts piece by piece between the
+    frames of others.
+    """
+
+    def __init__(self, engine: StockEngine, arena: Arena, line: SlotLine, num_rows: int, chunks: ChunkPlan) -> None:
+        """num_rows: the arena's, as many as `line` gives away."""
+        self._engine = engine
+        self._arena = arena
+        self._line = line
+        self._chunks = chunks
+        self._free_rows = list(range(num_rows, 0, -1))
+        self._running: dict[str, _Running] = {}
+        self._admitted = 0
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._line.num_running or self._line.num_waiting)
+
+    def add(self, request: RequestState) -> None:
+        self._line.add(request)
+
+    def cancel(self, request: RequestState) -> None:
+        self._line.leave(request)
+        for one in self._running.values():
+            if one.request is request:
+                self._engine.abort(one.name)
+                self._leave(one)
+                return
+
+    def step(self) -> LaneStep:
+        admitted = self._admit()
+        if not self._running:
+            return LaneStep(admitted, (), (), 0)
+        over = set(self._engine.step())
+        spoken, ends = self._arena.progress()
+        num_frames = 0
+        ended: list[EndedSpeech] = []
+        for one in tuple(self._running.values()):
+            _require_agreement(one, ends[one.row], is_over=one.name in over)
+            num_frames += spoken[one.row] - one.request.frames
+            one.request.frames = spoken[one.row]
+            if one.name in over:
+                self._leave(one)
+                frames = self._arena.frames(one.row, one.request.frames)
+                ended.append(EndedSpeech(one.request, ends[one.row], frames))
+        return LaneStep(admitted, self._parts(), tuple(ended), num_frames)
+
+    def _admit(self) -> tuple[RequestState, ...]:
+        admitted: list[RequestState] = []
+        while (request := self._line.peek()) is not None:
+            self._line.take()
+            self._admitted += 1
+            one = _Running(request, self._free_rows.pop(), str(self._admitted))
+            self._running[one.name] = one
+            prompt_length = self._arena.admit(one.row, request)
+            # The token that says the end comes on top of the frames.
+            self._engine.add(one.name, [one.row] * prompt_length, request.max_frames + 1, END_ID)
+            admitted.append(request)
+        if admitted:
+            self._choose_draws()
+        return tuple(admitted)
+
+    def _leave(self, one: _Running) -> None:
+        del self._running[one.name]
+        self._free_rows.append(one.row)
+        self._line.leave(one.request)
+        self._choose_draws()
+
+    def _choose_draws(self) -> None:
+        self._arena.draw_for(one.request.sampling for one in self._running.values())
+
+    def _parts(self) -> tuple[SpeechPart, ...]:
+        return tuple(self._part(one) for one in self._running.values() if is_part_due(one.request, self._chunks))
+
+    def _part(self, one: _Running) -> SpeechPart:
+        frames = self._arena.frames(one.row, one.request.frames)[one.request.handed_on :]
+        one.request.handed_on = one.request.frames
+        return SpeechPart(one.request, frames)
+
+
+def _require_agreement(one: _Running, end: RowEnd, *, is_over: bool) -> None:
+    """vLLM ends a request when the arena has said so, and for no other reason."""
+    if is_over == (end is RowEnd.RUNNING):
+        raise EngineError(f"vLLM {'ended' if is_over else 'goes on with'} a request that the talker says is {end.name}")
