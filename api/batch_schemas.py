@@ -17,9 +17,13 @@ class BatchOrder(RequestBody):
 
     A line is a `JobRequest` with a `custom_id` beside it. What needs a job of its own is not taken: documents,
     dictionaries, speaker embeddings, webhooks, plans alone.
+
+    `sha256`: of the file; a file that arrived otherwise is refused. Under an Idempotency-Key it stands for the file, so
+    that a repeat may name another upload of it.
     """
 
     upload_id: Name
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
 

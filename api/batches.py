@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -13,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.acceptance import find_replay, idempotency_key
-from api.batch_lines import store_chunks
+from api.batch_lines import MAX_LINES, store_chunks
 from api.batch_schemas import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult
 from api.caller_key import caller_key
 from api.cursors import decode_cursor, encode_cursor
@@ -21,14 +23,14 @@ from api.dependencies import Links, Services, Tenant
 from api.idempotent_route import IdempotentRoute
 from api.job_view import JobViewer, audio_s_done, moment, optional_moment
 from api.links import LinkBuilder
-from api.problems import not_found, unsupported_media
+from api.problems import invalid_field, not_found, unsupported_media
 from api.request_parsing import parse_body
 from api.schemas import DAY_S
 from api.services import ApiServices
 from api.uploads import upload_pieces
 from storage import keys
 from storage.artifacts import ArtifactStore
-from storage.batches import BatchLine, BatchSpec, child_id, decode_chunk, num_chunks
+from storage.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, decode_chunk, num_chunks
 from storage.errors import AdmissionRefused, IdempotencyMismatch, StateConflict
 from storage.ids import new_batch_id
 from storage.jobs import IdempotencyKey, JobId, JobQuery, JobRecord, JobState, Priority, Submission, TenantId
@@ -50,6 +52,15 @@ _BODY = {
 _RESULTS: dict[int | str, dict[str, Any]] = {
     200: {"content": {LINE_TYPES[0]: {"schema": {"$ref": "#/components/schemas/BatchResult"}}}}
 }
+
+
+class ResultsQuery(BaseModel):
+    """Lines of the results, counted from 0 as they are sent; the file's own empty lines do not count."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    offset: int = Field(default=0, ge=0, le=MAX_LINES)
+    limit: int = Field(default=MAX_LINES, ge=1, le=MAX_LINES)
 
 
 class BatchListQuery(BaseModel):
@@ -82,7 +93,7 @@ async def post_batch(
     """
     body = await request.body()
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    key = idempotency_key(idempotency_header, body, "/v1/batches")
+    key = idempotency_key(idempotency_header, _comparable(media_type, body), "/v1/batches")
     return await run_sync(_accept, services, tenant, links, media_type, body, key)
 
 
@@ -123,11 +134,21 @@ def delete_batch(tenant: Tenant, services: Services, batch_id: KnownBatchId) -> 
 
 
 @router.get("/{batch_id}/results", response_class=StreamingResponse, responses=_RESULTS)
-def get_results(tenant: Tenant, services: Services, links: Links, batch_id: KnownBatchId) -> StreamingResponse:
-    """One line for each line of the file, in its order, as they stand now; the batch need not have ended."""
+def get_results(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    batch_id: KnownBatchId,
+    parameters: Annotated[ResultsQuery, Query()],
+) -> StreamingResponse:
+    """One line for each line of the file, in its order, as they stand now; the batch need not have ended.
+
+    `offset` and `limit` choose a part: whoever was cut off goes on where it was.
+    """
     record = services.jobs.get(tenant, batch_id)
     headers = {"Content-Disposition": f'attachment; filename="{batch_id}.jsonl"'}
-    return StreamingResponse(_results(services, links, record), media_type=LINE_TYPES[0], headers=headers)
+    wanted = range(parameters.offset, min(parameters.offset + parameters.limit, _spec(record).num_lines))
+    return StreamingResponse(_results(services, links, record, wanted), media_type=LINE_TYPES[0], headers=headers)
 
 
 def _accept(
@@ -176,7 +197,32 @@ def _file(
     if media_type != "application/json":
         raise unsupported_media(f"the body must be {LINE_TYPES[0]}, or application/json that names an upload")
     order = parse_body(BatchOrder, body)
-    return order, upload_pieces(services, tenant, order.upload_id, "/upload_id")
+    pieces = upload_pieces(services, tenant, order.upload_id, "/upload_id")
+    return order, pieces if order.sha256 is None else _verified(pieces, order.sha256)
+
+
+def _verified(pieces: Iterable[bytes], sha256: str) -> Iterator[bytes]:
+    """Raises the `Problem` that another file has arrived, once all of it was read."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+        yield piece
+    if digest.hexdigest() != sha256:
+        raise invalid_field("/sha256", "mismatch", f"what arrived has the digest {digest.hexdigest()}")
+
+
+def _comparable(media_type: str, body: bytes) -> bytes:
+    """What two requests under one key must have in common: not the upload, where its digest is given."""
+    if media_type in LINE_TYPES:
+        return body
+    try:
+        order = json.loads(body)
+    except ValueError:
+        # It will be refused for that.
+        return body
+    if not isinstance(order, dict) or order.get("sha256") is None:
+        return body
+    return json.dumps({**order, "upload_id": None}, sort_keys=True).encode()
 
 
 def _answer(batch: Batch, headers: dict[str, str]) -> Response:
@@ -239,10 +285,12 @@ def _unfinished(services: ApiServices, tenant: TenantId, batch: JobId) -> Iterat
             return
 
 
-def _results(services: ApiServices, links: LinkBuilder, batch: JobRecord) -> Iterator[bytes]:
+def _results(services: ApiServices, links: LinkBuilder, batch: JobRecord, wanted: range) -> Iterator[bytes]:
+    """wanted: which lines, counted from 0 over all chunks."""
     viewer = JobViewer(services.artifacts, links, time.time())
-    for index in range(_spec(batch).num_chunks):
-        lines = _chunk(services.artifacts, batch, index)
+    for index in range(wanted.start // CHUNK_LINES, num_chunks(wanted.stop) if wanted else 0):
+        first = index * CHUNK_LINES
+        lines = _chunk(services.artifacts, batch, index)[max(0, wanted.start - first) : wanted.stop - first]
         jobs = services.jobs.get_many(batch.tenant, [JobId(child_id(batch.id, line.number)) for line in lines])
         for line, record in zip(lines, jobs, strict=True):
             yield _result(line, record, viewer).model_dump_json().encode() + b"\n"

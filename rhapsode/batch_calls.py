@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from urllib.parse import quote
 
 from pydantic import Field, JsonValue, ValidationError
@@ -63,11 +65,18 @@ class BatchResult(Resource):
     audio_s: float = 0.0
 
 
-def order_batch(upload_id: str, retention_s: int | None, metadata: Mapping[str, str] | None) -> Call[Batch]:
-    body: dict[str, JsonValue] = {"upload_id": upload_id}
+def order_batch(
+    upload_id: str,
+    sha256: str,
+    retention_s: int | None,
+    metadata: Mapping[str, str] | None,
+    idempotency_key: str | None,
+) -> Call[Batch]:
+    """sha256: of the file. With it the server compares the file, not the upload, when the key comes again."""
+    body: dict[str, JsonValue] = {"upload_id": upload_id, "sha256": sha256}
     body |= {} if retention_s is None else {"retention_s": retention_s}
     body |= {"metadata": {**metadata}} if metadata else {}
-    headers = {"Idempotency-Key": str(uuid.uuid4())}
+    headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
     return Call("POST", "/v1/batches", resource(Batch), headers=headers, body=body, hold_s=CHECKING_S)
 
 
@@ -87,6 +96,12 @@ def cancel_batch(batch_id: str) -> Call[Batch]:
 
 def delete_batch(batch_id: str) -> Call[None]:
     return Call("DELETE", batch_path(batch_id), nothing)
+
+
+def file_sha256(path: Path) -> str:
+    """Raises `OSError`."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def results_path(batch_id: str) -> str:

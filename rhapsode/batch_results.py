@@ -14,23 +14,18 @@ from rhapsode.retries import Attempts
 
 
 class _Place:
-    """How many lines were handed on; their order is the file's, so a further connection leaves out as many."""
+    """How many lines were handed on; their order is the file's, so a further connection begins behind them."""
 
     def __init__(self, attempts: Attempts) -> None:
         self._attempts = attempts
         self._handed_on = 0
-        self._seen = 0
 
-    def connecting(self) -> None:
-        self._seen = 0
+    def params(self) -> dict[str, int]:
+        return {"offset": self._handed_on} if self._handed_on else {}
 
-    def take(self, line: str) -> BatchResult | None:
-        """None for a line that an earlier connection brought."""
-        self._seen += 1
-        if self._seen <= self._handed_on:
-            return None
+    def take(self, line: str) -> BatchResult:
         result = read_result(line)
-        self._handed_on = self._seen
+        self._handed_on += 1
         self._attempts.reset()
         return result
 
@@ -40,12 +35,13 @@ def read_results(http: httpx.Client, connection: Connection, batch_id: str) -> I
     attempts = Attempts(connection.retries, connection.server_url)
     place = _Place(attempts)
     while True:
-        place.connecting()
         try:
-            with http.stream("GET", results_path(batch_id), timeout=connection.timeout(0.0)) as response:
+            with http.stream(
+                "GET", results_path(batch_id), params=place.params(), timeout=connection.timeout(0.0)
+            ) as response:
                 pause_s = None
                 if response.is_success:
-                    yield from _known(place.take(line) for line in response.iter_lines())
+                    yield from (place.take(line) for line in response.iter_lines())
                 else:
                     response.read()
                     pause_s = attempts.pause_after_answer(response)
@@ -63,15 +59,14 @@ async def read_results_async(
     attempts = Attempts(connection.retries, connection.server_url)
     place = _Place(attempts)
     while True:
-        place.connecting()
         try:
-            async with http.stream("GET", results_path(batch_id), timeout=connection.timeout(0.0)) as response:
+            async with http.stream(
+                "GET", results_path(batch_id), params=place.params(), timeout=connection.timeout(0.0)
+            ) as response:
                 pause_s = None
                 if response.is_success:
                     async for line in response.aiter_lines():
-                        result = place.take(line)
-                        if result is not None:
-                            yield result
+                        yield place.take(line)
                 else:
                     await response.aread()
                     pause_s = attempts.pause_after_answer(response)
@@ -80,7 +75,3 @@ async def read_results_async(
         if pause_s is None:
             return
         await asyncio.sleep(pause_s)
-
-
-def _known(results: Iterator[BatchResult | None]) -> Iterator[BatchResult]:
-    return (result for result in results if result is not None)

@@ -35,14 +35,22 @@ class Batches:
         self._connection = connection
 
     def submit(
-        self, path: str | Path, *, retention_s: int | None = None, metadata: Mapping[str, str] | None = None
+        self,
+        path: str | Path,
+        *,
+        retention_s: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
     ) -> Batch:
         """Upload the file and have its lines made into jobs. Returns once every line was checked, none has run.
 
-        retention_s: how long the batch is kept after its end, the jobs have their own. Raises `OSError`, or
-        `InvalidRequest` that names lines at fault; nothing runs then.
+        retention_s: how long the batch is kept after its end, the jobs have their own. idempotency_key: the same key
+        and the same file within 24 hours are the batch that they made first, also from another process. Raises
+        `OSError`, or `InvalidRequest` that names lines at fault; nothing runs then.
         """
-        return self._send(batch_calls.order_batch(self._upload(Path(path)).id, retention_s, metadata))
+        sha256 = batch_calls.file_sha256(Path(path))
+        upload = self._upload(Path(path)).id
+        return self._send(batch_calls.order_batch(upload, sha256, retention_s, metadata, idempotency_key))
 
     def get(self, batch: Batch | str) -> Batch:
         return self._send(batch_calls.get_batch(_id(batch)))
@@ -95,10 +103,16 @@ class AsyncBatches:
         self._connection = connection
 
     async def submit(
-        self, path: str | Path, *, retention_s: int | None = None, metadata: Mapping[str, str] | None = None
+        self,
+        path: str | Path,
+        *,
+        retention_s: int | None = None,
+        metadata: Mapping[str, str] | None = None,
+        idempotency_key: str | None = None,
     ) -> Batch:
-        uploaded = await self._upload(Path(path))
-        return await self._send(batch_calls.order_batch(uploaded.id, retention_s, metadata))
+        sha256 = await asyncio.to_thread(batch_calls.file_sha256, Path(path))
+        upload = (await self._upload(Path(path))).id
+        return await self._send(batch_calls.order_batch(upload, sha256, retention_s, metadata, idempotency_key))
 
     async def get(self, batch: Batch | str) -> Batch:
         return await self._send(batch_calls.get_batch(_id(batch)))

@@ -35,6 +35,9 @@ def submit(
     metadata: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the batch; several times for several.")
     ] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Hand in the file once, however often this is run in 24 hours.")
+    ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
@@ -46,7 +49,9 @@ def submit(
     retention_s = None if keep_days is None else max(60, round(keep_days * DAY_S))
     with connected(server, data_dir) as client:
         try:
-            batch = client.batches.submit(file, retention_s=retention_s, metadata=pairs)
+            batch = client.batches.submit(
+                file, retention_s=retention_s, metadata=pairs, idempotency_key=idempotency_key
+            )
         except OSError as error:
             raise Misuse(f"{file} cannot be read: {error.strerror}") from error
     typer.echo(batch.model_dump_json(indent=2) if as_json else batch.id)

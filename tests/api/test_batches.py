@@ -72,6 +72,33 @@ def speak_next(api: ServedApi) -> None:
     api.jobs.finish(done.lease, [ArtifactRecord("narration.wav", "wav", stored.key, 4, stored.sha256, 1.0)])
 
 
+def test_results_are_read_in_parts(api: ServedApi) -> None:
+    batch = post(api, lines(*(a_line(f"c{number}") for number in range(120)))).json()
+
+    def part(**params: int) -> list[str]:
+        answer = api.http.get(batch["links"]["results"], params=params)
+        return [json.loads(line)["custom_id"] for line in answer.text.splitlines()]
+
+    names = [f"c{number}" for number in range(120)]
+    assert part() == names
+    assert part(offset=49, limit=3) == names[49:52]
+    assert part(offset=100) == names[100:]
+    assert part(offset=50, limit=50) == names[50:100]
+    assert part(offset=120) == []
+    assert api.http.get(batch["links"]["results"], params={"offset": -1}).status_code == 422
+
+
+def test_a_file_that_arrived_otherwise_is_refused(api: ServedApi) -> None:
+    content = lines(a_line("a"))
+    place = api.http.post("/v1/uploads", json={"bytes": len(content)}).json()
+    assert httpx.put(place["url"], content=content, headers=place["headers"]).is_success
+
+    answer = api.http.post("/v1/batches", json={"upload_id": place["id"], "sha256": "0" * 64})
+
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/sha256")
+    assert api.http.get("/v1/batches").json()["data"] == []
+
+
 def test_lines_become_jobs_and_their_results_lines(api: ServedApi) -> None:
     answer = post(api, lines(a_line("a", voice="Bob"), a_line("b", "Good night.", seed=7)))
     assert answer.status_code == 202, answer.text

@@ -54,6 +54,18 @@ def test_a_file_becomes_jobs_and_their_audio(client: Rhapsode, batch_file: Path,
     assert client.job(job.id).state == "succeeded"
 
 
+def test_a_key_and_a_file_are_one_batch_whoever_sends_them_again(client: Rhapsode, batch_file: Path) -> None:
+    first = client.batches.submit(batch_file, idempotency_key="clips of today")
+    again = client.batches.submit(batch_file, idempotency_key="clips of today")
+    write(batch_file, {"custom_id": "other", "input": {"text": "Another file."}})
+
+    assert again.id == first.id
+    with pytest.raises(InvalidRequest) as refused:
+        client.batches.submit(batch_file, idempotency_key="clips of today")
+    assert refused.value.code == "idempotency_mismatch"
+    client.batches.wait(first, timeout_s=PATIENCE_S)
+
+
 def test_the_asyncio_client_does_the_same(stack: Stack, batch_file: Path) -> None:
     async def go() -> None:
         async with AsyncRhapsode(stack.url) as client:
@@ -103,15 +115,17 @@ def test_results_go_on_where_a_connection_broke(script: ScriptedServer) -> None:
     whole = "".join(a_result(line) for line in (1, 2, 3))
     script.cut(whole[:-30].encode())
     script.answer(503, {})
-    script.answer(200, whole)
+    script.answer(200, a_result(3))
 
     with Rhapsode(script.url, retries=RetryPolicy(first_delay_s=0.01)) as client:
         assert [result.line for result in client.batches.results(BATCH)] == [1, 2, 3]
+    assert script.received[-1].path.endswith("/results?offset=2")
 
 
 def test_results_that_never_get_further_are_given_up(script: ScriptedServer) -> None:
-    for _ in range(3):
-        script.cut(a_result(1).encode())
+    script.cut(a_result(1).encode())
+    for _ in range(2):
+        script.cut(b"")
 
     with Rhapsode(script.url, retries=RetryPolicy(attempts=2, first_delay_s=0.01)) as client:
         results = client.batches.results(BATCH)
