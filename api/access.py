@@ -25,6 +25,7 @@ LOCAL_SUFFIX = ".localhost"
 _SCOPE_KEY = "rhapsode.caller"
 
 _SCOPES_BY_PATH: tuple[tuple[str, Scope | None], ...] = (
+    ("/metrics", Scope.ADMIN),
     ("/v1/admin", Scope.ADMIN),
     ("/v1/voices", Scope.VOICES),
     ("/v1/voice-caches", Scope.VOICES),
@@ -99,6 +100,15 @@ async def _caller(request: Request, services: ApiServices) -> Caller:
     if record is None:
         raise unauthorized("this API key is not known, or it is over")
     return Caller(record.tenant, record.scopes, record.id)
+
+
+def is_from_this_machine(request: Request) -> bool:
+    """Both ends of the connection are loopback, and the Host header names this machine."""
+    try:
+        _require_local(request)
+    except Problem:
+        return False
+    return True
 
 
 def _require_local(request: Request) -> None:

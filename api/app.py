@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -21,6 +22,7 @@ from api import (
     job_audio,
     job_control,
     jobs,
+    metrics_route,
     models,
     named_jobs,
     objects,
@@ -37,6 +39,7 @@ from api import (
 from api.body_limit import BodyLimit
 from api.boundary import RequestBoundary
 from api.errors import add_error_handlers
+from api.metrics import RequestMeter, process_started
 from api.openapi import complete_openapi
 from api.rate_limits import RateLimitFields
 from api.security_headers import SecurityHeaders
@@ -70,6 +73,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with open_services(settings) as services:
             app.state.services = services
+            process_started(socket.gethostname())
             yield
 
     # The interactive pages load their scripts from another host, which this API never asks a browser to do; the
@@ -86,7 +90,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     )
     routers = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads),
-        *(voices, voice_caches, audio_voices, models, admin_keys, admin_fleet, admin_repair, health),
+        *(voices, voice_caches, audio_voices, models, admin_keys, admin_fleet, admin_repair, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )
@@ -101,4 +105,5 @@ def create_app(settings: ApiSettings) -> FastAPI:
     app.add_middleware(RateLimitFields)
     app.add_middleware(RequestBoundary)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(RequestMeter)
     return app

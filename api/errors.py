@@ -14,6 +14,7 @@ from starlette.types import Scope
 
 from api import problems
 from api.boundary import request_id_of
+from api.metrics import refused
 from api.problems import Problem, problem_response
 from api.request_parsing import parameter_problem
 from storage.errors import (
@@ -60,6 +61,7 @@ async def _answer(request: Request, error: Exception) -> Response:
         logger.warning(
             "a store is unavailable", extra={"request_id": request_id_of(request.scope), "error": str(error)}
         )
+    refused(problem.status, problem.code)
     return problem_response(problem, request.url.path, request_id)
 
 

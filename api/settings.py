@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -17,6 +18,15 @@ MEBIBYTE = 1024 * 1024
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
+MAX_TENANT_CLASSES = 16
+
+
+class MetricsAccess(enum.StrEnum):
+    ADMIN = "admin"
+    LOOPBACK = "loopback"
+    OPEN = "open"
+
+
 class ApiSettings(StorageSettings):
     """The API's settings.
 
@@ -28,6 +38,8 @@ class ApiSettings(StorageSettings):
     max_document_bytes: of an uploaded document that a job narrates.
     max_connections: of one process of the API; more are answered 503. request_timeout_s: in which a request's head has
     to be whole; its body has as long and as much more as it brings bytes, 500 a second at least.
+    metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
+    tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     """
 
@@ -40,6 +52,8 @@ class ApiSettings(StorageSettings):
     max_document_bytes: int = Field(default=64 * MEBIBYTE, ge=1024)
     max_connections: int = Field(default=4096, ge=1)
     request_timeout_s: float = Field(default=20.0, gt=0)
+    metrics_access: MetricsAccess = MetricsAccess.ADMIN
+    tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
     public_url: str | None = None
 
     @field_validator("api_keys")
@@ -50,6 +64,16 @@ class ApiSettings(StorageSettings):
                 raise ValueError("every key must be a sha256 in lower-case hex")
             if not TENANT_NAME.fullmatch(tenant):
                 raise ValueError(f"{tenant!r} is not a tenant name: up to 63 of a-z 0-9 _ -")
+        return value
+
+    @field_validator("tenant_classes")
+    @classmethod
+    def _few_classes(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in (*value, *value.values()):
+            if not TENANT_NAME.fullmatch(name):
+                raise ValueError(f"{name!r} is no name: up to 63 of a-z 0-9 _ -")
+        if len(set(value.values())) > MAX_TENANT_CLASSES:
+            raise ValueError(f"at most {MAX_TENANT_CLASSES} classes")
         return value
 
     @field_validator("public_url")

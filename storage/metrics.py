@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -20,6 +20,9 @@ from storage.metric_catalogue import CATALOGUE, Kind, MetricSpec
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+# Each sample's time of birth doubles the lines, and Prometheus' text format gives it no meaning.
+disable_created_metrics()
 
 REGISTRY = CollectorRegistry(auto_describe=False)
 

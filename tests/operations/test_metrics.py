@@ -1,0 +1,187 @@
+"""Metrics over HTTP, and the catalogue that they, the rules and the dashboards are held to."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from api.settings import ApiSettings, MetricsAccess
+from storage.audits import AuditLog
+from storage.job_store import Difference, Drift
+from storage.metric_catalogue import CATALOGUE, Kind
+from storage.metric_table import metric_table
+from storage.metrics import Snapshot, SnapshotCollector
+from storage.settings import SettingsError, StorageSettings
+from tests.api.harness import GPU_QUEUE, SMALL, serve, start_job
+from worker.engine.fake import FakeEngine
+from worker.engine.interface import EngineStats
+from worker.engine.settings import FakeEngineSettings
+from worker.engine_meter import EngineMeter
+from worker.metrics_server import parse_ports, serve_metrics
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "rh_operator"
+KEY_SHA256 = "a7b53cfb4fd7d1a2ac04d6de3a28bd86ea9c0e13d0b1b4e8a2a1b6cf3f3a8f10"
+
+
+def scrape(url: str, **headers: str) -> dict[str, float]:
+    """Samples as they are written: name{labels} -> value."""
+    answer = httpx.get(f"{url}/metrics", headers=headers)
+    assert answer.status_code == 200, answer.text
+    samples: dict[str, float] = {}
+    for family in text_string_to_metric_families(answer.text):
+        for sample in family.samples:
+            labels = ",".join(f"{name}={text}" for name, text in sorted(sample.labels.items()))
+            samples[f"{sample.name}{{{labels}}}"] = sample.value
+    return samples
+
+
+def test_an_api_shows_what_waits_and_what_was_asked_of_it(storage_settings: StorageSettings) -> None:
+    with serve(ApiSettings(**storage_settings.model_dump(), tenant_classes={"local": "house"})) as api:
+        api.models.publish(SMALL)
+        api.submit()
+        start_job(api)
+        AuditLog(api.redis).note(Drift((Difference("leases:", 0, 3),)))
+
+        seen = scrape(api.url)
+
+    gpu = f"lane=gpu,queue={GPU_QUEUE}"
+    assert seen["rhapsode_fleet_up{}"] == 1
+    assert seen[f"rhapsode_queue_ready_items{{{gpu}}}"] == 1
+    assert sum(seen[f"rhapsode_backlog_audio_seconds{{class={rank},{gpu}}}"] for rank in ("bulk", "interactive")) > 0
+    assert seen["rhapsode_tenant_class_jobs{tenant_class=house}"] == 1
+    assert seen["rhapsode_leases{}"] == 1
+    assert seen["rhapsode_counter_drift{}"] == 1
+    assert seen["rhapsode_http_requests_total{method=POST,route=/v1/jobs,status=202}"] >= 1
+    assert seen["rhapsode_redis_call_duration_seconds_count{script=submit}"] >= 1
+    assert seen["rhapsode_artifact_call_duration_seconds_count{operation=put,store=folder}"] >= 1
+    assert {re.split(r"_(?:count|sum|bucket)\{|\{", name)[0] for name in seen} <= _exported_names()
+
+
+def test_a_refusal_is_counted_by_its_code(storage_settings: StorageSettings) -> None:
+    nobody = {"redis_url": "unix:///nonexistent/valkey.sock"}
+    with serve(ApiSettings(**storage_settings.model_dump() | nobody)) as api:
+        assert api.http.get("/v1/jobs").status_code == 503
+
+        seen = scrape(api.url)
+
+    assert seen["rhapsode_fleet_up{}"] == 0
+    assert seen["rhapsode_http_refusals_total{code=storage_unavailable}"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("access", "status"), [(MetricsAccess.ADMIN, 401), (MetricsAccess.LOOPBACK, 200), (MetricsAccess.OPEN, 200)]
+)
+def test_whether_a_scrape_needs_a_key_is_a_setting(
+    storage_settings: StorageSettings, access: MetricsAccess, status: int
+) -> None:
+    keys = {KEY_SHA256: "operator"}
+    with serve(ApiSettings(**storage_settings.model_dump(), api_keys=keys, metrics_access=access)) as api:
+        assert httpx.get(f"{api.url}/metrics").status_code == status
+
+
+def test_a_name_from_elsewhere_is_not_this_machine(storage_settings: StorageSettings) -> None:
+    settings = ApiSettings(
+        **storage_settings.model_dump(), api_keys={KEY_SHA256: "operator"}, metrics_access=MetricsAccess.LOOPBACK
+    )
+    with serve(settings) as api:
+        answer = httpx.get(f"{api.url}/metrics", headers={"Host": "metrics.example.com"})
+
+    assert answer.status_code == 401
+
+
+def test_the_documented_table_is_that_of_the_code() -> None:
+    written = (ROOT / "docker" / "prometheus" / "METRICS.md").read_text()
+
+    assert written == metric_table(), "run: python -m storage.metric_table > docker/prometheus/METRICS.md"
+
+
+def test_rules_and_dashboards_name_only_metrics_that_exist() -> None:
+    files = [ROOT / "docker/prometheus/rules.yaml", *sorted((ROOT / "docker/grafana").rglob("*.json"))]
+    assert len(files) > 1
+
+    for file in files:
+        named = set(re.findall(r"\brhapsode_[a-z0-9_]+", file.read_text()))
+        recorded = set(re.findall(r"record: *([a-z0-9_:]+)", file.read_text()))
+        assert named, file
+        assert named - recorded <= _exported_names() | _histogram_parts(), file
+
+
+def test_no_metric_can_name_a_tenant_a_job_or_a_text() -> None:
+    forbidden = {"tenant", "job", "segment", "text", "voice", "key", "url"}
+
+    assert all(not forbidden & set(spec.labels) for spec in CATALOGUE.values())
+
+
+def test_a_snapshot_refuses_labels_and_names_that_the_catalogue_does_not_have() -> None:
+    with pytest.raises(ValueError, match="labels"):
+        Snapshot().add("rhapsode_workers", 1, role="gpu")
+    with pytest.raises(KeyError):
+        Snapshot().add("rhapsode_wishes", 1)
+
+
+def test_a_worker_takes_the_first_free_port_of_its_range() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        first = taken.getsockname()[1]
+        server = serve_metrics("127.0.0.1", range(first, first + 3))
+        assert server is not None
+        with server:
+            assert server.port > first
+            assert "rhapsode_redis_call_duration_seconds" in httpx.get(f"http://127.0.0.1:{server.port}/metrics").text
+        with pytest.raises(SettingsError, match="taken"):
+            serve_metrics("127.0.0.1", range(first, first + 1))
+
+
+def test_ports_are_a_number_or_a_range() -> None:
+    assert parse_ports("") == range(0)
+    assert parse_ports("9101") == range(9101, 9102)
+    assert parse_ports("9101-9103") == range(9101, 9104)
+    for nonsense in ("x", "9103-9101", "0", "70000", "9101,9102"):
+        with pytest.raises(ValueError, match="must be"):
+            parse_ports(nonsense)
+
+
+def test_an_engine_that_was_started_again_counts_on() -> None:
+    engine = FakeEngine(FakeEngineSettings(slots=4))
+    states = iter(
+        [
+            EngineStats(steps=10, frames=30, active=3, waiting=0, finished=2),
+            EngineStats(steps=4, frames=4, active=1, waiting=0, finished=0),
+            EngineStats(steps=4, frames=4, active=0, waiting=0, finished=1),
+        ]
+    )
+    meter = EngineMeter(lambda: next(states), engine.info, lambda: 1)
+
+    meter.look()
+    assert meter.pace().batch_fill == pytest.approx(0.75)
+    meter.look()
+    assert (meter.total().steps, meter.total().frames) == (14, 34)
+    meter.look()
+
+    assert (meter.total().steps, meter.total().finished) == (14, 3)
+    assert meter.pace().batch_fill is None
+    engine.close()
+
+
+def test_a_collector_writes_each_name_once() -> None:
+    def read(snapshot: Snapshot) -> None:
+        snapshot.add("rhapsode_workers", 1, role="gpu", state="ready")
+        snapshot.add("rhapsode_workers", 2, role="cpu", state="ready")
+
+    (family,) = SnapshotCollector(read).collect()
+
+    assert [sample.value for sample in family.samples] == [1, 2]
+
+
+def _exported_names() -> set[str]:
+    return {spec.sample for spec in CATALOGUE.values()}
+
+
+def _histogram_parts() -> set[str]:
+    histograms = [spec.name for spec in CATALOGUE.values() if spec.kind is Kind.HISTOGRAM]
+    return {f"{name}_{part}" for name in histograms for part in ("count", "sum", "bucket")}
