@@ -30,6 +30,7 @@ from api import (
     pronunciation_dictionaries,
     segments,
     uploads,
+    usage,
     voice_caches,
     voices,
     webhook_deliveries,
@@ -89,7 +90,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     routers = (
-        *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads),
+        *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage),
         *(voices, voice_caches, audio_voices, models, admin_keys, admin_fleet, admin_repair, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),

@@ -12,6 +12,7 @@ from api.links import LinkBuilder
 from api.problems import not_found, unsupported_media, voice_unknown
 from api.services import ApiServices
 from api.voice_names import VOICE_ID
+from storage.api_keys import TENANT_NAME
 from storage.jobs import JobId, TenantId
 from storage.voice_reference import VoiceId
 
@@ -37,6 +38,16 @@ async def _tenant(caller: KnownCaller) -> TenantId:
 
 
 Tenant = Annotated[TenantId, Depends(_tenant)]
+
+
+async def _tenant_name(tenant_name: str) -> TenantId:
+    """A tenant that an operator names: whoever can have a key, as tenants exist by what belongs to them."""
+    if not TENANT_NAME.fullmatch(tenant_name):
+        raise not_found(f"{tenant_name[:64]!r} is no tenant's name")
+    return TenantId(tenant_name)
+
+
+KnownTenant = Annotated[TenantId, Depends(_tenant_name)]
 
 
 async def _job_id(job_id: str) -> JobId:

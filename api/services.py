@@ -31,6 +31,7 @@ from storage.rate_limits import RequestRates
 from storage.replays import ReplayStore
 from storage.roster import Roster
 from storage.segment_states import SegmentReader
+from storage.usage import UsageLedger
 from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue
 from storage.webhook_store import WebhookStore
@@ -61,6 +62,7 @@ class ApiServices:
     api_keys: ApiKeyStore
     replays: ReplayStore
     rates: RequestRates
+    usage: UsageLedger
     artifacts: ArtifactStore
     tickets: TicketQueue
     models: ModelRegistry
@@ -96,6 +98,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             keys=KeyRing(event_client, settings.key_prefix),
             api_keys=ApiKeyStore(client, settings.key_prefix),
             replays=ReplayStore(event_client, settings.key_prefix),
+            usage=UsageLedger(client, settings.key_prefix),
             rates=RequestRates(event_client, settings.key_prefix, settings.rate_limit),
             artifacts=artifacts,
             tickets=tickets,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, Unpack
@@ -31,6 +32,7 @@ from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.segments import AsyncSegments
 from rhapsode.submission import JobOptions
 from rhapsode.uploads import Upload, order_upload, send_file_async
+from rhapsode.usage_calls import GROUPINGS, Grouping, UsageReport, read_usage
 from rhapsode.webhook_endpoints import AsyncWebhooks
 
 T = TypeVar("T")
@@ -173,6 +175,16 @@ class AsyncRhapsode:
                 return found
             if isinstance(answer, Job):
                 await self.wait(answer)
+
+    async def usage(
+        self,
+        first: date | None = None,
+        last: date | None = None,
+        *,
+        group_by: Sequence[Grouping] = GROUPINGS,
+        tenant: str | None = None,
+    ) -> UsageReport:
+        return await self._send(read_usage(first, last, group_by, tenant))
 
     async def models(self) -> tuple[Model, ...]:
         return await self._send(calls.list_models())

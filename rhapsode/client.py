@@ -10,7 +10,8 @@ with Rhapsode("http://127.0.0.1:8765") as client:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, Unpack
@@ -37,6 +38,7 @@ from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.segments import Segments
 from rhapsode.submission import JobOptions
 from rhapsode.uploads import Upload, order_upload, send_file
+from rhapsode.usage_calls import GROUPINGS, Grouping, UsageReport, read_usage
 from rhapsode.voices import Voices
 from rhapsode.webhook_endpoints import Webhooks
 
@@ -209,6 +211,20 @@ class Rhapsode:
                 return found
             if isinstance(answer, Job):
                 self.wait(answer)
+
+    def usage(
+        self,
+        first: date | None = None,
+        last: date | None = None,
+        *,
+        group_by: Sequence[Grouping] = GROUPINGS,
+        tenant: str | None = None,
+    ) -> UsageReport:
+        """What was made, by day (UTC, both included) and API key; without days, the last thirty.
+
+        tenant: another's usage, for operators.
+        """
+        return self._send(read_usage(first, last, group_by, tenant))
 
     def models(self) -> tuple[Model, ...]:
         """The checkpoints that workers have loaded."""

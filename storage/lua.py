@@ -18,6 +18,7 @@ from redis.exceptions import NoScriptError, RedisError
 from storage.jobs import INTERACTIVE_AUDIO_MS, MOVES, QUARANTINE_SUSPICIONS
 from storage.metrics import redis_call
 from storage.redis_keys import RedisKeys
+from storage.usage import KEPT_DAYS as USAGE_KEPT_DAYS
 from storage.webhook_lua import webhook_prelude
 
 SERVER_CLOCK = """
@@ -87,4 +88,9 @@ def _set(names: Sequence[str]) -> str:
 
 
 def _constants() -> str:
-    return f"local QUARANTINE = {QUARANTINE_SUSPICIONS}\nlocal INTERACTIVE_AUDIO_MS = {INTERACTIVE_AUDIO_MS}\n"
+    numbers = {
+        "QUARANTINE": QUARANTINE_SUSPICIONS,
+        "INTERACTIVE_AUDIO_MS": INTERACTIVE_AUDIO_MS,
+        "USAGE_KEPT_S": USAGE_KEPT_DAYS * 24 * 3600,
+    }
+    return "".join(f"local {name} = {number}\n" for name, number in numbers.items())

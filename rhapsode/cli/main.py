@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli import batches, dictionaries, doctor, jobs, keys, narrate, plan, run, up, voices, webhooks
+from rhapsode.cli import batches, dictionaries, doctor, jobs, keys, narrate, plan, run, up, usage, voices, webhooks
 from rhapsode.cli.failures import failures_in_one_line
 
 app = typer.Typer(
@@ -47,6 +47,7 @@ app.add_typer(voices.app, name="voices")
 app.add_typer(dictionaries.app, name="dictionaries")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")
+app.command(name="usage")(usage.usage)
 app.command(name="doctor")(doctor.doctor)
 
 

@@ -1,5 +1,5 @@
 -- What every script shares: the job as a table, the rings, the events and the ends of a job.
--- `K` (keys), `MOVES` (allowed state changes), `QUARANTINE` and `clock` are generated in front of this.
+-- `K` (keys), `MOVES` (allowed state changes), `QUARANTINE`, `USAGE_KEPT_S` and `clock` are generated in front of this.
 
 local now = clock()
 local tickets = {} -- queue -> items made ready
@@ -183,7 +183,6 @@ end
 -- in the script that makes it one, so neither a lost worker nor a repeated call counts twice.
 
 local DAY_MS = 86400000
-local USAGE_KEPT_S = 400 * 86400
 
 -- counts: name -> number
 local function count_usage(job, counts)
