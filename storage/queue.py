@@ -25,6 +25,7 @@ from storage.metrics import TICKETS_UNSENT
 from storage.settings import StorageSettings
 from storage.ticket_messages import TICKET_TASK as TICKET_TASK
 from storage.ticket_messages import TicketMessages, celery_queue
+from storage.ticket_transport import TICKETS_OPTION, TicketAmqp
 from storage.work_queues import WorkQueue
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,8 @@ def create_celery(settings: StorageSettings, app_name: str, consumed: Sequence[W
     consumed: what a worker of this application takes tickets from. Whoever only sends need not know any queue.
     """
     broker = settings.tls_files.redis_url(settings.broker_url.get_secret_value())
-    app = Celery(app_name, broker=broker, backend=None, set_as_current=False)
+    amqp = TicketAmqp if consumed else None
+    app = Celery(app_name, broker=broker, backend=None, set_as_current=False, amqp=amqp)
     app.conf.update(
         task_serializer="json",
         accept_content=["json"],
@@ -71,7 +73,7 @@ def create_celery(settings: StorageSettings, app_name: str, consumed: Sequence[W
         # The lease decides whether work is still wanted, not the broker's connection.
         worker_cancel_long_running_tasks_on_connection_loss=False,
         worker_soft_shutdown_timeout=20.0,
-        broker_transport_options=_transport_options(settings),
+        broker_transport_options=_transport_options(settings) | {TICKETS_OPTION: TicketMessages(app)},
     )
     return app
 
