@@ -43,6 +43,7 @@ from api.errors import add_error_handlers
 from api.metrics import RequestMeter, process_started
 from api.openapi import complete_openapi
 from api.rate_limits import RateLimitFields
+from api.request_traces import RequestTraces
 from api.security_headers import SecurityHeaders
 from api.services import open_services
 from api.settings import ApiSettings
@@ -50,6 +51,7 @@ from storage.certificates import check_certificates
 from storage.failpoints import configure as configure_failpoints
 from storage.settings import describe, load_settings
 from storage.telemetry import configure_process_logging
+from storage.tracing import configure_tracing, end_tracing
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +63,7 @@ def app_from_environment() -> FastAPI:
     """Raises `SettingsError` when the environment is not one to start in."""
     settings = load_settings(ApiSettings)
     configure_process_logging(settings)
+    configure_tracing(settings, "api")
     configure_failpoints(settings.failpoint)
     check_certificates(settings)
     logger.info("settings", extra={"settings": list(describe(settings))})
@@ -76,6 +79,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             app.state.services = services
             process_started(socket.gethostname())
             yield
+        end_tracing()
 
     # The interactive pages load their scripts from another host, which this API never asks a browser to do; the
     # description they would show is at /openapi.json.
@@ -107,4 +111,5 @@ def create_app(settings: ApiSettings) -> FastAPI:
     app.add_middleware(RequestBoundary)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMeter)
+    app.add_middleware(RequestTraces)
     return app

@@ -26,6 +26,7 @@ from storage.jobs import (
     Submission,
     TenantId,
 )
+from storage.tracing import current_trace
 from storage.voice_reference import VoiceCacheSpec
 from storage.webhook_reference import JobWebhook
 
@@ -54,7 +55,7 @@ _WARNINGS = TypeAdapter(tuple[JobWarning, ...])
 
 
 def submitted_fields(submission: Submission) -> list[str]:
-    """Field, value, ... of what the submission alone decides; the script adds the rest."""
+    """Field, value, ... of what the submission decides, and the trace it is part of; the script adds the rest."""
     fields = {
         "priority": submission.priority.value,
         "spec": encode_spec(submission.spec),
@@ -73,8 +74,8 @@ def submitted_fields(submission: Submission) -> list[str]:
         fields["key_id"] = submission.key_id
     if submission.stored_bytes:
         fields["stored_bytes"] = str(submission.stored_bytes)
-    if submission.trace:
-        fields["trace"] = submission.trace
+    if trace := submission.trace or current_trace():
+        fields["trace"] = trace
     if submission.webhook is not None:
         fields["webhook"] = _WEBHOOK.dump_json(submission.webhook).decode()
     return [part for pair in fields.items() for part in pair]

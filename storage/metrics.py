@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 
 from storage.errors import StoreUnavailable
 from storage.metric_catalogue import CATALOGUE, Kind, MetricSpec
+from storage.tracing import span
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -105,13 +106,15 @@ TICKETS_UNSENT = counter("rhapsode_tickets_unsent")
 def store_call(operation: str, store: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Measure a method of an object store. A stream is measured until it is given, not until it is read."""
     duration, errors = ARTIFACT_CALL.labels(operation, store), ARTIFACT_ERRORS.labels(operation, store)
+    name = f"store {operation}"
 
     def measured(method: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(method)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
             started = time.perf_counter()
             try:
-                return method(*args, **kwargs)
+                with span(name):
+                    return method(*args, **kwargs)
             except StoreUnavailable:
                 errors.inc()
                 raise

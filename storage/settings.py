@@ -46,6 +46,7 @@ STORAGE_SETTING_NAMES = frozenset(
         "RHAPSODE_TLS_CA",
         "RHAPSODE_TLS_CERTIFICATE",
         "RHAPSODE_TLS_KEY",
+        "RHAPSODE_TRACING",
         "RHAPSODE_URL_SECRET",
         "RHAPSODE_WEBHOOK_ALLOW_PRIVATE",
         "RHAPSODE_WEBHOOK_KEY",
@@ -128,6 +129,7 @@ class StorageSettings(BaseSettings):
     webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
         `loopback` is this machine. Empty: the internet alone, by https.
     log_level: the least that is logged. debug is for finding a fault; it is as silent about texts and secrets.
+    tracing: `otlp` sends a trace of every job where the OTEL_ variables say, file:///folder writes it there; empty: none.
     failpoint: name:action[:chance or passage], for fault tests.
     """
 
@@ -149,6 +151,7 @@ class StorageSettings(BaseSettings):
     webhook_allow_private: str = ""
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    tracing: str = ""
     failpoint: str = ""
 
     @classmethod
@@ -216,6 +219,14 @@ class StorageSettings(BaseSettings):
         if parts.scheme == "s3" and parts.netloc and not parts.query:
             return value
         raise ValueError("must be file:///absolute/path or s3://bucket or s3://bucket/prefix")
+
+    @field_validator("tracing")
+    @classmethod
+    def _known_tracing(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value in ("", "otlp") or (parts.scheme == "file" and not parts.netloc and parts.path.startswith("/")):
+            return value
+        raise ValueError("must be otlp, or file:///absolute/path")
 
     @model_validator(mode="after")
     def _complete(self) -> Self:

@@ -107,6 +107,7 @@ def decode_delivery(fields: Mapping[str, str]) -> DeliveryRecord:
         reason=fields.get("reason", ""),
         facts=fields.get("facts"),
         body=fields.get("body"),
+        trace=fields.get("trace", ""),
     )
 
 

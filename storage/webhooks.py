@@ -154,7 +154,7 @@ class DeliveryRecord:
     """A delivery as Redis holds it.
 
     job: of which the event tells; None for other events. facts: what the event says, until `body` is made of them.
-    tries: attempts since it was created or sent again by hand; attempts: all of them.
+    tries: attempts since it was created or sent again by hand; attempts: all of them. trace: of its job, "" if none.
     """
 
     id: DeliveryId
@@ -174,6 +174,7 @@ class DeliveryRecord:
     reason: str
     facts: str | None
     body: str | None
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from storage.jobs import JobError
 from storage.quality import SEGMENT_QUALITY, OnExhausted, Quality
+from storage.tracing import span
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import Engine, EngineInfo, FinishReason, Speech, SpeechRequest
 from worker.errors import PermanentItemError, unusable
@@ -90,7 +91,9 @@ class Speaker:
         for number in range(self.first, self.first + most):
             self.held.check()
             request = replace(request_of(number), max_frames=max_frames)
-            speech = self._spoken(request, index)
+            with span("engine", attempt=number) as spoken:
+                speech = self._spoken(request, index)
+                spoken.note(frames=len(speech.frames), finish_reason=speech.finish_reason.value)
             started_s = time.perf_counter()
             verdict = judge(speech)
             self.counters.judged(verdict.flags, number - self.first + 1, time.perf_counter() - started_s)

@@ -25,6 +25,7 @@ from storage.jobs import (
     Tickets,
 )
 from storage.telemetry import item_fields
+from storage.tracing import span
 from storage.voice_reference import VoiceCacheSpec
 from worker.assembly.item import run_assembly
 from worker.batch_items import run_batch_item
@@ -117,6 +118,7 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
     with (
         item_fields(lease.job, lease.item, item.attempt),
         ItemMeter(item, services.queue) as meter,
+        span(f"item {meter.kind}", item.trace, job=lease.job, item=lease.item, attempt=item.attempt),
         services.leases.hold(lease) as held,
     ):
         try:

@@ -29,6 +29,7 @@ from storage.roster import REPORT_INTERVAL_S, Roster, WorkerRole
 from storage.segment_reuse import ReuseIndex
 from storage.settings import SettingsError, describe
 from storage.telemetry import configure_process_logging
+from storage.tracing import configure_tracing, end_tracing
 from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
@@ -96,6 +97,7 @@ class WorkerProcess:
         try:
             configure_failpoints(self._settings.failpoint)
             check_certificates(self._settings)
+            configure_tracing(self._settings, self._settings.lane.value)
             self._services = self._build()
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
             load = WorkerLoad(self._services, self._meter)
@@ -146,6 +148,7 @@ class WorkerProcess:
             each.close()
         if isinstance(self._services, SpeechServices):
             self._services.engine.close()
+        end_tracing()
         self._tickets.close()
         self._redis.close()
 

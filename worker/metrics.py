@@ -40,7 +40,7 @@ class ItemMeter:
 
     def __init__(self, item: ClaimedItem, queue: WorkQueue) -> None:
         self.outcome = "done"
-        self._kind = kind_of(item)
+        self.kind = kind_of(item)
         self._started_s = time.perf_counter()
         _CLAIM_WAIT.labels(lane_of(queue), _rank(item.job_class)).observe(item.waited_ms / 1000)
 
@@ -50,8 +50,8 @@ class ItemMeter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _ITEMS.labels(self._kind, "lost" if error else self.outcome).inc()
-        _ITEM_DURATION.labels(self._kind).observe(time.perf_counter() - self._started_s)
+        _ITEMS.labels(self.kind, "lost" if error else self.outcome).inc()
+        _ITEM_DURATION.labels(self.kind).observe(time.perf_counter() - self._started_s)
 
 
 def committed(num_samples: int, sample_rate_hz: int, *, was_reused: bool) -> None:

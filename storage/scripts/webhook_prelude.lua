@@ -101,11 +101,12 @@ end
 function webhooks.tell(tenant, kind, job, own, subject, facts)
   local receivers = webhooks.receivers(tenant, kind, own)
   if next(receivers) == nil then return end
-  local about, said = subject(), cjson.encode(facts())
+  local about, known = subject(), facts()
+  local said = cjson.encode(known)
   for target, receiver in pairs(receivers) do
     local id = 'evt_' .. redis.sha1hex(table.concat({kind, about, target}, '|'))
     webhooks.add(id, target, job, {'tenant', tenant, 'endpoint', receiver[1], 'url', receiver[2],
-      'api_url', receiver[3], 'type', kind, 'facts', said})
+      'api_url', receiver[3], 'type', kind, 'facts', said, 'trace', known.trace or ''})
   end
 end
 

@@ -16,6 +16,7 @@ from storage.queue import TicketQueue
 from storage.roster import Roster, WorkerRole
 from storage.settings import SettingsError, describe
 from storage.telemetry import configure_process_logging
+from storage.tracing import configure_tracing, end_tracing
 from storage.webhook_http import webhook_client
 from storage.webhook_options import parse_delays
 from storage.webhook_queue import WebhookQueue
@@ -68,6 +69,7 @@ class HookProcess:
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)
+            configure_tracing(self._settings, "hooks")
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
             export(self._measure)
             check_certificates(self._settings)
@@ -100,6 +102,7 @@ class HookProcess:
         self._reporting.close()
         if self._metrics is not None:
             self._metrics.close()
+        end_tracing()
         self._tickets.close()
         self._redis.close()
 

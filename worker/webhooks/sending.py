@@ -13,6 +13,7 @@ from storage.errors import StoreUnavailable
 from storage.failpoints import failpoint
 from storage.jobs import WorkerIdentity
 from storage.telemetry import delivery_fields
+from storage.tracing import span
 from storage.webhook_queue import LEASE_S, WebhookQueue
 from storage.webhooks import ClaimedDelivery, Verdict
 from worker.persistence import settle
@@ -89,7 +90,12 @@ class Deliverer:
                 has_place = False
             if claimed is None:
                 return False
-            with self._counted(), delivery_fields(claimed.record.id, claimed.record.type, claimed.record.attempts + 1):
+            record = claimed.record
+            with (
+                self._counted(),
+                delivery_fields(record.id, record.type, record.attempts + 1),
+                span("webhook", record.trace, delivery=record.id, event=record.type, attempt=record.attempts + 1),
+            ):
                 self._deliver(claimed)
             return True
         except StoreUnavailable as error:
