@@ -129,7 +129,7 @@ class StorageSettings(BaseSettings):
     webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
         `loopback` is this machine. Empty: the internet alone, by https.
     log_level: the least that is logged. debug is for finding a fault; it is as silent about texts and secrets.
-    tracing: `otlp` sends a trace of every job where the OTEL_ variables say, file:///folder writes it there; empty: none.
+    tracing: `otlp` sends every job's trace where the OTEL_ variables say, file:///folder writes it there; empty: none.
     failpoint: name:action[:chance or passage], for fault tests.
     """
 

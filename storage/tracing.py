@@ -1,7 +1,8 @@
 """One trace from a request to its webhook: spans that carry a job's id, its parts, and how long each took.
 
 Off, which is the default, a span costs a look at a global: nothing of OpenTelemetry is loaded by us. The trace travels
-with the job's record, not with a ticket, so whoever claims an item goes on with it. No span holds a text, a key or a link.
+with the job's record, not with a ticket, so whoever claims an item goes on with it. No span holds a text, a key or a
+link.
 """
 
 from __future__ import annotations
