@@ -29,6 +29,7 @@ from api import (
     page,
     pronunciation_dictionaries,
     segments,
+    speech,
     uploads,
     usage,
     voice_caches,
@@ -95,7 +96,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
     )
     routers = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage),
-        *(voices, voice_caches, audio_voices, models, admin_keys, admin_fleet, admin_repair, metrics_route, health),
+        *(voices, voice_caches, audio_voices, speech, models),
+        *(admin_keys, admin_fleet, admin_repair, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )

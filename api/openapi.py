@@ -21,6 +21,7 @@ from api.plan_schemas import PlanDocument
 from api.pronunciation_schemas import DictionaryOrder, VersionOrder
 from api.schemas import Event, JobRequest, ProblemDocument
 from api.segment_schemas import SegmentChange, TakeOrder
+from api.speech_schemas import SpeechOrder
 from api.upload_schemas import UploadOrder
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder
 from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceEmbedding, VoiceForm
@@ -28,7 +29,7 @@ from api.webhook_payload_schemas import WebhookPayload
 from api.webhook_schemas import EndpointChange, EndpointOrder, RotateOrder
 
 _BODIES = (
-    AudioVoiceForm,
+    *(AudioVoiceForm, SpeechOrder),
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
     *(DictionaryOrder, VersionOrder),

@@ -49,6 +49,7 @@ MORE: Mapping[str, Mapping[str, Any]] = {
     },
     "cancel_job": {"202": {"description": "Workers are still being told", "content": _json("Job")}},
     "get_job": {"304": {"description": "Unchanged since `If-None-Match`"}},
+    "speak": {"202": {"description": "With `Prefer: respond-async`: the job", "content": _json("Job")}},
     "post_voice": {"202": {"description": "The voice, which is being prepared, too", "content": _json("Voice")}},
     "order_voice_cache": {"200": {"description": "All are ready", "content": _json("VoiceCacheList")}},
     "cache_audio_voice": {"200": {"description": "All are ready", "content": _json("AudioVoiceCached")}},

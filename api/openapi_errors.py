@@ -32,10 +32,16 @@ _SUBMISSION = (
     *((413, "payload_too_large"), (422, "unsupported_media")),
 )
 
+_SPEECH = (
+    *((500, "segment_quality"), (500, "worker_lost"), (500, "voice_cache_failed"), (500, "voice_cache_corrupt")),
+    (504, "deadline_exceeded"),
+)
+
 OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "submit_job": _SUBMISSION,
     "put_job": _SUBMISSION,
     "post_batch": _SUBMISSION,
+    "speak": (*_SUBMISSION, *_SPEECH),
     "post_preview": (*_SUBMISSION, *_GONE),
     "list_jobs": ((404, "not_found"),),
     "cancel_job": _STATE,

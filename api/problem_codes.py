@@ -106,17 +106,29 @@ CODES = (
     ),
     ProblemCode("decoder_unavailable", (503,), "this server cannot decode recordings now", "tell its operator"),
     ProblemCode("webhooks_unavailable", (503,), "this server has no key to keep secrets with", "tell its operator"),
-    ProblemCode("segment_quality", (), "a segment failed its checks in every attempt", "see the segment", in_jobs=True),
-    ProblemCode("worker_lost", (), "the worker died again and again at one segment", "look at that text", in_jobs=True),
     ProblemCode(
-        "deadline_exceeded", (), "the deadline passed before the job was done", "retry with a new one", in_jobs=True
+        "segment_quality", (500,), "a segment failed its checks in every attempt", "see the segment", in_jobs=True
+    ),
+    ProblemCode(
+        "worker_lost", (500,), "the worker died again and again at one segment", "look at that text", in_jobs=True
+    ),
+    ProblemCode(
+        "deadline_exceeded", (504,), "the deadline passed before the job was done", "retry with a new one", in_jobs=True
     ),
     ProblemCode("cancelled_by_user", (), "somebody cancelled the job", "nothing, or retry it", in_jobs=True),
     ProblemCode(
-        "voice_cache_failed", (), "a voice could not be prepared", "see the voice's cache for the reason", in_jobs=True
+        "voice_cache_failed",
+        (500,),
+        "a voice could not be prepared",
+        "see the voice's cache for the reason",
+        in_jobs=True,
     ),
     ProblemCode(
-        "voice_cache_corrupt", (), "a prepared voice was damaged twice in the store", "prepare it again", in_jobs=True
+        "voice_cache_corrupt",
+        (500,),
+        "a prepared voice was damaged twice in the store",
+        "prepare it again",
+        in_jobs=True,
     ),
 )
 

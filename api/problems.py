@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -191,6 +192,11 @@ def payload_too_large(limit: int) -> Problem:
     return Problem(413, "payload_too_large", "Request body is too large", detail)
 
 
+def payload_too_large_for_speech(num_chars: int, limit: int) -> Problem:
+    detail = f"`input` has {num_chars:,} characters, and at most {limit:,} are spoken while you wait; use /v1/jobs"
+    return Problem(413, "payload_too_large", "Too long to wait for", detail, _at("/input", "too_long", detail))
+
+
 def upload_too_large(limit: int) -> Problem:
     detail = f"an upload has at most {limit:,} bytes"
     return Problem(413, "payload_too_large", "Upload is too large", detail, _at("/bytes", "too_large", detail))
@@ -225,13 +231,21 @@ def state_conflict(detail: str) -> Problem:
     return Problem(409, "state_conflict", "The state does not allow this", detail)
 
 
-def deadline_unreachable(deadline: datetime, likely: datetime) -> Problem:
+class DeadlineUnreachable(Problem):
+    """late_s: how long after the deadline the job would probably end."""
+
+    late_s: float
+
+
+def deadline_unreachable(deadline: datetime, likely: datetime) -> DeadlineUnreachable:
     detail = (
         f"at the present pace the job would be done at about {likely.isoformat(timespec='seconds')}, "
         f"after its deadline at {deadline.isoformat(timespec='seconds')}"
     )
     violations = _at("/deadline", "unreachable", detail)
-    return Problem(409, "deadline_unreachable", "The deadline cannot be kept", detail, violations)
+    problem = DeadlineUnreachable(409, "deadline_unreachable", "The deadline cannot be kept", detail, violations)
+    problem.late_s = (likely - deadline).total_seconds()
+    return problem
 
 
 def idempotency_mismatch() -> Problem:
@@ -252,14 +266,23 @@ def rate_limited(detail: str, retry_after_s: int) -> Problem:
     return Problem(429, "rate_limited", "Too many requests", detail, headers=headers, retryable=True)
 
 
-def quota_exceeded(detail: str, retry_after_s: float) -> Problem:
-    headers = {"Retry-After": whole_seconds(retry_after_s)}
-    return Problem(429, "quota_exceeded", "Your limit is reached", detail, headers=headers, retryable=True)
+def quota_exceeded(detail: str, retry_after_s: float | None) -> Problem:
+    headers = _admission_wait(retry_after_s)
+    title = "Your limit is reached"
+    return Problem(429, "quota_exceeded", title, detail, headers=headers, retryable=retry_after_s is not None)
 
 
-def backlog_full(detail: str, retry_after_s: float) -> Problem:
-    headers = {"Retry-After": whole_seconds(retry_after_s)}
-    return Problem(503, "backlog_full", "The system's backlog is full", detail, headers=headers, retryable=True)
+def backlog_full(detail: str, retry_after_s: float | None) -> Problem:
+    headers = _admission_wait(retry_after_s)
+    title = "The system's backlog is full"
+    return Problem(503, "backlog_full", title, detail, headers=headers, retryable=retry_after_s is not None)
+
+
+def _admission_wait(retry_after_s: float | None) -> dict[str, str]:
+    """Spread, so that those who were refused together do not return together."""
+    if retry_after_s is None:
+        return {}
+    return {"Retry-After": whole_seconds(retry_after_s * random.uniform(0.9, 1.2))}
 
 
 def storage_unavailable() -> Problem:
