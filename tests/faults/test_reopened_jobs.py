@@ -1,8 +1,9 @@
-"""Edits, takes and assemblies under kill -9: nothing is lost, nothing is done twice, and the last word counts."""
+"""Edits, retries and assemblies under kill -9: nothing is lost, nothing is done twice, and the last word counts."""
 
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import random
 import signal
@@ -13,6 +14,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+import soundfile
 from numpy.typing import NDArray
 
 from rhapsode.stack import processes
@@ -38,12 +40,12 @@ VICTIMS = (processes.API, processes.GPU_WORKER, processes.CPU_WORKER, processes.
 class Editor:
     """A user who changes segments of one job and does not give up; knows what the narration must be."""
 
-    def __init__(self, system: RunningSystem) -> None:
+    def __init__(self, system: RunningSystem, title: str) -> None:
         self._system = system
         self._http = httpx.Client(
             headers={"Authorization": f"Bearer {api_key(TENANTS[0])}"}, timeout=20, trust_env=False
         )
-        self.said = [(f"Sentence {number} of the book is this one.", 100 + number) for number in range(NUM_SEGMENTS)]
+        self.said = [(f"Sentence {number} of {title} is this one.", 100 + number) for number in range(NUM_SEGMENTS)]
         self.orders = [1] * NUM_SEGMENTS
         self.job = ""
 
@@ -53,7 +55,20 @@ class Editor:
     def submit(self) -> None:
         entries = [{"text": text, "seed": seed, "pause_after_s": 0.5} for text, seed in self.said]
         body = {"input": {"segments": entries}, "voice": "ada", "quality": {"gate": "off"}}
-        self.job = self._insist("POST", "/v1/jobs", body, "submit").json()["id"]
+        self.job = self._insist("POST", "/v1/jobs", body, f"submit {self.said[0][0]}").json()["id"]
+
+    def cancel(self) -> None:
+        self._insist("POST", f"/v1/jobs/{self.job}/cancel", None, "")
+
+    def retry(self, key: str) -> None:
+        self._insist("POST", f"/v1/jobs/{self.job}/retry", {}, key)
+
+    def assemble(self, kind: str, key: str) -> None:
+        """Repeated until it is answered: while the artifacts are being made, no others can be ordered."""
+        self._insist("POST", f"/v1/jobs/{self.job}/assemble", {"output": {"formats": [{"type": kind}]}}, key)
+
+    def num_spoken(self) -> int:
+        return self._insist("GET", f"/v1/jobs/{self.job}", None, "").json()["progress"]["segments"]["done"]
 
     def edit(self, index: int, text: str, seed: int) -> None:
         """Repeated until it is answered: while a worker speaks the segment, it cannot be changed."""
@@ -74,17 +89,22 @@ class Editor:
         return self._insist("GET", f"/v1/jobs/{self.job}/segments/{index}/takes", None, "").json()["data"]
 
     def wav_sha256(self) -> str:
-        answer = self._insist("GET", f"/v1/jobs/{self.job}/artifacts/narration.wav", None, "")
-        return hashlib.sha256(answer.content).hexdigest()
+        return hashlib.sha256(self.sound("wav")).hexdigest()
+
+    def sound(self, kind: str) -> bytes:
+        return self._insist("GET", f"/v1/jobs/{self.job}/artifacts/narration.{kind}", None, "").content
 
     def expected_sha256(self) -> str:
+        samples = self.expected_samples()
+        return hashlib.sha256(wav_header(len(samples), SAMPLE_RATE_HZ) + to_bytes(samples)).hexdigest()
+
+    def expected_samples(self) -> NDArray[np.int16]:
         gap = np.zeros(num_gap_samples(0.5, SAMPLE_RATE_HZ), np.int16)
         parts: list[NDArray[np.int16]] = []
         for text, seed in self.said:
             pcm, _ = fake_speech(text, seed)
             parts += [to_samples(finish_edges(pcm, SAMPLE_RATE_HZ)), gap]
-        samples = np.concatenate(parts)
-        return hashlib.sha256(wav_header(len(samples), SAMPLE_RATE_HZ) + to_bytes(samples)).hexdigest()
+        return np.concatenate(parts)
 
     def _insist(self, method: str, path: str, body: object, key: str) -> httpx.Response:
         headers = {"Idempotency-Key": key} if key else {}
@@ -104,7 +124,7 @@ class Editor:
 
 def test_edits_survive_the_death_of_everything(start_system: StartSystem, seed: int, report: Report) -> None:
     system = start_system()
-    with closing(Editor(system)) as editor:
+    with closing(Editor(system, "the book")) as editor:
         editor.submit()
         assert editor.wait()["state"] == "succeeded"
         begun_s = time.monotonic()
@@ -112,15 +132,64 @@ def test_edits_survive_the_death_of_everything(start_system: StartSystem, seed: 
         job = editor.wait()
         edits = sum(editor.orders) - NUM_SEGMENTS
         seconds = time.monotonic() - begun_s
-        report(f"{len(VICTIMS)} kills among {edits} edits of {NUM_SEGMENTS} segments: {seconds:.1f} s")
+        report(f"edits: {len(VICTIMS)} kills among {edits} edits of {NUM_SEGMENTS} segments: {seconds:.1f} s")
         assert (job["state"], job["error"]) == ("succeeded", None), system.last_words()
         assert editor.wav_sha256() == editor.expected_sha256()
         for index, orders in enumerate(editor.orders):
             assert len(editor.takes(index)) <= orders, "an edit was made twice"
+        _assemble_and_kill(system, editor, random.Random(seed), report)
+    with closing(Editor(system, "the other book")) as editor:
+        _retry_and_kill(system, editor, random.Random(seed), report)
     assert system.leftovers() == Leftovers((), 0, 0, 0, 0)
-    prefix = f"{job_prefix(TenantId(TENANTS[0]), JobId(editor.job))}artifacts/"
     # Those of before are deleted once the new ones are in place.
-    system.eventually(lambda: len({key.split("/")[-2] for key in system.objects(prefix)}) == 1, 10)
+    system.eventually(lambda: _num_assemblies(system, editor) == 1, 60)
+
+
+def _num_assemblies(system: RunningSystem, editor: Editor) -> int:
+    prefix = f"{job_prefix(TenantId(TENANTS[0]), JobId(editor.job))}artifacts/"
+    return len({key.split("/")[-2] for key in system.objects(prefix)})
+
+
+def _kill_after(system: RunningSystem, victim: str, dice: random.Random) -> None:
+    """Some moment in the half second after an order, and wait for the successor."""
+    old = system.pid(victim)
+    time.sleep(dice.uniform(0, PAUSE_S))
+    os.kill(old, signal.SIGKILL)
+    system.wait_replaced(victim, old)
+
+
+def _assemble_and_kill(system: RunningSystem, editor: Editor, dice: random.Random, report: Report) -> None:
+    """The same sound in another format each time, whoever dies meanwhile; nothing is spoken."""
+    begun_s, takes = time.monotonic(), [len(editor.takes(index)) for index in range(NUM_SEGMENTS)]
+    for number, (victim, kind) in enumerate(zip(VICTIMS, ("flac", "wav", "flac", "wav"), strict=True)):
+        editor.assemble(kind, f"assemble {number}")
+        _kill_after(system, victim, dice)
+        # Its answer may have died with the API: the same order again is no second one.
+        editor.assemble(kind, f"assemble {number}")
+        assert editor.wait()["state"] == "succeeded", system.last_words()
+        samples, _ = soundfile.read(io.BytesIO(editor.sound(kind)), dtype="int16")
+        assert np.array_equal(samples, editor.expected_samples()), kind
+    assert [len(editor.takes(index)) for index in range(NUM_SEGMENTS)] == takes
+    system.eventually(lambda: _num_assemblies(system, editor) == 1, 60)
+    report(f"assemblies: {len(VICTIMS)} kills, {time.monotonic() - begun_s:.1f} s")
+
+
+def _retry_and_kill(system: RunningSystem, editor: Editor, dice: random.Random, report: Report) -> None:
+    """Cancelled at the first segments and taken up again, with a death in each half."""
+    begun_s = time.monotonic()
+    editor.submit()
+    system.eventually(lambda: editor.num_spoken() > 0, PATIENCE_S)
+    editor.cancel()
+    _kill_after(system, processes.GPU_WORKER, dice)
+    cancelled = editor.wait()
+    if cancelled["state"] == "cancelled":
+        editor.retry("retry")
+        _kill_after(system, processes.CPU_WORKER, dice)
+        editor.retry("retry")
+    assert editor.wait()["state"] == "succeeded", system.last_words()
+    assert editor.wav_sha256() == editor.expected_sha256()
+    assert all(len(editor.takes(index)) == 1 for index in range(NUM_SEGMENTS)), "a retry spoke what was spoken"
+    report(f"retry of a job that was {cancelled['state']}: 2 kills, {time.monotonic() - begun_s:.1f} s")
 
 
 def _edit_and_kill(system: RunningSystem, editor: Editor, dice: random.Random) -> None:
