@@ -90,6 +90,14 @@ class JobFailure(Resource):
     segment: int | None = None
 
 
+class JobWarning(Resource):
+    """What its owner should know although the job goes on. segment: None for the whole job."""
+
+    code: str
+    detail: str = ""
+    segment: int | None = None
+
+
 class Usage(Resource):
     """`engine_s`: seconds that the segments spent in the engine, side by side. `retries`: of segments."""
 
@@ -143,6 +151,7 @@ class Job(Resource):
     artifacts: tuple[Artifact, ...] = ()
     usage: Usage | None = None
     error: JobFailure | None = None
+    warnings: tuple[JobWarning, ...] = ()
     metadata: dict[str, str] = {}
 
     def artifact(self, name: str) -> Artifact:

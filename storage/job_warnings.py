@@ -16,6 +16,7 @@ class JobWarning:
 
 LOUDNESS_TARGET_MISSED = "loudness_target_missed"
 COVER_UNUSABLE = "cover_unusable"
+QUALITY_UNCALIBRATED = "quality_uncalibrated"
 
-ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE)
+ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE, QUALITY_UNCALIBRATED)
 """What only an assembly warns of: the next one says it anew, or does not."""

@@ -150,7 +150,7 @@ def _print_table(jobs: list[Job]) -> None:
 
 
 def _facts(job: Job) -> Generator[tuple[str, str]]:
-    from rhapsode.cli.wording import span, stage
+    from rhapsode.cli.wording import span, stage, warned
     from rhapsode.resources import ResolvedRequest, ResolvedVoiceCaches
 
     yield "job", job.id
@@ -182,6 +182,8 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
         yield "metadata", f"{name}={value}"
     if job.error:
         yield "error", f"{job.error.detail} ({job.error.code})"
+    for warning in job.warnings:
+        yield "", warned(warning)
     for artifact in job.artifacts:
         length = f", {span(artifact.duration_s)}" if artifact.duration_s is not None else ""
         yield "artifact", f"{artifact.name}, {artifact.bytes} bytes{length}"

@@ -7,7 +7,22 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli import batches, dictionaries, doctor, jobs, keys, narrate, plan, run, up, usage, voices, webhooks
+from rhapsode.cli import (
+    batches,
+    calibrate,
+    dictionaries,
+    doctor,
+    jobs,
+    keys,
+    narrate,
+    operations,
+    plan,
+    run,
+    up,
+    usage,
+    voices,
+    webhooks,
+)
 from rhapsode.cli.failures import failures_in_one_line
 
 app = typer.Typer(
@@ -48,6 +63,13 @@ app.add_typer(dictionaries.app, name="dictionaries")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")
 app.command(name="usage")(usage.usage)
+app.command(name="calibrate")(calibrate.calibrate)
+app.command(name="workers")(operations.workers)
+app.command(name="queues")(operations.queues)
+app.command(name="drain")(operations.drain)
+app.command(name="audit")(operations.audit)
+app.add_typer(operations.dlq, name="dlq")
+app.command(name="reconcile")(operations.reconcile)
 app.command(name="doctor")(doctor.doctor)
 
 

@@ -76,6 +76,9 @@ def narrate(
     words: Annotated[
         bool, typer.Option("--words", help="Numbers, dates, money and units as words; needs --language.")
     ] = False,
+    describe_images: Annotated[
+        bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None,
     model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,
     loudness: LoudnessOption = None,
@@ -90,7 +93,7 @@ def narrate(
     device: DeviceOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Narrate a text or a book into a WAV, or into what the output's name says.
+    """Narrate a text, a book (.epub, .html, .md) or .ssml into a WAV, or into what the output's name says.
 
     A book's chapters become chapters of .m4b, .mp3, .flac and .opus, with its title, author and cover.
 
@@ -119,7 +122,7 @@ def narrate(
                 wishes: JobOptions = {"voice": voice, "language": language, "seed": seed, "model": model}
                 wishes |= {"output": audio, "speakers": speakers or None}
                 wishes |= {"pronunciation_dictionaries": dictionary, "normalization": "basic" if words else None}
-                job, wall_s = _run(client, sent_input(client, spoken), wishes, console)
+                job, wall_s = _run(client, sent_input(client, spoken, describe_images=describe_images), wishes, console)
                 job.raise_unless_succeeded()
                 artifact = _speech(job, target_file)
                 client.download(job, artifact.name, target_file)
@@ -170,7 +173,7 @@ def _speech(job: Job, file: Path) -> Artifact:
 
 def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
     """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
-    from rhapsode.cli.wording import span
+    from rhapsode.cli.wording import span, warned
     from rhapsode.resources import ResolvedRequest
 
     audio_s = artifact.duration_s or 0.0
@@ -189,6 +192,7 @@ def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_
             "voice": request.voice if request else None,
             "seed": request.seed if request else None,
             "notice": notice,
+            "warnings": [each.model_dump() for each in job.warnings],
         }
         typer.echo(json.dumps(facts))
         return
@@ -200,3 +204,5 @@ def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_
         typer.echo(f"  {segments}, model {request.model}, voice {request.voice}, seed {request.seed}")
     if notice:
         typer.echo(f"  {notice}")
+    for warning in job.warnings:
+        typer.echo(f"  {warned(warning)}")

@@ -18,6 +18,9 @@ MOST_CHARS_SENT = 250_000
 """A longer text is uploaded as a file; whatever its script, fewer fit into a request."""
 
 
+SSML_SUFFIX = ".ssml"
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file that the server reads."""
@@ -26,12 +29,27 @@ class Document:
     format: DocumentFormat
 
 
-def sent_input(client: Rhapsode, spoken: str | Document) -> JobInput:
+@dataclass(frozen=True, slots=True)
+class Ssml:
+    """Speech that is marked up."""
+
+    text: str
+
+
+Spoken = str | Ssml | Document
+
+
+def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = False) -> JobInput:
     """What a job is told to speak; a document is uploaded for it first."""
-    if isinstance(spoken, str):
-        return {"text": spoken}
-    upload = client.upload(spoken.path)
-    return {"document": {"upload_id": upload.id, "format": spoken.format}}
+    match spoken:
+        case str():
+            return {"text": spoken}
+        case Ssml():
+            return {"ssml": spoken.text}
+        case Document():
+            upload = client.upload(spoken.path)
+            images = "alt" if describe_images else "skip"
+            return {"document": {"upload_id": upload.id, "format": spoken.format, "images": images}}
 
 
 def choose_speakers(pairs: list[str]) -> dict[str, str]:
@@ -47,12 +65,14 @@ def choose_speakers(pairs: list[str]) -> dict[str, str]:
     return cast
 
 
-def read_spoken(file: str) -> str | Document:
+def read_spoken(file: str) -> Spoken:
     """What a file, or standard input ("-"), has to say. Raises `Misuse` for what is not readable."""
     form = None if file == "-" else document_format(Path(file))
     if form is not None:
         return Document(_readable(Path(file)), form)
     text = _read_text(file)
+    if Path(file).suffix.lower() == SSML_SUFFIX:
+        return Ssml(text)
     return text if file == "-" or len(text) <= MOST_CHARS_SENT else Document(Path(file), "txt")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rhapsode.resources import Job
+    from rhapsode.resources import Job, JobWarning
 
 
 def clock(seconds: float) -> str:
@@ -31,3 +31,9 @@ def stage(job: Job) -> str:
         synthesizing = "preparing" if job.kind == "voice_cache" else "speaking"
         return {"synthesizing": synthesizing, "assembling": "joining"}.get(job.phase, job.phase)
     return "queued" if job.state == "pending" else str(job.state)
+
+
+def warned(warning: JobWarning) -> str:
+    """One line of what a job warns of."""
+    place = "" if warning.segment is None else f"segment {warning.segment}: "
+    return f"warning: {place}{warning.detail} ({warning.code})"

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.rhapsode.conftest import RunCli
+
 
 def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
     assert outcome.returncode == status, outcome.stderr
@@ -174,3 +176,12 @@ def test_doctor_is_content_with_a_complete_machine(run_cli: Any, tmp_path: Path)
 
     assert outcome.returncode == 0, outcome.stdout
     assert "MISSING" not in outcome.stdout
+
+
+def test_calibration_says_in_one_line_what_it_lacks(run_cli: RunCli, tmp_path: Path) -> None:
+    nowhere = run_cli("calibrate", str(tmp_path / "nowhere"), "--language", "english")
+    unknown = run_cli("calibrate", str(tmp_path), "--language", "klingon")
+
+    assert (nowhere.returncode, len(nowhere.stderr.splitlines())) == (2, 1)
+    assert (unknown.returncode, len(unknown.stderr.splitlines())) == (1, 1)
+    assert "no text comes along for klingon, only for chinese, english" in unknown.stderr

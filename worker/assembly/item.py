@@ -12,7 +12,13 @@ from storage.audio_cover import Cover, CoverUnusable, read_cover
 from storage.audio_description import Description
 from storage.errors import ArtifactMissing, StoreUnavailable
 from storage.failpoints import failpoint
-from storage.job_warnings import ASSEMBLY_CODES, COVER_UNUSABLE, LOUDNESS_TARGET_MISSED, JobWarning
+from storage.job_warnings import (
+    ASSEMBLY_CODES,
+    COVER_UNUSABLE,
+    LOUDNESS_TARGET_MISSED,
+    QUALITY_UNCALIBRATED,
+    JobWarning,
+)
 from storage.jobs import ArtifactRecord, ClaimedItem, JobRecord, Tickets
 from storage.outputs import OutputFormat, Timestamps
 from storage.segment_file import SegmentHeader
@@ -75,6 +81,7 @@ class Assembly:
             headers: list[SegmentHeader] = []
             made = self._audio(description, self._blocks(levels, headers, codes))
             made += self._texts()
+            self._warnings += uncalibrated(headers)
             first = headers[0]
             made.append(self._put(CODES_NAME, "codes", codes.pieces(first.model, first.revision)))
             all_warnings = (*earlier_warnings, *self._warnings)
@@ -159,6 +166,20 @@ class Assembly:
         for piece in pieces:
             self._held.check()
             yield piece
+
+
+def uncalibrated(headers: Sequence[SegmentHeader]) -> list[JobWarning]:
+    """That segments were judged by somebody who did not know how long their text takes in that voice. Pure."""
+    judged = [header for header in headers if "speech_s" in header.checks]
+    unknown = sum("duration_ratio" not in header.checks for header in judged)
+    if not unknown:
+        return []
+    detail = (
+        f"{unknown} of {len(judged)} segments were judged without knowing how long their text takes in this model and "
+        "language: what was cut short or ran on is found only by comparison within the job; `rhapsode calibrate` "
+        "measures it"
+    )
+    return [JobWarning(QUALITY_UNCALIBRATED, detail)]
 
 
 def _audio_name(form: OutputFormat) -> str:

@@ -1,10 +1,11 @@
 """Measure what is usual for a checkpoint's speech and write it beside the weights.
 
-    python -m worker.quality.calibrate --checkpoint DIR --language english --text training/calibration_sentences.txt
+    python -m worker.quality.calibrate --checkpoint DIR --language english
 
-The text has one sentence a line, a hundred or more, of every length and kind. Each is spoken by every built-in voice,
-`--rounds` times with other seeds, alone and packed with its neighbours as jobs pack them. Languages of earlier runs are
-kept while the weights are the same.
+The text has one sentence a line, a hundred or more, of every length and kind; `--text` names another than the one that
+comes along. Each is spoken by every built-in voice, or by a clone of every `--reference`, `--rounds` times with other
+seeds, alone and packed with its neighbours as jobs pack them. Languages of earlier runs are kept while the weights are
+the same.
 """
 
 from __future__ import annotations
@@ -12,25 +13,43 @@ from __future__ import annotations
 import argparse
 import logging
 import random
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import soundfile
+
 from storage.jobs import Pauses, Segmentation
 from worker.engine.build import build_engine
-from worker.engine.interface import BuiltInSpeaker, Engine, FinishReason, Speech, SpeechRequest
+from worker.engine.errors import EngineError
+from worker.engine.interface import (
+    BuiltInSpeaker,
+    Conditioning,
+    Engine,
+    EngineInfo,
+    FinishReason,
+    ReferenceAudio,
+    Speech,
+    SpeechRequest,
+)
 from worker.engine.settings import NativeEngineSettings
 from worker.quality.calibration import (
     FILE_NAME,
     Calibration,
+    CalibrationUnreadable,
     calibrated_bounds,
     read_calibration,
     write_calibration,
 )
+from worker.quality.expectation import TooFewExamples
 from worker.quality.measures import measure
 from worker.segmentation import plan_segments
 
 logger = logging.getLogger(__name__)
+
+TEXTS = Path(__file__).parent / "calibration_texts"
+"""One file a language, named as the models name it."""
 
 _SHUFFLE_SEED = 1
 """Neighbours in the file are often of one length."""
@@ -43,34 +62,91 @@ class Example:
     speech: Speech
 
 
+class Unusable(Exception):
+    """What was asked for cannot be measured; the message is one sentence for who asked."""
+
+
 def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
+    arguments = _parser().parse_args()
+    try:
+        _calibrate(arguments)
+    except (Unusable, CalibrationUnreadable, TooFewExamples, EngineError, OSError) as error:
+        sys.exit(f"calibrate: {error}")
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkpoint", type=Path, required=True)
-    parser.add_argument("--text", type=Path, required=True)
     parser.add_argument("--language", required=True)
+    parser.add_argument("--text", type=Path)
+    parser.add_argument("--reference", type=Path, action="append", default=[])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--slots", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=2)
-    arguments = parser.parse_args()
-    lines = [line for line in arguments.text.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return parser
+
+
+def _calibrate(arguments: argparse.Namespace) -> None:
+    language = str(arguments.language).casefold()
+    lines = _lines(arguments.text or _text(language))
     engine = build_engine(NativeEngineSettings(arguments.checkpoint, slots=arguments.slots, device=arguments.device))
     try:
-        if arguments.language not in engine.info.languages:
-            parser.error(f"the checkpoint speaks {', '.join(engine.info.languages)}, not {arguments.language}")
-        if not engine.info.speakers:
-            parser.error("only a checkpoint with built-in voices can be calibrated")
-        examples = speak(engine, (*lines, *_packed(lines)) * arguments.rounds, arguments.language)
+        spoken = _language(engine.info, language)
+        speakers = _speakers(engine, arguments.reference)
+        num_utterances = 2 * len(lines) * arguments.rounds * len(speakers)
+        logger.info("about %d utterances by %s", num_utterances, ", ".join(speakers))
+        examples = speak(engine, (*lines, *_packed(lines)) * arguments.rounds, spoken, speakers)
     finally:
         engine.close()
     path = arguments.checkpoint / FILE_NAME
-    calibration = with_language(path, engine.info.revision, arguments.language, examples)
+    calibration = with_language(path, engine.info.revision, spoken, examples)
     write_calibration(calibration, path)
-    logger.info("%s: %s", path, calibration.languages[arguments.language])
+    logger.info("%s: %s", path, calibration.languages[spoken])
 
 
-def speak(engine: Engine, texts: Sequence[str], language: str) -> list[Example]:
-    """Every text by every built-in voice, with the checkpoint's own sampling."""
+def _text(language: str) -> Path:
+    known = {path.stem: path for path in TEXTS.glob("*.txt")}
+    if language not in known:
+        raise Unusable(f"no text comes along for {language}, only for {', '.join(sorted(known))}; --text names yours")
+    return known[language]
+
+
+def _lines(text: Path) -> list[str]:
+    if not text.is_file():
+        raise Unusable(f"there is no text {text}")
+    return [line for line in text.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _language(info: EngineInfo, wanted: str) -> str:
+    found = next((language for language in info.languages if language.casefold() == wanted), None)
+    if found is None:
+        raise Unusable(f"the checkpoint speaks {', '.join(info.languages)}, not {wanted}")
+    return found
+
+
+def _speakers(engine: Engine, references: Sequence[Path]) -> dict[str, Conditioning]:
+    """By name: the checkpoint's own, or clones of recordings for one that has none."""
+    if not references:
+        if not engine.info.speakers:
+            raise Unusable("the checkpoint has no voices of its own; --reference names a recording to clone")
+        return {name: BuiltInSpeaker(name) for name in engine.info.speakers}
+    return {path.stem: engine.encode_voice(_recording(path)).result() for path in references}
+
+
+def _recording(path: Path) -> ReferenceAudio:
+    try:
+        pcm, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
+    except soundfile.SoundFileError as error:
+        raise Unusable(f"{path} is no recording: {error}") from error
+    return ReferenceAudio(pcm.mean(axis=1), int(rate_hz))
+
+
+def speak(
+    engine: Engine, texts: Sequence[str], language: str, speakers: Mapping[str, Conditioning] | None = None
+) -> list[Example]:
+    """Every text by every speaker, or by all built-in ones, with the checkpoint's own sampling."""
+    voices = speakers or {name: BuiltInSpeaker(name) for name in engine.info.speakers}
     futures = [
         (
             text,
@@ -79,7 +155,7 @@ def speak(engine: Engine, texts: Sequence[str], language: str) -> list[Example]:
                 SpeechRequest(
                     request_id=f"calibration/{number}/{speaker}",
                     text=text,
-                    conditioning=BuiltInSpeaker(speaker),
+                    conditioning=conditioning,
                     language=language,
                     sampling=engine.info.default_sampling,
                     seed=number,
@@ -87,7 +163,7 @@ def speak(engine: Engine, texts: Sequence[str], language: str) -> list[Example]:
             ),
         )
         for number, text in enumerate(texts)
-        for speaker in engine.info.speakers
+        for speaker, conditioning in voices.items()
     ]
     return [Example(text, speaker, future.result()) for text, speaker, future in futures]
 

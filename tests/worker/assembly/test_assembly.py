@@ -29,9 +29,11 @@ from storage.outputs import (
 )
 from storage.plan import Chapter
 from storage.segment_edits import SegmentEdit
+from storage.segment_file import SegmentHeader
 from storage.work_queues import CPU_QUEUE
 from tests.worker.assembly.studio import RATE_HZ, Book, assemble, content, submit_book, voice_like
 from tests.worker.studio import SPEC, TENANT, Studio
+from worker.assembly.item import uncalibrated
 from worker.loudness import LoudnessMeter
 from worker.speech_edges import RELATIVE_THRESHOLD
 
@@ -233,3 +235,15 @@ def test_a_cover_that_no_file_can_carry_is_left_out_with_a_warning(studio: Studi
 
     assert [warning.code for warning in record.warnings] == ["cover_unusable"]
     assert soundfile.info(io.BytesIO(content(studio, record, "narration.flac"))).frames > 0
+
+
+def test_a_voice_that_nobody_measured_is_warned_of() -> None:
+    def header(**checks: float) -> SegmentHeader:
+        return SegmentHeader("job", 0, 1, "", 1, "eos", "model", "", RATE_HZ, checks=checks)
+
+    unjudged, measured, unknown = header(), header(speech_s=1.0, duration_ratio=1.0), header(speech_s=1.0)
+
+    assert uncalibrated([unjudged, measured]) == []
+    (warning,) = uncalibrated([measured, unknown, unknown])
+    assert (warning.code, warning.segment) == ("quality_uncalibrated", None)
+    assert warning.detail.startswith("2 of 3 segments")
