@@ -1,4 +1,7 @@
-"""What every engine promises behind its futures: the fake one and the native one, on a tiny checkpoint."""
+"""What every engine promises behind its futures: the fake one, and the others on a tiny checkpoint.
+
+The vLLM engine takes part where vLLM is installed, which is an environment of its own: `make vllm-test`.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,9 @@ from worker.engine.interface import (
     TextMode,
     Urgency,
 )
-from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 from worker.engine.streaming import SpeechStream
+from worker.engine.vllm.supported_versions import installed
 
 WAIT_S = 60
 SLOTS = 3
@@ -59,10 +63,15 @@ def tiny_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return checkpoint
 
 
-@pytest.fixture(params=["fake", "native"])
+without_vllm = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
+
+
+@pytest.fixture(params=["fake", "native", pytest.param("vllm", marks=without_vllm)])
 def case(request: pytest.FixtureRequest, tiny_checkpoint: Path) -> Case:
     if request.param == "fake":
         return Case(FakeEngineSettings())
+    if request.param == "vllm":
+        return Case(VllmEngineSettings(tiny_checkpoint, num_threads=1))
     return Case(NativeEngineSettings(tiny_checkpoint, num_threads=1))
 
 

@@ -53,7 +53,7 @@ def _start_talker(
     num_rows = settings.slots + num_spare
     kv_bytes = _kv_bytes(config.talker.decoder, num_rows, capacity, dtype, device)
     limits = TalkerLimits(num_rows, capacity, settings.max_step_tokens, kv_bytes)
-    engine = StockEngine(settings.checkpoint, dtype, limits)
+    engine = StockEngine(VllmTalker, settings.checkpoint, dtype, limits)
     model = engine.model
     assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
     logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})

@@ -2,7 +2,7 @@
 
 Public in vLLM: the plugin entry point, the registries of models and configuration parsers, `LLMEngine`, `EngineArgs`.
 Internal, and used here: `Qwen3Model` and its loader, that the engine runs in this process, that `apply_model` hands
-out the model itself, and the names of its settings in the environment.
+out the model itself, the scheduler's list of requests, and the names of its settings in the environment.
 """
 
 # vLLM lives in an environment of its own, where the type checker does not look.
@@ -11,6 +11,7 @@ out the model itself, and the names of its settings in the environment.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,10 @@ _ENVIRONMENT = {
 }
 
 
+# What runs in a forward pass is a global of vLLM's, so engines of one process take turns.
+_TURN = threading.Lock()
+
+
 @dataclass(frozen=True, slots=True)
 class TalkerLimits:
     """num_rows: requests at the same time; capacity: positions of each; max_step_tokens: rows of one pass, of prompts
@@ -45,7 +50,12 @@ class TalkerLimits:
 
 
 def register() -> None:
-    """The entry point of `vllm.general_plugins`: vLLM calls it in every process of its own. Loads no model."""
+    """The entry point of `vllm.general_plugins`: vLLM calls it in each of its processes. Loads no model code."""
+    _register(_MODEL)
+
+
+def _register(model: str | type[nn.Module]) -> None:
+    """A class, or where it is found. Who comes first decides."""
     from vllm import ModelRegistry
     from vllm.transformers_utils.config import register_config_parser
     from vllm.transformers_utils.config_parser_base import ConfigParserBase
@@ -68,19 +78,21 @@ def register() -> None:
 
     if ARCHITECTURE not in ModelRegistry.get_supported_archs():
         register_config_parser(CONFIG_FORMAT)(TalkerConfigParser)
-        ModelRegistry.register_model(ARCHITECTURE, _MODEL)
+        ModelRegistry.register_model(ARCHITECTURE, model)
 
 
 class StockEngine:
     """An unpatched `LLMEngine` over the talker of a checkpoint, in this process. Single-threaded."""
 
-    def __init__(self, checkpoint: Path, dtype: torch.dtype, limits: TalkerLimits) -> None:
-        """Raises CheckpointError, from the model, and whatever vLLM raises."""
+    def __init__(self, model: type[nn.Module], checkpoint: Path, dtype: torch.dtype, limits: TalkerLimits) -> None:
+        """model: the class for `ARCHITECTURE`; vLLM would start a process of its own to look at one that it only knows
+        by name. Raises CheckpointError, from the model, and whatever vLLM raises.
+        """
         os.environ.update(_ENVIRONMENT)
         from vllm.engine.arg_utils import EngineArgs
         from vllm.v1.engine.llm_engine import LLMEngine
 
-        register()
+        _register(model)
         arguments = EngineArgs(
             model=str(checkpoint),
             config_format=CONFIG_FORMAT,
@@ -126,7 +138,19 @@ class StockEngine:
 
     def step(self) -> tuple[str, ...]:
         """The names of those that have ended."""
-        return tuple(output.request_id for output in self._engine.step() if output.finished)
+        with _TURN:
+            outputs = self._engine.step()
+        return tuple(output.request_id for output in outputs if output.finished)
+
+    @property
+    def num_preempted(self) -> int:
+        """How often those that run now have lost their keys and values to others, and had them computed anew."""
+        requests = self._engine.engine_core.engine_core.scheduler.requests
+        return sum(request.num_preemptions for request in requests.values())
+
+    def close(self) -> None:
+        """Give the memory back. Not during a step."""
+        self._engine.engine_core.shutdown()
 
 
 def talker_layers(vllm_config: Any, prefix: str) -> nn.Module:  # noqa: ANN401

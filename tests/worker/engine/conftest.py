@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-PARITY = Path(__file__).parents[3] / "parity"
+PARITY = Path(__file__).parents[2] / "parity"
 VARIANTS = ("base", "custom_voice", "voice_design")
 
 

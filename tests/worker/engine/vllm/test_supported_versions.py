@@ -1,0 +1,50 @@
+"""What the engine says where vLLM is missing, or is another than it was tested with."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+
+import pytest
+
+from worker.engine.build import build_engine
+from worker.engine.errors import EngineNotInstalled
+from worker.engine.settings import VllmEngineSettings
+from worker.engine.vllm.supported_versions import TESTED, complaint, installed
+
+
+def install(folder: Path, name: str, version: str) -> None:
+    """As far as the list of distributions goes."""
+    metadata = folder / f"{name}-{version}.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
+
+
+@pytest.mark.skipif(installed() is not None, reason="vLLM is installed here")
+def test_without_vllm_the_engine_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(EngineNotInstalled, match=r"pip install 'rhapsode\[all,vllm\]'"):
+        build_engine(VllmEngineSettings(tmp_path))
+
+
+def test_a_version_that_was_not_tested_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    install(tmp_path, "vllm", "0.99.1")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(EngineNotInstalled, match=r"vllm 0\.99\.1 is installed; .* tested with 0\.32\.0"):
+        build_engine(VllmEngineSettings(tmp_path))
+
+
+@pytest.mark.parametrize("build", ["", "+cu130"])
+def test_builds_of_a_tested_version_are_all_the_same(
+    build: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    install(tmp_path, "vllm", TESTED[0] + build)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert complaint() is None
+
+
+def test_vllm_is_told_of_the_talker_by_an_entry_point() -> None:
+    entry = importlib.metadata.entry_points(group="vllm.general_plugins")["rhapsode"]
+
+    assert entry.value == "worker.engine.vllm.internals:register"
