@@ -40,6 +40,7 @@ from api import (
 )
 from api.body_limit import BodyLimit
 from api.boundary import RequestBoundary
+from api.cors import admit_origins, parse_origins
 from api.errors import add_error_handlers
 from api.metrics import RequestMeter, process_started
 from api.openapi import complete_openapi
@@ -111,6 +112,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)
     app.add_middleware(RateLimitFields)
     app.add_middleware(RequestBoundary)
+    admit_origins(app, parse_origins(settings.cors_origins))
     app.add_middleware(SecurityHeaders)
     app.add_middleware(RequestMeter)
     app.add_middleware(RequestTraces)

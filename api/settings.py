@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import Annotated
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from api.cors import EVERY_ORIGIN, parse_origins
 from storage.api_keys import TENANT_NAME
 from storage.rate_limits import parse_limit
 from storage.settings import StorageSettings
@@ -40,6 +41,7 @@ class ApiSettings(StorageSettings):
     to be whole; its body has as long and as much more as it brings bytes, 500 a second at least.
     metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
     tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.
+    cors_origins: origins whose pages may speak to this API, comma-separated; empty: none. `*`, every one, needs keys.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     """
 
@@ -54,7 +56,20 @@ class ApiSettings(StorageSettings):
     request_timeout_s: float = Field(default=20.0, gt=0)
     metrics_access: MetricsAccess = MetricsAccess.ADMIN
     tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
+    cors_origins: str = ""
     public_url: str | None = None
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, value: str) -> str:
+        parse_origins(value)
+        return value
+
+    @model_validator(mode="after")
+    def _no_keys_for_no_stranger(self) -> Self:
+        if EVERY_ORIGIN in parse_origins(self.cors_origins) and not self.api_keys:
+            raise ValueError("RHAPSODE_CORS_ORIGINS=* needs RHAPSODE_API_KEYS: any page could use this API otherwise")
+        return self
 
     @field_validator("api_keys")
     @classmethod
