@@ -1,0 +1,36 @@
+"""Row 22 at registration: an address that only we can reach is refused before anybody connects to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from api.settings import ApiSettings
+from storage.settings import StorageSettings
+from tests.api.harness import SMALL, ServedApi, serve
+from tests.storage.safe_http.listeners import answers, listener
+from tests.worker.webhooks.test_sending import HOSTILE_URLS
+
+
+@pytest.fixture
+def guarded(storage_settings: StorageSettings) -> Iterator[ServedApi]:
+    """Without networks of one's own."""
+    with serve(ApiSettings(**storage_settings.model_dump() | {"webhook_key": "a-sealing-key-for-tests"})) as api:
+        api.models.publish(SMALL)
+        yield api
+
+
+def test_row_22_no_hostile_address_is_registered(guarded: ServedApi) -> None:
+    accepted: list[str] = []
+    with listener(answers(b"secret")) as trap:
+        for spelled in HOSTILE_URLS:
+            http = spelled.format(port=trap.port)
+            https = http.replace("http:", "https:")
+            for url in (http, https, https.replace(f":{trap.port}", "")):
+                endpoint = guarded.http.post("/v1/webhook-endpoints", json={"url": url})
+                job = guarded.http.post("/v1/jobs", json={"input": {"text": "A."}, "webhook": {"url": url}})
+                accepted += [f"{each.status_code} {url}" for each in (endpoint, job) if each.status_code != 422]
+
+        assert accepted == []
+        assert trap.connections == 0
