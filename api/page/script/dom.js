@@ -59,6 +59,33 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
+/** Draw a part of the page anew: a button in it that had the focus hands it on to its like, or to the first there is. */
+export function keepingFocus(element, draw) {
+  const active = document.activeElement;
+  const label = element.contains(active) && active !== element ? active.textContent : null;
+  draw();
+  if (label === null || element.contains(document.activeElement)) return;
+  const buttons = [...element.querySelectorAll("button:not(:disabled)")];
+  (buttons.find((each) => each.textContent === label) ?? buttons[0])?.focus({ preventScroll: true });
+}
+
+/** Nothing in `element` can be used until `action` is done; the focus, which that takes away, comes back to it. */
+export async function whileBusy(element, action) {
+  const active = document.activeElement;
+  const label = element.contains(active) ? active.textContent : null;
+  element.inert = true;
+  try {
+    await action();
+  } finally {
+    element.inert = false;
+    if (label !== null && document.activeElement === document.body && element.isConnected) {
+      const buttons = [...element.querySelectorAll("button:not(:disabled)")];
+      const like = active.isConnected ? active : buttons.find((each) => each.textContent === label);
+      (like ?? buttons[0])?.focus({ preventScroll: true });
+    }
+  }
+}
+
 /** Say a sentence to those who do not see the page. */
 export function announce(sentence) {
   setText(document.getElementById("announcements"), sentence);

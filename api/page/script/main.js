@@ -55,10 +55,12 @@ signals.addEventListener("unauthorized", () => {
   setHidden(keyButton, false);
   askForKey(reopen);
 });
-signals.addEventListener("unreached", () => {
-  setText(offline, "The server does not answer. Trying again …");
-  setHidden(offline, false);
-});
+for (const [source, type] of [[signals, "unreached"], [window, "offline"]]) {
+  source.addEventListener(type, () => {
+    setText(offline, "The server does not answer. Trying again …");
+    setHidden(offline, false);
+  });
+}
 signals.addEventListener("reached", () => setHidden(offline, true));
 addEventListener("hashchange", navigate);
 setHidden(keyButton, !key.get());

@@ -1,8 +1,11 @@
 // Work that is done again and again while somebody looks.
 
+const AFTER_FAILURE_S = 2;
+
 /**
  * Runs `task(signal)` at once and again `pauseS()` seconds after each end, but not while the page is hidden.
- * Returns `now()`, to do it as soon as possible, and `stop()`. A task that throws is done again later.
+ * Returns `now()`, to do it as soon as possible, and `stop()`. A task that fails is soon done again, and so is everything
+ * once the browser is connected again.
  */
 export function repeat(task, pauseS) {
   const abort = new AbortController();
@@ -18,13 +21,16 @@ export function repeat(task, pauseS) {
     clearTimeout(timer);
     isRunning = true;
     isWanted = false;
+    let hasFailed = false;
     try {
       await task(abort.signal);
     } catch (error) {
       if (error.name !== "AbortError" && error.name !== "Problem") throw error;
+      hasFailed = true;
     } finally {
       isRunning = false;
-      if (!abort.signal.aborted && !document.hidden) timer = setTimeout(run, isWanted ? 0 : pauseS() * 1000);
+      const nextS = hasFailed ? Math.min(AFTER_FAILURE_S, pauseS()) : pauseS();
+      if (!abort.signal.aborted && !document.hidden) timer = setTimeout(run, isWanted ? 0 : nextS * 1000);
     }
   }
 
@@ -34,6 +40,7 @@ export function repeat(task, pauseS) {
   }
 
   document.addEventListener("visibilitychange", onVisibility);
+  addEventListener("online", run, { signal: abort.signal });
   run();
   return {
     now: run,

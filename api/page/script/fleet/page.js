@@ -1,7 +1,7 @@
 // The fleet: who works, how full the batches are, how fast it goes, and what waits.
 
 import { getJson } from "../api.js";
-import { h, replace, setText } from "../dom.js";
+import { h, replace, setHidden, setText } from "../dom.js";
 import { repeat } from "../repeating.js";
 import { showProblem } from "../jobs/fields.js";
 import { count, decimal, span } from "../wording.js";
@@ -25,12 +25,13 @@ export function openFleet(main) {
   const workers = h("tbody");
   const nobody = h("p", { class: "blank", hidden: true }, "No worker has said that it is there. What is submitted waits.");
   const columns = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Speech a second", "Step", "Voices kept", "Last heard"];
+  const table = h("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Table of workers" },
+    h("table", {}, h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))), workers));
   main.append(h("div", { class: "fleet-page" }, heading, trouble,
     h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element)),
     h("section", { class: "stack", "aria-labelledby": "queues-title" }, h("h2", { id: "queues-title" }, "Queues"), queues),
     h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"),
-      h("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Table of workers" },
-        h("table", {}, h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))), workers)), nobody)));
+      table, nobody)));
   const refresher = repeat(refresh, () => LOOK_S);
 
   async function refresh(signal) {
@@ -39,7 +40,8 @@ export function openFleet(main) {
       showTotals(waiting.totals);
       replace(queues, waiting.data.map(queueCard));
       replace(workers, workerRows(working.data));
-      nobody.hidden = working.data.length > 0;
+      setHidden(nobody, working.data.length > 0);
+      setHidden(table, working.data.length === 0);
       replace(trouble);
     } catch (error) {
       if (error.name !== "Problem") throw error;

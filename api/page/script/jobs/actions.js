@@ -2,7 +2,7 @@
 
 import { request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { button, h, replace } from "../dom.js";
+import { button, h, replace, whileBusy } from "../dom.js";
 import { isOver } from "../wording.js";
 
 const PRIORITIES = { high: "High", normal: "Normal", low: "Low" };
@@ -28,14 +28,11 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
   }
 
   async function attempt(action) {
-    element.inert = true;
     try {
-      await action();
+      await whileBusy(element, action);
     } catch (error) {
       if (error.name !== "Problem") throw error;
       onTrouble(error);
-    } finally {
-      element.inert = false;
     }
   }
 
@@ -58,14 +55,7 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
       if (!isOver(state) && state !== "cancelling") found.push(button("Cancel", post("cancel"), { kind: "danger" }), priority(asked.priority));
       if (["failed", "cancelled", "expired"].includes(state)) found.push(button("Try again", post("retry", onReopened), { kind: "primary" }));
       if (isOver(state)) found.push(button("Delete", remove, { kind: "quiet danger" }));
-      keepFocus(element, () => replace(element, found));
+      replace(element, found);
     },
   };
-}
-
-/** A button that makes way for another one hands its focus on. */
-function keepFocus(element, change) {
-  const had = element.contains(document.activeElement);
-  change();
-  if (had) element.querySelector("button")?.focus();
 }

@@ -1,7 +1,7 @@
 // A new narration: its text or file, its voice, and how it is delivered.
 
 import { getJson, pages, randomToken, request, sendJson } from "../api.js";
-import { button, h, replace, setHidden, setText } from "../dom.js";
+import { button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { bytes, counted, span } from "../wording.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
 import { chosen, formatFields, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
@@ -10,10 +10,10 @@ const MOST_VOICES = 300;
 const TITLE_CHARS = 60;
 
 export function composer(onSubmitted) {
-  const text = h("textarea", { id: "text", rows: 9, dir: "auto", placeholder: "Write or paste a text, or drop a file here.", on: { input: onText } });
+  const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: "Write or paste a text, or drop a file here.", on: { input: onText } });
   const counter = h("span", { class: "counter" });
   const chip = h("div", { class: "chip", hidden: true });
-  const picker = h("input", { type: "file", id: "document", class: "visually-hidden", tabindex: "-1", accept: TYPES, on: { change: () => attach(picker.files[0]) } });
+  const picker = h("input", { type: "file", id: "document", hidden: true, accept: TYPES, on: { change: () => attach(picker.files[0]) } });
   const pick = button("Choose a file", () => picker.click(), { iconName: "file", kind: "quiet" });
   const title = h("input", { id: "title", type: "text", maxlength: 200, dir: "auto", placeholder: "From its first words" });
   const voice = voiceField();
@@ -34,12 +34,15 @@ export function composer(onSubmitted) {
     heading,
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, trouble,
-    h("div", { class: "grid" }, voice.element, language.element,
-      h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title), instructing),
-    h("div", { class: "grid" }, formats.element, priority),
-    h("div", { class: "checks" },
-      h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
-      h("label", { class: "check" }, loudness, "Even loudness, as audiobooks have it (−18 LUFS)")),
+    h("div", { class: "grid" }, voice.element, language.element),
+    formats.element,
+    h("details", { class: "more-choices" }, h("summary", {}, "More choices"),
+      h("div", {},
+        h("div", { class: "grid" }, h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title), instructing),
+        priority,
+        h("div", { class: "checks" },
+          h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
+          h("label", { class: "check" }, loudness, "Even loudness, as audiobooks have it (−18 LUFS)")))),
     h("div", { class: "row end" }, check, submit), estimate);
 
   let file = null;
@@ -145,15 +148,13 @@ export function composer(onSubmitted) {
       text.focus();
       return;
     }
-    element.inert = true;
     try {
-      await action();
+      await whileBusy(element, action);
     } catch (error) {
       setText(estimate, "");
       if (error.name !== "Problem") throw error;
       showProblem(trouble, error);
     } finally {
-      element.inert = false;
       setText(submit, "Narrate");
     }
   }

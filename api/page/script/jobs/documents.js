@@ -43,7 +43,10 @@ function put({ url, method, headers }, file, onProgress) {
   return new Promise((resolve, reject) => {
     const sending = new XMLHttpRequest();
     sending.open(method, url);
-    for (const [name, value] of Object.entries(headers)) sending.setRequestHeader(name, value);
+    for (const [name, value] of Object.entries(headers)) {
+      // The browser says how long a body is by itself, and lets nobody else.
+      if (name.toLowerCase() !== "content-length") sending.setRequestHeader(name, value);
+    }
     sending.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));
     sending.addEventListener("load", () => {
       if (sending.status < 300) resolve();

@@ -1,7 +1,7 @@
 // One passage: how it was spoken and checked, its takes, and having it spoken again.
 
 import { getJson, sendJson } from "../api.js";
-import { button, h, replace, setHidden } from "../dom.js";
+import { button, h, keepingFocus, replace, setHidden } from "../dom.js";
 import { count, decimal, span } from "../wording.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
@@ -9,20 +9,27 @@ const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spok
 export function inspector(jobId, segments, { onChanged, onPlay }) {
   const element = h("section", { class: "inspector", "aria-label": "Chosen passage", hidden: true, on: { keydown } });
   let index = null;
+  let takes = null;
   let shown = "";
 
   segments.addEventListener("change", ({ detail }) => {
-    if (index !== null && (detail.indexes === null || detail.indexes.includes(index))) draw();
+    if (index === null || !(detail.indexes === null || detail.indexes.includes(index))) return;
+    draw();
+    if (takes && takes.length !== segments.items[index].takes) readTakes();
   });
 
   const path = () => `v1/jobs/${jobId}/segments/${index}`;
 
   function draw() {
     const segment = segments.items[index];
-    const text = JSON.stringify([index, segment]);
+    const text = JSON.stringify([index, segment, takes]);
     if (text === shown) return;
     shown = text;
-    replace(element,
+    keepingFocus(element, () => replace(element, parts(segment)));
+  }
+
+  function parts(segment) {
+    return [
       h("div", { class: "inspector-head" },
         h("h2", {}, `Passage ${count(index + 1)}`),
         h("span", { class: "inspector-state", "data-state": segment.state }, segment.flagged ? "Flagged" : STATES[segment.state]),
@@ -32,22 +39,25 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
       h("div", { class: "row" },
         segment.state === "done" ? button("Play from here", () => onPlay(index), { iconName: "play", kind: "primary" }) : null,
         segment.state === "done" ? button("Speak it again", again) : null,
-        segment.takes > 1 ? button(`Compare ${segment.takes} takes`, showTakes) : null));
+        segment.takes > 1 && !takes ? button(`Compare ${segment.takes} takes`, readTakes) : null),
+      takes ? h("ul", { class: "takes" }, takes.map(take)) : null,
+    ];
   }
 
   async function again() {
     await attempt(async () => {
-      segments.items[index] = await sendJson("POST", `${path()}/regenerate`);
-      segments.dispatchEvent(new CustomEvent("change", { detail: { indexes: [index] } }));
+      segments.put(await sendJson("POST", `${path()}/regenerate`));
       onChanged();
     });
   }
 
-  async function showTakes() {
+  async function readTakes() {
     await attempt(async () => {
+      const wanted = index;
       const { data } = await getJson(`${path()}/takes`);
-      element.querySelector(".takes")?.remove();
-      element.append(h("ul", { class: "takes" }, data.map(take)));
+      if (wanted !== index) return;
+      takes = data;
+      draw();
     });
   }
 
@@ -58,8 +68,8 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
 
   async function select(number) {
     await attempt(async () => {
-      segments.items[index] = await sendJson("POST", `${path()}/takes/${number}/select`);
-      segments.dispatchEvent(new CustomEvent("change", { detail: { indexes: [index] } }));
+      segments.put(await sendJson("POST", `${path()}/takes/${number}/select`));
+      await readTakes();
       onChanged();
     });
   }
@@ -76,6 +86,7 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
   function closeIt() {
     const was = index;
     index = null;
+    takes = null;
     shown = "";
     setHidden(element, true);
     element.dispatchEvent(new CustomEvent("closed", { detail: was }));
@@ -88,6 +99,7 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
   return {
     element,
     show(wanted) {
+      if (wanted !== index) takes = null;
       index = wanted;
       setHidden(element, false);
       draw();

@@ -57,6 +57,12 @@ export class Segments extends EventTarget {
     this.#changed([item.index]);
   }
 
+  /** One segment as the server has just told it. */
+  put(segment) {
+    this.items[segment.index] = segment;
+    this.#changed([segment.index]);
+  }
+
   /** Nothing more will be spoken: whoever waits for a segment waits in vain. */
   setOver(isOver) {
     if (isOver === this.#isOver) return;

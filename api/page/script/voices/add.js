@@ -1,7 +1,7 @@
 // A new voice: from a file or from the microphone, with what it says and the speaker's consent.
 
 import { getJson, request } from "../api.js";
-import { announce, button, h, replace, setHidden, setText } from "../dom.js";
+import { announce, button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
 import { showProblem } from "../jobs/fields.js";
 import { dropZone } from "../jobs/documents.js";
 import { bytes } from "../wording.js";
@@ -19,7 +19,7 @@ const PROMPT =
 
 export function voiceForm(onAdded) {
   const name = h("input", { id: "voice-name", type: "text", maxlength: 100, required: true, dir: "auto", autocomplete: "off" });
-  const picker = h("input", { type: "file", id: "voice-file", class: "visually-hidden", tabindex: "-1", accept: TYPES, on: { change: () => take(picker.files[0]) } });
+  const picker = h("input", { type: "file", id: "voice-file", hidden: true, accept: TYPES, on: { change: () => take(picker.files[0]) } });
   const pick = button("Choose a file", () => picker.click(), { iconName: "file" });
   const record = button("Record", toggleRecording, { iconName: "microphone" });
   const level = h("meter", { class: "level", min: 0, max: 1, low: 0.05, high: 0.9, optimum: 0.5, "aria-label": "Level", hidden: true });
@@ -137,15 +137,14 @@ export function voiceForm(onAdded) {
       lack[0].focus();
       return;
     }
-    element.inert = true;
     try {
-      onAdded(await (await request("POST", "v1/voices", { body: formData() })).json());
-      clear();
+      await whileBusy(element, async () => {
+        onAdded(await (await request("POST", "v1/voices", { body: formData() })).json());
+        clear();
+      });
     } catch (error) {
       if (error.name !== "Problem") throw error;
       showProblem(trouble, error);
-    } finally {
-      element.inert = false;
     }
   }
 

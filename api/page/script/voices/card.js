@@ -2,7 +2,7 @@
 
 import { request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { button, h, replace, setText } from "../dom.js";
+import { button, h, replace, setHidden, setText } from "../dom.js";
 import { showProblem } from "../jobs/fields.js";
 import { play } from "../player/player.js";
 import { span } from "../wording.js";
@@ -19,7 +19,7 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const badge = h("span", { class: "badge" });
   const box = isOwn ? h("input", { type: "checkbox", "aria-label": `Choose ${voice.name}`, on: { change: onChosen } }) : null;
-  const prepare = isOwn ? button("Prepare", order) : null;
+  const prepare = isOwn ? button("Prepare", order, { kind: "quiet", "aria-label": `Prepare ${voice.name}` }) : null;
   const name = h("h2", { dir: "auto", tabindex: "-1" }, voice.name);
   const element = h("li", { class: "voice", "data-kind": voice.kind },
     h("div", { class: "voice-head" }, portrait(voice.name), h("div", { class: "voice-name" }, name, h("p", { class: "voice-facts" }, factsOf(voice))), box),
@@ -27,10 +27,8 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
     trouble,
     h("div", { class: "row" },
       button("Hear it", hear, { iconName: "play", "aria-label": `Hear ${voice.name}`, disabled: !voice.models.length }),
-      voice.sample?.kind === "recording" ? button("Recording", recording, { kind: "quiet", "aria-label": `Recording of ${voice.name}` }) : null,
-      prepare,
-      isOwn ? button("Delete", remove, { kind: "quiet danger", "aria-label": `Delete ${voice.name}` }) : null),
-    isOwn ? h("p", { class: "voice-foot" }, badge) : null);
+      voice.sample?.kind === "recording" ? button("Recording", hearRecording, { kind: "quiet", "aria-label": `Recording of ${voice.name}` }) : null),
+    isOwn ? h("div", { class: "voice-foot" }, badge, prepare, button("Delete", remove, { kind: "quiet danger", "aria-label": `Delete ${voice.name}` })) : null);
 
   async function hear() {
     await attempt(async () => play({ jobId: (await preview()).id, name: `Preview of ${voice.name}` }));
@@ -42,7 +40,9 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
       retention_s: SAMPLE_KEPT_S, metadata: { preview_of: voice.name } });
   }
 
-  const recording = () => attempt(async () => playRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
+  async function hearRecording() {
+    await attempt(async () => playRecording(await (await request("GET", `v1/voices/${voice.id}/sample`)).blob()));
+  }
 
   async function order() {
     await attempt(async () => {
@@ -73,7 +73,7 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
     setText(badge, worst ? CACHE_WORDS[worst] : "Not prepared");
     badge.dataset.state = worst ?? "none";
     badge.title = caches.map((cache) => `${cache.model}: ${CACHE_WORDS[cache.state]}${cache.error ? ` (${cache.error.detail})` : ""}`).join("\n");
-    prepare.disabled = ["ready", "pending", "processing"].includes(worst);
+    setHidden(prepare, ["ready", "pending", "processing"].includes(worst));
   }
 
   return { id: voice.id, element, showCaches, isChosen: () => Boolean(box?.checked) };

@@ -1,0 +1,117 @@
+"""A whole stack on the fake engine and a browser, both for the session; a page of its own for every test."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from rhapsode import Rhapsode, Voice
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
+from tests.page.chromium import HOW_TO_GET, find_browser, start_browser
+from tests.page.texts import hummed
+from tests.page.visits import Visit
+
+PATIENCE_MS = 30_000
+SHOTS = Path(__file__).resolve().parents[2] / "build" / "page"
+STEP_S = "0.02"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        path = find_browser(playwright)
+        if path is None:
+            pytest.skip(HOW_TO_GET)
+        browser = start_browser(playwright, path)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def stack(chromium: Browser, run_dir: Path) -> Iterator[Stack]:
+    """Slow enough that a narration can be watched. Asks for the browser first: without one it is not started."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+    fake = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "4", "RHAPSODE_FAKE_STEP_S": STEP_S}
+    with Stack(StackOptions(run_dir / "page"), mine | fake, lambda event: None) as stack:
+        stack.wait_ready()
+        yield stack
+
+
+@pytest.fixture
+def client(stack: Stack) -> Iterator[Rhapsode]:
+    with Rhapsode(stack.url) as client:
+        yield client
+
+
+OpenPage = Callable[..., Page]
+
+
+AddVoice = Callable[..., Voice]
+
+
+@pytest.fixture
+def add_voice(client: Rhapsode, tmp_path: Path) -> AddVoice:
+    """Upload a hummed note of its own pitch as a voice; what is equal would be prepared already."""
+
+    def add(name: str, **more: str) -> Voice:
+        file = tmp_path / "sample.wav"
+        file.write_bytes(hummed())
+        return client.voices.add(name, file, consent="they agree", **more)
+
+    return add
+
+
+@pytest.fixture
+def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Open the page of a server at an address after its #, in a browser context with these options.
+
+    When the test is over, nothing may have been thrown, refused or asked of another host.
+    """
+    visits: list[Visit] = []
+    with ExitStack() as contexts:
+
+        def open_page(server: str, place: str = "", **options: Any) -> Page:
+            context = chromium.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+            contexts.callback(context.close)
+            context.set_default_timeout(PATIENCE_MS)
+            page = context.new_page()
+            visits.append(Visit(page, urlsplit(server).netloc))
+            page.goto(f"{server}/#/{place}")
+            page.wait_for_selector("html[data-ready]")
+            return page
+
+        yield open_page
+    for visit in visits:
+        visit.check()
+
+
+@pytest.fixture
+def open_page(stack: Stack, open_at: OpenPage) -> OpenPage:
+    """As `open_at`, of the session's stack."""
+
+    def open_here(place: str = "", **options: Any) -> Page:
+        return open_at(stack.url, place, **options)
+
+    return open_here
+
+
+@pytest.fixture
+def shoot(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
+    """Keep a picture of the page for people to look at."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+
+    def take(page: Page, name: str) -> None:
+        page.screenshot(path=SHOTS / f"{name}.png")
+
+    return take

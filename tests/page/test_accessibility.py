@@ -1,0 +1,140 @@
+"""The page for everybody: axe finds nothing serious, the keyboard reaches everything, nothing jumps, phones suffice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from rhapsode import Rhapsode
+from rhapsode.stack.stack import Stack
+from tests.page.conftest import OpenPage
+from tests.page.texts import hummed, story
+
+Shoot = Callable[[Page, str], None]
+
+PHONE = {"width": 360, "height": 740}
+SERIOUS = {"serious", "critical"}
+
+WATCH_SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture(scope="session")
+def narration(stack: Stack, run_dir: Path) -> str:
+    """The id of a narration that is done, on a system with a voice of its own."""
+    sample = run_dir / "accessible.wav"
+    sample.write_bytes(hummed())
+    with Rhapsode(stack.url) as client:
+        client.voices.add("Accessible", sample, consent="they agree", ref_text="La la la.")
+        return client.wait(client.submit_job(story(6), metadata={"title": "A story that is done"})).id
+
+
+def views(narration: str) -> dict[str, tuple[str, str]]:
+    """Address and what is there once the view is complete, by name."""
+    return {
+        "new": ("", ".job-row"),
+        "narration": (f"jobs/{narration}", ".segment"),
+        "voices": ("voices", ".voice[data-kind=own]"),
+        "fleet": ("fleet", ".queue"),
+    }
+
+
+def look_serious(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for each in found
+        if each["impact"] in SERIOUS
+        for node in each["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_any_view(open_page: OpenPage, narration: str, shoot: Shoot, scheme: str) -> None:
+    page = open_page(color_scheme=scheme)
+    for name, (place, sign) in views(narration).items():
+        page.evaluate("place => { location.hash = `#/${place}`; }", place)
+        expect(page.locator(sign).first).to_be_visible()
+        if name == "narration":
+            page.locator(".segment").nth(1).click()
+        assert look_serious(page) == [], name
+        shoot(page, f"{name}-{scheme}")
+
+
+def test_every_view_fits_a_phone(open_page: OpenPage, narration: str, shoot: Shoot) -> None:
+    page = open_page(viewport=PHONE, device_scale_factor=2, has_touch=True, is_mobile=True)
+    for name, (place, sign) in views(narration).items():
+        page.evaluate("place => { location.hash = `#/${place}`; }", place)
+        expect(page.locator(sign).first).to_be_attached()
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+        shoot(page, f"{name}-phone")
+
+
+def test_nothing_moves_while_views_fill_and_a_narration_runs(
+    open_page: OpenPage, narration: str, client: Rhapsode, stack: Stack
+) -> None:
+    page = open_page()
+    page.context.add_init_script(WATCH_SHIFTS)
+    for name, (place, sign) in views(narration).items():
+        page.goto("about:blank")
+        page.goto(f"{stack.url}/#/{place}")
+        expect(page.locator(sign).first).to_be_visible()
+        assert page.evaluate("window.shifts") < 0.05, name
+    job = client.submit_job(story(10))
+    page.goto("about:blank")
+    page.goto(f"{stack.url}/#/jobs/{job.id}")
+    expect(page.locator('.segment[data-state="done"]').first).to_be_visible()
+    before = page.evaluate("window.shifts")
+    expect(page.locator('.segment:not([data-state="done"])')).to_have_count(1)
+    assert page.evaluate("window.shifts") - before < 0.02
+
+
+def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) -> None:
+    page = open_page()
+    page.keyboard.press("Tab")
+    expect(page.locator(":focus")).to_have_text("Skip to the content")
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    reach(page, "Text")
+    page.keyboard.type("A short story for the keyboard. It has two sentences.")
+    reach(page, "Narrate")
+    page.keyboard.press("Enter")
+    # The reader is taken to what was made.
+    expect(page.get_by_role("heading", level=1, name="A short story")).to_be_focused()
+    expect(page.locator(".job-head .state")).to_have_attribute("data-state", "succeeded")
+    reach(page, "Listen")
+    page.keyboard.press("Enter")
+    expect(page.locator(".player-time")).not_to_have_text("0:00")
+    page.locator(".segment").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Play from here")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator(".segment").first).to_be_focused()
+
+
+def reach(page: Page, name: str) -> None:
+    """Tab until the element with this name has the focus, as somebody does who sees nothing."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        heard = page.evaluate(
+            "(e => e.labels?.[0]?.textContent || e.getAttribute('aria-label') || e.textContent)(document.activeElement)"
+        )
+        if re.fullmatch(name, heard.strip()):
+            return
+    raise AssertionError(f"{name!r} is not reached by Tab")
+
+
+def test_what_happens_is_told_to_those_who_do_not_see_it(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.submit_job(story(3), metadata={"title": "Told aloud"})
+    page = open_page(f"jobs/{job.id}")
+
+    expect(page.locator("#announcements")).to_have_text("Told aloud: Done")

@@ -1,0 +1,127 @@
+"""The files of the page as they are served, without a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from api.page import FOLDER, content_security_policy, page, store_origin
+from api.services import open_services
+from api.settings import ApiSettings
+from storage.embedded_s3 import EmbeddedS3
+from storage.settings import StorageSettings
+from tests.api.harness import ServedApi, serve
+
+TEXTS = {path.relative_to(FOLDER).as_posix(): path.read_text() for path in FOLDER.rglob("*.*")}
+MOST_BYTES = 60_000
+"""Of all files together, as they travel."""
+
+
+@pytest.fixture
+def served(storage_settings: StorageSettings) -> Iterator[ServedApi]:
+    with serve(ApiSettings(**storage_settings.model_dump())) as served:
+        yield served
+
+
+def test_the_document_is_checked_and_its_files_are_kept(served: ServedApi) -> None:
+    # Not through the harness' client: the page is no part of the contract that it checks.
+    with httpx.Client(base_url=served.url) as http:
+        document = http.get("/")
+        assert document.status_code == 200
+        assert document.headers["cache-control"] == "no-cache"
+        assert http.get("/", headers={"If-None-Match": document.headers["etag"]}).status_code == 304
+        names = re.findall(r'(?:href|src)="(page/[^"]+)"', document.text)
+        assert len(names) > 10
+        for name in names:
+            asset = http.get(f"/{name}", headers={"Accept-Encoding": "gzip"})
+            assert asset.status_code == 200, name
+            assert "immutable" in asset.headers["cache-control"]
+            assert asset.headers["content-encoding"] == "gzip"
+            assert asset.headers["vary"] == "Accept-Encoding"
+            assert asset.headers["x-content-type-options"] == "nosniff"
+            plain = http.get(f"/{name}", headers={"Accept-Encoding": "identity"})
+            assert "content-encoding" not in plain.headers
+            assert plain.content == asset.content
+            again = http.get(f"/{name}", headers={"If-None-Match": f"W/{asset.headers['etag']}"})
+            assert (again.status_code, again.content) == (304, b"")
+
+
+def test_only_files_of_the_page_are_served(served: ServedApi) -> None:
+    version = page().version
+    with httpx.Client(base_url=served.url) as http:
+        for path in (
+            f"/page/{version}/../page.py",
+            f"/page/{version}/%2e%2e/page.py",
+            f"/page/{version}/script",
+            f"/page/{version}/index.html",
+            "/page/0000000000000000/script/main.js",
+            f"/page/{version}/script/nothing.js",
+        ):
+            answer = http.get(path)
+            assert answer.status_code == 404, path
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_document_may_load_its_own_files_only(served: ServedApi) -> None:
+    with httpx.Client(base_url=served.url) as http:
+        rules = http.get("/").headers["content-security-policy"]
+
+    assert "default-src 'self'" in rules
+    assert "unsafe" not in rules
+    assert "http" not in rules
+    assert "frame-ancestors 'none'" in rules
+
+
+async def _origin(settings: ApiSettings) -> str | None:
+    async with open_services(settings) as services:
+        return store_origin(services)
+
+
+def test_a_store_on_another_host_may_be_asked_for_its_objects(
+    storage_settings: StorageSettings, weed: EmbeddedS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in zip(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), weed.environment.values(), strict=True):
+        monkeypatch.setenv(name, value)
+    settings = ApiSettings(
+        **storage_settings.model_dump() | {"store": "s3://bucket", "s3_endpoint_url": weed.endpoint_url}
+    )
+
+    # In a thread: where a browser is driven, this one has a loop already.
+    with ThreadPoolExecutor(1) as thread:
+        origin = thread.submit(asyncio.run, _origin(settings)).result()
+
+    assert origin == weed.endpoint_url.rstrip("/")
+    assert f"connect-src 'self' {origin}" in content_security_policy(origin)
+
+
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_a_file_asks_no_other_host_and_makes_no_markup_of_data(name: str) -> None:
+    text = TEXTS[name]
+    hosts = set(re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^\s\"'`]*", re.sub(r"(^|\s)//[^\n]*", "", text)))
+    assert hosts <= {"http://www.w3.org/2000/svg"}
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|localStorage", text
+    )
+    if name == "index.html":
+        assert "<style" not in text
+        assert not re.search(r"\son[a-z]+=|\sstyle=|<script>", text)
+
+
+def test_the_page_is_light() -> None:
+    files = [page().document, *page().assets.values()]
+
+    assert sum(len(file.zipped) for file in files) < MOST_BYTES
+    assert all(gzip.decompress(file.zipped) == file.plain for file in files)
+
+
+def test_scripts_ask_only_for_files_that_are_there() -> None:
+    for name, text in TEXTS.items():
+        for target in re.findall(r"(?:from|import\()\s*\"(\.[^\"]+)\"", text):
+            path = (FOLDER / name).parent / target
+            assert path.resolve().is_file(), f"{name} asks for {target}"

@@ -1,0 +1,76 @@
+"""The list of narrations when it is long."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from rhapsode import Rhapsode
+from tests.page.conftest import OpenPage
+
+FEW = 120
+MANY = 1_000
+ANSWER_S = 0.1
+
+
+def fill(client: Rhapsode, folder: Path, count: int) -> None:
+    """So many narrations, made by one batch."""
+    lines = [json.dumps({"custom_id": str(number), "input": {"text": f"Line {number}."}}) for number in range(count)]
+    file = folder / "lines.jsonl"
+    file.write_text("\n".join(lines))
+    client.batches.wait(client.batches.submit(file))
+
+
+def scroll_to_end(page: Page, at_least: int) -> None:
+    deadline = time.monotonic() + 60
+    while page.locator(".job-row").count() < at_least:
+        assert time.monotonic() < deadline, f"{page.locator('.job-row').count()} rows"
+        page.evaluate("document.querySelector('.job-list').lastElementChild.scrollIntoView()")
+        page.wait_for_timeout(30)
+
+
+def test_older_narrations_come_as_one_scrolls(open_page: OpenPage, client: Rhapsode, tmp_path: Path) -> None:
+    fill(client, tmp_path, FEW)
+    page = open_page()
+    expect(page.locator(".job-row").first).to_be_visible()
+    assert page.locator(".job-row").count() < FEW
+
+    scroll_to_end(page, FEW)
+
+    ids = page.locator(".job-row a").evaluate_all("links => links.map((link) => link.hash)")
+    assert len(ids) == len(set(ids))
+    assert ids == sorted(ids, reverse=True)
+    page.get_by_label("Which narrations").select_option("troubled")
+    expect(page.get_by_text("There is none of these.")).to_be_visible()
+
+
+@pytest.mark.long
+def test_a_thousand_narrations_answer_at_once_and_stay_usable(
+    open_page: OpenPage, client: Rhapsode, tmp_path: Path
+) -> None:
+    fill(client, tmp_path, MANY)
+    page = open_page()
+    expect(page.locator(".job-row").first).to_be_visible()
+    scroll_to_end(page, MANY)
+    answers = page.evaluate(
+        """async () => {
+          const times = [];
+          for (let turn = 0; turn < 20; turn += 1) {
+            const begun = performance.now();
+            await (await fetch("v1/jobs?limit=50")).json();
+            times.push(performance.now() - begun);
+          }
+          return times.sort((a, b) => a - b);
+        }"""
+    )
+    assert answers[len(answers) // 2] < ANSWER_S * 1000
+    row = page.locator(".job-row a").nth(500)
+    row.scroll_into_view_if_needed()
+    begun_s = time.monotonic()
+    row.click()
+    expect(page.locator(".job-title")).not_to_have_text("…")
+    assert time.monotonic() - begun_s < 2

@@ -1,0 +1,170 @@
+"""A narration on the page: handed in, watched, heard, stopped, taken up again."""
+
+from __future__ import annotations
+
+import re
+import wave
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from rhapsode import Rhapsode
+from tests.page.conftest import OpenPage
+from tests.page.texts import story
+
+Shoot = Callable[[Page, str], None]
+
+
+def state_of(page: Page) -> str:
+    return page.locator(".job-head .state").get_attribute("data-state") or ""
+
+
+def expect_state(page: Page, state: str) -> None:
+    expect(page.locator(".job-head .state")).to_have_attribute("data-state", state)
+
+
+def submit(page: Page, text: str) -> None:
+    page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("button", name="Narrate").click()
+    page.wait_for_selector(".job-title:not(:text-is('…'))")
+
+
+def test_a_text_is_narrated_watched_heard_and_downloaded(open_page: OpenPage, shoot: Shoot, tmp_path: Path) -> None:
+    page = open_page()
+    text = story(12)
+    page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("button", name="How long will it be?").click()
+    expect(page.locator(".estimate")).to_have_text(re.compile(r"\d+ passages, about .* of speech"))
+
+    page.get_by_role("button", name="Narrate").click()
+
+    expect(page.get_by_role("heading", level=1, name=text.splitlines()[0])).to_be_visible()
+    expect(page.locator(".job-row").first).to_contain_text(text.splitlines()[0])
+    expect(page.locator('.segment[data-state="running"]').first).to_be_visible()
+    page.get_by_role("button", name="Listen along").click()
+    # It is heard before it is whole, and the passage that is heard is marked.
+    expect(page.locator(".segment.heard")).to_be_visible()
+    expect(page.locator(".player-time")).not_to_have_text("0:00")
+    assert state_of(page) == "running"
+    shoot(page, "narration-running")
+
+    expect_state(page, "succeeded")
+    assert page.locator('.segment:not([data-state="done"])').count() == 0
+    expect(page.locator(".files a")).to_contain_text(["narration.wav"])
+    with page.expect_download() as waiting:
+        page.locator(".files a", has_text="narration.wav").click()
+    file = tmp_path / "narration.wav"
+    waiting.value.save_as(file)
+    with wave.open(str(file)) as audio:
+        assert audio.getnframes() > 10 * audio.getframerate()
+    page.get_by_role("button", name="Close the player").click()
+    expect(page.locator("#player")).to_be_hidden()
+    shoot(page, "narration-done")
+
+
+def test_a_narration_is_paused_resumed_cancelled_retried_and_deleted(open_page: OpenPage) -> None:
+    page = open_page()
+    submit(page, story(150))
+    expect(page.locator('.segment[data-state="done"]').first).to_be_visible()
+
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect_state(page, "paused")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
+    page.get_by_label("Priority").select_option("low")
+    expect(page.locator(".facts")).to_contain_text("low")
+    page.get_by_role("button", name="Cancel").click()
+    expect_state(page, "cancelled")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+    expect_state(page, "cancelled")
+    # What was spoken before it was cancelled can be heard.
+    page.get_by_role("button", name="Listen").click()
+    expect(page.locator(".player-line")).not_to_be_empty()
+
+    page.get_by_role("button", name="Delete").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Keep it").click()
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="Delete").click()
+    dialog.get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="New narration")).to_be_visible()
+    expect(page.locator("#player")).to_be_hidden()
+
+
+def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
+    job = client.wait(client.submit_job(story(4)))
+    page = open_page(f"jobs/{job.id}")
+
+    page.locator(".segment").nth(2).click()
+    note = page.get_by_role("region", name="Chosen passage")
+    expect(note).to_contain_text("Passage 3")
+    note.get_by_role("button", name="Play from here").click()
+    expect(page.locator(".segment").nth(2)).to_have_class(re.compile(r"\bheard\b"))
+    shoot(page, "passage")
+    note.get_by_role("button", name="Speak it again").click()
+    note.get_by_role("button", name="Compare 2 takes").click()
+    expect(note.locator(".takes li")).to_have_count(2)
+    expect(note.locator(".takes")).to_contain_text("In place")
+    page.keyboard.press("Escape")
+    expect(note).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "passage"),
+    [
+        ("letters.md", "# A heading\n\nSome *written* words for the reader.\n", "Some written words"),
+        ("page.html", "<html><body><h1>Pages</h1><p>Words of a page.</p></body></html>", "Words of a page."),
+        ("plain.txt", "Only a line that nobody has marked up.\n", "Only a line"),
+    ],
+    ids=["markdown", "html", "text"],
+)
+def test_a_document_is_dropped_and_narrated(open_page: OpenPage, name: str, content: str, passage: str) -> None:
+    page = open_page()
+    transfer = page.evaluate_handle(
+        "([name, content]) => { const t = new DataTransfer(); t.items.add(new File([content], name)); return t; }",
+        [name, content],
+    )
+    page.dispatch_event(".sheet", "drop", {"dataTransfer": transfer})
+    expect(page.locator(".sheet .chip")).to_contain_text(name)
+
+    page.get_by_role("button", name="Narrate").click()
+
+    expect(page.get_by_role("heading", level=1, name=name.partition(".")[0])).to_be_visible()
+    expect(page.locator(".manuscript")).to_contain_text(passage)
+    expect_state(page, "succeeded")
+
+
+def test_what_cannot_be_narrated_is_said_where_it_was_asked(open_page: OpenPage) -> None:
+    page = open_page()
+    page.get_by_role("button", name="Narrate").click()
+    expect(page.get_by_role("alert").filter(has_text="There is no text yet.")).to_be_visible()
+
+    page.set_input_files("#document", {"name": "photo.png", "mimeType": "image/png", "buffer": b"\x89PNG"})
+    expect(page.get_by_role("alert").filter(has_text="photo.png is none of the kinds")).to_be_visible()
+
+    page.get_by_label("Text", exact=True).fill("Words.")
+    page.locator(".choice", has_text="WAV").click()
+    page.get_by_role("button", name="Narrate").click()
+    # The server's own words, with the field they are about.
+    expect(page.locator(".compose .notice")).to_contain_text("Output › formats")
+
+
+def test_a_page_without_its_server_says_so_and_goes_on_when_it_is_back(open_page: OpenPage) -> None:
+    page = open_page()
+    expect(page.locator(".job-list")).to_be_attached()
+    page.context.set_offline(True)
+    expect(page.get_by_text("The server does not answer.")).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_text("The server does not answer.")).to_be_hidden()
+    submit(page, story(2))
+    expect_state(page, "succeeded")
+
+
+def test_a_narration_that_is_not_there_is_said_to_be_gone(open_page: OpenPage) -> None:
+    page = open_page("jobs/job_00000000000000000000000000")
+
+    expect(page.get_by_role("heading", name="This narration is not there")).to_be_visible()

@@ -1,0 +1,96 @@
+"""Voices on the page: uploaded, recorded, prepared, heard, deleted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+
+from rhapsode import Rhapsode
+from tests.page.conftest import AddVoice, OpenPage
+from tests.page.texts import hummed
+
+Shoot = Callable[[Page, str], None]
+
+
+def sample() -> dict[str, str | bytes]:
+    """A recording that no other test uploads."""
+    return {"name": "me.wav", "mimeType": "audio/wav", "buffer": hummed()}
+
+
+def card(page: Page, name: str) -> Locator:
+    return page.locator(".voice", has=page.get_by_role("heading", name=name, exact=True))
+
+
+def test_a_voice_is_uploaded_prepared_heard_and_deleted(open_page: OpenPage, shoot: Shoot) -> None:
+    page = open_page("voices")
+    page.get_by_label("Name").fill("Uploaded")
+    page.set_input_files("#voice-file", sample())
+    page.get_by_role("button", name="Add the voice").click()
+    expect(page.get_by_role("alert").filter(has_text="Without the speaker's consent")).to_be_visible()
+    page.get_by_label("The speaker agrees").check()
+    page.get_by_role("button", name="Add the voice").click()
+
+    mine = card(page, "Uploaded")
+    expect(mine.locator(".badge")).to_have_attribute("data-state", "ready")
+    mine.get_by_role("button", name="Hear Uploaded").click()
+    expect(page.locator(".player-title")).to_have_text("Preview of Uploaded")
+    expect(page.locator(".player-time")).not_to_have_text("0:00")
+    mine.get_by_role("button", name="Recording of Uploaded").click()
+    shoot(page, "voices")
+
+    mine.get_by_role("button", name="Delete Uploaded").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(mine).to_have_count(0)
+
+
+def test_a_voice_is_recorded_from_the_microphone(open_page: OpenPage, client: Rhapsode) -> None:
+    page = open_page("voices", permissions=["microphone"])
+    page.get_by_label("Name").fill("Recorded")
+    page.get_by_role("button", name="Record", exact=True).click()
+    expect(page.locator(".prompt")).to_be_visible()
+    stop = page.get_by_role("button", name=re.compile(r"Stop \([2-9] s\)"))
+    stop.click()
+    expect(page.locator(".recording .chip")).to_contain_text("recording.wav")
+    # It was read from the page, so its words are known.
+    expect(page.locator("#ref-text")).to_have_value(re.compile("^Every morning the ferry"))
+    page.locator("#ref-text").fill("")
+    page.get_by_label("The speaker agrees").check()
+    page.get_by_role("button", name="Add the voice").click()
+
+    expect(card(page, "Recorded").locator(".badge")).to_have_attribute("data-state", "ready")
+    stored = next(voice for voice in client.voices.list() if voice.name == "Recorded")
+    assert stored.sample is not None
+    assert stored.sample.media_type == "audio/wav"
+    assert 1.5 < (stored.sample.duration_s or 0) < 12
+
+
+def test_many_voices_are_prepared_at_once(open_page: OpenPage, add_voice: AddVoice) -> None:
+    for number in range(5):
+        add_voice(f"Choir {number}")
+    page = open_page("voices")
+    expect(card(page, "Choir 4").locator(".badge")).to_have_text("Not prepared")
+    card(page, "Choir 4").get_by_role("checkbox").check()
+    card(page, "Choir 3").get_by_role("checkbox").check()
+    page.get_by_role("button", name="Prepare 2 chosen").click()
+    expect(card(page, "Choir 3").locator(".badge")).to_have_attribute("data-state", "ready")
+
+    page.get_by_role("button", name="Prepare all").click()
+
+    expect(page.locator(".preparing-line")).to_contain_text(re.compile(r"Done: (\d+) of \1 voices prepared"))
+    for number in range(5):
+        expect(card(page, f"Choir {number}").locator(".badge")).to_have_attribute("data-state", "ready")
+
+
+def test_a_name_that_is_taken_is_said_beside_the_form(open_page: OpenPage, add_voice: AddVoice) -> None:
+    add_voice("Taken")
+    page = open_page("voices")
+    page.get_by_label("Name").fill("Taken")
+    page.set_input_files("#voice-file", sample())
+    page.get_by_label("The speaker agrees").check()
+    page.get_by_role("button", name="Add the voice").click()
+
+    expect(page.locator(".voice-form .notice")).to_contain_text("Taken")
+    # What was filled in is still there.
+    expect(page.get_by_label("Name")).to_have_value("Taken")
