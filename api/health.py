@@ -11,6 +11,7 @@ from api import schemas
 from api.dependencies import Services
 from api.services import ApiServices
 from storage.errors import StoreUnavailable
+from storage.layout import LayoutMismatch, agree_on_layout
 
 logger = logging.getLogger(__name__)
 
@@ -41,8 +42,9 @@ def is_ready(services: Services, response: Response) -> schemas.Readiness:
 
 def _models(services: ApiServices) -> list[str] | None:
     try:
+        agree_on_layout(services.redis, services.settings.key_prefix)
         return [card.name for card in services.models.list()]
-    except StoreUnavailable as error:
+    except (StoreUnavailable, LayoutMismatch) as error:
         logger.warning("redis is unavailable", extra={"error": str(error)})
         return None
 

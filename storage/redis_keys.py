@@ -38,6 +38,7 @@ FAMILIES = {
     "events": "stream per job, the last 500 or so",
 }
 SINGLES = {
+    "layout": "string: the number of the layout that all these keys have",
     "total": "hash: admission of all tenants together",
     "leases": "sorted set: job|item|fence -> expiry in Unix ms",
     "retries": "sorted set: job|item -> due time in Unix ms",

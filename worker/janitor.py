@@ -29,6 +29,7 @@ from storage.failpoints import failpoint
 from storage.janitor_lock import JanitorLock
 from storage.job_store import JobStore
 from storage.jobs import JobId, TenantId, Tickets
+from storage.layout import LayoutMismatch, agree_on_layout
 from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
 from storage.roster import Roster, WorkerRole
@@ -257,6 +258,17 @@ def _job_prefix(entry: ObjectEntry) -> str:
     return "/".join(entry.key.split("/")[:3]) + "/"
 
 
+def _agree_on_layout(settings: JanitorSettings) -> None:
+    """A janitor may come before Redis does; the workers, which may not, ask the same."""
+    try:
+        with connect_redis(settings) as redis:
+            agree_on_layout(redis, settings.key_prefix)
+    except LayoutMismatch as error:
+        sys.exit(f"the janitor cannot start: {error}")
+    except StoreUnavailable as error:
+        logger.warning("the state's layout is not known yet", extra={"error": str(error)})
+
+
 def main() -> None:
     try:
         settings = load_settings(JanitorSettings)
@@ -275,6 +287,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGINT, on_signal)
     tickets = TicketQueue(create_celery(settings, "rhapsode-janitor"))
+    _agree_on_layout(settings)
     with connect_redis(settings) as redis:
         jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
         lock = JanitorLock(redis, settings.key_prefix, LOCK_S)

@@ -20,6 +20,7 @@ from storage.failpoints import configure as configure_failpoints
 from storage.fleet import ANNOUNCE_INTERVAL_S, Fleet
 from storage.job_store import JobStore
 from storage.jobs import Lane, WorkerIdentity
+from storage.layout import agree_on_layout
 from storage.metrics import export
 from storage.models import ModelRegistry
 from storage.plan_cache import PlanCache, VoicePlanCache
@@ -97,6 +98,7 @@ class WorkerProcess:
         try:
             configure_failpoints(self._settings.failpoint)
             check_certificates(self._settings)
+            agree_on_layout(self._redis, self._settings.key_prefix)
             configure_tracing(self._settings, self._settings.lane.value)
             self._services = self._build()
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))

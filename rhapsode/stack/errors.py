@@ -3,6 +3,7 @@
 StackError
 ├── DataFolderTaken     another stack runs on this data folder
 ├── DataFolderUnusable  the data folder cannot be made or written
+├── DataFolderOutdated  the data folder was written by a version of another layout
 ├── AddressRefused      the address is taken, not ours to bind, or not safe without API keys
 ├── PartMissing         a package or program that this start needs is not installed
 ├── SettingsRefused     the environment does not describe a system that can be started
@@ -37,6 +38,16 @@ class DataFolderUnusable(StackError):
 
     def __init__(self, data_dir: Path, error: OSError) -> None:
         super().__init__(f"{data_dir} cannot be used as data folder: {error.strerror}; choose another with --data-dir")
+
+
+class DataFolderOutdated(StackError):
+    """The data folder was written by a version of another layout."""
+
+    def __init__(self, data_dir: Path, found: str) -> None:
+        super().__init__(
+            f"{data_dir} was written by another version of Rhapsode (layout {found}): finish its jobs with that "
+            "version, or choose another --data-dir, or remove it with all that is in it"
+        )
 
 
 class AddressRefused(StackError):

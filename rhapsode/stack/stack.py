@@ -20,6 +20,7 @@ from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, s
 from rhapsode.stack.child import Child, ProcessSpec
 from rhapsode.stack.errors import DataFolderUnusable, StopAsked
 from rhapsode.stack.events import Observer, OrphansEnded, StackReady, WaitingFor
+from rhapsode.stack.folder_format import claim_format
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.object_server import choose_object_server
 from rhapsode.stack.options import StackOptions
@@ -61,6 +62,7 @@ class Stack:
         except OSError as error:
             raise DataFolderUnusable(self._data_dir.root, error) from error
         try:
+            claim_format(self._data_dir)
             orphans = end_orphans(_left_behind(self._data_dir))
             self._listener = listen(self._options.host, self._options.port, self._environ.get("RHAPSODE_API_KEYS", ""))
         except BaseException:

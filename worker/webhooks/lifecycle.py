@@ -11,6 +11,7 @@ from storage.connections import connect_redis
 from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
 from storage.jobs import WorkerIdentity
+from storage.layout import agree_on_layout
 from storage.metrics import Snapshot, export
 from storage.queue import TicketQueue
 from storage.roster import Roster, WorkerRole
@@ -73,6 +74,7 @@ class HookProcess:
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
             export(self._measure)
             check_certificates(self._settings)
+            agree_on_layout(self._redis, self._settings.key_prefix)
             returned = self._queue.give_back(self._identity)
             self._tickets.send(self._queue.due())
             self._reporting.begin(self._load)
