@@ -37,6 +37,7 @@ _SCOPES_BY_PATH: tuple[tuple[str, Scope | None], ...] = (
     ("/v1/capabilities", None),
     ("/v1/uploads", None),
     ("/v1/usage", None),
+    ("/v1/quotas", None),
     ("/v1/audio", Scope.SYNTH),
     ("/v1/jobs", Scope.SYNTH),
     ("/v1/batches", Scope.SYNTH),

@@ -27,6 +27,7 @@ from storage.plan_cache import PlanCache
 from storage.pronunciation_store import PronunciationStore
 from storage.queue import TicketQueue, create_celery
 from storage.queue_places import QueuePlaces
+from storage.quotas import QuotaStore, admission_limits, quotas_of
 from storage.rate_limits import RequestRates
 from storage.replays import ReplayStore
 from storage.roster import Roster
@@ -62,6 +63,7 @@ class ApiServices:
     api_keys: ApiKeyStore
     replays: ReplayStore
     rates: RequestRates
+    quotas: QuotaStore
     usage: UsageLedger
     artifacts: ArtifactStore
     tickets: TicketQueue
@@ -89,8 +91,8 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
         yield ApiServices(
             settings=settings,
             redis=client,
-            jobs=JobStore(client, settings.key_prefix),
-            control=JobControl(client, settings.key_prefix),
+            jobs=JobStore(client, settings.key_prefix, admission_limits(settings)),
+            control=JobControl(client, settings.key_prefix, admission_limits(settings)),
             segments=SegmentReader(client, settings.key_prefix),
             plans=PlanCache(artifacts),
             places=QueuePlaces(client, settings.key_prefix),
@@ -98,6 +100,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             keys=KeyRing(event_client, settings.key_prefix),
             api_keys=ApiKeyStore(client, settings.key_prefix),
             replays=ReplayStore(event_client, settings.key_prefix),
+            quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
             usage=UsageLedger(client, settings.key_prefix),
             rates=RequestRates(event_client, settings.key_prefix, settings.rate_limit),
             artifacts=artifacts,

@@ -17,6 +17,7 @@ from rhapsode import calls, control_calls
 from rhapsode.async_voices import AsyncVoices
 from rhapsode.batches import AsyncBatches
 from rhapsode.calls import Call, JobFilter
+from rhapsode.capabilities import Capabilities, get_capabilities
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.dictionaries import AsyncDictionaries
@@ -27,11 +28,13 @@ from rhapsode.listening import listen_async
 from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
 from rhapsode.plans import Plan, order_plan, settled
-from rhapsode.resources import Job, JobEvent, Model
+from rhapsode.quotas import AsyncQuotaSettings
+from rhapsode.resources import Artifact, Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.segments import AsyncSegments
+from rhapsode.speech_calls import SpeechFormat, speak
 from rhapsode.submission import JobOptions
-from rhapsode.uploads import Upload, order_upload, send_file_async
+from rhapsode.uploads import StoredUpload, Upload, delete_upload, get_upload, order_upload, send_file_async
 from rhapsode.usage_calls import GROUPINGS, Grouping, UsageReport, read_usage
 from rhapsode.webhook_endpoints import AsyncWebhooks
 
@@ -76,6 +79,9 @@ class AsyncRhapsode:
         self, text: str | JobInput, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
     ) -> Job:
         return await self._send(calls.submit_job(text, options, idempotency_key))
+
+    async def create_job(self, job_id: str, text: str | JobInput, **options: Unpack[JobOptions]) -> Job:
+        return await self._send(calls.create_job(job_id, text, options))
 
     async def job(self, job_id: str) -> Job:
         return await self._send(calls.get_job(job_id))
@@ -134,6 +140,9 @@ class AsyncRhapsode:
                 return
             await asyncio.sleep(pause_s or 0.2)
 
+    async def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
+        return await self._send(calls.list_artifacts(_id(job)))
+
     async def download(self, job: Job, name: str, path: str | Path) -> Path:
         expected, attempts = job.artifact(name), self._attempts()
         with PartFile(Path(path)) as part:
@@ -165,6 +174,12 @@ class AsyncRhapsode:
                     return place
             await asyncio.sleep(pause_s)
 
+    async def uploaded(self, upload: Upload | str) -> StoredUpload:
+        return await self._send(get_upload(upload if isinstance(upload, str) else upload.id))
+
+    async def delete_upload(self, upload: Upload | str) -> None:
+        await self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
+
     async def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
         """How an input would be narrated: nothing is spoken. Raises `InvalidRequest` for one that cannot be."""
         call = order_plan(spoken, options)
@@ -185,6 +200,21 @@ class AsyncRhapsode:
         tenant: str | None = None,
     ) -> UsageReport:
         return await self._send(read_usage(first, last, group_by, tenant))
+
+    async def speak(
+        self,
+        text: str,
+        *,
+        model: str,
+        voice: str,
+        form: SpeechFormat = "mp3",
+        language: str | None = None,
+        instructions: str | None = None,
+    ) -> bytes:
+        return await self._send(speak(text, model, voice, form, language, instructions))
+
+    async def capabilities(self) -> Capabilities:
+        return await self._send(get_capabilities())
 
     async def models(self) -> tuple[Model, ...]:
         return await self._send(calls.list_models())

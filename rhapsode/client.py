@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from rhapsode import calls, control_calls
 from rhapsode.batches import Batches
 from rhapsode.calls import Call, JobFilter
+from rhapsode.capabilities import Capabilities, get_capabilities
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.dictionaries import Dictionaries
@@ -33,11 +34,13 @@ from rhapsode.listening import listen
 from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
 from rhapsode.plans import Plan, order_plan, settled
-from rhapsode.resources import Job, JobEvent, Model
+from rhapsode.quotas import QuotaSettings
+from rhapsode.resources import Artifact, Job, JobEvent, Model
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.segments import Segments
+from rhapsode.speech_calls import SpeechFormat, speak
 from rhapsode.submission import JobOptions
-from rhapsode.uploads import Upload, order_upload, send_file
+from rhapsode.uploads import StoredUpload, Upload, delete_upload, get_upload, order_upload, send_file
 from rhapsode.usage_calls import GROUPINGS, Grouping, UsageReport, read_usage
 from rhapsode.voices import Voices
 from rhapsode.webhook_endpoints import Webhooks
@@ -88,6 +91,13 @@ class Rhapsode:
         Give your own key to make repeats of your program one job too.
         """
         return self._send(calls.submit_job(text, options, idempotency_key))
+
+    def create_job(self, job_id: str, text: str | JobInput, **options: Unpack[JobOptions]) -> Job:
+        """As `submit_job`, under an id of yours: `job_` and a lower-case ULID of today.
+
+        Repeats of your program are the same job. Raises `Conflict` if the id was used for something else.
+        """
+        return self._send(calls.create_job(job_id, text, options))
 
     def job(self, job_id: str) -> Job:
         return self._send(calls.get_job(job_id))
@@ -157,6 +167,10 @@ class Rhapsode:
                 return
             time.sleep(pause_s or 0.2)
 
+    def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
+        """The job's outputs, with new links."""
+        return self._send(calls.list_artifacts(_id(job)))
+
     def download(self, job: Job, name: str, path: str | Path) -> Path:
         """Fetch an artifact to `path`, which appears only when every byte is there and checked.
 
@@ -201,6 +215,13 @@ class Rhapsode:
                     return place
             time.sleep(pause_s)
 
+    def uploaded(self, upload: Upload | str) -> StoredUpload:
+        """A file that has arrived. Raises `NotFound` for one that has not, or is gone."""
+        return self._send(get_upload(upload if isinstance(upload, str) else upload.id))
+
+    def delete_upload(self, upload: Upload | str) -> None:
+        self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
+
     def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
         """How an input would be narrated: nothing is spoken. Raises `InvalidRequest` for one that cannot be."""
         call = order_plan(spoken, options)
@@ -225,6 +246,27 @@ class Rhapsode:
         tenant: another's usage, for operators.
         """
         return self._send(read_usage(first, last, group_by, tenant))
+
+    def speak(
+        self,
+        text: str,
+        *,
+        model: str,
+        voice: str,
+        form: SpeechFormat = "mp3",
+        language: str | None = None,
+        instructions: str | None = None,
+    ) -> bytes:
+        """A short text's audio, waited for: up to 4,096 characters, before all bulk work. Longer ones are jobs.
+
+        form: `pcm` is 16-bit little-endian samples of one channel. Raises `ServerError` if it cannot be done in two
+        minutes.
+        """
+        return self._send(speak(text, model, voice, form, language, instructions))
+
+    def capabilities(self) -> Capabilities:
+        """What the server understands and makes: formats, SSML, languages, limits."""
+        return self._send(get_capabilities())
 
     def models(self) -> tuple[Model, ...]:
         """The checkpoints that workers have loaded."""

@@ -11,7 +11,7 @@ StorageError
 ├── KeyNotFound            no such API key, or it was revoked
 ├── IdempotencyMismatch    the key was used with another request
 ├── IdempotencyInProgress  the key's first request is still being carried out; repeat this one
-├── AdmissionRefused       try again after `retry_after_s`
+├── AdmissionRefused       try again after `retry_after_s`, if there is one
 │   ├── QuotaExceeded      this tenant's own limit
 │   └── BacklogFull        the system's limit
 ├── LeaseLost              somebody else holds the item now, or nobody; drop the work
@@ -31,6 +31,8 @@ StorageError
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 
 class StorageError(Exception):
@@ -105,11 +107,18 @@ class IdempotencyInProgress(StorageError):
 
 
 class AdmissionRefused(StorageError):
-    """A limit is reached."""
+    """A limit is reached.
 
-    def __init__(self, limit: str, retry_after_s: float) -> None:
-        super().__init__(f"{limit} is reached; try again in {retry_after_s:.0f} s")
+    retry_after_s: when there will probably be room; None where waiting is of no use and something has to be deleted, or
+    more be allowed. held, most: of what the limit counts, what there is and what may be.
+    """
+
+    def __init__(self, limit: str, held: int, most: int, retry_after_s: float | None = None) -> None:
+        advice = "" if retry_after_s is None else f"; try again in {retry_after_s:.0f} s"
+        super().__init__(f"{limit} is reached: {held:,} of {most:,}{advice}")
         self.limit = limit
+        self.held = held
+        self.most = most
         self.retry_after_s = retry_after_s
 
 
@@ -119,6 +128,13 @@ class QuotaExceeded(AdmissionRefused):
 
 class BacklogFull(AdmissionRefused):
     """A limit of the whole system is reached."""
+
+
+def refusal_of(answer: Sequence[object]) -> AdmissionRefused:
+    """Of a script that refused: limit, held, most, and the wait in seconds or ""."""
+    limit, held, most, wait_s = (str(part) for part in answer)
+    refusal = QuotaExceeded if limit.startswith("tenant_") else BacklogFull
+    return refusal(limit, int(held), int(most), float(wait_s) if wait_s else None)
 
 
 class LeaseLost(StorageError):

@@ -15,16 +15,15 @@ import redis
 
 from storage.availability import redis_errors_named
 from storage.errors import (
-    BacklogFull,
     IdempotencyMismatch,
     JobGone,
     JobNotFound,
-    QuotaExceeded,
     SegmentBusy,
     SegmentNotFound,
     SegmentsMissing,
     StateConflict,
     TooManyTakes,
+    refusal_of,
 )
 from storage.job_records import decode_record, decode_spec, encode_metadata, encode_spec
 from storage.job_store import IDEMPOTENCY_TTL_S, Transitioned, transitioned
@@ -62,7 +61,7 @@ class JobControl:
     ) -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
-        self._limits = (limits.tenant_jobs, limits.tenant_audio_ms, limits.total_jobs, limits.total_audio_ms)
+        self._limits = limits.packed
         self._window = window
         self._scripts: dict[str, Script] = {
             name: load_script(redis, self._keys, name, clock, ("control_prelude",)) for name in _SCRIPTS
@@ -80,7 +79,7 @@ class JobControl:
         def attempt() -> Reply:
             seen = self._spec(tenant, job_id)
             wanted = encode_spec(change(decode_spec(seen))) if change else seen
-            return self._run("retry", job_id, tenant, seen, wanted, *self._limits, self._window)
+            return self._run("retry", job_id, tenant, seen, wanted, self._limits, self._window)
 
         return self._settled(tenant, job_id, attempt, "retried")
 
@@ -132,7 +131,7 @@ class JobControl:
         self._narration(tenant, job_id, "changed")
 
         def attempt() -> Reply:
-            return self._run("take_select", job_id, tenant, index, take, *self._limits, self._window)
+            return self._run("take_select", job_id, tenant, index, take, self._limits, self._window)
 
         return self._settled(tenant, job_id, attempt, "changed")
 
@@ -152,7 +151,7 @@ class JobControl:
             seen, spec = self._narration(tenant, job_id, "assembled")
             wanted = encode_spec(change(spec))
             key = self._key_arguments(idempotency)
-            return self._run("reassemble", job_id, tenant, seen, wanted, *key, *self._limits, self._window)
+            return self._run("reassemble", job_id, tenant, seen, wanted, *key, self._limits, self._window)
 
         return self._settled(tenant, job_id, attempt, "assembled")
 
@@ -173,7 +172,7 @@ class JobControl:
         idempotency: IdempotencyKey | None,
     ) -> Reply:
         key = self._key_arguments(idempotency)
-        limits = (*self._limits, self._window)
+        limits = (self._limits, self._window)
         return self._run("edit_segment", job_id, tenant, index, *edits, *specs, MAX_TAKES, *key, *limits)
 
     def _settled(
@@ -210,9 +209,7 @@ class JobControl:
             case "mismatch":
                 raise IdempotencyMismatch
             case "refused":
-                limit, retry_after_s = str(reply[2]), float(str(reply[3]))
-                refusal = QuotaExceeded if limit.startswith("tenant_") else BacklogFull
-                raise refusal(limit, retry_after_s)
+                raise refusal_of(reply[2:])
             case status:
                 raise RuntimeError(f"a script answered {status!r}")
 

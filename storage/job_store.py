@@ -18,15 +18,14 @@ import redis
 
 from storage.availability import redis_errors_named
 from storage.errors import (
-    BacklogFull,
     IdempotencyMismatch,
     JobAborted,
     JobGone,
     JobNotFound,
     LeaseLost,
-    QuotaExceeded,
     RecountOvertaken,
     StateConflict,
+    refusal_of,
 )
 from storage.job_records import (
     decode_metadata,
@@ -164,10 +163,7 @@ class JobStore:
             estimate,
             job_class(submission.priority, estimate),
             submission.deadline_ms or "",
-            self._limits.tenant_jobs,
-            self._limits.tenant_audio_ms,
-            self._limits.total_jobs,
-            self._limits.total_audio_ms,
+            self._limits.packed,
             IDEMPOTENCY_TTL_S,
             queue_of(submission.spec),
             *submitted_fields(submission),
@@ -178,9 +174,7 @@ class JobStore:
             case "aborted":
                 raise JobAborted(f"{submission.batch} ended before all of its jobs were made")
             case "refused":
-                limit, retry_after_s = str(reply[2]), float(str(reply[3]))
-                refusal = QuotaExceeded if limit.startswith("tenant_") else BacklogFull
-                raise refusal(limit, retry_after_s)
+                raise refusal_of(reply[2:])
             case _:
                 if not reply[3]:
                     raise JobGone(f"{reply[2]} answered this idempotency key and was deleted since")

@@ -334,12 +334,22 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """Unfinished work that may be held, in jobs and in expected audio."""
+    """Unfinished work that may be held, in jobs and in expected audio, and the bytes of all that a tenant has stored.
+
+    Of tenants without a limit of their own. tenant_stored_bytes: None for as much as there is room for.
+    """
 
     tenant_jobs: int = 10_000
     tenant_audio_ms: int = 500 * 3_600_000
+    tenant_stored_bytes: int | None = None
     total_jobs: int = 100_000
     total_audio_ms: int = 5_000 * 3_600_000
+
+    @property
+    def packed(self) -> str:
+        """As the scripts take them."""
+        stored = "" if self.tenant_stored_bytes is None else self.tenant_stored_bytes
+        return f"{self.tenant_jobs}:{self.tenant_audio_ms}:{stored}:{self.total_jobs}:{self.total_audio_ms}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,7 +397,8 @@ class ClaimedItem:
     attempt: 1 for the first try. suspicions: engine deaths this item was present at. edit: stands over the plan of a
     segment. take: of a segment, the number of the one to make, 1 for the first. spoken_in_vain: attempts at the segment
     before its job was reopened. waited_ms: how long its job had waited for this turn.
-    trace: the trace that its job is part of, as W3C traceparent; "" if none.
+    trace: the trace that its job is part of, as W3C traceparent; "" if none. recovered: Redis was restored from a
+    backup, so the store may hold what is to be made.
     """
 
     lease: Lease
@@ -403,6 +414,7 @@ class ClaimedItem:
     spoken_in_vain: int = 0
     waited_ms: int = 0
     trace: str = ""
+    recovered: bool = False
 
     @property
     def narration(self) -> NarrationSpec:

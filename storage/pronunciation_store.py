@@ -21,8 +21,6 @@ MAX_DICTIONARIES = 1_000
 MAX_VERSIONS = 1_000
 """Of one tenant, and of one dictionary: a version takes about 200 bytes of Redis."""
 
-QUOTA_RETRY_S = 300.0
-
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
@@ -132,7 +130,8 @@ class PronunciationStore:
             case "missing":
                 raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
             case "full":
-                raise QuotaExceeded(f"pronunciation {reply[1]}", QUOTA_RETRY_S)
+                most = MAX_VERSIONS if reply[1] == "versions" else MAX_DICTIONARIES
+                raise QuotaExceeded(f"tenant_pronunciation_{reply[1]}", most, most)
             case _:
                 return _record(_pairs(reply)), int(str(reply[1]))
 

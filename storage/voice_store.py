@@ -15,7 +15,7 @@ import redis
 
 from storage import keys
 from storage.availability import redis_errors_named
-from storage.errors import BuildRefused, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound
+from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound, refusal_of
 from storage.jobs import MOVES, JobError, JobId, Lease, TenantId
 from storage.lua import SERVER_CLOCK, Argument, Script
 from storage.redis_keys import RedisKeys
@@ -69,6 +69,7 @@ _SCRIPTS = (
 class VoiceStore:
     """Safe to share between threads, as the client is.
 
+    max_voices, max_stored_bytes: of a tenant without limits of its own; None for as much as there is room for.
     clock: Lua source that defines `clock()`; tests put a settable one here.
     """
 
@@ -77,11 +78,13 @@ class VoiceStore:
         redis: redis.Redis,
         key_prefix: str = "rhapsode",
         max_voices: int = MAX_VOICES,
+        max_stored_bytes: int | None = None,
         clock: str = SERVER_CLOCK,
     ) -> None:
         self._redis = redis
         self._keys = VoiceKeys(key_prefix)
         self._max_voices = max_voices
+        self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
         prelude = _prelude(RedisKeys(key_prefix), self._keys, clock)
         root = RedisKeys(key_prefix).root
         self._scripts = {name: Script(redis, root, f"{prelude}\n{_read(name)}", name) for name in _SCRIPTS}
@@ -89,15 +92,22 @@ class VoiceStore:
     # Voices
 
     def create(self, voice: NewVoice) -> VoiceRecord:
-        """Raises `VoiceNameTaken`, or `QuotaExceeded` when the tenant has as many voices as it may."""
+        """Raises `VoiceNameTaken`, or `QuotaExceeded` when the tenant has as many voices, or bytes, as it may."""
         reply = self._run(
-            "voice_create", voice.id, voice.tenant, name_key(voice.name), self._max_voices, *created_fields(voice)
+            "voice_create",
+            voice.id,
+            voice.tenant,
+            name_key(voice.name),
+            self._max_voices,
+            self._max_stored_bytes,
+            voice.source.bytes,
+            *created_fields(voice),
         )
         match reply[0]:
             case "taken":
                 raise VoiceNameTaken(voice.name, str(reply[1]))
             case "refused":
-                raise QuotaExceeded("tenant_voices", retry_after_s=300.0)
+                raise refusal_of(reply[1:])
             case _:
                 return _voice(reply[1])
 
@@ -153,7 +163,8 @@ class VoiceStore:
         Raises `VoiceNotFound`, `VoiceGone`, or `VoiceChanged` when somebody else was faster.
         """
         fields = source_fields(recording.source, recording.ref_text, recording.consent)
-        reply = self._run("voice_replace", voice, tenant, recording.revision, recording.source.key, *fields)
+        source = recording.source
+        reply = self._run("voice_replace", voice, tenant, recording.revision, source.key, source.bytes, *fields)
         if reply[0] == "missing":
             self._raise_missing(tenant, voice)
         if reply[0] == "moved":
@@ -314,6 +325,7 @@ def _prelude(job_keys: RedisKeys, voice_keys: VoiceKeys, clock: str) -> str:
             f"local TERMINAL = {{{ended}}}\n",
             clock,
             webhook_prelude(job_keys),
+            _read("quota_prelude"),
             _read("voice_prelude"),
         )
     )

@@ -32,6 +32,7 @@ from storage.webhook_records import (
 from storage.webhook_reference import TEST_EVENT, EndpointId, Target, endpoint_target
 from storage.webhook_scripts import WebhookScripts, pairs
 from storage.webhooks import (
+    MAX_ENDPOINTS,
     Attempt,
     DeliveryId,
     DeliveryPage,
@@ -76,7 +77,7 @@ class WebhookStore:
             *created_fields(endpoint),
         )
         if reply[0] == "refused":
-            raise QuotaExceeded("tenant_webhook_endpoints", retry_after_s=300.0)
+            raise QuotaExceeded("tenant_webhook_endpoints", MAX_ENDPOINTS, MAX_ENDPOINTS)
         return self._record(pairs(reply[1]))
 
     def get(self, tenant: TenantId, endpoint: EndpointId) -> EndpointRecord:

@@ -25,6 +25,7 @@ from storage.metrics import export
 from storage.models import ModelRegistry
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue
+from storage.quotas import admission_limits
 from storage.result_samples import ResultSamples
 from storage.roster import REPORT_INTERVAL_S, Roster, WorkerRole
 from storage.segment_reuse import ReuseIndex
@@ -74,7 +75,9 @@ class WorkerProcess:
         self._closing = threading.Event()
         self._redis = connect_redis(settings)
         self._tickets = tickets
-        self._jobs = JobStore(self._redis, settings.key_prefix, max_attempts=settings.max_attempts)
+        self._jobs = JobStore(
+            self._redis, settings.key_prefix, admission_limits(settings), max_attempts=settings.max_attempts
+        )
         self._leases = LeaseKeeper(self._jobs, settings.lease_s)
         self._watch = ConsumptionWatch(settings.queue, tickets, self._is_busy, ask_for_restart)
         self._fleet = Fleet(self._redis, settings.key_prefix)

@@ -17,6 +17,7 @@ from rhapsode.cli import (
     narrate,
     operations,
     plan,
+    quotas,
     run,
     up,
     usage,
@@ -62,6 +63,7 @@ app.add_typer(voices.app, name="voices")
 app.add_typer(dictionaries.app, name="dictionaries")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")
+app.add_typer(quotas.app, name="quotas")
 app.command(name="usage")(usage.usage)
 app.command(name="calibrate")(calibrate.calibrate)
 app.command(name="workers")(operations.workers)

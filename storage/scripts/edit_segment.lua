@@ -1,11 +1,10 @@
 -- ARGV: job, tenant, segment, edit that the caller saw, edit from now on, spec that the caller saw, spec from now on,
---       most takes, key sha256 or '', fingerprint, key ttl s, tenant jobs, tenant audio ms, total jobs, total audio ms
---       (limits), smallest window
--- -> ok + the record; conflict + state; changed; leased; unknown; full; mismatch; refused + limit + retry after s;
+--       most takes, key sha256 or '', fingerprint, key ttl s, limits, smallest window
+-- -> ok + the record; conflict + state; changed; leased; unknown; full; mismatch; refused + see `refuse`;
 --    gone; missing
 -- A segment that is done is made anew from the edit, as its next take. A job that has succeeded is reopened for it; one
 -- that ended otherwise keeps the edit until it is retried.
-local id, tenant, item, window = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[16])
+local id, tenant, item, window = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[13])
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
 if is_over(job) then return answer('gone') end
@@ -20,7 +19,7 @@ local current, highest = take_of(id, item)
 local was_done, has_succeeded, number = is_done(job, item), job.state == 'succeeded', current
 if was_done then
   if highest >= tonumber(ARGV[8]) then return answer('full') end
-  local refusal = has_succeeded and admission_refusal(tenant, job.cost_ms, {ARGV[12], ARGV[13], ARGV[14], ARGV[15]})
+  local refusal = has_succeeded and admission_refusal(tenant, job.cost_ms, 0, ARGV[12])
   if refusal then return refusal end
   file_take(job, item, current)
   number = highest + 1

@@ -161,10 +161,33 @@ local function count_flow(job, direction, change)
   return redis.call('HINCRBY', K.flow, job.queue .. ':' .. job.class .. ':' .. direction, text(change))
 end
 
+local EVERYBODY = '*' -- no tenant's name
+local ENDS_TAU_MS = 60000 -- time constant of the measured pace of ends, in time with work
+local ENDS_KEPT_S = 600
+
+-- The pace at which jobs end: what they gave back by the time that took, both fading. Time without any job does not
+-- count: it begins anew with the first.
+local function count_end(scope, audio_ms)
+  local key = K.ends .. scope
+  local jobs, audio, spent, at = unpack(redis.call('HMGET', key, 'jobs', 'audio_ms', 'spent_ms', 'at_ms'))
+  local passed = math.max(0, now - (tonumber(at) or now))
+  local kept = math.exp(0 - passed / ENDS_TAU_MS)
+  redis.call('HSET', key, 'at_ms', text(now), 'jobs', string.format('%.6f', (jobs or 0) * kept + 1),
+    'audio_ms', string.format('%.3f', (audio or 0) * kept + audio_ms),
+    'spent_ms', string.format('%.3f', (spent or 0) * kept + passed))
+  redis.call('EXPIRE', key, ENDS_KEPT_S)
+end
+
+local function begin_ends(scope)
+  redis.call('HSET', K.ends .. scope, 'at_ms', text(now))
+  redis.call('EXPIRE', K.ends .. scope, ENDS_KEPT_S)
+end
+
 local function count_admission(job, jobs, audio_ms)
-  for _, key in ipairs({K.admission .. job.tenant, K.total}) do
-    redis.call('HINCRBY', key, 'jobs', text(jobs))
+  for scope, key in pairs({[job.tenant] = K.admission .. job.tenant, [EVERYBODY] = K.total}) do
+    local held = redis.call('HINCRBY', key, 'jobs', text(jobs))
     redis.call('HINCRBY', key, 'audio_ms', text(audio_ms))
+    if jobs > 0 and held == jobs then begin_ends(scope) end
   end
   for _, scope in ipairs({'tenant:' .. job.tenant, 'total'}) do
     tally(job, 'jobs:' .. scope, jobs)
@@ -343,7 +366,9 @@ end
 -- Ends.
 
 local function give_back_admission(job)
-  count_admission(job, -1, job.credit_ms - job.estimated_audio_ms)
+  local held = job.estimated_audio_ms - job.credit_ms
+  count_admission(job, -1, 0 - held)
+  for _, scope in ipairs({job.tenant, EVERYBODY}) do count_end(scope, held) end
   local tenant = K.admission .. job.tenant
   if redis.call('HGET', tenant, 'jobs') == '0' then redis.call('DEL', tenant) end
   count_flow(job, 'out', job.estimated_audio_ms - job.out_ms)
@@ -455,26 +480,65 @@ end
 
 -- Admission.
 
-local function refuse(limit, excess_ms)
-  local rate = total_drain_rate()
-  local wait = 300
-  if rate > 0 then wait = math.min(300, math.max(1, excess_ms / rate / 1000)) end
-  return answer('refused', limit, string.format('%.3f', wait))
+local SHORTEST_WAIT_MS, LONGEST_WAIT_MS = 1000, 300000
+
+-- The answer of a refusal: the limit, what is held of it, how much may be, and in how many seconds there will probably be
+-- room; '' where waiting is of no use.
+local function refuse(limit, held, most, wait_ms)
+  local wait = ''
+  if wait_ms then
+    wait = string.format('%.3f', math.min(LONGEST_WAIT_MS, math.max(SHORTEST_WAIT_MS, wait_ms)) / 1000)
+  end
+  return answer('refused', limit, text(held), text(most), wait)
+end
+
+-- How long until `needed` of what jobs hold ('jobs' or 'audio_ms') has been given back, at the pace of the last ends; by
+-- the workers' pace while none has ended yet. nil if neither is known.
+local function wait_for(scope, name, needed, needed_audio_ms)
+  local ended, spent, at = unpack(redis.call('HMGET', K.ends .. scope, name, 'spent_ms', 'at_ms'))
+  ended, spent = tonumber(ended) or 0, tonumber(spent) or 0
+  if ended == 0 or spent == 0 then
+    local rate = total_drain_rate()
+    return rate > 0 and needed_audio_ms / rate or nil
+  end
+  local since = math.max(0, now - tonumber(at))
+  local wait = needed / ended * spent
+  -- The ends have become slower than they were.
+  if since > wait then wait = needed / ended * (spent + since) end
+  return math.max(wait - since, wait / 2)
 end
 
 local function check_admission(scope, held_key, audio_ms, max_jobs, max_audio)
   local held = redis.call('HMGET', held_key, 'jobs', 'audio_ms')
   local jobs, audio = tonumber(held[1]) or 0, tonumber(held[2]) or 0
-  if jobs + 1 > max_jobs then return refuse(scope .. '_jobs', audio / math.max(jobs, 1)) end
-  if audio + audio_ms > max_audio then return refuse(scope .. '_audio_ms', audio + audio_ms - max_audio) end
+  local name = scope == EVERYBODY and 'total' or 'tenant'
+  if jobs + 1 > max_jobs then
+    local wait = jobs > 0 and (wait_for(scope, 'jobs', jobs + 1 - max_jobs, audio / jobs) or LONGEST_WAIT_MS)
+    return refuse(name .. '_jobs', jobs, max_jobs, wait)
+  end
+  local excess = audio + audio_ms - max_audio
+  if excess > 0 then
+    -- What is more than the whole room never fits.
+    local wait = audio_ms <= max_audio and (wait_for(scope, 'audio_ms', excess, excess) or LONGEST_WAIT_MS)
+    return refuse(name .. '_audio_ms', audio, max_audio, wait)
+  end
   return nil
 end
 
--- The answer that refuses one more job of so much audio, or nil. limits: tenant jobs, tenant audio ms, total jobs, total
--- audio ms.
-local function admission_refusal(tenant, audio_ms, limits)
-  return check_admission('tenant', K.admission .. tenant, audio_ms, tonumber(limits[1]), tonumber(limits[2]))
-    or check_admission('total', K.total, audio_ms, tonumber(limits[3]), tonumber(limits[4]))
+-- The answer that refuses one more job of so much audio and so many bytes of input, or nil. limits: tenant jobs, audio
+-- ms and bytes, jobs and audio ms of all, with colons between; what is left out is not limited.
+local function admission_refusal(tenant, audio_ms, bytes, limits)
+  local jobs, audio, stored, all_jobs, all_audio = string.match(limits, '^(%d*):(%d*):(%d*):(%d*):(%d*)$')
+  local most_stored = limit_of(tenant, 'stored_bytes', stored)
+  local refusal = check_admission(tenant, K.admission .. tenant, audio_ms, limit_of(tenant, 'jobs', jobs),
+    limit_of(tenant, 'audio_ms', audio))
+  if refusal then return refusal end
+  if most_stored < math.huge then
+    local held = stored_of(tenant)
+    -- What the job makes comes on top, and nobody knows how much that will be: it needs some room at least.
+    if held + math.max(bytes, 1) > most_stored then return refuse('tenant_stored_bytes', held, most_stored) end
+  end
+  return check_admission(EVERYBODY, K.total, audio_ms, tonumber(all_jobs) or math.huge, tonumber(all_audio) or math.huge)
 end
 
 -- The number of the take that is in place or being made, and the highest that was given out.

@@ -1,6 +1,6 @@
--- ARGV: job, tenant, spec that the caller saw, spec from now on, key sha256 or '', fingerprint, key ttl s, tenant jobs,
---       tenant audio ms, total jobs, total audio ms (limits), smallest window
--- -> ok + the record; conflict + state; changed; incomplete; mismatch; refused + limit + retry after s; gone; missing
+-- ARGV: job, tenant, spec that the caller saw, spec from now on, key sha256 or '', fingerprint, key ttl s, limits,
+--       smallest window
+-- -> ok + the record; conflict + state; changed; incomplete; mismatch; refused + see `refuse`; gone; missing
 local id, tenant, seen, spec = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
@@ -19,10 +19,10 @@ if not is_terminal(job) then
   return answer_job(job)
 end
 if not is_complete then return answer('incomplete') end
-local refusal = admission_refusal(tenant, 0, {ARGV[8], ARGV[9], ARGV[10], ARGV[11]})
+local refusal = admission_refusal(tenant, 0, 0, ARGV[8])
 if refusal then return refusal end
 
 remember_call(job, ARGV[5], ARGV[6], ARGV[7])
 save(job, {spec = spec})
-reopen_job(job, {}, 'assemble', tonumber(ARGV[12]))
+reopen_job(job, {}, 'assemble', tonumber(ARGV[9]))
 return answer_job(job)

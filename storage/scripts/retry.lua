@@ -1,6 +1,5 @@
--- ARGV: job, tenant, spec that the caller saw, spec from now on, tenant jobs, tenant audio ms, total jobs,
---       total audio ms (limits), smallest window
--- -> ok + the record; conflict + state; changed; refused + limit + retry after s; gone; missing
+-- ARGV: job, tenant, spec that the caller saw, spec from now on, limits, smallest window
+-- -> ok + the record; conflict + state; changed; refused + see `refuse`; gone; missing
 local id, tenant, seen, spec = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
@@ -14,9 +13,9 @@ end
 if not is_terminal(job) or job.state == 'succeeded' then return answer('conflict', job.state) end
 if present ~= seen then return answer('changed') end
 local left = job.estimated_audio_ms - job.done * job.cost_ms
-local refusal = admission_refusal(tenant, left, {ARGV[5], ARGV[6], ARGV[7], ARGV[8]})
+local refusal = admission_refusal(tenant, left, 0, ARGV[5])
 if refusal then return refusal end
 
 save(job, {spec = spec})
-reopen_job(job, undone_segments(job), 'retry', tonumber(ARGV[9]))
+reopen_job(job, undone_segments(job), 'retry', tonumber(ARGV[6]))
 return answer_job(job)

@@ -1,10 +1,9 @@
 -- ARGV: id, tenant, idempotency key sha256 or '', fingerprint, estimated audio ms, class, deadline ms or '',
---       tenant jobs, tenant audio ms, total jobs, total audio ms (limits), idempotency ttl s, queue,
---       then field, value, ... of the record.
--- -> created | replayed + the record; mismatch; aborted (its batch has ended); refused + limit + retry after s
+--       limits, idempotency ttl s, queue, then field, value, ... of the record.
+-- -> created | replayed + the record; mismatch; aborted (its batch has ended); refused + see `refuse`
 local id, tenant, key, fingerprint = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local estimate, class, deadline = tonumber(ARGV[5]), ARGV[6], ARGV[7]
-local FIRST_FIELD = 14
+local FIRST_FIELD = 11
 
 local function record_of(job_id)
   return redis.call('HGETALL', K.job .. job_id)
@@ -44,11 +43,11 @@ if batch then
   end
 end
 
-local refusal = admission_refusal(tenant, estimate, {ARGV[8], ARGV[9], ARGV[10], ARGV[11]})
+local refusal = admission_refusal(tenant, estimate, tonumber(field('stored_bytes')) or 0, ARGV[8])
 if refusal then return refusal end
 
 redis.call('HSET', K.job .. id, 'id', id, 'tenant', tenant, 'state', 'pending', 'version', 1, 'class', class,
-  'queue', ARGV[13], 'estimated_audio_ms', text(estimate), 'created_at_ms', text(now), unpack(ARGV, FIRST_FIELD))
+  'queue', ARGV[10], 'estimated_audio_ms', text(estimate), 'created_at_ms', text(now), unpack(ARGV, FIRST_FIELD))
 -- What a batch makes is counted to the key that it came with.
 if parent and parent.key_id then redis.call('HSET', K.job .. id, 'key_id', parent.key_id) end
 -- A recount under way would not meet a job that came after its beginning.
@@ -61,7 +60,7 @@ if deadline ~= '' then
   redis.call('HSET', K.job .. id, 'deadline_ms', deadline)
   redis.call('ZADD', K.deadlines, deadline, id)
 end
-if key ~= '' then redis.call('SET', known_key, id .. '|' .. fingerprint, 'EX', ARGV[12]) end
+if key ~= '' then redis.call('SET', known_key, id .. '|' .. fingerprint, 'EX', ARGV[9]) end
 redis.call('SADD', K.active, id)
 redis.call('ZADD', (field('kind') == 'batch' and K.batches or K.jobs) .. tenant, 0, id)
 if batch then redis.call('ZADD', K.children .. batch, 0, id) end

@@ -1,9 +1,8 @@
--- ARGV: job, tenant, segment, number of the take, tenant jobs, tenant audio ms, total jobs, total audio ms (limits),
---       smallest window
--- -> ok + the record; conflict + state; leased; unknown; refused + limit + retry after s; gone; missing
+-- ARGV: job, tenant, segment, number of the take, limits, smallest window
+-- -> ok + the record; conflict + state; leased; unknown; refused + see `refuse`; gone; missing
 -- Nothing is spoken: the take is in place at once, with the edit it was made from, and the job is assembled anew. A job
 -- that ended without success is not reopened for it.
-local id, tenant, item, number, window = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[9])
+local id, tenant, item, number, window = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[6])
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
 if is_over(job) then return answer('gone') end
@@ -17,7 +16,7 @@ if was_done and current == tonumber(number) then return answer_job(job) end
 local line = redis.call('HGET', K.takes .. id, filed(item, number))
 if not line then return answer('unknown') end
 local has_succeeded = job.state == 'succeeded'
-local refusal = has_succeeded and admission_refusal(tenant, 0, {ARGV[5], ARGV[6], ARGV[7], ARGV[8]})
+local refusal = has_succeeded and admission_refusal(tenant, 0, 0, ARGV[5])
 if refusal then return refusal end
 
 if was_done then

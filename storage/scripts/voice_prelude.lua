@@ -38,6 +38,7 @@ local READING_MS = 60000
 
 local function discard_version(build, delay_ms)
   if build.version > 0 then
+    add_stored(build.tenant, 'voices', 0 - (tonumber(redis.call('HGET', V.build .. build.content, 'bytes')) or 0))
     discard('c|' .. build.tenant .. '|' .. build.content .. '|' .. text(build.version), delay_ms)
   end
 end
