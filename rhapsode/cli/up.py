@@ -124,6 +124,7 @@ def _greet(ready: StackReady, folder: DataDir, seconds: float, console: Console)
     lines = [
         f"Rhapsode is ready after {span(seconds)} at {ready.url}",
         f"  model      {ready.model}",
+        f"  page       {ready.url}/",
         f"  API        {ready.url}/openapi.json",
         f"  data       {folder.root}",
         f"  logs       {folder.logs}",
