@@ -51,12 +51,15 @@ def submit_with_input(
         _delete_input(services, submission)
         raise
     failpoint("submit.after_put")
-    submitted = _submit(services, replace(submission, stored_bytes=num_bytes))
+    complete = replace(submission, stored_bytes=num_bytes, key_id=caller_key())
+    submitted = _submit(services, complete)
     if submitted.replayed:
         # Another request with this key came between the look-up and the script.
         _delete_input(services, submission)
-    elif on_accepted is not None:
-        on_accepted(submitted.job.id)
+    else:
+        services.journal.add(complete)
+        if on_accepted is not None:
+            on_accepted(submitted.job.id)
     failpoint("submit.before_tickets")
     services.tickets.send(submitted.tickets)
     return Accepted(submitted.job, submitted.replayed)
@@ -83,7 +86,7 @@ def find_replay(services: ApiServices, tenant: TenantId, idempotency: Idempotenc
 
 def _submit(services: ApiServices, submission: Submission) -> Submitted:
     try:
-        return services.jobs.submit(replace(submission, key_id=caller_key()))
+        return services.jobs.submit(submission)
     except (AdmissionRefused, IdempotencyMismatch):
         # Only after an answer: when Redis was not heard, the job may exist and needs its input.
         _delete_input(services, submission)

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from api import (
     admin_fleet,
     admin_keys,
+    admin_reconcile,
     admin_repair,
     artifacts,
     audio_voices,
@@ -98,7 +99,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     routers = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage),
         *(voices, voice_caches, audio_voices, speech, models),
-        *(admin_keys, admin_fleet, admin_repair, metrics_route, health),
+        *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )

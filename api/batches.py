@@ -185,6 +185,8 @@ def _accept(
         raise
     if submitted.replayed:
         services.artifacts.delete_prefix(keys.job_prefix(tenant, batch))
+    else:
+        services.journal.add(submission)
     services.tickets.send(submitted.tickets)
     return _answer(_shown(submitted.job, links), {"Idempotency-Replayed": "true"} if submitted.replayed else {})
 

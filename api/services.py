@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import redis
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, to_thread
 
 from api.settings import ApiSettings
 from api.webhook_services import WebhookServices, open_webhooks
@@ -21,6 +21,7 @@ from storage.fleet import Fleet
 from storage.job_control import JobControl
 from storage.job_store import JobStore
 from storage.jobs import TenantId
+from storage.journal import Journal
 from storage.models import ModelRegistry
 from storage.overviews import Overviews
 from storage.plan_cache import PlanCache
@@ -73,6 +74,7 @@ class ApiServices:
     overviews: Overviews
     dead_items: DeadItems
     audits: AuditLog
+    journal: Journal
     voices: VoiceStore
     pronunciations: PronunciationStore
     webhooks: WebhookServices
@@ -87,6 +89,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     event_client = connect_redis_async(settings)
     tickets = TicketQueue(create_celery(settings, "rhapsode-api"))
     artifacts = open_artifacts(settings)
+    journal = Journal(artifacts)
     try:
         yield ApiServices(
             settings=settings,
@@ -111,6 +114,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             overviews=Overviews(client, settings.key_prefix),
             dead_items=DeadItems(client, settings.key_prefix),
             audits=AuditLog(client, settings.key_prefix),
+            journal=journal,
             voices=VoiceStore(client, settings.key_prefix),
             pronunciations=PronunciationStore(client, settings.key_prefix),
             webhooks=open_webhooks(
@@ -120,6 +124,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             encoders=CapacityLimiter(MAX_ENCODERS),
         )
     finally:
+        await to_thread.run_sync(journal.close)
         tickets.close()
         await event_client.aclose()
         client.close()

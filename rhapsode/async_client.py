@@ -24,6 +24,7 @@ from rhapsode.dictionaries import AsyncDictionaries
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.inputs import JobInput
 from rhapsode.keys import AsyncKeys
+from rhapsode.operations import AsyncOperations
 from rhapsode.listening import listen_async
 from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
@@ -60,6 +61,7 @@ class AsyncRhapsode:
         self.voices = AsyncVoices(self._send)
         self.webhooks = AsyncWebhooks(self._send)
         self.keys = AsyncKeys(self._send)
+        self.operations = AsyncOperations(self._send)
         self.dictionaries = AsyncDictionaries(self._send)
         self.segments = AsyncSegments(self._send)
         self.batches = AsyncBatches(self._send, self.upload, self._http, self._connection)

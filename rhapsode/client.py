@@ -30,6 +30,7 @@ from rhapsode.dictionaries import Dictionaries
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.inputs import JobInput
 from rhapsode.keys import Keys
+from rhapsode.operations import Operations
 from rhapsode.listening import listen
 from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
@@ -67,6 +68,7 @@ class Rhapsode:
         self.voices = Voices(self._send)
         self.webhooks = Webhooks(self._send)
         self.keys = Keys(self._send)
+        self.operations = Operations(self._send)
         self.dictionaries = Dictionaries(self._send)
         self.segments = Segments(self._send)
         self.batches = Batches(self._send, self.upload, self._http, self._connection)

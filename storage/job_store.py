@@ -205,7 +205,7 @@ class JobStore:
         if reply[0] == "empty":
             return Claim(None, _tickets(reply))
         job, tenant, item, fence, attempt, suspicions, *work = (str(part) for part in reply[2:])
-        spec, input_key, plan_key, deadline_ms, edit, take, rank, in_vain, waited_ms, trace = work
+        spec, input_key, plan_key, deadline_ms, edit, take, rank, in_vain, waited_ms, trace, recovered = work
         claimed = ClaimedItem(
             lease=Lease(JobId(job), TenantId(tenant), item, int(fence)),
             attempt=int(attempt),
@@ -220,6 +220,7 @@ class JobStore:
             spoken_in_vain=int(in_vain),
             waited_ms=int(waited_ms or 0),
             trace=trace,
+            recovered=recovered == "1",
         )
         return Claim(claimed, _tickets(reply))
 

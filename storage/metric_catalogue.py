@@ -86,6 +86,7 @@ _API = (
     _counter("http_requests", "requests", Source.API, "requests answered", "method", "route", "status"),
     _histogram("http_request_duration", Source.API, "from a request to its answer's head", REQUEST_BUCKETS_S, "route"),
     _gauge("http_requests_in_progress", "requests", Source.API, "requests under way, streams too"),
+    _counter("journal_dropped_jobs", "jobs", Source.API, "accepted jobs that the journal had no room for"),
     _counter("http_refusals", "requests", Source.API, "requests refused for now (429, 503), by problem code", "code"),
 )
 

@@ -29,6 +29,7 @@ from storage.failpoints import failpoint
 from storage.janitor_lock import JanitorLock
 from storage.job_store import JobStore
 from storage.jobs import JobId, TenantId, Tickets
+from storage.journal import sweep_journal
 from storage.layout import LayoutMismatch, agree_on_layout
 from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
@@ -161,6 +162,12 @@ class Janitor:
         if removed:
             logger.info("old uploads removed", extra={"uploads": removed})
 
+    def sweep_journal(self) -> None:
+        """What was accepted longer ago than any backup is old."""
+        removed = sweep_journal(self._artifacts)
+        if removed:
+            logger.info("old journal removed", extra={"objects": removed})
+
     def sweep_orphans(self) -> None:
         """Objects of jobs that are not there any more, a day after the last was written.
 
@@ -209,6 +216,7 @@ def run_chores(
         _Chore(AUDIT_INTERVAL_S, janitor.audit),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_uploads),
+        _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_journal),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
         _Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
         _Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),

@@ -24,6 +24,7 @@ from worker.quality.gate import Utterance, Verdict
 from worker.quality.job_norms import JobNorms
 from worker.samples import to_samples
 from worker.segment_audio import SegmentAudio, encode_segment
+from worker.segment_recovery import find_recovered
 from worker.segment_reuse import find_reusable, reusable_content, voice_fingerprint
 from worker.services import SpeechServices
 from worker.speech_edges import finish_edges
@@ -40,7 +41,9 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     plan = until_available(lambda: _plan(item, services), held)
     segment = spoken_segment(item, plan.segments[index])
     content = reusable_content(item, segment, services.engine.info)
-    copied = find_reusable(content, held, services) if content else None
+    copied = find_recovered(item, segment, held, services) if item.recovered else None
+    if copied is None and content is not None:
+        copied = find_reusable(content, held, services)
     if copied is not None:
         services.counters.reused()
         return _committed(copied, _report(copied, segment, content), held, services)

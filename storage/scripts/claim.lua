@@ -73,12 +73,12 @@ end
 
 local function work_of(job, item, fence, waited_ms)
   local attempts, suspicions = read_tries(job.id, item)
-  local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace')
+  local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace', 'recovered')
   local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
   local in_vain = redis.call('HGET', K.tries .. job.id, 'in_vain:' .. item)
   return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
     work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)), job.class, in_vain or 0,
-    waited_ms, work[5] or '')
+    waited_ms, work[5] or '', work[6] or '')
 end
 
 local known = redis.call('GET', call)

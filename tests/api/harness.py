@@ -65,7 +65,8 @@ class ServedApi:
     def traces(self) -> tuple[list[str], list[str]]:
         """Every key of the state database but the models, and every object."""
         keys = [key for key in self.redis.scan_iter() if not key.endswith("models")]
-        return sorted(keys), [entry.key for entry in self.objects.list("")]
+        # The journal is written a second after what it tells of.
+        return sorted(keys), [entry.key for entry in self.objects.list("") if not entry.key.startswith("journal/")]
 
 
 @contextmanager

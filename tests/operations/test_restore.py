@@ -1,0 +1,178 @@
+"""The restore drill of the runbook: Redis is lost and comes back from a backup that is older than half of the jobs."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from pathlib import Path
+from typing import cast
+
+import httpx
+import pytest
+import redis
+
+from api.settings import ApiSettings
+from storage.connections import open_artifacts
+from storage.embedded_redis import EmbeddedRedis
+from storage.journal import PREFIX, decode_lines
+from storage.reconcile import FENCE_JUMP
+from storage.settings import StorageSettings
+from tests.api.harness import serve
+from tests.faults.conftest import Report, StartSystem
+from tests.faults.load import Load, NarrationJob, standard_load
+from tests.faults.receiver import Receiver, receiving
+from tests.faults.system import TENANTS, RunningSystem, api_key
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+
+JOBS = 16
+SETTINGS = {"RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback"}
+LONG_TEXT = " ".join(f"The lantern number {number} was never lit again by anybody." for number in range(60))
+
+
+def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_again(
+    start_system: StartSystem, data_dir: Path, seed: int, report: Report
+) -> None:
+    system = start_system(**SETTINGS, RHAPSODE_FAKE_STEP_S="0.02")
+    jobs = standard_load(2 * JOBS, seed)
+    with receiving(0.0, 0.0, seed) as receiver:
+        for tenant in TENANTS:
+            register(system, receiver, tenant)
+        run(system, jobs[:JOBS])
+        long_job = submit(system, NarrationJob(9_999, TENANTS[0], LONG_TEXT, 7))
+        backup = back_up(system, data_dir / "backup")
+        before = system.job_ids()
+        run(system, jobs[JOBS:])
+        system.eventually(lambda: len(stored_segments(system, long_job)) >= 8, 60)
+        accepted = system.job_ids()
+        system.eventually(lambda: accepted - before <= journalled(system), 10)
+        system.kill_everything()
+        spoken = {name for job in accepted for name in stored_segments(system, job)}
+
+        put_back(system, backup)
+        steps = reconcile(system)
+        system.start()
+        with system.redis() as client:
+            active = "{rhapsode}:active"
+            system.eventually(lambda: client.scard(active) == 0, 120)
+        system.eventually(lambda: len(told(receiver)) == len(accepted), 60)
+        again = spoken_again(system, accepted, spoken)
+        events = [event for event in receiver.events.values() if event.type == "job.succeeded"]
+        report(
+            f"10 restore: jobs {len(accepted)}, unknown to the backup {len(accepted - before)}, brought back "
+            f"{sum(step['jobs_restored'] for step in steps)}, marked {steps[0]['jobs_marked']}, segments in the store "
+            f"{len(spoken)}, spoken again {len(again)}, webhook ids per job > 1: {len(events) - len(told(receiver))}"
+        )
+
+        assert system.job_ids() == accepted
+        assert sum(step["jobs_restored"] for step in steps) == len(accepted - before) >= JOBS
+        assert again == set()
+        assert len(events) == len(told(receiver))
+        assert run(system, jobs[:JOBS]) == before - {long_job}, "idempotency keys of the backup still hold"
+        assert system.leftovers().drift == ()
+
+
+def run(system: RunningSystem, jobs: list[NarrationJob]) -> set[str]:
+    """All of them to their ends, every byte compared."""
+    load = Load(system, jobs)
+    with load.running():
+        load.wait_until(1.0)
+    outcomes = load.outcomes()
+    assert [outcome.error for outcome in outcomes if outcome.error] == [], system.last_words()
+    return {outcome.job_id for outcome in outcomes}
+
+
+def submit(system: RunningSystem, job: NarrationJob) -> str:
+    headers = {"Authorization": f"Bearer {api_key(job.tenant)}"}
+    answer = httpx.post(f"{system.url}/v1/jobs", json=job.body(), headers=headers, timeout=30)
+    assert answer.status_code == 202, answer.text
+    return answer.json()["id"]
+
+
+def register(system: RunningSystem, receiver: Receiver, tenant: str) -> None:
+    headers = {"Authorization": f"Bearer {api_key(tenant)}"}
+    made = httpx.post(
+        f"{system.url}/v1/webhook-endpoints", json={"url": f"{receiver.url}/{tenant}"}, headers=headers, timeout=30
+    )
+    receiver.secrets[f"/{tenant}"] = made.json()["secret"]
+
+
+def told(receiver: Receiver) -> set[str]:
+    with receiver.lock:
+        events = list(receiver.events.values())
+    return {str(event.data["job"]["id"]) for event in events}  # type: ignore[index,call-overload]
+
+
+def back_up(system: RunningSystem, folder: Path) -> Path:
+    """As the runbook says."""
+    with system.redis() as client:
+        client.bgrewriteaof()
+        system.eventually(lambda: not rewrites(client), 30)
+        client.config_set("auto-aof-rewrite-percentage", 0)
+        # What was written a moment ago is in the file within a second.
+        time.sleep(1.1)
+        shutil.copytree(aof_of(system), folder)
+        client.config_set("auto-aof-rewrite-percentage", 100)
+    return folder
+
+
+def rewrites(client: redis.Redis) -> bool:
+    told = cast("dict[str, int]", client.info("persistence"))
+    return bool(told["aof_rewrite_in_progress"] or told["aof_rewrite_scheduled"])
+
+
+def put_back(system: RunningSystem, backup: Path) -> None:
+    shutil.rmtree(aof_of(system))
+    shutil.copytree(backup, aof_of(system))
+
+
+def aof_of(system: RunningSystem) -> Path:
+    return system._data_dir.valkey / "appendonlydir"
+
+
+def settings_of(system: RunningSystem) -> StorageSettings:
+    return system._storage_settings()
+
+
+def journalled(system: RunningSystem) -> set[str]:
+    artifacts = open_artifacts(settings_of(system))
+    keys = [entry.key for entry in artifacts.list(PREFIX)]
+    return {str(each.id) for key in keys for each in decode_lines(key, artifacts.get(key))}
+
+
+def reconcile(system: RunningSystem) -> list[dict]:
+    """Redis and one API, and nobody who claims."""
+    steps: list[dict] = []
+    with (
+        EmbeddedRedis(system._data_dir.valkey),
+        serve(ApiSettings(**settings_of(system).model_dump())) as api,
+    ):
+        while not steps or steps[-1]["next_cursor"]:
+            body = {"cursor": steps[-1]["next_cursor"]} if steps else {}
+            answer = api.http.post("/v1/admin/reconcile", json=body)
+            assert answer.status_code == 200, answer.text
+            steps.append(answer.json())
+    return steps
+
+
+def stored_segments(system: RunningSystem, job: str) -> set[str]:
+    """job/index of every segment that lies in the store."""
+    tenant = next((tenant for tenant in TENANTS if system.objects(f"jobs/{tenant}/{job}/")), None)
+    names = system.objects(f"jobs/{tenant}/{job}/segments/") if tenant else []
+    return {f"{job}/{int(match[1])}" for name in names if (match := re.search(r"/(\d{6})-\d+\.safetensors$", name))}
+
+
+def spoken_again(system: RunningSystem, jobs: set[str], spoken: set[str]) -> set[str]:
+    """Segments that lay in the store and whose result is neither the one that the backup knew nor a copy of it."""
+    again: set[str] = set()
+    with system.redis() as client:
+        for job in jobs:
+            results = cast("dict[str, str]", client.hgetall("{rhapsode}:results:" + job))
+            for item, line in results.items():
+                if f"{job}/{item}" not in spoken:
+                    continue
+                fence, _, _, _, is_copy, *_ = line.removeprefix("D").split(":")
+                if int(fence) > FENCE_JUMP and is_copy != "1":
+                    again.add(f"{job}/{item}")
+    return again

@@ -1,0 +1,55 @@
+"""Every process of a system is restarted under load, one after the other: nothing is lost, nothing is spoken twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+
+from rhapsode.stack import processes
+from tests.faults.conftest import Report, StartSystem
+from tests.faults.figures import FaultLog, check_standard_pass, collect
+from tests.faults.load import Load, standard_load
+
+pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+
+JOBS = 80
+IN_TURN = (
+    processes.GPU_WORKER,
+    processes.CPU_WORKER,
+    processes.HOOKS_WORKER,
+    processes.JANITOR,
+    processes.VALKEY,
+    processes.API,
+)
+
+
+def test_a_rolling_restart_of_every_process_loses_nothing_and_speaks_nothing_twice(
+    start_system: StartSystem, seed: int, report: Report
+) -> None:
+    system, log, begun_s = start_system(), FaultLog(), time.monotonic()
+    load = Load(system, standard_load(JOBS, seed))
+
+    with load.running():
+        for number, name in enumerate(IN_TURN):
+            load.wait_until((number + 0.5) / (len(IN_TURN) + 1))
+            pid = system.pid(name)
+            os.kill(pid, signal.SIGTERM)
+            system.wait_replaced(name, pid)
+            log.struck(f"SIGTERM {name}")
+    outcomes = load.outcomes()
+    figures = collect("12 every process in turn", seed, system, outcomes, log, time.monotonic() - begun_s)
+    report(figures.line())
+
+    check_standard_pass(figures, system, outcomes)
+    # A claim whose answer was lost when Valkey ended was never worked on; its lease ran out.
+    unheard = sum(int(str(entry["leases_expired"])) for entry in system.log_events("swept"))
+    assert figures.reruns <= unheard
+    assert unheard <= load_threads()
+
+
+def load_threads() -> int:
+    """Claims that may be under way when Valkey ends."""
+    return 16 * 3 // 2 + processes.CPU_THREADS
