@@ -21,7 +21,7 @@ TEXT = "The sparrow carried the letter over the harbour."
 
 def next_event(listener: Listener) -> tuple[str, str]:
     """Type and id of the next webhook, which has to be verified."""
-    received = listener.received.get(timeout=20)
+    received = listener.received.get(timeout=60)
     assert received.event is not None, received.reason
     return received.event.type, received.event.id
 
@@ -95,7 +95,7 @@ def test_the_command_line_listens_registers_and_tests(stack: Stack, client: Rhap
         assert endpoint is not None
 
         tested = run_cli("webhooks", "test", endpoint.group(), "--server", stack.url)
-        said, _ = listen.communicate(timeout=20)
+        said, _ = listen.communicate(timeout=60)
 
     assert (tested.returncode, tested.stdout.startswith("delivered: 204")) == (0, True)
     assert "webhook_endpoint.test" in said

@@ -54,11 +54,12 @@ def test_a_dead_server_is_reported_within_a_second(url: str) -> None:
     with connect_redis(settings_for(url)) as client, pytest.raises(redis.ConnectionError):
         client.get("k")
 
-    assert time.monotonic() - begun < 1
+    # A third of a second, and some for a busy machine; one more round of retries would show.
+    assert time.monotonic() - begun < 4
 
 
 def test_a_server_that_says_nothing_is_given_up_after_one_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.connections.SOCKET_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("storage.connections.SOCKET_TIMEOUT_S", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as mute:
         url = f"redis://127.0.0.1:{mute.getsockname()[1]}/0"
         begun = time.monotonic()
@@ -66,7 +67,8 @@ def test_a_server_that_says_nothing_is_given_up_after_one_time_out(monkeypatch: 
         with connect_redis(settings_for(url)) as client, pytest.raises(redis.TimeoutError):
             client.get("k")
 
-        assert time.monotonic() - begun < 1.5
+        # Three more tries would make four.
+        assert time.monotonic() - begun < 3.5
 
 
 def test_a_process_may_have_more_threads_than_the_library_has_connections(storage_settings: StorageSettings) -> None:

@@ -127,7 +127,8 @@ def test_a_dead_broker_is_counted_and_waits_for_nobody(short_dir: Path, tmp_path
         for _ in range(100):
             queue.send(Tickets({CPU_QUEUE: 1, GPU_QUEUE: 1}))
 
-        assert time.monotonic() - begun < 1
+        # A hundred that each tried for themselves would take ten seconds.
+        assert time.monotonic() - begun < 4
         assert queue.unsent == 200
         with pytest.raises(StoreUnavailable):
             queue.waiting(CPU_QUEUE)
@@ -145,7 +146,7 @@ def test_a_broker_that_says_nothing_holds_a_caller_for_seconds_only(tmp_path: Pa
             begun = time.monotonic()
             queue.send(Tickets({GPU_QUEUE: 4}))
 
-            assert time.monotonic() - begun < 5
+            assert time.monotonic() - begun < 12
             assert queue.unsent == 4
 
 

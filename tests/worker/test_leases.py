@@ -23,12 +23,12 @@ def claimed(studio: Studio, lease_s: float = 5.0) -> Lease:
 
 
 def test_a_held_lease_does_not_expire(studio: Studio) -> None:
-    keeper = LeaseKeeper(studio.jobs, lease_s=0.6)
+    keeper = LeaseKeeper(studio.jobs, lease_s=3.0)
     keeper.start()
-    lease = claimed(studio, 0.6)
+    lease = claimed(studio, 3.0)
 
     with keeper.hold(lease) as held:
-        time.sleep(1.2)
+        time.sleep(4)
         expired = studio.jobs.reap(10).leases_expired
         dropped = held.dropped
     keeper.close()

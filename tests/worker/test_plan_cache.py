@@ -23,11 +23,11 @@ def test_a_plan_is_read_once_by_many_threads(studio: Studio) -> None:
     together = threading.Barrier(8)
 
     def look_up() -> object:
-        together.wait(5)
+        together.wait(30)
         return cache.get("jobs/t/a/plan-1.jsonl")
 
     with ThreadPoolExecutor(8) as pool:
-        plans = [each.result(5) for each in [pool.submit(look_up) for _ in range(8)]]
+        plans = [each.result(30) for each in [pool.submit(look_up) for _ in range(8)]]
 
     assert all(plan is plans[0] for plan in plans)
     assert plans[0] == PLAN

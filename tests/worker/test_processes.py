@@ -70,11 +70,11 @@ class System:
     def record(self, job: JobRecord) -> JobRecord:
         return self.jobs.get(TENANT, job.id)
 
-    def finished(self, job: JobRecord, within_s: float = 40) -> JobRecord:
+    def finished(self, job: JobRecord, within_s: float = 90) -> JobRecord:
         self.wait(lambda: self.record(job).state.is_terminal, within_s)
         return self.record(job)
 
-    def wait(self, condition: Callable[[], bool], within_s: float = 40) -> None:
+    def wait(self, condition: Callable[[], bool], within_s: float = 90) -> None:
         give_up = time.monotonic() + within_s
         while not condition():
             if time.monotonic() > give_up:
@@ -151,7 +151,7 @@ def test_sigterm_lets_running_segments_finish_and_repeats_nothing(system: System
     system.wait(lambda: system.record(job).segments.done >= 2)
 
     first.send_signal(signal.SIGTERM)
-    status = first.wait(25)
+    status = first.wait(40)
     after_exit = system.record(job)
     system.worker(Lane.GPU)
     record = system.finished(job)
@@ -174,7 +174,7 @@ def test_sigterm_hands_back_what_takes_too_long(system: System) -> None:
 
     worker.send_signal(signal.SIGTERM)
     started = time.monotonic()
-    status = worker.wait(25)
+    status = worker.wait(40)
 
     assert status == 0
     assert time.monotonic() - started > 19
@@ -223,5 +223,5 @@ def test_the_janitor_ends_cleanly_on_sigterm(system: System) -> None:
 
     janitor.send_signal(signal.SIGTERM)
 
-    assert janitor.wait(5) == 0
+    assert janitor.wait(20) == 0
     assert "Traceback" not in system.log("janitor.log")

@@ -35,7 +35,7 @@ def claimed_after(jobs: JobStore, suspicions: int) -> ClaimedItem:
 
 def test_the_innocent_run_together() -> None:
     gate = QuarantineGate()
-    meeting = threading.Barrier(4, timeout=5)
+    meeting = threading.Barrier(4, timeout=30)
 
     def innocent() -> None:
         with gate.together():
@@ -43,7 +43,7 @@ def test_the_innocent_run_together() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         for done in [pool.submit(innocent) for _ in range(4)]:
-            done.result(10)
+            done.result(30)
 
 
 def test_a_suspect_is_never_inside_with_anybody() -> None:
@@ -77,7 +77,7 @@ def test_newcomers_wait_behind_a_waiting_suspect() -> None:
     def first() -> None:
         with gate.together():
             first_inside.set()
-            may_leave.wait(5)
+            may_leave.wait(30)
 
     def suspect() -> None:
         with gate.alone():
@@ -89,14 +89,14 @@ def test_newcomers_wait_behind_a_waiting_suspect() -> None:
 
     with ThreadPoolExecutor(3) as pool:
         pool.submit(first)
-        first_inside.wait(5)
+        first_inside.wait(30)
         done = [pool.submit(suspect)]
         time.sleep(0.05)
         done.append(pool.submit(newcomer))
         time.sleep(0.05)
         may_leave.set()
         for each in done:
-            each.result(5)
+            each.result(30)
 
     assert order == ["suspect", "newcomer"]
 
@@ -122,7 +122,7 @@ def test_an_item_is_alone_from_its_third_suspicion(studio: Studio) -> None:
     def run_suspect() -> None:
         with gate.admitted(suspect, HeldLease(suspect.lease, 10), jobs):
             suspect_inside.set()
-            suspect_may_leave.wait(5)
+            suspect_may_leave.wait(30)
 
     with ThreadPoolExecutor(1) as pool:
         with gate.admitted(innocent, HeldLease(innocent.lease, 10), jobs):
@@ -130,9 +130,9 @@ def test_an_item_is_alone_from_its_third_suspicion(studio: Studio) -> None:
                 pass
             done = pool.submit(run_suspect)
             assert not suspect_inside.wait(0.05)
-        assert suspect_inside.wait(5)
+        assert suspect_inside.wait(30)
         suspect_may_leave.set()
-        done.result(5)
+        done.result(30)
 
 
 def test_a_suspect_that_only_waited_is_not_charged_for_the_death_of_its_worker(studio: Studio) -> None:
@@ -153,7 +153,7 @@ def test_a_suspect_that_only_waited_is_not_charged_for_the_death_of_its_worker(s
             jobs.release_worker(WorkerIdentity(WORKER.name, "2"))
             held.drop(DropReason.LOST)
         with pytest.raises(WorkDropped):
-            waiting.result(5)
+            waiting.result(30)
 
     again = claim(jobs)
     assert (again.lease.item, again.attempt, again.suspicions) == (suspect.lease.item, 1, QUARANTINE_SUSPICIONS)

@@ -111,7 +111,7 @@ def test_a_second_ctrl_c_does_not_wait(up: Up) -> None:
     process.send_signal(signal.SIGINT)
     time.sleep(1)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=10)
+    process.communicate(timeout=90)
 
     wait_until_gone(everything, 1)
 
@@ -179,7 +179,7 @@ def test_ctrl_c_during_narrate_ends_its_stack_too(start_cli: Any, tmp_path: Path
     everything = everything_below({process.pid})
 
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=40)
+    _, said = process.communicate(timeout=90)
 
     assert process.returncode == 130
     assert "cancelled" in said

@@ -65,7 +65,7 @@ def test_samples_stay_in_range_and_begin_and_end_in_silence() -> None:
 
 
 def test_a_request_becomes_exactly_the_speech_of_its_text(engine: FakeEngine) -> None:
-    speech = engine.submit(_request("a", "Good morning.", seed=5)).result(10)
+    speech = engine.submit(_request("a", "Good morning.", seed=5)).result(60)
 
     pcm, frames = fake_speech("Good morning.", 5)
     assert np.array_equal(speech.pcm, pcm)
@@ -76,7 +76,7 @@ def test_a_request_becomes_exactly_the_speech_of_its_text(engine: FakeEngine) ->
 def test_more_requests_than_slots_all_finish(engine: FakeEngine) -> None:
     futures = [engine.submit(_request(f"r{i}", f"Number {i}.")) for i in range(20)]
 
-    said = [future.result(10).pcm.tobytes() for future in futures]
+    said = [future.result(60).pcm.tobytes() for future in futures]
 
     assert said == [fake_speech(f"Number {i}.", 0)[0].tobytes() for i in range(20)]
     assert engine.stats().finished == 20
@@ -84,7 +84,7 @@ def test_more_requests_than_slots_all_finish(engine: FakeEngine) -> None:
 
 
 def test_max_frames_cuts_the_speech(engine: FakeEngine) -> None:
-    speech = engine.submit(_request("a", "A rather long sentence for three frames.", max_frames=3)).result(10)
+    speech = engine.submit(_request("a", "A rather long sentence for three frames.", max_frames=3)).result(60)
 
     assert speech.frames.shape == (3, 16)
     assert speech.pcm.shape == (3 * 1920,)
@@ -104,14 +104,14 @@ def test_max_frames_cuts_the_speech(engine: FakeEngine) -> None:
 )
 def test_what_can_never_work_is_rejected(engine: FakeEngine, request_: SpeechRequest) -> None:
     with pytest.raises(RequestRejected):
-        engine.submit(request_).result(10)
+        engine.submit(request_).result(60)
 
 
 def test_an_id_in_flight_cannot_be_used_twice(engine: FakeEngine) -> None:
     engine.submit(_request("same", "x" * 1000))
 
     with pytest.raises(RequestRejected, match="already in flight"):
-        engine.submit(_request("same")).result(10)
+        engine.submit(_request("same")).result(60)
 
 
 def test_cancel_frees_the_slot_and_fails_the_future(engine: FakeEngine) -> None:
@@ -123,8 +123,8 @@ def test_cancel_frees_the_slot_and_fails_the_future(engine: FakeEngine) -> None:
 
     for future in long:
         with pytest.raises(RequestCancelled):
-            future.result(10)
-    assert engine.submit(_request("next")).result(10).frames.size
+            future.result(60)
+    assert engine.submit(_request("next")).result(60).frames.size
 
 
 def test_steps_grow_while_a_request_is_active(engine: FakeEngine) -> None:
@@ -146,20 +146,20 @@ def test_close_fails_what_is_in_flight_and_what_comes_later() -> None:
 
     for future in (inside, waiting, engine.submit(_request("c"))):
         with pytest.raises(EngineDied):
-            future.result(10)
+            future.result(60)
 
 
 def test_voice_prompts_are_a_function_of_the_recording(engine: FakeEngine) -> None:
     pcm = np.linspace(-1, 1, 500, dtype=np.float32)
 
-    prompt = engine.encode_voice(ReferenceAudio(pcm, 24_000, "What it says.")).result(10)
-    bare = engine.encode_voice(ReferenceAudio(pcm, 24_000)).result(10)
+    prompt = engine.encode_voice(ReferenceAudio(pcm, 24_000, "What it says.")).result(60)
+    bare = engine.encode_voice(ReferenceAudio(pcm, 24_000)).result(60)
 
     assert isinstance(prompt, InContextPrompt)
     assert isinstance(bare, XVectorPrompt)
     assert np.array_equal(prompt.speaker_embedding, bare.speaker_embedding)
     with pytest.raises(RequestRejected):
-        engine.encode_voice(ReferenceAudio(pcm[:0], 24_000)).result(10)
+        engine.encode_voice(ReferenceAudio(pcm[:0], 24_000)).result(60)
 
 
 def test_a_hung_loop_still_answers_stats_and_makes_no_steps() -> None:

@@ -79,15 +79,15 @@ def test_however_many_ask_one_loads() -> None:
     def slowly() -> VoicePrompt:
         loads.append(1)
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(30)
         return prompt()
 
     with ThreadPoolExecutor(8) as threads:
         first = threads.submit(cache.get, A, slowly)
-        assert begun.wait(10)
+        assert begun.wait(30)
         others = [threads.submit(cache.get, A, slowly) for _ in range(7)]
         go_on.set()
-        voices = {id(one.result(10)) for one in (first, *others)}
+        voices = {id(one.result(30)) for one in (first, *others)}
 
     assert len(loads) == 1
     assert len(voices) == 1
@@ -99,18 +99,18 @@ def test_a_load_that_fails_is_its_callers_alone_and_the_next_in_line_tries() -> 
 
     def fail() -> VoicePrompt:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(30)
         raise StoreUnavailable("the lease was lost")
 
     with ThreadPoolExecutor(2) as threads:
         unlucky = threads.submit(cache.get, A, fail)
-        assert begun.wait(10)
+        assert begun.wait(30)
         waiting = threads.submit(cache.get, A, prompt)
         go_on.set()
 
         with pytest.raises(StoreUnavailable):
-            unlucky.result(10)
-        assert isinstance(waiting.result(10), XVectorPrompt)
+            unlucky.result(30)
+        assert isinstance(waiting.result(30), XVectorPrompt)
     assert cache.stats().loads == 1
 
 
@@ -120,7 +120,7 @@ def test_whoever_is_not_wanted_any_more_stops_waiting() -> None:
 
     def slowly() -> VoicePrompt:
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(30)
         return prompt()
 
     def dropped() -> None:
@@ -128,13 +128,13 @@ def test_whoever_is_not_wanted_any_more_stops_waiting() -> None:
 
     with ThreadPoolExecutor(2) as threads:
         first = threads.submit(cache.get, A, slowly)
-        assert begun.wait(10)
+        assert begun.wait(30)
         try:
             with pytest.raises(InterruptedError):
                 cache.get(A, never, dropped)
         finally:
             go_on.set()
-        first.result(10)
+        first.result(30)
 
 
 @pytest.mark.parametrize("make", [prompt, lambda: in_context(1), lambda: in_context(750)])

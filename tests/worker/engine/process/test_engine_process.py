@@ -31,7 +31,7 @@ from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 from worker.engine.streaming import SpeechStream
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 LONG_TEXT = "x" * 4000
 """2,004 frames: two seconds and more at a millisecond each."""
 STREAMED_TEXT = "x" * 1000
@@ -407,7 +407,7 @@ def test_a_host_ends_with_its_worker() -> None:
         worker.kill()
         worker.wait()
 
-    _eventually(lambda: _is_gone(host), timeout_s=5)
+    _eventually(lambda: _is_gone(host), timeout_s=30)
 
 
 def test_signals_to_the_group_do_not_end_the_host(steady: EngineProcess) -> None:
