@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from api import schemas
 from api.acceptance import Accepted, idempotency_key
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
+from api.idempotent_route import IdempotentRoute
 from api.job_answers import accepted_answer, job_answer, shown_job
 from api.job_query import JobListQuery, encode_cursor, job_query
 from api.job_view import JobViewer, retry_after_s
@@ -22,7 +23,7 @@ from api.waiting import requested_wait_s, wait_until_ended
 from storage.jobs import JobId, JobRecord, JobState
 from storage.keys import job_prefix
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
 
 _BODY = {
     "requestBody": {

@@ -19,6 +19,7 @@ from api.openapi_links import add_links
 from api.openapi_webhooks import add_webhooks
 from api.plan_schemas import PlanDocument
 from api.pronunciation_schemas import DictionaryOrder, VersionOrder
+from api.quota_schemas import QuotaOrder
 from api.schemas import Event, JobRequest, ProblemDocument
 from api.segment_schemas import SegmentChange, TakeOrder
 from api.speech_schemas import SpeechOrder
@@ -34,7 +35,7 @@ _BODIES = (
     *(CacheOrder, BulkCacheOrder),
     *(DictionaryOrder, VersionOrder),
     *(EndpointOrder, EndpointChange, RotateOrder),
-    *(KeyOrder, UploadOrder, BatchOrder),
+    *(KeyOrder, UploadOrder, BatchOrder, QuotaOrder),
     *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
@@ -32,7 +32,17 @@ def _date_time(value: object) -> object:
         raise PydanticCustomError("not_a_date_time", "must be a date and time with time zone (RFC 3339)") from error
 
 
+def _day(value: object) -> object:
+    if not isinstance(value, str):
+        raise PydanticCustomError("wrong_type", "must be a day as text (RFC 3339)")
+    try:
+        return date.fromisoformat(value)
+    except ValueError as error:
+        raise PydanticCustomError("not_a_date", "must be a day: YYYY-MM-DD") from error
+
+
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_label)]
+Day = Annotated[date, BeforeValidator(_day)]
 DateTime = Annotated[AwareDatetime, BeforeValidator(_date_time)]
 MetadataKey = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
 RefText = Annotated[str, Field(max_length=MAX_REF_TEXT_CHARS), AfterValidator(check_prose)]

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.schema_base import Answer
+from api.schema_base import Answer, Day
 
 Grouping = Literal["day", "key"]
 
@@ -20,8 +20,8 @@ class UsageQuery(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    first: Annotated[date | None, Field(alias="from")] = None
-    last: Annotated[date | None, Field(alias="to")] = None
+    first: Annotated[Day | None, Field(alias="from")] = None
+    last: Annotated[Day | None, Field(alias="to")] = None
     group_by: list[Grouping] = Field(default=["day", "key"], min_length=1, max_length=2)
     format: Literal["json", "csv"] = "json"
 

@@ -9,12 +9,16 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from fastapi.routing import APIRoute
 
 from api import openapi_answers, openapi_errors, openapi_links
+from api.idempotent_route import IdempotentRoute
 from api.openapi_examples import examples
 from api.problem_codes import CODES
+from api.settings import ApiSettings
 from tests.api.contract import document, pointer_to, validator
 from tests.api.openapi_snapshot import current, differences, kept
+from tests.api.routes import api_routes
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -48,8 +52,8 @@ def test_an_operation_has_one_name_of_its_own() -> None:
 
 
 def test_every_table_speaks_of_operations_that_there_are() -> None:
-    named = {*openapi_errors.OF_OPERATIONS, *openapi_answers.MORE, *(name for name, _ in openapi_links.LINKS)}
-    named |= {target for _, _, targets in openapi_links.LINKS.values() for target in targets}
+    named = {*openapi_errors.OF_OPERATIONS, *openapi_answers.MORE}
+    named |= {name for way in openapi_links.WAYS for name in (way.operation, *way.targets)}
 
     assert named - operation_ids() == set()
     assert examples().keys() - operation_ids() == {"webhooks"}
@@ -68,6 +72,23 @@ def test_every_post_says_that_it_takes_an_idempotency_key() -> None:
 
     for post in posts:
         assert [each["name"] for each in post["parameters"]].count("Idempotency-Key") == 1
+
+
+def test_every_post_keeps_its_answers_under_a_key(api_settings: ApiSettings) -> None:
+    posts = [route for route in api_routes(api_settings) if "POST" in (route.methods or ())]
+
+    def takes_the_key(route: APIRoute) -> bool:
+        return any(each.alias == "Idempotency-Key" for each in route.dependant.header_params)
+
+    assert [each.name for each in posts if not isinstance(each, IdempotentRoute) and not takes_the_key(each)] == []
+
+
+def test_a_link_fills_in_every_parameter_of_where_it_leads() -> None:
+    paths = {operation["operationId"]: path for path, _, operation in operations()}
+
+    for way in openapi_links.WAYS:
+        for target in way.targets:
+            assert set(re.findall(r"{(\w+)}", paths[target])) == set(way.parameters), (way.operation, target)
 
 
 def test_the_document_is_one_of_openapi_3_1() -> None:
