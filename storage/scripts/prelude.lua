@@ -167,10 +167,12 @@ local ENDS_KEPT_S = 600
 
 -- The pace at which jobs end: what they gave back by the time that took, both fading. Time without any job does not
 -- count: it begins anew with the first.
-local function count_end(scope, audio_ms)
+local function count_end(scope, held_key, audio_ms)
   local key = K.ends .. scope
   local jobs, audio, spent, at = unpack(redis.call('HMGET', key, 'jobs', 'audio_ms', 'spent_ms', 'at_ms'))
   local passed = math.max(0, now - (tonumber(at) or now))
+  -- Until the first end, all that began together have come as far: the others follow at once, not after as long again.
+  if not jobs then passed = passed / ((tonumber(redis.call('HGET', held_key, 'jobs')) or 0) + 1) end
   local kept = math.exp(0 - passed / ENDS_TAU_MS)
   redis.call('HSET', key, 'at_ms', text(now), 'jobs', string.format('%.6f', (jobs or 0) * kept + 1),
     'audio_ms', string.format('%.3f', (audio or 0) * kept + audio_ms),
@@ -368,7 +370,8 @@ end
 local function give_back_admission(job)
   local held = job.estimated_audio_ms - job.credit_ms
   count_admission(job, -1, 0 - held)
-  for _, scope in ipairs({job.tenant, EVERYBODY}) do count_end(scope, held) end
+  count_end(job.tenant, K.admission .. job.tenant, held)
+  count_end(EVERYBODY, K.total, held)
   local tenant = K.admission .. job.tenant
   if redis.call('HGET', tenant, 'jobs') == '0' then redis.call('DEL', tenant) end
   count_flow(job, 'out', job.estimated_audio_ms - job.out_ms)
@@ -495,12 +498,14 @@ end
 -- How long until `needed` of what jobs hold ('jobs' or 'audio_ms') has been given back, at the pace of the last ends; by
 -- the workers' pace while none has ended yet. nil if neither is known.
 local function wait_for(scope, name, needed, needed_audio_ms)
-  local ended, spent, at = unpack(redis.call('HMGET', K.ends .. scope, name, 'spent_ms', 'at_ms'))
+  local jobs, ended, spent, at = unpack(redis.call('HMGET', K.ends .. scope, 'jobs', name, 'spent_ms', 'at_ms'))
   ended, spent = tonumber(ended) or 0, tonumber(spent) or 0
   if ended == 0 or spent == 0 then
     local rate = total_drain_rate()
     return rate > 0 and needed_audio_ms / rate or nil
   end
+  -- It is given back by whole jobs, so on average half a one more than is needed.
+  if name ~= 'jobs' then needed = needed + ended / jobs / 2 end
   local since = math.max(0, now - tonumber(at))
   local wait = needed / ended * spent
   -- The ends have become slower than they were.
