@@ -24,8 +24,8 @@ from rhapsode.dictionaries import AsyncDictionaries
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.inputs import JobInput
 from rhapsode.keys import AsyncKeys
-from rhapsode.operations import AsyncOperations
 from rhapsode.listening import listen_async
+from rhapsode.operations import AsyncOperations
 from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
 from rhapsode.plans import Plan, order_plan, settled
@@ -61,6 +61,7 @@ class AsyncRhapsode:
         self.voices = AsyncVoices(self._send)
         self.webhooks = AsyncWebhooks(self._send)
         self.keys = AsyncKeys(self._send)
+        self.quotas = AsyncQuotaSettings(self._send)
         self.operations = AsyncOperations(self._send)
         self.dictionaries = AsyncDictionaries(self._send)
         self.segments = AsyncSegments(self._send)
@@ -222,14 +223,14 @@ class AsyncRhapsode:
         return await self._send(calls.list_models())
 
     async def _send(self, call: Call[T]) -> T:
-        attempts = self._attempts()
+        attempts, headers = self._attempts(), call.sent_headers()
         while True:
             try:
                 response = await self._http.request(
                     call.method,
                     call.path,
                     params=call.params,
-                    headers=call.headers,
+                    headers=headers,
                     json=call.body,
                     content=call.content,
                     data=call.upload.fields if call.upload else None,

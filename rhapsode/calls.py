@@ -1,28 +1,35 @@
 """Every request of the client as a value, with how its answer is read. No I/O: both clients send these.
 
-A call is safe to repeat: reads by nature, submissions through their idempotency key, cancel and delete because
-the server answers a repeat like the first time.
+A call is safe to repeat: reads by nature, every POST through an idempotency key, the others because the server answers
+a repeat like the first time.
 """
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Generic, Literal, TypeVar
 from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from rhapsode.errors import ApiError, BadAnswer, Problem, Violation, api_error
+from rhapsode.errors import ApiError, BadAnswer, Problem, SecretNotShown, Violation, api_error
 from rhapsode.inputs import JobInput
-from rhapsode.resources import Job, JobPage, JobState, Model, ModelList, Resource
+from rhapsode.resources import Artifact, ArtifactList, Job, JobPage, JobState, Model, ModelList, Resource
 from rhapsode.submission import JobOptions, submission_body
+
+PASSING = frozenset({408, 429, 502, 503, 504})
+"""Statuses of what may be over soon, unless the problem says otherwise."""
 
 T = TypeVar("T")
 ResourceT = TypeVar("ResourceT", bound=Resource)
+
+IDEMPOTENCY_KEY = "Idempotency-Key"
 
 MAX_HOLD_S = 30
 """How long one request asks the server to hold its answer; below the 60 s at which proxies begin to cut."""
@@ -52,6 +59,13 @@ class Call(Generic[T]):
     hold_s: float = 0.0
     """What the server may take on purpose, on top of the client's own timeout."""
 
+    def sent_headers(self) -> dict[str, str]:
+        """The headers of one sending and of all its repeats. Ask once: a POST without a key is given one here."""
+        is_keyed = any(name.lower() == IDEMPOTENCY_KEY.lower() for name in self.headers)
+        if self.method != "POST" or is_keyed:
+            return self.headers
+        return {**self.headers, IDEMPOTENCY_KEY: str(uuid.uuid4())}
+
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
@@ -67,8 +81,18 @@ class JobFilter:
 def submit_job(spoken: str | JobInput, options: JobOptions, idempotency_key: str | None) -> Call[Job]:
     key = idempotency_key or str(uuid.uuid4())
     return Call(
-        "POST", "/v1/jobs", resource(Job), headers={"Idempotency-Key": key}, body=submission_body(spoken, options)
+        "POST", "/v1/jobs", resource(Job), headers={IDEMPOTENCY_KEY: key}, body=submission_body(spoken, options)
     )
+
+
+def create_job(job_id: str, spoken: str | JobInput, options: JobOptions) -> Call[Job]:
+    """Under an id of the caller's, which makes every repeat the same job."""
+    return Call("PUT", job_path(job_id), resource(Job), body=submission_body(spoken, options))
+
+
+def list_artifacts(job_id: str) -> Call[tuple[Artifact, ...]]:
+    read = resource(ArtifactList)
+    return Call("GET", f"{job_path(job_id)}/artifacts", lambda response: read(response).data)
 
 
 def get_job(job_id: str) -> Call[Job]:
@@ -124,19 +148,27 @@ def events_path(job_id: str) -> str:
 
 def read_error(response: httpx.Response) -> ApiError:
     """The error that an answer of 400 and above stands for; its body must have been read."""
-    try:
-        document = _ProblemDocument.model_validate_json(response.content)
-    except ValidationError:
-        problem = Problem(response.status_code, "unknown", response.reason_phrase, _excerpt(response))
-    else:
-        problem = document.problem(response.status_code)
+    status = response.status_code
+    for document in (_ProblemDocument, _OpenAiDocument):
+        try:
+            problem = document.model_validate_json(response.content).problem(status)
+        except ValidationError:
+            continue
+        return api_error(problem, retry_after_s(response))
+    problem = Problem(status, "unknown", response.reason_phrase, _excerpt(response), retryable=status in PASSING)
     return api_error(problem, retry_after_s(response))
 
 
 def retry_after_s(response: httpx.Response) -> float | None:
-    """Seconds of the Retry-After field; its date form is not one that Rhapsode sends."""
+    """Seconds of the Retry-After field, in either of its forms; Rhapsode sends a number, proxies also a date."""
     value = response.headers.get("retry-after", "")
-    return float(value) if value.isdecimal() else None
+    if value.isdecimal():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, moment.timestamp() - time.time())
 
 
 class _ViolationDocument(BaseModel):
@@ -155,7 +187,7 @@ class _ProblemDocument(BaseModel):
     code: str
     detail: str = ""
     request_id: str | None = None
-    retryable: bool = False
+    retryable: bool | None = None
     errors: tuple[_ViolationDocument, ...] = ()
 
     def problem(self, status: int) -> Problem:
@@ -165,9 +197,26 @@ class _ProblemDocument(BaseModel):
             title=self.title,
             detail=self.detail,
             request_id=self.request_id or "",
-            retryable=self.retryable,
+            retryable=status in PASSING if self.retryable is None else self.retryable,
             violations=tuple(entry.violation() for entry in self.errors),
         )
+
+
+class _OpenAiError(BaseModel):
+    message: str
+    param: str | None = None
+    code: str | None = None
+
+
+class _OpenAiDocument(BaseModel):
+    """How errors are written under /v1/audio/."""
+
+    error: _OpenAiError
+
+    def problem(self, status: int) -> Problem:
+        code, place = self.error.code or "unknown", self.error.param
+        violations = (Violation(place, code, self.error.message),) if place else ()
+        return Problem(status, code, code, self.error.message, retryable=status in PASSING, violations=violations)
 
 
 def resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
@@ -181,6 +230,30 @@ def resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
             ) from error
 
     return read
+
+
+def told_once(kind: type[ResourceT], remedy: str) -> Callable[[httpx.Response], ResourceT]:
+    """As `resource`, of an answer that holds a secret, which a repeat under an idempotency key does not.
+
+    remedy: what to do then, with `{id}` for the id of what was made.
+    """
+    read = resource(kind)
+
+    def read_with_secret(response: httpx.Response) -> ResourceT:
+        try:
+            repeated = _Repeated.model_validate_json(response.content)
+        except ValidationError:
+            return read(response)
+        raise SecretNotShown(f"the answer that showed the secret was lost; {remedy.format(id=repeated.id)}")
+
+    return read_with_secret
+
+
+class _Repeated(BaseModel):
+    """An answer without the secret that it had at first."""
+
+    id: str = ""
+    secret: None
 
 
 def nothing(_: httpx.Response) -> None:

@@ -30,8 +30,8 @@ from rhapsode.dictionaries import Dictionaries
 from rhapsode.following import EventCursor, Patience, event_timeout
 from rhapsode.inputs import JobInput
 from rhapsode.keys import Keys
-from rhapsode.operations import Operations
 from rhapsode.listening import listen
+from rhapsode.operations import Operations
 from rhapsode.output_options import StreamType
 from rhapsode.part_file import PartFile
 from rhapsode.plans import Plan, order_plan, settled
@@ -68,6 +68,7 @@ class Rhapsode:
         self.voices = Voices(self._send)
         self.webhooks = Webhooks(self._send)
         self.keys = Keys(self._send)
+        self.quotas = QuotaSettings(self._send)
         self.operations = Operations(self._send)
         self.dictionaries = Dictionaries(self._send)
         self.segments = Segments(self._send)
@@ -275,14 +276,14 @@ class Rhapsode:
         return self._send(calls.list_models())
 
     def _send(self, call: Call[T]) -> T:
-        attempts = self._attempts()
+        attempts, headers = self._attempts(), call.sent_headers()
         while True:
             try:
                 response = self._http.request(
                     call.method,
                     call.path,
                     params=call.params,
-                    headers=call.headers,
+                    headers=headers,
                     json=call.body,
                     content=call.content,
                     data=call.upload.fields if call.upload else None,

@@ -6,6 +6,7 @@ RhapsodeError
 ├── WaitTimedOut           the job is still working; wait again or leave it
 ├── BatchWaitTimedOut      jobs of the batch are still working
 ├── JobNotSucceeded        the job ended as failed, cancelled or expired; see `.job.error`
+├── SecretNotShown         made, but the answer with its secret was lost: make another; see the message
 ├── DownloadCorrupt        the bytes are not those the job recorded; download again
 └── ApiError               the server answered with a problem
     ├── InvalidRequest     400, 413, 415, 422: change the request; `.violations` point to the fields
@@ -63,6 +64,10 @@ class JobNotSucceeded(RhapsodeError):
         reason = f": {job.error.detail} ({job.error.code})" if job.error else ""
         super().__init__(f"job {job.id} {job.state}{reason}")
         self.job = job
+
+
+class SecretNotShown(RhapsodeError):
+    """The answer that held the secret was lost on its way, and its repeat does not show it."""
 
 
 class DownloadCorrupt(RhapsodeError):

@@ -82,6 +82,10 @@ class Artifact(Resource):
     url_expires_at: datetime | None = None
 
 
+class ArtifactList(Resource):
+    data: tuple[Artifact, ...]
+
+
 class JobFailure(Resource):
     """Why a job failed."""
 

@@ -1,4 +1,4 @@
-"""When a request is sent again: broken connections, 429, 502, 503, 504 and a twin that is still in flight.
+"""When a request is sent again: broken connections, 408, 429, 502, 503, 504 and a twin that is still in flight.
 
 `Attempts` follows one call without doing I/O; the clients sleep as long as it says.
 """
@@ -10,17 +10,19 @@ from dataclasses import dataclass
 
 import httpx
 
-from rhapsode.calls import read_error
+from rhapsode.calls import PASSING, read_error
 from rhapsode.errors import ApiError, BadAnswer, ServerUnreachable
 
-_RETRIED_STATUS = frozenset({429, 502, 503, 504})
+RETRY_AFTER_SPREAD = 0.1
+"""Clients that were told the same time come back within so much of it, and not in one instant."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """`attempts` sendings in all; delays double from `first_delay_s` and are drawn from their upper half.
 
-    A Retry-After of at most `max_retry_after_s` replaces the delay; a longer one ends the attempts.
+    A Retry-After of at most `max_retry_after_s` replaces the delay, and a tenth of it is added at random; a longer one
+    ends the attempts.
     """
 
     attempts: int = 6
@@ -71,11 +73,12 @@ class Attempts:
             return self._policy.delay_s(self._failures)
         if wished_s > self._policy.max_retry_after_s:
             raise error
-        return wished_s
+        return wished_s * random.uniform(1.0, 1.0 + RETRY_AFTER_SPREAD)
 
 
 def _asks_for_repeat(error: ApiError) -> bool:
-    return error.status in _RETRIED_STATUS or error.code == "idempotency_in_progress"
+    """A problem that says that it will not pass is believed, whatever its status."""
+    return (error.status in PASSING and error.problem.retryable) or error.code == "idempotency_in_progress"
 
 
 def _reason(error: httpx.TransportError) -> str:

@@ -37,6 +37,16 @@ def order_upload(num_bytes: int) -> Call[UploadPlace]:
     return Call("POST", "/v1/uploads", resource(UploadPlace), body={"bytes": num_bytes})
 
 
+class StoredUpload(Upload):
+    """A file that has arrived."""
+
+    stored_bytes: int
+
+
+def get_upload(upload_id: str) -> Call[StoredUpload]:
+    return Call("GET", f"/v1/uploads/{upload_id}", resource(StoredUpload))
+
+
 def delete_upload(upload_id: str) -> Call[None]:
     return Call("DELETE", f"/v1/uploads/{upload_id}", nothing)
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from rhapsode.calls import Call, job_path, nothing, resource
+from rhapsode.calls import Call, job_path, nothing, resource, told_once
 from rhapsode.webhook_resources import (
     DeliveryState,
     NewWebhookEndpoint,
@@ -47,7 +47,8 @@ class EndpointChanges:
 
 
 def create_endpoint(order: EndpointChanges) -> Call[NewWebhookEndpoint]:
-    return Call("POST", ENDPOINTS, resource(NewWebhookEndpoint), headers=_once(), body=order.body())
+    read = told_once(NewWebhookEndpoint, "make another for {id}, as `rotate` does")
+    return Call("POST", ENDPOINTS, read, headers=_once(), body=order.body())
 
 
 def list_endpoints() -> Call[tuple[WebhookEndpoint, ...]]:
@@ -77,7 +78,7 @@ def disable_endpoint(endpoint: str) -> Call[WebhookEndpoint]:
 
 def rotate_secret(endpoint: str, overlap_s: int) -> Call[WebhookSecret]:
     path = f"{endpoint_path(endpoint)}/rotate-secret"
-    return Call("POST", path, resource(WebhookSecret), headers=_once(), body={"overlap_s": overlap_s})
+    return Call("POST", path, _ROTATED, headers=_once(), body={"overlap_s": overlap_s})
 
 
 def send_test(endpoint: str) -> Call[WebhookDelivery]:
@@ -112,11 +113,14 @@ def job_secret() -> Call[WebhookSecret]:
 
 def rotate_job_secret(overlap_s: int) -> Call[WebhookSecret]:
     path = "/v1/webhook-secret/rotate"
-    return Call("POST", path, resource(WebhookSecret), headers=_once(), body={"overlap_s": overlap_s})
+    return Call("POST", path, _ROTATED, headers=_once(), body={"overlap_s": overlap_s})
 
 
 def endpoint_path(endpoint: str) -> str:
     return f"{ENDPOINTS}/{quote(endpoint, safe='')}"
+
+
+_ROTATED = told_once(WebhookSecret, "rotate it once more")
 
 
 def _delivery_path(delivery: str) -> str:
