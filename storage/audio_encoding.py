@@ -21,6 +21,7 @@ from av.stream import Disposition
 
 from storage.audio_cover import Cover
 from storage.audio_description import CHAPTERS_AS_COMMENTS, Description, metadata
+from storage.mp3_level import Gain, lame_scale
 from storage.outputs import FORMATS, AudioFormat, OutputFormat
 
 BYTES_PER_SAMPLE = 2
@@ -60,9 +61,12 @@ class AudioEncoder:
     not begin. One thread at a time.
     """
 
-    def __init__(self, container: OutputContainer, stream: AudioStream, sample_rate_hz: int) -> None:
+    def __init__(
+        self, container: OutputContainer, stream: AudioStream, sample_rate_hz: int, gain: Gain | None = None
+    ) -> None:
         self._container = container
         self._stream = stream
+        self._gain = gain
         self._sample_rate_hz = sample_rate_hz
         self._position = 0
 
@@ -76,12 +80,18 @@ class AudioEncoder:
         frame.pts = self._position
         frame.time_base = Fraction(1, self._sample_rate_hz)
         self._position += frame.samples
-        self._container.mux(self._stream.encode(frame))
+        self._encode(frame)
 
     def finish(self) -> None:
         """Writes what the encoder still holds, and the end of the file."""
+        if self._gain is not None:
+            self._encode(None)
         self._container.mux(self._stream.encode(None))
         self._container.close()
+
+    def _encode(self, frame: av.AudioFrame | None) -> None:
+        for each in (frame,) if self._gain is None else self._gain.frames(frame):
+            self._container.mux(self._stream.encode(each))
 
 
 class Outbox:
@@ -112,7 +122,7 @@ def file_encoder(form: OutputFormat, sample_rate_hz: int, description: Descripti
     stream = _add_audio(container, form, sample_rate_hz)
     if description.cover is not None:
         _add_cover(container, description.cover)
-    return AudioEncoder(container, stream, sample_rate_hz)
+    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
 
 
 def appending_encoder(
@@ -127,7 +137,8 @@ def appending_encoder(
 def live_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
     """For a stream that begins before its end is known: MP3 or Opus."""
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=_LIVE_OPTIONS[form.type])
-    return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), sample_rate_hz)
+    stream = _add_audio(container, form, sample_rate_hz)
+    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
 
 
 class _Reader:
@@ -178,9 +189,19 @@ def _add_audio(container: OutputContainer, form: OutputFormat, sample_rate_hz: i
     if not isinstance(stream, AudioStream):
         raise TypeError(f"{FORMATS[form.type].codec} is no audio codec")
     stream.codec_context.flags |= CodecFlags.bitexact
+    if form.type is AudioFormat.MP3:
+        # Integers would clip what is louder than full scale until LAME makes it quieter again.
+        stream.codec_context.format = av.AudioFormat("fltp")
     if form.bitrate_kbps is not None:
         stream.bit_rate = form.bitrate_kbps * 1000
     return stream
+
+
+def _gain(form: OutputFormat, sample_rate_hz: int) -> Gain | None:
+    if form.type is not AudioFormat.MP3 or form.bitrate_kbps is None:
+        return None
+    scale = lame_scale(form.bitrate_kbps)
+    return None if scale == 1 else Gain(1 / scale, sample_rate_hz)
 
 
 def _add_cover(container: OutputContainer, cover: Cover) -> None:
