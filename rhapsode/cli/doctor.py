@@ -44,6 +44,7 @@ def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None) 
         _packages,
         _state_server,
         _torch,
+        _vllm,
         lambda: _checkpoint(given),
         lambda: _data_folder(folder.root),
         lambda: _server(folder.root, settings.port),
@@ -134,6 +135,21 @@ def _torch() -> Generator[Finding]:
     )
 
 
+def _vllm() -> Generator[Finding]:
+    """Of interest to who chose the engine, and to who has vLLM."""
+    from worker.engine.vllm.supported_versions import complaint, installed
+
+    is_chosen, found, reason = os.environ.get("RHAPSODE_ENGINE") == "vllm", installed(), complaint()
+    if reason is not None and is_chosen:
+        subject, _, remedy = reason.partition(": ")
+        yield Finding("missing", "vLLM", subject, remedy)
+    elif reason is not None and found is not None:
+        yield Finding("note", "vLLM", reason)
+    elif found is not None:
+        detail = "RHAPSODE_ENGINE=vllm chose it" if is_chosen else "RHAPSODE_ENGINE=vllm would choose it"
+        yield Finding("ok", "vLLM", f"{' '.join(found)}; {detail}")
+
+
 def _checkpoint(given: Path | None) -> Generator[Finding]:
     folder = given or _packaged_checkpoint()
     if folder is None:
@@ -156,9 +172,18 @@ def _packaged_checkpoint() -> Path | None:
 
 
 def _data_folder(folder: Path) -> Generator[Finding]:
+    from rhapsode.stack.errors import DataFolderOutdated
+    from rhapsode.stack.folder_format import refuse_outdated
+    from rhapsode.stack.layout import DataDir
+
     existing = next(place for place in (folder, *folder.parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         yield Finding("missing", "data folder", f"{folder} cannot be written", "choose another with --data-dir")
+        return
+    try:
+        refuse_outdated(DataDir(folder))
+    except (DataFolderOutdated, OSError) as error:
+        yield Finding("missing", "data folder", str(error))
         return
     yield Finding("ok", "data folder", f"{folder}{'' if existing == folder else ' (not there yet)'}")
     free = shutil.disk_usage(existing).free

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.rhapsode.conftest import RunCli
+from worker.engine.vllm.supported_versions import installed
 
 
 def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
@@ -164,6 +165,16 @@ def test_doctor_finds_what_is_missing_and_fails(run_cli: Any, tmp_path: Path) ->
     assert "MISSING  checkpoint" in outcome.stdout
     assert "->" in outcome.stdout
     assert "ok       Valkey" in outcome.stdout
+
+
+@pytest.mark.skipif(installed() is not None, reason="vLLM is installed here")
+def test_doctor_says_how_to_get_the_vllm_engine_to_who_chose_it(run_cli: Any) -> None:
+    chosen = run_cli("doctor", env={"RHAPSODE_ENGINE": "vllm"})
+
+    assert chosen.returncode == 1
+    assert "MISSING  vLLM" in chosen.stdout
+    assert ".venv-vllm/bin/pip install" in chosen.stdout
+    assert "vLLM" not in run_cli("doctor").stdout
 
 
 def test_doctor_is_content_with_a_complete_machine(run_cli: Any, tmp_path: Path) -> None:
