@@ -59,7 +59,7 @@ def resolve_narration(
 ) -> NarrationSpec:
     """Raises a `Problem` for what this model cannot do."""
     instructions = _instructions(request.instructions, card, "/instructions")
-    language = resolve_language(request.language, card, "/language")
+    language = _language(request, card)
     own_voice = voices.own
     return NarrationSpec(
         model=card.name,
@@ -122,6 +122,13 @@ def resolve_language(language: str, card: ModelCard, pointer: str) -> str:
     if found is None:
         raise unsupported_language(language, card.name, card.languages, pointer)
     return found
+
+
+def _language(request: JobRequest, card: ModelCard) -> str:
+    """Left open, it is the only one that the model has: rules for words want to know."""
+    language = resolve_language(request.language, card, "/language")
+    is_known = language == AUTO_LANGUAGE and len(card.languages) == 1
+    return card.languages[0] if is_known and request.normalization != Normalization.OFF.value else language
 
 
 def _normalization(request: JobRequest, language: str) -> Normalization:

@@ -88,6 +88,14 @@ def test_markdown_is_read_without_its_marks() -> None:
     ]
 
 
+def test_notes_in_markdown_are_passed_over_if_they_are_there() -> None:
+    notes = "[^1]: A note.\n[^long]: Another,\n    with a second line.\n\n    And more."
+    text = f"One[^1] two[^long].\n\n{notes}\n\nThree[^none].\n"
+
+    assert said(markdown_script(text, ())) == ["One two.", "Three[^none]."]
+    assert said(markdown_script("x[^1]\n\n" + "[^" * 500, ()))[0] == "x[^1]"
+
+
 @pytest.mark.parametrize("text", [">" * 40 + " deep", "".join(f"{'  ' * n}- {n}\n" for n in range(40))])
 def test_markdown_may_be_nested_deeper_than_its_parser_likes(text: str) -> None:
     assert said(markdown_script(text, ()))[-1] in ("deep", "39")
