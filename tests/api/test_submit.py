@@ -324,3 +324,10 @@ def test_a_text_of_more_than_250_hours_is_refused_at_once(api_settings: ApiSetti
         assert answer.json()["errors"][0]["pointer"] == "/input"
         assert "250.6 hours" in answer.json()["detail"]
         assert api.traces() == ([], [])
+
+
+def test_words_for_numbers_take_the_only_language_there_is(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="one", languages=("German",)))
+
+    assert api.submit(model="one", normalization="basic")["request"]["language"] == "German"
+    assert api.submit(model="one")["request"]["language"] == "auto"
