@@ -8,6 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from api.admin_reconcile import ReconcileOrder
 from api.audio_schemas import AudioVoiceForm, OpenAiErrorDocument
 from api.batch_schemas import BatchOrder, BatchResult
 from api.control_schemas import AssembleRequest, JobChange, RetryRequest
@@ -35,7 +36,7 @@ _BODIES = (
     *(CacheOrder, BulkCacheOrder),
     *(DictionaryOrder, VersionOrder),
     *(EndpointOrder, EndpointChange, RotateOrder),
-    *(KeyOrder, UploadOrder, BatchOrder, QuotaOrder),
+    *(KeyOrder, UploadOrder, BatchOrder, QuotaOrder, ReconcileOrder),
     *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
 )
 

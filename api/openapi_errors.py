@@ -85,6 +85,7 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "redeliver_to_endpoint": _STATE,
     "post_dictionary": _ADMISSION,
     "post_version": (*_ADMISSION, *_STATE),
+    "reconcile": _STATE,
     "get_object": ((403, "forbidden"), (404, "not_found"), (416, "range_not_satisfiable")),
     "put_object": ((403, "forbidden"), (409, "state_conflict")),
 }

@@ -75,6 +75,7 @@ class JobFilter:
     created_after: datetime | None = None
     created_before: datetime | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
+    batch: str | None = None
     order: Literal["desc", "asc"] = "desc"
 
 
@@ -114,6 +115,7 @@ def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[Jo
         params.append(("created_after", filters.created_after.isoformat()))
     if filters.created_before:
         params.append(("created_before", filters.created_before.isoformat()))
+    params += [("batch_id", filters.batch)] if filters.batch else []
     params += [(f"metadata[{name}]", value) for name, value in filters.metadata.items()]
     params += [("order", filters.order), ("limit", str(page_size))]
     if cursor:

@@ -146,7 +146,7 @@ class ScriptedServer:
                 self.wfile.write(reply.body)
                 self.close_connection = reply.cut
 
-            do_GET = do_POST = do_PUT = do_DELETE = answer
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 
             def log_message(self, format: str, *args: object) -> None:
                 """Nothing: the test looks at `received`."""
