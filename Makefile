@@ -16,7 +16,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test vllm-test listen contract openapi check fix up faults audit bench voice-quality record-parity clean
+.PHONY: help demo test vllm-test page-test browser listen contract openapi check fix up faults audit bench voice-quality record-parity clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -63,6 +63,12 @@ vllm-test: ## the tests of the vLLM engine on a CPU, in an environment of its ow
 		$(VLLM_VENV)/bin/python -m pytest -W default -n 2 --dist worksteal -k vllm \
 			$(VLLM_TESTS) tests/worker/engine/test_engine_contract.py; \
 	fi
+
+page-test: browser ## drive the page at / in Chromium, also with 1,000 narrations; pictures in build/page
+	$(BIN)/python -m pytest tests/page -m "long or not long"
+
+browser: $(VENV)/.dev-installed ## get the Chromium that page-test drives, if none is here
+	$(BIN)/python tests/page/get_browser.py
 
 listen: $(VENV)/.dev-installed ## hear the small voice say 200 unseen sentences and 600 words, and count the errors
 	$(BIN)/python -m pytest tests/listening -m "long or not long"

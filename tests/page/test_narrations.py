@@ -13,8 +13,12 @@ from playwright.sync_api import Page, expect
 from rhapsode import Rhapsode
 from tests.page.conftest import OpenPage
 from tests.page.texts import story
+from tests.worker.documents.books import book, package
+from tests.worker.documents.books import page as page_of
 
 Shoot = Callable[[Page, str], None]
+
+BOOK = book({"book.opf": package(["first.xhtml"]), "first.xhtml": page_of("<p>Words of a book.</p>")})
 
 
 def state_of(page: Page) -> str:
@@ -118,15 +122,20 @@ def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, c
     [
         ("letters.md", "# A heading\n\nSome *written* words for the reader.\n", "Some written words"),
         ("page.html", "<html><body><h1>Pages</h1><p>Words of a page.</p></body></html>", "Words of a page."),
-        ("plain.txt", "Only a line that nobody has marked up.\n", "Only a line"),
+        ("old.epub", BOOK, "Words of a book."),
     ],
-    ids=["markdown", "html", "text"],
+    ids=["markdown", "html", "epub"],
 )
-def test_a_document_is_dropped_and_narrated(open_page: OpenPage, name: str, content: str, passage: str) -> None:
+def test_a_document_is_dropped_and_narrated(open_page: OpenPage, name: str, content: str | bytes, passage: str) -> None:
     page = open_page()
+    data = content if isinstance(content, bytes) else content.encode()
     transfer = page.evaluate_handle(
-        "([name, content]) => { const t = new DataTransfer(); t.items.add(new File([content], name)); return t; }",
-        [name, content],
+        """([name, content]) => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([Uint8Array.from(content)], name));
+          return transfer;
+        }""",
+        [name, list(data)],
     )
     page.dispatch_event(".sheet", "drop", {"dataTransfer": transfer})
     expect(page.locator(".sheet .chip")).to_contain_text(name)

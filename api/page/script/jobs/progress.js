@@ -1,6 +1,6 @@
 // How far a job is, in one large number and the facts beside it.
 
-import { h, replace, setHidden } from "../dom.js";
+import { h, replace } from "../dom.js";
 import { count, counted, isOver, percent, span } from "../wording.js";
 
 export function jobProgress() {
@@ -22,16 +22,16 @@ export function jobProgress() {
       bar.setAttribute("aria-valuenow", Math.floor(fraction * 100));
       fill.style.setProperty("--fraction", fraction);
       fill.dataset.state = job.state;
-      setHidden(bar, isOver(job.state));
+      bar.classList.toggle("over", isOver(job.state));
       replace(facts, figures(job).flatMap(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
     },
   };
 }
 
 function headline({ state, progress, queue }) {
-  if (state === "succeeded") return [h("strong", {}, span(progress.audio_s_done || 0)), " of speech"];
+  if (state === "succeeded") return [h("strong", {}, span(progress.audio_s_done || 0)), "of speech"];
   if (state === "pending") return [waiting(queue)];
-  return [h("strong", {}, percent(progress.fraction)), progress.eta_s === null ? "" : ` · about ${span(progress.eta_s)} left`];
+  return [h("strong", {}, percent(progress.fraction)), progress.eta_s === null ? "" : `about ${span(progress.eta_s)} left`];
 }
 
 function waiting(queue) {
@@ -40,16 +40,16 @@ function waiting(queue) {
   return queue.position ? `${counted(queue.position, "narration")} before it` : "Next in line";
 }
 
+/** What is always told first, in places of its own; what is rare behind it. */
 function figures({ kind, progress, usage, queue, state }) {
   const { segments } = progress;
-  const what = kind === "voice_cache" ? "Voices" : "Passages";
-  const found = [[what, segments.total ? `${count(segments.done)} of ${count(segments.total)}` : "being counted"]];
-  if (kind === "synthesis" && state !== "succeeded") found.push(["Speech so far", span(progress.audio_s_done)]);
-  if (segments.running) found.push(["Being spoken", count(segments.running)]);
+  const isSpeech = kind === "synthesis";
+  const found = [[isSpeech ? "Passages" : "Voices", segments.total ? `${count(segments.done)} of ${count(segments.total)}` : "being counted"]];
+  if (isSpeech) found.push(["Speech so far", span(progress.audio_s_done)]);
+  if (!isOver(state)) found.push(["Being spoken", count(segments.running)], ["Pace of the fleet", queue?.pace ? `${queue.pace.toFixed(1)} × real time` : "–"]);
   if (segments.reused) found.push(["Reused", count(segments.reused)]);
   if (segments.failed) found.push(["Failed", count(segments.failed)]);
   if (segments.flagged) found.push(["Flagged", count(segments.flagged)]);
   if (usage.retries) found.push(["Spoken again", count(usage.retries)]);
-  if (queue && !isOver(state) && queue.pace) found.push(["Pace of the fleet", `${queue.pace.toFixed(1)} × real time`]);
   return found;
 }

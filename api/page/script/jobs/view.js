@@ -14,6 +14,7 @@ import { manuscript, manuscriptHint } from "./manuscript.js";
 import { jobProgress } from "./progress.js";
 import { FEW, Segments } from "./segments.js";
 import { strip } from "./strip.js";
+import { jobWarnings } from "./warnings.js";
 
 const LIVE_S = 2.5;
 const OVER_S = 60;
@@ -29,13 +30,14 @@ export function jobView(id, list) {
   const actions = jobActions(id, { onJob: show, onReopened: followEvents, onDeleted, onTrouble: tellTrouble });
   const files = downloads(id);
   const facts = jobFacts();
+  const notes = jobWarnings();
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
-  const element = h("article", { class: "job" },
+  const element = h("article", { class: "job", "data-loading": true },
     h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
     h("header", { class: "job-head" }, title, state),
     trouble, progress.element,
     h("div", { class: "job-actions" }, listen, actions.element),
-    files.element, text, facts.element);
+    files.element, h("div", { class: "asides" }, facts.element, notes.element), text);
 
   let job = null;
   let parts = null;
@@ -61,6 +63,7 @@ export function jobView(id, list) {
   function show(next) {
     const before = job;
     job = next;
+    element.removeAttribute("data-loading");
     list.show(next);
     setText(title, jobTitle(next));
     document.title = `${jobTitle(next)} · Rhapsode`;
@@ -70,7 +73,8 @@ export function jobView(id, list) {
     actions.show(next);
     files.show(next);
     facts.show(next);
-    showWarnings(next);
+    notes.show(next);
+    showError(next);
     if (!parts && next.kind === "synthesis" && !next.request.validate_only) open(next);
     segments.setOver(isOver(next.state));
     if (before && before.state !== next.state) {
@@ -143,23 +147,21 @@ export function jobView(id, list) {
   function showListening() {
     if (!job) return;
     const mine = playing()?.jobId === id ? playing() : null;
-    const isAudible = job.kind === "synthesis" && !job.request.validate_only && job.progress.segments.done > 0;
-    setHidden(listen, !isAudible);
+    const isSpoken = job.kind === "synthesis" && !job.request.validate_only;
+    setHidden(listen, !isSpoken);
+    listen.disabled = job.progress.segments.done === 0;
     const label = mine ? (mine.isPaused ? "Go on listening" : "Pause listening") : isOver(job.state) ? "Listen" : "Listen along";
     if (listen.textContent !== label) replace(listen, icon(mine && !mine.isPaused ? "pause" : "play"), h("span", {}, label));
     parts?.paper.setHeard(mine?.segment ?? null);
     parts?.bars.setHeard(mine?.segment ?? null);
   }
 
-  function showWarnings({ warnings, error }) {
-    const lines = [
-      ...(error ? [h("p", { class: "notice bad" }, `${error.detail}${error.segment === null ? "" : ` (passage ${error.segment + 1})`}`)] : []),
-      ...warnings.map((warning) => h("p", { class: "notice warn" }, warning.detail)),
-    ];
-    const text = lines.map((line) => line.textContent).join("\n");
+  function showError({ error }) {
+    const place = error?.segment === null ? "" : ` (passage ${(error?.segment ?? 0) + 1})`;
+    const text = error ? `${error.detail}${place}` : "";
     if (trouble.dataset.text === text) return;
     trouble.dataset.text = text;
-    replace(trouble, lines);
+    replace(trouble, error ? h("p", { class: "notice bad" }, text) : null);
   }
 
   function tellTrouble({ message }) {
@@ -170,6 +172,8 @@ export function jobView(id, list) {
   function gone(error) {
     refresher.stop();
     list.forget(id);
+    element.removeAttribute("data-loading");
+    replace(element, element.querySelector(".back"), element.querySelector(".job-head"), trouble);
     setText(title, "This narration is not there");
     tellTrouble(error);
   }

@@ -1,0 +1,175 @@
+"""What the page at / weighs and how soon it can be used, on loopback, with many narrations in its list.
+
+    python benchmarks/page.py [--jobs 1000] [--visits 15]
+
+Starts a stack on the fake engine, has one batch make the jobs, and opens the page in headless Chromium, each visit in a
+context with an empty cache: time until its scripts have run and the list stands there, time of a visit with the files
+in the cache, the list's answer as the page asks for it and as a client times it, a click on a row with all rows on
+the page. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from api.page import page as page_files
+from rhapsode import Rhapsode
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
+from tests.page.chromium import HOW_TO_GET, find_browser, start_browser
+
+LIST_ANSWERS = 40
+READY = "html[data-ready]"
+FIRST_ROW = ".job-row a"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=1_000)
+    parser.add_argument("--visits", type=int, default=15)
+    arguments = parser.parse_args()
+    with _stack() as url, sync_playwright() as playwright:
+        path = find_browser(playwright)
+        if path is None:
+            sys.exit(HOW_TO_GET)
+        _fill(url, arguments.jobs)
+        browser = start_browser(playwright, path)
+        figures = {
+            "browser": browser.version,
+            "jobs": arguments.jobs,
+            "weight": _weight(),
+            "first_visit_ms": _visits(browser, url, arguments.visits),
+            "later_visit_ms": _later_visits(browser, url, arguments.visits),
+            **_long_list(browser, url, arguments.jobs),
+        }
+        browser.close()
+    print(json.dumps(figures, indent=1))
+
+
+def _weight() -> dict[str, int]:
+    files = [page_files().document, *page_files().assets.values()]
+    return {
+        "files": len(files),
+        "bytes": sum(len(file.plain) for file in files),
+        "bytes_sent": sum(len(file.zipped) for file in files),
+    }
+
+
+def _visits(browser: Browser, url: str, count: int) -> dict[str, float]:
+    """Each with nothing in the cache."""
+    times: list[tuple[float, float]] = []
+    for _ in range(count):
+        context = browser.new_context()
+        times.append(_timed_visit(context, url))
+        context.close()
+    return _told(times)
+
+
+def _later_visits(browser: Browser, url: str, count: int) -> dict[str, float]:
+    context = browser.new_context()
+    _timed_visit(context, url)
+    times = [_timed_visit(context, url) for _ in range(count)]
+    context.close()
+    return _told(times)
+
+
+def _timed_visit(context: BrowserContext, url: str) -> tuple[float, float]:
+    """Milliseconds from the address to scripts that have run, and to the first row of the list."""
+    page = context.new_page()
+    begun_s = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    page.wait_for_selector(READY, state="attached")
+    usable_ms = (time.perf_counter() - begun_s) * 1000
+    page.wait_for_selector(FIRST_ROW)
+    listed_ms = (time.perf_counter() - begun_s) * 1000
+    page.close()
+    return usable_ms, listed_ms
+
+
+def _told(times: list[tuple[float, float]]) -> dict[str, float]:
+    return {
+        "usable_p50": round(statistics.median(usable for usable, _ in times), 1),
+        "listed_p50": round(statistics.median(listed for _, listed in times), 1),
+        "listed_max": round(max(listed for _, listed in times), 1),
+    }
+
+
+def _long_list(browser: Browser, url: str, jobs: int) -> dict[str, Any]:
+    page = browser.new_page()
+    page.goto(url)
+    page.wait_for_selector(FIRST_ROW)
+    begun_s = time.perf_counter()
+    while page.locator(FIRST_ROW).count() < jobs:
+        page.evaluate("document.querySelector('.job-list').lastElementChild.scrollIntoView()")
+        page.wait_for_timeout(10)
+    loaded_ms = (time.perf_counter() - begun_s) * 1000
+    answers = page.evaluate(
+        """async (count) => {
+          const times = [];
+          for (let turn = 0; turn < count; turn += 1) {
+            const begun = performance.now();
+            await (await fetch("v1/jobs?limit=50")).json();
+            times.push(performance.now() - begun);
+          }
+          return times.sort((a, b) => a - b);
+        }""",
+        LIST_ANSWERS,
+    )
+    return {
+        "all_rows_ms": round(loaded_ms),
+        "list_answer_ms": {"p50": round(statistics.median(answers), 1), "max": round(answers[-1], 1)},
+        "click_to_narration_ms": round(_median_ms(lambda turn: _open_row(page, turn * jobs // 6), 5), 1),
+    }
+
+
+def _open_row(page: Page, number: int) -> None:
+    page.evaluate("number => document.querySelectorAll('.job-row a')[number].click()", number)
+    page.wait_for_selector(".job-title:not(:text-is('…'))")
+
+
+def _median_ms(action: Callable[[int], None], count: int) -> float:
+    times: list[float] = []
+    for turn in range(count):
+        begun_s = time.perf_counter()
+        action(turn)
+        times.append((time.perf_counter() - begun_s) * 1000)
+    return statistics.median(times)
+
+
+def _fill(url: str, jobs: int) -> None:
+    with Rhapsode(url) as client, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        for number in range(jobs):
+            file.write(json.dumps({"custom_id": str(number), "input": {"text": f"Line {number}."}}) + "\n")
+        file.flush()
+        client.batches.wait(client.batches.submit(file.name))
+
+
+@contextmanager
+def _stack() -> Generator[str]:
+    # Not deep in a temporary folder of a test: the server's socket needs a short path.
+    folder = Path(tempfile.mkdtemp(prefix="rhb-", dir="/tmp"))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+    environment |= {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "8", "RHAPSODE_FAKE_STEP_S": "0"}
+    try:
+        with Stack(StackOptions(folder), environment, lambda event: None) as stack:
+            stack.wait_ready()
+            yield stack.url
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()
