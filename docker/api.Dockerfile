@@ -26,6 +26,7 @@ WORKDIR /opt/rhapsode/lib/python3.11/site-packages
 RUN find botocore/data -mindepth 1 -maxdepth 1 -type d \
         ! -name s3 ! -name sts ! -name sso ! -name sso-oidc ! -name signin -exec rm -r {} + \
     && find numpy -type d -name tests -prune -exec rm -r {} + \
+    && find . -name '*.pyi' -delete \
     && find . -name '*.so' -not -path '*.libs/*' -exec strip --strip-unneeded {} +
 WORKDIR /src
 COPY LICENSE README.md ./
@@ -43,9 +44,11 @@ RUN /opt/rhapsode/bin/python -c "import api.server, worker.webhooks.lifecycle, w
 
 # What installs packages goes, and with it what only that needs.
 FROM python AS system
-RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /tmp rhapsode \
+RUN useradd --uid 10001 --user-group --no-create-home --no-log-init --home-dir /tmp rhapsode \
     && dpkg --purge --force-depends --force-remove-essential \
-        apt e2fsprogs gpgv libapt-pkg6.0 libgnutls30 login mount passwd perl-base tzdata \
+        adduser apt debian-archive-keyring e2fsprogs gpgv libapt-pkg6.0 libext2fs2 libgcrypt20 libgnutls30 \
+        libhogweed6 libidn2-0 libnettle8 libp11-kit0 libtasn1-6 libunistring2 libxxhash0 \
+        login mount passwd perl-base tzdata util-linux util-linux-extra \
     && rm -rf /var/cache/* /var/log/* /usr/share/locale /usr/share/zoneinfo
 
 FROM scratch

@@ -51,7 +51,7 @@ RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --
 
 # hadolint ignore=DL3006
 FROM python
-RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /tmp rhapsode \
+RUN useradd --uid 10001 --user-group --no-create-home --no-log-init --home-dir /tmp rhapsode \
     && install --directory --owner=10001 --group=10001 /scratch /var/cache/rhapsode
 COPY --from=build /opt/rhapsode /opt/rhapsode
 COPY docker/probe.py /opt/rhapsode/probe.py
