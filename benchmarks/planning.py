@@ -27,7 +27,7 @@ from storage.script import Script, plain_script
 from storage.segment_entries import SegmentEntry, decode_entries, encode_entries, entries_script
 from storage.sources import DocumentFormat
 from storage.ssml import parse_ssml
-from tests.worker.text.test_sentences import FOLDER, LANGUAGES, score
+from tests.worker.text.test_sentences import FOLDER, HELD_OUT, LANGUAGES, score
 from worker.documents.reading import read_document
 from worker.segmentation import segment_script
 from worker.text.english import respell_english
@@ -46,9 +46,9 @@ def main() -> None:
     print(f"{'input':<26} {'MB':>6} {'read s':>8} {'plan s':>8} {'MB/s':>7} {'segments':>9} {'peak MiB':>9}")
     for name, _, _ in KINDS:
         print(_in_own_process(name, size), flush=True)
-    print("\nlanguage  precision  recall  ends of sentences inside paragraphs")
+    print("\nlanguage  precision  recall  ends of sentences inside paragraphs, in texts that no rule was made for")
     for language in LANGUAGES:
-        reached = score(language)
+        reached = score(language, HELD_OUT)
         print(f"{language:<9} {reached.precision:9.3f} {reached.recall:7.3f}  {reached.wanted}")
 
 
