@@ -10,16 +10,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import redis
 from pydantic import SecretStr
 
+from storage.api_keys import TENANT_SCOPES, ApiKeyStore
 from storage.embedded_redis import EmbeddedRedis
+from storage.jobs import TenantId
 from storage.models import ModelCard, ModelRegistry
 from storage.settings import StorageSettings
+
+START_TIMEOUT_S = 60.0
+STARTED = "Application startup complete"
+"""What every process logs when it begins to serve."""
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,22 +38,31 @@ class ServedApi:
     """`state` is a client of the system's Redis, `settings` are what another process of the system needs."""
 
     port: int
-    pid: int
+    pids: tuple[int, ...]
     state: redis.Redis
     settings: StorageSettings
+    key: str
+    """An API key of the tenant `bench`, as operators make them."""
+
+    @property
+    def pid(self) -> int:
+        """Of the one process, if there is only one."""
+        (pid,) = self.pids
+        return pid
 
     def cpu_s(self) -> float:
-        """CPU seconds of the API's process so far (Linux)."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """CPU seconds of the API's processes so far (Linux)."""
+        return sum(_cpu_s(pid) for pid in self.pids)
 
 
 @contextmanager
-def served_api(folder: Path) -> Generator[ServedApi]:
-    """A served API on an empty system."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    with EmbeddedRedis(folder / "valkey") as server, redis.Redis.from_url(server.url, decode_responses=True) as client:
+def served_api(folder: Path, processes: int = 1) -> Generator[ServedApi]:
+    """A served API on an empty system; several processes share one listening socket."""
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=1024) as listener,
+        EmbeddedRedis(folder / "valkey") as server,
+        redis.Redis.from_url(server.url, decode_responses=True) as client,
+    ):
         ModelRegistry(client).publish(CARD)
         secret, store = secrets.token_hex(16), f"file://{folder}/store"
         settings = StorageSettings(
@@ -60,28 +76,46 @@ def served_api(folder: Path) -> Generator[ServedApi]:
             "RHAPSODE_BROKER_URL": server.broker_url,
             "RHAPSODE_STORE": store,
             "RHAPSODE_URL_SECRET": secret,
+            # Counted as ever, and never one too many.
+            "RHAPSODE_RATE_LIMIT": "10000000/minute",
         }
-        command = [sys.executable, "-m", "api.server", "--port", str(port)]
-        with (folder / "api.log").open("wb") as log:
-            process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log, stdout=log)
-            try:
-                _wait_ready(port, process, folder / "api.log")
-                yield ServedApi(port, process.pid, client, settings)
-            finally:
-                process.terminate()
-                process.wait(20)
+        key = ApiKeyStore(client).create(TenantId("bench"), "benchmark", TENANT_SCOPES).secret
+        port = listener.getsockname()[1]
+        with (folder / "api.log").open("wb") as log, ExitStack() as running:
+            started = [_start(running, listener.fileno(), environment, log) for _ in range(processes)]
+            _wait_ready(port, started, folder / "api.log")
+            yield ServedApi(port, tuple(process.pid for process in started), client, settings, key)
 
 
-def _wait_ready(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and process.poll() is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        try:
-            connection.request("GET", "/readyz")
-            if connection.getresponse().status == 200:
-                return
-        except ConnectionRefusedError:
-            time.sleep(0.05)
-        finally:
-            connection.close()
+def _start(running: ExitStack, listener: int, environment: dict[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "api.server", "--fd", str(listener)]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stderr=log, stdout=log, pass_fds=(listener,), start_new_session=True
+    )
+    running.callback(process.wait, 20)
+    running.callback(process.terminate)
+    return process
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _wait_ready(port: int, processes: list[subprocess.Popen[bytes]], log: Path) -> None:
+    """Until each has said so in its log, and one of them has answered: the socket takes connections before that."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and all(process.poll() is None for process in processes):
+        if log.read_text().count(STARTED) >= len(processes) and _is_ready(port):
+            return
+        time.sleep(0.05)
     sys.exit(f"the API did not start: {log.read_text()}")
+
+
+def _is_ready(port: int) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=START_TIMEOUT_S)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    finally:
+        connection.close()

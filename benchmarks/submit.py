@@ -1,7 +1,9 @@
 """How fast jobs are accepted: a real uvicorn process, Valkey (append-only file) and folder store, over HTTP.
 
-Submits per second and latency at several numbers of clients, and the one submit that later makes a job of
-5,000 segments. No worker runs: what is measured is the 202, after which the job cannot be lost.
+Submits per second and latency at several numbers of clients and of API processes, with everything on: an API key that
+is looked up, the rate limit that is counted, quotas, and an idempotency key a submit. Then, on this machine without a
+key, the one submit that later makes a job of 5,000 segments. No worker runs: what is measured is the 202, after which
+the job cannot be lost.
 """
 
 from __future__ import annotations
@@ -50,12 +52,21 @@ class Series:
 
 def main() -> None:
     arguments = _parser().parse_args()
+    print(f"{'processes':>9} {'clients':>7} {'submits':>8} {'submits/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
+    for processes in arguments.processes:
+        with (
+            tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder,
+            served_api(Path(folder), processes) as api,
+        ):
+            _submit_many(api, clients=2 * processes, submits=100 * processes)
+            for clients in arguments.clients:
+                print(f"{processes:>9} {_submit_many(api, clients, arguments.submits).row()}")
+    print()
+    _measure_long_texts()
+
+
+def _measure_long_texts() -> None:
     with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder, served_api(Path(folder)) as api:
-        _submit_many(api, clients=2, submits=100)
-        print(f"{'clients':>7} {'submits':>8} {'submits/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
-        for clients in arguments.clients:
-            print(_submit_many(api, clients, arguments.submits).row())
-        print()
         for sentences in SENTENCES:
             text = " ".join([SENTENCE] * sentences)
             segments = len(plan_segments(text, Segmentation(target_chars=TARGET_CHARS), Pauses()))
@@ -68,6 +79,7 @@ def main() -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32], help="connections that submit at once")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 4], help="of the API, one after the other")
     parser.add_argument("--submits", type=int, default=1_000, help="submits of each round")
     return parser
 
@@ -79,7 +91,7 @@ def _submit_many(api: ServedApi, clients: int, submits: int) -> Series:
     def work() -> None:
         # The standard library's client: a richer one would measure itself.
         connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)
-        latencies.extend(_post(connection, f"{SENTENCE} {number}") for number in range(share))
+        latencies.extend(_post(connection, f"{SENTENCE} {number}", api.key) for number in range(share))
         connection.close()
 
     threads = [threading.Thread(target=work) for _ in range(clients)]
@@ -98,10 +110,11 @@ def _submit(port: int, text: str) -> float:
     return duration_s
 
 
-def _post(connection: http.client.HTTPConnection, text: str) -> float:
+def _post(connection: http.client.HTTPConnection, text: str, key: str | None = None) -> float:
     """Seconds until the 202 was read."""
     body = json.dumps({"input": {"text": text}, "segmentation": {"target_chars": TARGET_CHARS}}).encode()
     headers = {"Content-Type": "application/json", "Idempotency-Key": secrets.token_hex(16)}
+    headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
     started = time.perf_counter()
     connection.request("POST", "/v1/jobs", body, headers)
     response = connection.getresponse()
