@@ -65,7 +65,7 @@ CONTRACT_VERSION = "1"
 def app_from_environment() -> FastAPI:
     """Raises `SettingsError` when the environment is not one to start in."""
     settings = load_settings(ApiSettings)
-    configure_process_logging(settings)
+    configure_process_logging(settings, role="api")
     configure_tracing(settings, "api")
     configure_failpoints(settings.failpoint)
     check_certificates(settings)

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ulid import ULID
 
 from api.problems import internal, problem_response
+from storage.telemetry import request_fields
 
 logger = logging.getLogger(__name__)
 
@@ -43,14 +44,15 @@ class RequestBoundary:
                 message["headers"] = [*message.get("headers", ()), (HEADER, request_id.encode())]
             await send(message)
 
-        try:
-            await self._app(scope, receive, send_with_id)
-        except Exception:
-            logger.exception("request failed", extra={"request_id": request_id, "path": scope["path"]})
-            if is_answering:
-                # Half an answer is out; only breaking off tells the client that it is not whole.
-                raise
-            await problem_response(internal(), scope["path"], request_id)(scope, receive, send_with_id)
+        with request_fields(request_id):
+            try:
+                await self._app(scope, receive, send_with_id)
+            except Exception:
+                logger.exception("request failed", extra={"path": scope["path"]})
+                if is_answering:
+                    # Half an answer is out; only breaking off tells the client that it is not whole.
+                    raise
+                await problem_response(internal(), scope["path"], request_id)(scope, receive, send_with_id)
 
 
 def _request_id(scope: Scope) -> str:

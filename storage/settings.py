@@ -166,7 +166,7 @@ class StorageSettings(BaseSettings):
     quota_stored_bytes: int | None = Field(default=None, ge=0)
     backlog_jobs: int = Field(default=100_000, ge=0)
     backlog_audio_s: int = Field(default=5_000 * 3600, ge=0)
-    log_format: Literal["console", "json"] = "console"
+    log_format: Literal["auto", "console", "json"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     tracing: str = ""
     failpoint: str = ""

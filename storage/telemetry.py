@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
 import structlog
-from structlog.types import Processor
+from structlog.types import EventDict, Processor
 
 from storage.redaction import Redaction, secrets_of
 from storage.settings import StorageSettings
 
-LogFormat = Literal["console", "json"]
+LogFormat = Literal["auto", "console", "json"]
+"""auto: for reading on a terminal, JSON everywhere else."""
 
 OUR_PACKAGES = ("api", "worker", "storage", "rhapsode")
 """Whom the level is for. Libraries say no more than their `info`: at `debug` they show bodies and signed headers."""
@@ -38,17 +39,23 @@ _SELF_CONFIGURED = ("uvicorn", "uvicorn.error", "uvicorn.access")
 """Loggers whose library gave them handlers of their own before us."""
 
 
-def configure_process_logging(settings: StorageSettings) -> None:
-    """As these settings say, and without any of their secrets. Call once, at start."""
-    configure_logging(settings.log_format, settings.log_level, secrets_of(settings))
+def configure_process_logging(settings: StorageSettings, **process: str) -> None:
+    """As these settings say, and without any of their secrets. Call once, at start.
+
+    process: what every line says of this process: its role, and its name if it has one.
+    """
+    configure_logging(settings.log_format, settings.log_level, secrets_of(settings), process)
 
 
-def configure_logging(log_format: LogFormat, level: str = "info", secrets: Iterable[str] = ()) -> None:
+def configure_logging(
+    log_format: LogFormat, level: str = "info", secrets: Iterable[str] = (), process: Mapping[str, str] | None = None
+) -> None:
     """Send the whole process's logs to standard error, one event a line.
 
-    level: of our own lines. secrets: are hidden wherever they turn up.
+    level: of our own lines. secrets: are hidden wherever they turn up. process: fields of every line.
     """
     shared: list[Processor] = [
+        _fields_of(process or {}),
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
@@ -86,9 +93,16 @@ def configure_logging(log_format: LogFormat, level: str = "info", secrets: Itera
 
 
 @contextmanager
-def item_fields(job_id: str, item: str, attempt: int) -> Generator[None]:
+def item_fields(job_id: str, item: str, attempt: int, tenant: str) -> Generator[None]:
     """Put these fields into every log line of this thread or task until the block ends."""
-    with structlog.contextvars.bound_contextvars(job_id=job_id, item=item, attempt=attempt):
+    with structlog.contextvars.bound_contextvars(job_id=job_id, item=item, attempt=attempt, tenant=tenant):
+        yield
+
+
+@contextmanager
+def request_fields(request_id: str) -> Generator[None]:
+    """As `item_fields`, for one request to the API, also in the threads that work for it."""
+    with structlog.contextvars.bound_contextvars(request_id=request_id):
         yield
 
 
@@ -99,9 +113,18 @@ def delivery_fields(delivery: str, event: str, attempt: int) -> Generator[None]:
         yield
 
 
+def _fields_of(process: Mapping[str, str]) -> Processor:
+    def add(_logger: object, _method: str, event: EventDict) -> EventDict:
+        for name, value in process.items():
+            event.setdefault(name, value)
+        return event
+
+    return add
+
+
 def _rendering(log_format: LogFormat, redaction: Redaction) -> list[Processor]:
     readable: list[Processor] = [structlog.processors.format_exc_info, redaction]
-    if log_format == "json":
+    if log_format == "json" or (log_format == "auto" and not sys.stderr.isatty()):
         return [*readable, structlog.processors.JSONRenderer(ensure_ascii=False)]
     plain = structlog.dev.plain_traceback
     return [*readable, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]

@@ -116,7 +116,7 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
     """Run under the lease and settle; returns the tickets to send. Never raises for the item's own failure."""
     lease = item.lease
     with (
-        item_fields(lease.job, lease.item, item.attempt),
+        item_fields(lease.job, lease.item, item.attempt, lease.tenant),
         ItemMeter(item, services.queue) as meter,
         span(f"item {meter.kind}", item.trace, job=lease.job, item=lease.item, attempt=item.attempt),
         services.leases.hold(lease) as held,

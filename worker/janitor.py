@@ -285,7 +285,7 @@ def main() -> None:
         metrics = serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
     except SettingsError as error:
         sys.exit(str(error))
-    configure_process_logging(settings)
+    configure_process_logging(settings, role="janitor")
     logger.info("settings", extra={"values": " ".join(describe(settings))})
     stop = threading.Event()
 

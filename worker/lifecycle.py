@@ -96,7 +96,7 @@ class WorkerProcess:
 
     def start(self) -> None:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
-        configure_process_logging(self._settings)
+        configure_process_logging(self._settings, role=self._settings.lane.value, worker=self._identity.name)
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)

@@ -11,9 +11,9 @@ from storage.telemetry import configure_logging, item_fields
 uvicorn = logging.getLogger("uvicorn.access")
 uvicorn.addHandler(logging.StreamHandler())
 uvicorn.propagate = False
-configure_logging(sys.argv[1])
+configure_logging(sys.argv[1], process={"role": "gpu", "worker": "gpu-0"})
 log = logging.getLogger("worker.synthesis")
-with item_fields("job_01k", "7", 2):
+with item_fields("job_01k", "7", 2, "alice"):
     log.info("segment done", extra={"audio_s": 1.5})
     structlog.get_logger("worker.other").warning("slow", wall_s=3)
 log.debug("not shown")
@@ -47,11 +47,18 @@ def test_json_lines_carry_message_level_logger_and_fields() -> None:
         "job_id": "job_01k",
         "item": "7",
         "attempt": 2,
+        "tenant": "alice",
+        "role": "gpu",
+        "worker": "gpu-0",
     }
     assert (slow["event"], slow["wall_s"], slow["job_id"]) == ("slow", 3, "job_01k")
     assert "ZeroDivisionError" in broken["exception"]
     assert "job_id" not in broken
     assert greeting["event"] == "Grüße world"
+
+
+def test_what_is_no_terminal_gets_json_by_default() -> None:
+    assert next(json.loads(line)["event"] for line in lines("auto")) == "segment done"
 
 
 def test_console_lines_are_for_reading() -> None:

@@ -66,7 +66,7 @@ class HookProcess:
 
     def start(self) -> None:
         """Raises `SystemExit` with one line if this process cannot run."""
-        configure_process_logging(self._settings)
+        configure_process_logging(self._settings, role="hooks", worker=self._identity.name)
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
         try:
             configure_failpoints(self._settings.failpoint)

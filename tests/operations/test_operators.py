@@ -1,0 +1,115 @@
+"""What operators see and press on a running system, by the command line, and what its workers show at their ports."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rhapsode.client import Rhapsode
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
+from tests.operations.ports import free_ports
+from tests.operations.test_metrics import scrape
+
+CLI = str(Path(sys.executable).parent / "rhapsode")
+TEXT = " ".join(f"The lantern number {number} was never lit again by anybody." for number in range(60))
+
+
+@dataclass(frozen=True)
+class Running:
+    url: str
+    ports: range
+
+    def command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([CLI, *words, "--server", self.url], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def running(run_dir: Path) -> Iterator[Running]:
+    """A system with a slow engine of tones, whose workers show their metrics."""
+    ports = free_ports(6)
+    environ = {
+        "RHAPSODE_ENGINE": "fake",
+        "RHAPSODE_FAKE_STEP_S": "0.03",
+        "RHAPSODE_SLOTS": "4",
+        "RHAPSODE_METRICS_PORT": f"{ports[0]}-{ports[-1]}",
+    }
+    with Stack(StackOptions(run_dir / "operators"), environ, lambda _: None) as stack:
+        stack.wait_ready()
+        yield Running(stack.url, ports)
+
+
+def eventually(is_so: Callable[[], bool], timeout_s: float = 60) -> None:
+    until_s = time.monotonic() + timeout_s
+    while not is_so():
+        assert time.monotonic() < until_s, "it did not come true"
+        time.sleep(0.1)
+
+
+def test_a_drained_worker_finishes_what_it_holds_and_claims_nothing_until_it_may(running: Running) -> None:
+    with Rhapsode(running.url) as client:
+        job = client.submit_job(TEXT)
+        eventually(lambda: any(worker.leases for worker in client.operations.workers() if worker.name == "gpu-0"))
+
+        drained = running.command("drain", "gpu-0", "--wait")
+
+        assert (drained.returncode, drained.stdout) == (0, "gpu-0 is drained\n"), drained.stderr
+        done = client.job(job.id).progress.segments.done
+        assert 0 < done < 60
+        assert "gpu-0\tdrained" in running.command("workers").stdout
+        assert client.operations.queues().totals.leases == 0
+        time.sleep(1)
+        assert client.job(job.id).progress.segments.done == done
+
+        assert running.command("drain", "gpu-0", "--undo").returncode == 0
+        eventually(lambda: client.job(job.id).progress.segments.done > done)
+        client.cancel(job.id)
+
+
+def test_the_command_line_shows_the_fleet(running: Running) -> None:
+    with Rhapsode(running.url) as client:
+        job = client.submit_job("A short one.")
+        client.wait(job.id)
+
+    workers = [json.loads(line) for line in running.command("workers", "--json").stdout.splitlines()]
+    assert {worker["role"] for worker in workers} == {"gpu", "cpu", "hooks", "janitor"}
+    assert next(worker for worker in workers if worker["role"] == "gpu")["engine"]["steps_total"] >= 0
+    queues = running.command("queues")
+    assert "gpu.fake\tinteractive" in queues.stdout
+    assert "unfinished jobs" in queues.stderr
+    assert running.command("audit").stdout == "every counter equals a recount\n"
+    assert running.command("dlq", "list").stdout == ""
+    assert running.command("dlq", "rm", "1-1").returncode == 1
+    assert " jobs in the journal: 0 brought back" in running.command("reconcile").stdout
+    unknown = running.command("drain", "nobody")
+    assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
+    assert running.command("drain", "gpu-0", "--undo", "--wait").returncode == 2
+
+
+def test_every_worker_shows_its_metrics_on_a_port_of_its_own(running: Running) -> None:
+    with Rhapsode(running.url) as client:
+        client.wait(client.submit_job("Something to count.").id)
+
+    seen: dict[str, float] = {}
+    for port in running.ports:
+        try:
+            seen |= scrape(f"http://127.0.0.1:{port}")
+        except httpx.ConnectError:
+            continue
+
+    roles = {name.partition("role=")[2].partition(",")[0] for name in seen if name.startswith("rhapsode_process_info")}
+    assert roles == {"gpu", "cpu", "hooks", "janitor"}
+    assert seen["rhapsode_audio_seconds_total{origin=spoken}"] > 0
+    assert seen["rhapsode_items_total{kind=segment,outcome=done}"] >= 1
+    assert seen["rhapsode_items_total{kind=assemble,outcome=done}"] >= 1
+    assert seen["rhapsode_engine_slots{}"] == 4
+    assert seen["rhapsode_gate_attempts_total{verdict=passed}"] >= 1
+    assert seen["rhapsode_janitor_leader{}"] == 1
