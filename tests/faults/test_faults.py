@@ -250,7 +250,7 @@ def test_row_12_a_rolling_restart_runs_nothing_twice(
 
 def test_row_25_repeats_have_one_effect(start_system: StartSystem, num_jobs: int, seed: int, report: Report) -> None:
     """Three tickets for each one that is needed, every script that counts called twice, submissions five times."""
-    system, jobs = start_system(PYTHONPATH=str(TWICE)), standard_load(num_jobs, seed)
+    system, jobs = start_system(PYTHONPATH=str(TWICE)), standard_load(max(num_jobs, 300), seed)
     replays: list[tuple[int, int]] = []
     for name in (processes.API, processes.CPU_WORKER, processes.GPU_WORKER):
         assert str(TWICE).encode() in Path(f"/proc/{system.pid(name)}/environ").read_bytes()
