@@ -115,7 +115,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             dead_items=DeadItems(client, settings.key_prefix),
             audits=AuditLog(client, settings.key_prefix),
             journal=journal,
-            voices=VoiceStore(client, settings.key_prefix),
+            voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
             pronunciations=PronunciationStore(client, settings.key_prefix),
             webhooks=open_webhooks(
                 WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
