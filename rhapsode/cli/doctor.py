@@ -98,8 +98,13 @@ def _state_server() -> Generator[Finding]:
 def _external_redis(url: str) -> Generator[Finding]:
     import redis
 
+    from storage.tls import TlsFiles
+
+    names = ("RHAPSODE_TLS_CA", "RHAPSODE_TLS_CERTIFICATE", "RHAPSODE_TLS_KEY")
+    ca, certificate, key = (Path(os.environ[name]) if os.environ.get(name) else None for name in names)
+    secure = TlsFiles(ca, certificate, key).redis_url(url)
     try:
-        with redis.Redis.from_url(url, socket_timeout=3, socket_connect_timeout=3) as client:
+        with redis.Redis.from_url(secure, socket_timeout=3, socket_connect_timeout=3) as client:
             client.ping()
     except (redis.RedisError, ValueError) as error:
         yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
