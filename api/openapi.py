@@ -30,7 +30,7 @@ from api.voice_schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChan
 from api.webhook_payload_schemas import WebhookPayload
 from api.webhook_schemas import EndpointChange, EndpointOrder, RotateOrder
 
-_BODIES = (
+BODIES = (
     *(AudioVoiceForm, SpeechOrder),
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
@@ -83,7 +83,7 @@ def complete_openapi(app: FastAPI) -> None:
 def _described(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=DESCRIPTION)
     schemas: dict[str, Any] = document["components"]["schemas"]
-    _, bodies = models_json_schema([(body, "validation") for body in _BODIES], ref_template=_REF)
+    _, bodies = models_json_schema([(body, "validation") for body in BODIES], ref_template=_REF)
     _, answers = models_json_schema([(answer, "serialization") for answer in _ANSWERS], ref_template=_REF)
     schemas |= bodies["$defs"] | answers["$defs"]
     for unused in ("HTTPValidationError", "ValidationError"):

@@ -41,16 +41,18 @@ TICK_S = 0.5
 LINGER_S = 2.0
 """How long a connection is read after its last answer: closing it at once could lose the answer on its way."""
 
-UNREAD_ANSWER_S = 300.0
-"""A client that takes none of its answer for so long has gone, or holds the connection for its own sake."""
-
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """request_timeout_s: for a request's head, and the grace of its body."""
+    """request_timeout_s: for a request's head, and the grace of its body.
+
+    unread_answer_s: a client that takes none of its answer for so long has gone, or holds the connection for its own
+    sake. A player that is paused may take its time.
+    """
 
     max_connections: int
     request_timeout_s: float
+    unread_answer_s: float = 300.0
 
 
 @dataclass(slots=True)
@@ -119,7 +121,7 @@ class HttpProtocol(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_timer = self.loop.call_later(UNREAD_ANSWER_S, self.transport.abort)
+        self._write_timer = self.loop.call_later(self._limits.unread_answer_s, self.transport.abort)
 
     def resume_writing(self) -> None:
         super().resume_writing()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import re
@@ -13,7 +14,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
+from api.server_protocol import ConnectionLimits, HttpProtocol
 from api.settings import ApiSettings
 from tests.api.harness import ServedApi, serve
 
@@ -199,3 +204,83 @@ def _spoiled(draw: random.Random) -> bytes:
     for _ in range(draw.randint(1, 4)):
         whole[draw.randrange(len(whole))] = draw.randrange(256)
     return bytes(whole)
+
+
+def test_a_client_that_takes_none_of_its_answers_is_let_go() -> None:
+    """More answers than the buffers of both ends hold, to somebody who reads not a byte."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(200):
+            await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+
+    async def broken_off_after() -> float:
+        config = uvicorn.Config(answer, lifespan="off", log_level="critical")
+        limits = ConnectionLimits(max_connections=8, request_timeout_s=5, unread_answer_s=0.3)
+        loop, state = asyncio.get_running_loop(), ServerState()
+        server = await loop.create_server(lambda: HttpProtocol(config, state, {}, limits=limits), "127.0.0.1", 0)
+        began = loop.time()
+        with socket.create_connection(server.sockets[0].getsockname(), timeout=PATIENCE_S) as client:
+            client.sendall(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+            while not state.connections:
+                await asyncio.sleep(0.01)
+            while state.connections and loop.time() - began < PATIENCE_S:
+                await asyncio.sleep(0.01)
+            server.close()
+        return loop.time() - began
+
+    assert asyncio.run(broken_off_after()) < PATIENCE_S
+
+
+FIELDS = (
+    *("Accept", "Authorization", "Content-Encoding", "Content-Type", "Expect", "Idempotency-Key", "If-None-Match"),
+    *("Last-Event-ID", "Origin", "Prefer", "Range", "Transfer-Encoding", "X-Forwarded-For", "X-Request-ID"),
+    *("traceparent", "Content-Length", "Cookie", "Te", "Upgrade", "Connection"),
+)
+PLACES = (
+    *("/v1/jobs", "/v1/voices", "/v1/audio/speech", "/v1/batches", "/v1/uploads", "/v1/webhook-endpoints"),
+    *("/v1/jobs/job_01m805mah816c6r392z6tj0cvb", "/v1/jobs/x/segments/y/takes/z/select", "/v1/objects/a/../b?x=%00"),
+    *("/v1/pronunciation-dictionaries?name=%ff", "/v1/audio/voices", "/v1/voice-caches", "/", "/readyz"),
+)
+BODIES = (b"", b"{}", b"[[[[", b"null", b'{"input": {"text": "\\ud800"}}', b"\xff\xfe{", b'{"a":1e999}', b"--x\r\n\r\n")
+
+
+def test_no_header_and_no_body_is_a_fault_of_ours(api: ServedApi) -> None:
+    """Real stores behind it, so that there is no 503 either."""
+    draw = random.Random(11)
+    requests = [_odd(draw) for _ in range(250)]
+
+    with ThreadPoolExecutor(8) as senders:
+        answers = list(senders.map(lambda request: _first_answer(api, request), requests))
+
+    wrong = [
+        (request, answer[:200])
+        for request, answer in zip(requests, answers, strict=True)
+        if answer and not re.match(rb"HTTP/1.1 [1234]\d\d ", answer)
+    ]
+    assert wrong == []
+
+
+def _odd(draw: random.Random) -> bytes:
+    """A request with odd values in fields that mean something."""
+    body = draw.choice(BODIES)
+    lines = [
+        f"{draw.choice(('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'))} {draw.choice(PLACES)} HTTP/1.1".encode()
+    ]
+    lines += [b"Host: localhost", b"Connection: close", b"Content-Length: " + str(len(body)).encode()]
+    for name in draw.sample(FIELDS, draw.randint(1, 4)):
+        value = bytes(draw.choice((9, 32, *range(33, 127), *range(128, 256))) for _ in range(draw.randint(0, 40)))
+        known = (b"application/json", b"multipart/form-data; boundary=x", b"bytes=9-1", b"wait=99999999999", b"*/*;q=x")
+        lines.append(name.encode() + b": " + draw.choice((value, *known)))
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def _first_answer(api: ServedApi, request: bytes) -> bytes:
+    """The beginning of the answer. A request that is not whole is broken off, as its sender would."""
+    with connect(api) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        try:
+            return connection.recv(4096)
+        except ConnectionResetError:
+            return b""

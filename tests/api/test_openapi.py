@@ -10,11 +10,14 @@ from typing import Any
 import jsonschema_rs
 import pytest
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from api import openapi_answers, openapi_errors, openapi_links
 from api.idempotent_route import IdempotentRoute
+from api.openapi import BODIES
 from api.openapi_examples import examples
 from api.problem_codes import CODES
+from api.request_parsing import parse_body
 from api.settings import ApiSettings
 from tests.api.contract import document, pointer_to, validator
 from tests.api.openapi_snapshot import current, differences, kept
@@ -126,3 +129,16 @@ def test_an_example_is_one(place: tuple[str, ...]) -> None:
     errors = validator(pointer_to((*place, "schema"))).iter_errors(at(place)["example"])
 
     assert [f"{error.message} at {error.instance_path}" for error in errors] == []
+
+
+@pytest.mark.parametrize("form", BODIES, ids=lambda form: form.__name__)
+def test_an_example_of_a_request_is_read_as_one(form: type[BaseModel]) -> None:
+    reference = {"$ref": f"#/components/schemas/{form.__name__}"}
+    bodies = [operation.get("requestBody", {}).get("content", {}).values() for _, _, operation in operations()]
+    given = [
+        body["example"] for contents in bodies for body in contents if body["schema"] == reference and "example" in body
+    ]
+
+    for example in given:
+        assert parse_body(form, json.dumps(example).encode()).model_fields_set == set(example)
+    assert given or "Form" in form.__name__

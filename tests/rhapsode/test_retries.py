@@ -6,21 +6,26 @@ import asyncio
 import json
 import socket
 import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
+import httpx
 import pytest
 
 from rhapsode import (
     AsyncRhapsode,
     BadAnswer,
     InvalidRequest,
+    NotFound,
     RateLimited,
     Rhapsode,
+    SecretNotShown,
     ServerError,
     ServerUnreachable,
     Unauthorized,
 )
-from rhapsode.retries import RetryPolicy
+from rhapsode.retries import Attempts, RetryPolicy
 
 QUICK = RetryPolicy(attempts=3, first_delay_s=0.01, max_delay_s=0.02)
 JOB = {"id": "job_1", "state": "pending", "created_at": "2026-11-21T07:00:00Z", "a_field_of_tomorrow": [1]}
@@ -178,3 +183,73 @@ def test_the_asyncio_client_repeats_alike(script: Any) -> None:
 
     assert asyncio.run(submit()) == "job_1"
     assert len({request.headers["idempotency-key"] for request in script.received}) == 1
+
+
+def test_a_problem_that_says_that_it_will_not_pass_is_believed(script: Any) -> None:
+    script.answer(503, problem(503, "webhooks_unavailable", retryable=False))
+
+    with Rhapsode(script.url, retries=QUICK) as client, pytest.raises(ServerError):
+        client.webhooks.create("https://receiver.example.org")
+
+    assert len(script.received) == 1
+
+
+def test_a_proxys_date_is_waited_for_as_seconds_are(script: Any) -> None:
+    script.answer(
+        503, "come back later", {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=1), True)}
+    )
+    script.answer(202, JOB)
+
+    with Rhapsode(script.url, retries=QUICK) as client:
+        assert client.submit_job("Hello.").id == "job_1"
+
+
+def test_a_wait_that_many_were_told_ends_at_different_times_but_never_early() -> None:
+    answer = httpx.Response(503, headers={"Retry-After": "10"}, request=httpx.Request("GET", "http://x/"))
+
+    waits = {Attempts(RetryPolicy(), "x").pause_after_answer(answer) for _ in range(20)}
+
+    assert len(waits) == 20
+    assert all(10 <= wait <= 11 for wait in waits if wait is not None)
+
+
+def test_every_post_is_repeated_under_one_key(script: Any) -> None:
+    script.cut(b"{")
+    script.answer(200, JOB)
+
+    with Rhapsode(script.url, retries=QUICK) as client:
+        client.pause("job_1")
+
+    first, second = script.received
+    assert first.headers["idempotency-key"] == second.headers["idempotency-key"]
+
+
+def test_a_secret_that_was_lost_on_its_way_is_said_to_be(script: Any) -> None:
+    key = {
+        "id": "key_1",
+        "tenant": "ann",
+        "name": "x",
+        "prefix": "rh_",
+        "scopes": [],
+        "created_at": "2026-11-21T07:00:00Z",
+    }
+    script.cut(b"{")
+    script.answer(201, {**key, "secret": None})
+
+    with Rhapsode(script.url, retries=QUICK) as client, pytest.raises(SecretNotShown, match="revoke the key key_1"):
+        client.keys.create("ann", "x")
+
+
+def test_an_error_in_openais_shape_is_read(script: Any) -> None:
+    error = {
+        "message": "there is no voice bob",
+        "type": "invalid_request_error",
+        "param": "voice",
+        "code": "voice_not_found",
+    }
+    script.answer(404, {"error": error})
+
+    with Rhapsode(script.url) as client, pytest.raises(NotFound) as caught:
+        client.speak("Hello.", model="small", voice="bob")
+
+    assert (caught.value.code, caught.value.violations[0].where) == ("voice_not_found", "voice")
