@@ -91,14 +91,14 @@ def _chapters(plan: Plan, lengths_s: list[float]) -> list[dict[str, object]]:
 
 def _segment(segment: PlannedSegment, script: Script, length_s: float) -> dict[str, object]:
     """`source`: what is written, where something else is spoken."""
-    source = script.text[segment.start : segment.end].strip()
+    source, spoken = (" ".join(text.split()) for text in (script.text[segment.start : segment.end], segment.text))
     entry: dict[str, object] = {
         "index": segment.index,
         "id": segment.source_id or None,
         "start": segment.start,
         "end": segment.end,
-        "text": " ".join(segment.text.split()),
-        "source": None if source == segment.text else source,
+        "text": spoken,
+        "source": None if source == spoken else source,
         "speaker": segment.speaker or None,
         "language": segment.language or None,
         "instructions": segment.instructions,

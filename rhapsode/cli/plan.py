@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +19,7 @@ def plan(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="What to plan: .txt in UTF-8, .md, .html or .epub; - reads standard input."
+            metavar="FILE", help="What to plan: .txt in UTF-8, .md, .html, .epub or .ssml; - reads standard input."
         ),
     ],
     speaker: Annotated[
@@ -33,6 +34,12 @@ def plan(
     words: Annotated[
         bool, typer.Option("--words", help="Numbers, dates, money and units as words; needs --language.")
     ] = False,
+    describe_images: Annotated[
+        bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
+    ] = False,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="List what is spoken otherwise than it is written.")
+    ] = False,
     model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
@@ -42,7 +49,7 @@ def plan(
     spoken, speakers = read_spoken(file), choose_speakers(speaker or [])
     with connected(server, data_dir) as client:
         made = client.plan(
-            sent_input(client, spoken),
+            sent_input(client, spoken, describe_images=describe_images),
             speakers=speakers or None,
             voice=voice,
             language=language,
@@ -50,7 +57,8 @@ def plan(
             pronunciation_dictionaries=dictionary or None,
             normalization="basic" if words else None,
         )
-    typer.echo(made.model_dump_json(indent=1) if as_json else "\n".join(_lines(made)))
+    lines = [*_lines(made), *(_changes(made) if changes else ())]
+    typer.echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))
 
 
 def _lines(plan: Plan) -> list[str]:
@@ -66,6 +74,14 @@ def _lines(plan: Plan) -> list[str]:
     for chapter in plan.chapters:
         lines.append(f"{chapter.id:>4}  {_clock(chapter.estimated_audio_s)}  {chapter.title}")
     return lines
+
+
+def _changes(plan: Plan) -> Iterator[str]:
+    """Two lines for each segment that is not spoken as it is written."""
+    for segment in plan.segments:
+        if segment.source is not None:
+            yield f"{segment.index:>6}  - {segment.source}"
+            yield f"{'':>6}  + {segment.text}"
 
 
 def _clock(seconds: float) -> str:

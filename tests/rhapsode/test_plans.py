@@ -57,6 +57,7 @@ def test_a_book_is_planned_with_its_dictionary_by_the_command_line(stack: Stack,
 
     reference = run_cli("dictionaries", "add", "words.csv", *server).stdout.strip()
     shown = run_cli("plan", "book.epub", "--dictionary", reference, "--words", "--language", "english", *server)
+    changed = run_cli("plan", "book.epub", "--dictionary", reference, "--changes", *server)
     exported = run_cli("dictionaries", "export", reference.partition("@")[0], *server)
     (tmp_path / "words.pls").write_text(exported.stdout)
     second = run_cli("dictionaries", "add", "words.pls", "--to", reference.partition("@")[0], *server)
@@ -67,6 +68,10 @@ def test_a_book_is_planned_with_its_dictionary_by_the_command_line(stack: Stack,
     assert shown.stdout.splitlines()[0] == "A Book by Ann Author, Ben Writer"
     assert "4 segments" in shown.stdout
     assert [line.split()[-1] for line in shown.stdout.splitlines()[-2:]] == ["Dawn", "Dusk"]
+    assert changed.stdout.splitlines()[-2:] == [
+        "     1  - The W3C woke at 6:30.",
+        "        + The web people woke at 6:30.",
+    ]
     assert "<alias>web people</alias>" in exported.stdout
     assert second.stdout.strip() == reference.replace("@1", "@2")
     assert f"{second.stdout.strip()}\t1 rules\twords" in listed.stdout
