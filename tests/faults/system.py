@@ -32,7 +32,7 @@ CLI = str(Path(sys.executable).parent / "rhapsode")
 TENANTS = tuple(f"tenant-{number}" for number in range(7))
 SLOTS = 16
 STEP_S = 0.007
-START_S = 60
+START_S = 120
 KEYS = RedisKeys("rhapsode")
 
 
