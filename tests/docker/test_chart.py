@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from rhapsode.cli.run import ProcessKind
+from storage.metric_catalogue import CATALOGUE
 from tests.docker.conftest import DOCKER
 
 helm = pytest.importorskip("helm_python", reason="no Helm as a library for this machine")
@@ -116,6 +118,13 @@ def test_speech_workers_scale_on_what_waits_for_their_model() -> None:
     for name, spec in scaled.items():
         assert spec["scaleTargetRef"]["name"] == name
         assert "replicas" not in deployments[name], "the autoscaler alone decides"
+
+
+def test_scaling_asks_for_metrics_that_exist() -> None:
+    asked = set(re.findall(r"rhapsode_[a-z_]+", (CHART / "templates" / "scaledobjects.yaml").read_text()))
+
+    assert asked
+    assert asked <= CATALOGUE.keys()
 
 
 def test_a_new_secret_of_the_charts_own_starts_the_pods_anew() -> None:

@@ -26,7 +26,7 @@ from tests.docker.compose_file import image_environment
 from tests.docker.conftest import DOCKER
 
 CLI = Path(sys.executable).parent / "rhapsode"
-WAIT_S = 60.0
+WAIT_S = 120.0
 
 CONFINED = """
 mount --make-rprivate / && mount --bind "$0" "$0" && mount -o remount,bind,ro / &&
