@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from api.schema_base import Answer, Name, RequestBody
+from api.schema_base import Answer, Name, RequestBody, exactly_one
 from api.speakable_text import check_label, check_prose, check_spoken_text
 
 MAX_SEED = 2**53 - 1
@@ -59,6 +59,10 @@ class DocumentInput(RequestBody):
 
 class JobInput(RequestBody):
     """Exactly one of the four."""
+
+    model_config = ConfigDict(
+        json_schema_extra=exactly_one(text="string", ssml="string", segments="array", document="object")
+    )
 
     text: Annotated[str, AfterValidator(check_spoken_text)] | None = None
     ssml: Annotated[str, AfterValidator(check_prose)] | None = Field(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from api.speakable_text import check_label, check_prose
@@ -17,6 +18,15 @@ class RequestBody(BaseModel):
     """Strict: no unknown field, no number as text, no boolean as number, no infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+def exactly_one(**types: str) -> JsonDict:
+    """For a model's JSON schema: that just one of these fields is given, which are null otherwise.
+
+    types: the JSON type that each has when it is given.
+    """
+    given = [{"required": [name], "properties": {name: {"type": kind}}} for name, kind in types.items()]
+    return cast("JsonDict", {"oneOf": given})
 
 
 class Answer(BaseModel):

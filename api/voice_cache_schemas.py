@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from api.schema_base import exactly_one
 from api.schemas import DAY_S, MAX_METADATA_PAIRS, Answer, Failure, MetadataKey, MetadataValue, Name, RequestBody
 from api.speakable_text import check_prose
 from api.webhook_schemas import JobWebhookRequest
@@ -46,6 +47,8 @@ class ManifestOrder(RequestBody):
 
 class BulkCacheOrder(RequestBody):
     """Make many voices ready for one model: `voices` (ids or names), a `filter`, or a `manifest` of new ones."""
+
+    model_config = ConfigDict(json_schema_extra=exactly_one(voices="array", filter="object", manifest="object"))
 
     voices: list[Name] | None = Field(default=None, min_length=1, max_length=MAX_BULK_VOICES)
     filter: CacheFilter | None = None
