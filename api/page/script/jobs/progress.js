@@ -45,7 +45,7 @@ function figures({ kind, progress, usage, queue, state }) {
   const { segments } = progress;
   const isSpeech = kind === "synthesis";
   const found = [[isSpeech ? "Passages" : "Voices", segments.total ? `${count(segments.done)} of ${count(segments.total)}` : "being counted"]];
-  if (isSpeech) found.push(["Speech so far", span(progress.audio_s_done)]);
+  if (isSpeech && state !== "succeeded") found.push(["Speech so far", span(progress.audio_s_done)]);
   if (!isOver(state)) found.push(["Being spoken", count(segments.running)], ["Pace of the fleet", queue?.pace ? `${queue.pace.toFixed(1)} × real time` : "–"]);
   if (segments.reused) found.push(["Reused", count(segments.reused)]);
   if (segments.failed) found.push(["Failed", count(segments.failed)]);

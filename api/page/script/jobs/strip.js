@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 
 const HEIGHT = 64;
 const LEAST_BAR = 2;
+const WIDEST_STEP = 18;
 const COLOURS = { pending: "--bar-waiting", running: "--bar-running", done: "--bar-done", failed: "--bar-failed" };
 const RANK = { failed: 4, flagged: 3, running: 2, pending: 1, done: 0 };
 
@@ -35,7 +36,7 @@ export function strip(segments, onChoose) {
     const style = getComputedStyle(canvas);
     pen.scale(scale, scale);
     const columns = Math.min(segments.length, Math.floor(width / (LEAST_BAR + 1)));
-    const step = width / columns;
+    const step = Math.min(WIDEST_STEP, width / columns);
     const gap = step > 4 ? 1.5 : 0.6;
     for (let column = 0; column < columns; column += 1) {
       const shown = columnOf(segments, column, columns);
@@ -49,7 +50,8 @@ export function strip(segments, onChoose) {
 
   function click(event) {
     const box = canvas.getBoundingClientRect();
-    const index = Math.floor(((event.clientX - box.left) / box.width) * segments.length);
+    const used = Math.min(box.width, segments.length * WIDEST_STEP);
+    const index = Math.floor(((event.clientX - box.left) / used) * segments.length);
     if (segments.items[index]) onChoose(index);
   }
 
