@@ -64,8 +64,6 @@ async def identify(request: Request, services: ApiServices) -> Caller:
     if known is not None:
         return known
     caller = await _caller(request, services)
-    if not caller.is_this_machine:
-        await admit(request, caller.tenant, services.rates)
     scope = scope_of(request.url.path)
     if scope is not None and scope not in caller.scopes:
         raise forbidden(f"this API key lacks the scope {scope.value!r}; it has: {_listed(caller.scopes)}")
@@ -83,6 +81,7 @@ def scope_of(path: str) -> Scope | None:
 
 
 async def _caller(request: Request, services: ApiServices) -> Caller:
+    """Counts the request, unless it is of this machine's own user."""
     header = request.headers.get("authorization")
     if header is None:
         if services.settings.api_keys:
@@ -96,10 +95,13 @@ async def _caller(request: Request, services: ApiServices) -> Caller:
     tenant = services.settings.api_keys.get(digest)
     if tenant is not None:
         scopes = ALL_SCOPES if tenant == services.settings.operator else TENANT_SCOPES
+        admit(request, await services.callers.count(TenantId(tenant)))
         return Caller(TenantId(tenant), scopes)
-    record = await services.keys.find(digest)
-    if record is None:
+    known = await services.callers.identify(digest)
+    if known is None:
         raise unauthorized("this API key is not known, or it is over")
+    record, rate = known
+    admit(request, rate)
     return Caller(record.tenant, record.scopes, record.id)
 
 

@@ -11,17 +11,15 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import rate_limited
-from storage.jobs import TenantId
-from storage.rate_limits import RequestRates
+from storage.rate_limits import RateState
 
 POLICY = "tenant"
 
 _SCOPE_KEY = "rhapsode.rate_limit"
 
 
-async def admit(request: Request, tenant: TenantId, rates: RequestRates) -> None:
-    """Count the request. Raises the `Problem` that it is one too many."""
-    state = await rates.count(tenant)
+def admit(request: Request, state: RateState) -> None:
+    """Note what is left for the answer. Raises the `Problem` that the request is one too many."""
     request.scope[_SCOPE_KEY] = {
         "RateLimit-Policy": f'"{POLICY}";q={state.amount};w={state.period_s}',
         "RateLimit": f'"{POLICY}";r={state.remaining};t={state.reset_s}',

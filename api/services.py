@@ -11,7 +11,7 @@ from anyio import CapacityLimiter, to_thread
 
 from api.settings import ApiSettings
 from api.webhook_services import WebhookServices, open_webhooks
-from storage.api_keys import ApiKeyStore, KeyRing
+from storage.api_keys import ApiKeyStore
 from storage.artifacts import ArtifactStore
 from storage.audits import AuditLog
 from storage.connections import connect_redis, connect_redis_async, open_artifacts
@@ -29,7 +29,7 @@ from storage.pronunciation_store import PronunciationStore
 from storage.queue import TicketQueue, create_celery
 from storage.queue_places import QueuePlaces
 from storage.quotas import QuotaStore, admission_limits, quotas_of
-from storage.rate_limits import RequestRates
+from storage.rate_limits import CallerGate
 from storage.replays import ReplayStore
 from storage.roster import Roster
 from storage.segment_states import SegmentReader
@@ -60,10 +60,9 @@ class ApiServices:
     plans: PlanCache
     places: QueuePlaces
     events: AsyncEventLog
-    keys: KeyRing
+    callers: CallerGate
     api_keys: ApiKeyStore
     replays: ReplayStore
-    rates: RequestRates
     quotas: QuotaStore
     usage: UsageLedger
     artifacts: ArtifactStore
@@ -100,12 +99,11 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             plans=PlanCache(artifacts),
             places=QueuePlaces(client, settings.key_prefix),
             events=AsyncEventLog(event_client, settings.key_prefix),
-            keys=KeyRing(event_client, settings.key_prefix),
+            callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
             api_keys=ApiKeyStore(client, settings.key_prefix),
             replays=ReplayStore(event_client, settings.key_prefix),
             quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
             usage=UsageLedger(client, settings.key_prefix),
-            rates=RequestRates(event_client, settings.key_prefix, settings.rate_limit),
             artifacts=artifacts,
             tickets=tickets,
             models=ModelRegistry(client, settings.key_prefix),

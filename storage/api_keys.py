@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import NewType, cast
 
 import redis
-import redis.asyncio
 from ulid import ULID
 
 from storage.availability import redis_errors_named
@@ -37,9 +36,21 @@ LAST_USE_STEP_MS = 60_000
 """How exactly the last use is known: a write per request would cost more than the look-up."""
 
 
-_NOTE_USE = """
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'last_used_at_ms', ARGV[1]) end
+KEY_LOOKUP = f"""
+local now = clock()
+
+-- The record of the key with this sha256 as HGETALL gives it; nil if there is none or it is over. Notes its use.
+local function find_key(digest)
+  local name = KEYS[1] .. ':apikey:' .. digest
+  local tenant, expires, used = unpack(redis.call('HMGET', name, 'tenant', 'expires_at_ms', 'last_used_at_ms'))
+  if not tenant or (expires and tonumber(expires) <= now) then return nil end
+  if not used or now - tonumber(used) >= {LAST_USE_STEP_MS} then
+    redis.call('HSET', name, 'last_used_at_ms', string.format('%.0f', now))
+  end
+  return redis.call('HGETALL', name)
+end
 """
+"""Lua for who looks keys up; needs `clock`, which gives Unix ms. KEYS[1] is the root of all keys."""
 
 
 class Scope(enum.StrEnum):
@@ -131,7 +142,7 @@ class ApiKeyStore:
             for key_id in sorted(digests):
                 pipeline.hgetall(self._names.key(digests[key_id]))
             rows = cast("list[dict[str, str]]", pipeline.execute())
-        records = (_record(row) for row in rows if row)
+        records = (decode_key(row) for row in rows if row)
         return [record for record in records if tenant in (None, record.tenant)]
 
     def revoke(self, key: KeyId) -> None:
@@ -144,35 +155,6 @@ class ApiKeyStore:
             pipeline.delete(self._names.key(digest))
             pipeline.hdel(self._names.index, key)
             pipeline.execute()
-
-
-class KeyRing:
-    """For requests: one look-up each, in the event loop."""
-
-    def __init__(self, redis: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> None:
-        self._redis = redis
-        self._names = _Names(key_prefix)
-
-    async def find(self, digest: str) -> ApiKey | None:
-        """The key of this digest, if there is one and it is not over; notes that it was used."""
-        with redis_errors_named():
-            fields = cast("dict[str, str]", await self._redis.hgetall(self._names.key(digest)))
-        if not fields:
-            return None
-        record, now_ms = _record(fields), round(time.time() * 1000)
-        if record.is_over(now_ms):
-            return None
-        if record.last_used_at_ms is None or now_ms - record.last_used_at_ms >= LAST_USE_STEP_MS:
-            with redis_errors_named():
-                await self._note_use(digest, now_ms)
-        return record
-
-    async def _note_use(self, digest: str, now_ms: int) -> None:
-        """Only of a key that is still there: one that was revoked just now must not come back as an empty record."""
-        script = (
-            "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'last_used_at_ms', ARGV[1]) end"
-        )
-        await self._redis.eval(script, 1, self._names.key(digest), str(now_ms))
 
 
 class _Names:
@@ -199,7 +181,8 @@ def _fields(record: ApiKey) -> dict[str, str]:
     return fields
 
 
-def _record(fields: Mapping[str, str]) -> ApiKey:
+def decode_key(fields: Mapping[str, str]) -> ApiKey:
+    """A key from its hash in Redis."""
     expires, used = fields.get("expires_at_ms"), fields.get("last_used_at_ms")
     return ApiKey(
         id=KeyId(fields["id"]),
