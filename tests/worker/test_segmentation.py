@@ -180,18 +180,19 @@ def test_nothing_but_symbols_cannot_be_planned() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "The quick brown fox jumps over the lazy dog, or so they say. " * 82_000,
-        "天地玄黄，宇宙洪荒。" * 300_000,
-        "word " * 400_000,
-        "x" * 2_000_000,
-        "a line\n\n" * 200_000,
+        "The quick brown fox jumps over the lazy dog, or so they say. " * 20_000,
+        "天地玄黄，宇宙洪荒。" * 75_000,
+        "word " * 100_000,
+        "x" * 500_000,
+        "a line\n\n" * 50_000,
     ],
     ids=["prose", "chinese", "no-sentences", "one-word", "many-paragraphs"],
 )
 def test_megabytes_are_planned_in_reasonable_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
 
     segments = plan(text)
 
     assert segments[-1].end == len(text)
-    assert time.perf_counter() - started < 60
+    # Seconds of this process: half a megabyte whose cost grew with its square would take many minutes.
+    assert time.process_time() - started < 20
