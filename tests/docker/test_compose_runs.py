@@ -6,6 +6,7 @@ paths of secrets and the engine (tones) are exchanged.
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -130,6 +131,7 @@ def containers(
             process.wait()
 
 
+@pytest.mark.timeout(600)
 def test_the_services_narrate_and_end_in_time_with_no_right_and_a_read_only_tree(
     containers: Containers, compose: dict[str, Any], drawn_secrets: Path
 ) -> None:
@@ -187,6 +189,12 @@ def everything(containers: Containers) -> str:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the range from which outgoing connections take theirs, so that it is still free when it is bound."""
+    while True:
+        port = random.randrange(20_000, 32_768)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
