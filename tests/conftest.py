@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import uuid
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 import redis
 
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 URL_SECRET = "a-secret-for-tests-only"
+
+# The same examples in every run, however long the machine takes over one: what a search for new ones finds should not
+# be somebody else's failing test. `RHAPSODE_TEST_EXPLORE=1 make test` searches.
+hypothesis.settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile(
+    "exploring", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
+)
+hypothesis.settings.load_profile("exploring" if os.environ.get("RHAPSODE_TEST_EXPLORE") else "steady")
 
 
 @pytest.fixture(scope="session", autouse=True)
