@@ -83,7 +83,7 @@ _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
     *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "commit_chunk", "finish", "finish_plan"),
     *("fail", "postpone", "release", "isolate"),
-    *("release_worker", "reap", "retentions", "recount"),
+    *("release_worker", "reap", "retentions", "recount", "settle_stored"),
 )
 
 
@@ -400,6 +400,14 @@ class JobStore:
         reply = self._run("retentions", limit)
         pairs = (str(entry).rpartition("|") for entry in reply[2:])
         return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]
+
+    def settle_stored(self, tenant: TenantId, job_id: JobId, num_bytes: int) -> int:
+        """Put the bytes of an ended job right that its objects really take; returns by how many they were wrong.
+
+        Without effect on a job that is at work, or that there is not.
+        """
+        reply = self._run("settle_stored", job_id, tenant, num_bytes)
+        return int(str(reply[2])) if reply[0] == "ok" else 0
 
     def pace(self, queue: WorkQueue) -> float | None:
         """Seconds of audio that the queue's workers speak in a second, as last measured; None before the first."""

@@ -173,7 +173,8 @@ class Janitor:
 
         Removed if Redis knows that the job was deleted, or if there is nothing but its input, which is what an
         API leaves that died before the job was accepted. Finished work of a job that Redis never heard of is only
-        reported: it may be Redis that lost its memory.
+        reported: it may be Redis that lost its memory. What late workers left with a job that has ended counts to its
+        tenant's bytes from then on.
         """
         for prefix, entries in groupby(self._artifacts.list("jobs/"), key=_job_prefix):
             objects = list(entries)
@@ -183,6 +184,10 @@ class Janitor:
             if self._is_orphan(TenantId(tenant), JobId(job), objects):
                 removed = self._artifacts.delete_prefix(prefix)
                 logger.info("orphaned objects removed", extra={"prefix": prefix, "objects": removed})
+                continue
+            wrong = self._jobs.settle_stored(TenantId(tenant), JobId(job), sum(entry.bytes for entry in objects))
+            if wrong:
+                logger.info("stored bytes put right", extra={"job_id": job, "bytes": wrong})
 
     def _is_orphan(self, tenant: TenantId, job: JobId, objects: list[ObjectEntry]) -> bool:
         try:

@@ -107,3 +107,17 @@ def test_held_is_what_the_limits_count(store: JobStore, quotas: QuotaStore) -> N
 
     assert quotas.held(ALICE) == Held(jobs=1, audio_ms=5_000, voices=0, stored_bytes=7)
     assert quotas.held(BOB) == Held(0, 0, 0, 0)
+
+
+def test_bytes_of_an_ended_job_are_put_right_and_of_one_at_work_left_alone(store: JobStore, quotas: QuotaStore) -> None:
+    wanted = replace(submission(), stored_bytes=100)
+    store.submit(wanted)
+    assert store.settle_stored(ALICE, wanted.id, 170) == 0
+    store.cancel(ALICE, wanted.id)
+
+    assert store.settle_stored(BOB, wanted.id, 170) == 0
+    assert [store.settle_stored(ALICE, wanted.id, number) for number in (170, 170, 20)] == [70, 0, -150]
+    assert quotas.held(ALICE).stored_bytes == 20
+    store.delete(ALICE, wanted.id)
+    assert store.settle_stored(ALICE, wanted.id, 170) == 0
+    assert quotas.held(ALICE).stored_bytes == 0
