@@ -54,6 +54,16 @@ class FakeEngineSettings:
     step_s: float = 0.005
 
 
+class VllmRunner(enum.StrEnum):
+    """Which of its two model runners vLLM is to use."""
+
+    V1 = "v1"
+    """On CPUs and GPUs, without graphs."""
+
+    V2 = "v2"
+    """On GPUs, the talker's step as a captured graph. Written against vLLM 0.32 and not run yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class VllmEngineSettings:
     """The talker in a stock vLLM, the other stages as in the native engine.
@@ -68,6 +78,7 @@ class VllmEngineSettings:
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
     max_step_tokens: int = 1024
+    runner: VllmRunner = VllmRunner.V1
 
 
 EngineSettings = NativeEngineSettings | VllmEngineSettings | FakeEngineSettings

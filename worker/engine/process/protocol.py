@@ -54,6 +54,7 @@ from worker.engine.settings import (
     FakeEngineSettings,
     NativeEngineSettings,
     VllmEngineSettings,
+    VllmRunner,
 )
 
 PROTOCOL_VERSION = 6
@@ -277,6 +278,7 @@ def decode_settings(text: str) -> EngineSettings:
                 num_threads=fields.integer("num_threads"),
                 profile=fields.member("profile", ServingProfile),
                 max_step_tokens=fields.integer("max_step_tokens"),
+                runner=fields.member("runner", VllmRunner),
             )
         case "fake":
             return FakeEngineSettings(slots=fields.integer("slots"), step_s=fields.number("step_s"))

@@ -17,7 +17,7 @@ from worker.engine.settings import EngineRole, VllmEngineSettings
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane
 from worker.engine.vllm.supported_versions import require_supported
-from worker.engine.vllm.talker_model import VllmTalker
+from worker.engine.vllm.talker_model import MODELS, VllmTalker
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def _start_talker(
     num_rows = settings.slots + num_spare
     kv_bytes = _kv_bytes(config.talker.decoder, num_rows, capacity, dtype, device)
     limits = TalkerLimits(num_rows, capacity, settings.max_step_tokens, kv_bytes)
-    engine = StockEngine(VllmTalker, settings.checkpoint, dtype, limits)
+    engine = StockEngine(MODELS[settings.runner], settings.runner, settings.checkpoint, dtype, limits)
     model = engine.model
     assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
     logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})

@@ -70,6 +70,7 @@ from worker.engine.settings import (
     FakeEngineSettings,
     NativeEngineSettings,
     VllmEngineSettings,
+    VllmRunner,
 )
 
 # Lone surrogates too: JSON escapes carry them, and a client's text may hold anything.
@@ -170,7 +171,7 @@ def test_what_keeps_an_engine_from_starting_keeps_class_and_words(error: type[St
         NativeEngineSettings(
             Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, Reproducibility.STRICT, EngineRole.TALKER
         ),
-        VllmEngineSettings(Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, 17),
+        VllmEngineSettings(Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, 17, VllmRunner.V2),
         FakeEngineSettings(slots=5, step_s=0.25),
     ],
     ids=["native", "vllm", "fake"],

@@ -20,9 +20,10 @@ from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
 from worker.engine.qwen3_tts.slot_line import SlotLine
 from worker.engine.qwen3_tts.talker_lane import EndedSpeech
 from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
+from worker.engine.settings import VllmRunner
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane
-from worker.engine.vllm.talker_model import VllmTalker
+from worker.engine.vllm.talker_model import VllmTalker, VllmTalkerV1
 
 ROWS, CAPACITY = 4, 256
 GREEDY = TokenSampling(temperature=0.0)
@@ -35,7 +36,7 @@ class LaneRig:
         config = read_model_config(checkpoint / "config.json")
         self._prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
         limits = TalkerLimits(ROWS, CAPACITY, 64, kv_bytes)
-        self._engine = StockEngine(VllmTalker, checkpoint, torch.float32, limits)
+        self._engine = StockEngine(VllmTalkerV1, VllmRunner.V1, checkpoint, torch.float32, limits)
         self.preempted = 0
 
     def run(self, requests: Sequence[SpeechRequest]) -> Mapping[str, EndedSpeech]:
