@@ -2,8 +2,8 @@
 
     python benchmarks/page.py [--jobs 1000] [--visits 15]
 
-Starts a stack on the fake engine, has one batch make the jobs, and opens the page in headless Chromium, each visit in a
-context with an empty cache: time until its scripts have run and the list stands there, time of a visit with the files
+Starts an API without a worker, submits the jobs, which all wait, and opens the page in headless Chromium, each visit in
+a context with an empty cache: time until its scripts have run and the list stands there, time of a visit with the files
 in the cache, the list's answer as the page asks for it and as a client times it, a click on a row with all rows on
 the page. Prints one JSON object.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import sys
@@ -23,12 +22,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from api.page import page as page_files
-from rhapsode import Rhapsode
-from rhapsode.stack.options import StackOptions
-from rhapsode.stack.stack import Stack
+from benchmarks.served_api import served_api
 from tests.page.chromium import HOW_TO_GET, find_browser, start_browser
 
 LIST_ANSWERS = 40
@@ -41,7 +39,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1_000)
     parser.add_argument("--visits", type=int, default=15)
     arguments = parser.parse_args()
-    with _stack() as url, sync_playwright() as playwright:
+    with _api() as url, sync_playwright() as playwright:
         path = find_browser(playwright)
         if path is None:
             sys.exit(HOW_TO_GET)
@@ -165,23 +163,20 @@ def _median_ms(action: Callable[[int], None], count: int) -> float:
 
 
 def _fill(url: str, jobs: int) -> None:
-    with Rhapsode(url) as client, tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+    """All of them wait: nobody works here, so that the figures are the page's and its API's alone."""
+    with httpx.Client(base_url=url) as http:
         for number in range(jobs):
-            file.write(json.dumps({"custom_id": str(number), "input": {"text": f"Line {number}."}}) + "\n")
-        file.flush()
-        client.batches.wait(client.batches.submit(file.name))
+            order = {"input": {"text": f"Line {number}."}, "metadata": {"title": f"Narration number {number}"}}
+            http.post("/v1/jobs", json=order).raise_for_status()
 
 
 @contextmanager
-def _stack() -> Generator[str]:
+def _api() -> Generator[str]:
     # Not deep in a temporary folder of a test: the server's socket needs a short path.
     folder = Path(tempfile.mkdtemp(prefix="rhb-", dir="/tmp"))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
-    environment |= {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "8", "RHAPSODE_FAKE_STEP_S": "0"}
     try:
-        with Stack(StackOptions(folder), environment, lambda event: None) as stack:
-            stack.wait_ready()
-            yield stack.url
+        with served_api(folder) as api:
+            yield f"http://127.0.0.1:{api.port}"
     finally:
         shutil.rmtree(folder)
 

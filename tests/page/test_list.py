@@ -9,12 +9,26 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from api.settings import ApiSettings
 from rhapsode import Rhapsode
+from storage.settings import StorageSettings
+from tests.api.harness import SMALL, serve
 from tests.page.conftest import OpenPage
 
 FEW = 120
 MANY = 1_000
 ANSWER_S = 0.1
+
+TIMED_ANSWERS = """async () => {
+  const times = [];
+  for (let turn = 0; turn < 20; turn += 1) {
+    const begun = performance.now();
+    await (await fetch("v1/jobs?limit=50")).json();
+    times.push(performance.now() - begun);
+  }
+  return times.sort((a, b) => a - b);
+}"""
+"""Milliseconds, as a browser sees them."""
 
 
 def fill(client: Rhapsode, folder: Path, count: int) -> None:
@@ -50,27 +64,22 @@ def test_older_narrations_come_as_one_scrolls(open_page: OpenPage, client: Rhaps
 
 @pytest.mark.long
 def test_a_thousand_narrations_answer_at_once_and_stay_usable(
-    open_page: OpenPage, client: Rhapsode, tmp_path: Path
+    open_at: OpenPage, storage_settings: StorageSettings
 ) -> None:
-    fill(client, tmp_path, MANY)
-    page = open_page()
-    expect(page.locator(".job-row").first).to_be_visible()
-    scroll_to_end(page, MANY)
-    answers = page.evaluate(
-        """async () => {
-          const times = [];
-          for (let turn = 0; turn < 20; turn += 1) {
-            const begun = performance.now();
-            await (await fetch("v1/jobs?limit=50")).json();
-            times.push(performance.now() - begun);
-          }
-          return times.sort((a, b) => a - b);
-        }"""
-    )
-    assert answers[len(answers) // 2] < ANSWER_S * 1000
-    row = page.locator(".job-row a").nth(500)
-    row.scroll_into_view_if_needed()
-    begun_s = time.monotonic()
-    row.click()
-    expect(page.locator(".job-title")).not_to_have_text("…")
-    assert time.monotonic() - begun_s < 2
+    settings = ApiSettings(**storage_settings.model_dump(), rate_limit="100000/minute")
+    with serve(settings) as served:
+        served.models.publish(SMALL)
+        for number in range(MANY):
+            served.submit(f"Line {number}.", metadata={"title": f"Narration number {number}"})
+        page = open_at(served.url)
+        expect(page.locator(".job-row").first).to_be_visible()
+        scroll_to_end(page, MANY)
+        answers = page.evaluate(TIMED_ANSWERS)
+        assert answers[len(answers) // 2] < ANSWER_S * 1000
+        row = page.locator(".job-row a").nth(500)
+        row.scroll_into_view_if_needed()
+        begun_s = time.monotonic()
+        row.click()
+        expect(page.get_by_role("heading", level=1, name=f"Narration number {MANY - 501}")).to_be_visible()
+        assert time.monotonic() - begun_s < 2
+        page.context.close()
