@@ -29,6 +29,7 @@ from api import (
     objects,
     page,
     pronunciation_dictionaries,
+    quotas,
     segments,
     speech,
     uploads,
@@ -45,6 +46,7 @@ from api.cors import admit_origins, parse_origins
 from api.errors import add_error_handlers
 from api.metrics import RequestMeter, process_started
 from api.openapi import complete_openapi
+from api.openapi import router as openapi_router
 from api.rate_limits import RateLimitFields
 from api.request_traces import RequestTraces
 from api.security_headers import SecurityHeaders
@@ -92,12 +94,13 @@ def create_app(settings: ApiSettings) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
         redirect_slashes=False,
         # The function's name: short, and the same whatever its path becomes.
         generate_unique_id_function=lambda route: route.name,
     )
     routers = (
-        *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage),
+        *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage, quotas),
         *(voices, voice_caches, audio_voices, speech, models),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
@@ -108,6 +111,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     if settings.store.startswith("file:"):
         app.include_router(objects.router)
     add_error_handlers(app)
+    app.include_router(openapi_router)
     complete_openapi(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes)

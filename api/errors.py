@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -125,11 +126,17 @@ def _framework_problem(request: Request, error: HTTPException) -> Problem | None
 
 def _allowed_methods(request: Request) -> str:
     """Of all routes at this address: the framework's own answer names those of the first one only."""
-    found = [method for method in METHODS if _is_routed({**request.scope, "method": method}, request.app)]
+    places = {method: _place({**request.scope, "method": method}, request.app) for method in METHODS}
+    found = [method for method, place in places.items() if place is not None]
     # An address that is written out is that resource, though its last word could be an id elsewhere.
-    own = request.app.openapi()["paths"].get(request.url.path)
-    return ", ".join(method for method in found if own is None or method.lower() in own)
+    literal = [method for method in found if not places[method]]
+    return ", ".join(literal or found)
 
 
-def _is_routed(scope: Scope, app: FastAPI) -> bool:
-    return any(route.matches(scope)[0] is Match.FULL for route in app.routes)
+def _place(scope: Scope, app: FastAPI) -> Mapping[str, object] | None:
+    """The path parameters with which this method is served here; None if it is not."""
+    for route in app.routes:
+        match, found = route.matches(scope)
+        if match is Match.FULL:
+            return found.get("path_params", {})
+    return None

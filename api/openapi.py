@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
 from pydantic.json_schema import models_json_schema
 
 from api.admin_reconcile import ReconcileOrder
@@ -67,6 +68,15 @@ not HTTP is answered with 400, one that comes too slowly with 408 (`request_time
 header with 431 (`headers_too_large`), and one too many with 503 (`too_many_connections`), whatever its address; then
 the connection is closed.
 """
+
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/openapi.json")
+def get_description(request: Request) -> Response:
+    """In a thread of its own: the first time takes a second, in which others are to be answered."""
+    return JSONResponse(request.app.openapi())
 
 
 def complete_openapi(app: FastAPI) -> None:

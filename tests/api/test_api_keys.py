@@ -17,8 +17,11 @@ from tests.api.routes import api_routes
 
 OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 
-OPEN_PATHS = ("/livez", "/readyz", "/metrics", "/openapi.json", "/v1/objects/{key:path}")
-"""Probes, the contract's description, and links that carry their own permission."""
+OPEN_PATHS = (
+    *("/livez", "/readyz", "/metrics", "/openapi.json", "/v1/objects/{key:path}"),
+    *("/", "/page/{version}/{name:path}"),
+)
+"""Probes, the contract's description, links that carry their own permission, and the page, which asks for a key."""
 
 
 @pytest.fixture
