@@ -12,6 +12,7 @@ from api.idempotent_route import IdempotentRoute
 from api.problems import state_conflict
 from api.request_parsing import parse_body
 from api.schema_base import Answer, RequestBody
+from storage.errors import RecountOvertaken
 from storage.journal import JournalUnreadable
 from storage.reconcile import Reconciler
 
@@ -35,7 +36,7 @@ class ReconcileView(Answer):
     """One step. `next_cursor` is null after the last one.
 
     `jobs_restored`: that Redis did not know; `jobs_marked`: unfinished ones whose segments are looked for in the store;
-    `jobs_gone`: that were deleted since.
+    `jobs_gone`: that were deleted since; `counters_mended`: that differed from a recount, which the last step makes.
     """
 
     object: Literal["reconcile_step"] = "reconcile_step"
@@ -44,6 +45,7 @@ class ReconcileView(Answer):
     jobs_restored: int
     jobs_marked: int
     jobs_gone: int
+    counters_mended: int
 
 
 @router.post("/reconcile", response_model=ReconcileView, openapi_extra=_ORDER)
@@ -55,6 +57,8 @@ def reconcile(tenant: Tenant, services: Services, body: OptionalJsonBytes) -> Re
         step = reconciler.step(order.cursor)
     except JournalUnreadable as error:
         raise state_conflict(str(error)) from error
+    except RecountOvertaken as error:
+        raise state_conflict("another recount began meanwhile: take this step again") from error
     services.tickets.send(step.tickets)
     return ReconcileView(
         next_cursor=step.next_cursor,
@@ -62,4 +66,5 @@ def reconcile(tenant: Tenant, services: Services, body: OptionalJsonBytes) -> Re
         jobs_restored=step.jobs_restored,
         jobs_marked=step.jobs_marked,
         jobs_gone=step.jobs_gone,
+        counters_mended=step.counters_mended,
     )

@@ -133,3 +133,4 @@ class ReconcileStep(Resource):
     jobs_restored: int
     jobs_marked: int
     jobs_gone: int
+    counters_mended: int = 0

@@ -429,14 +429,21 @@ class JobStore:
         """
         return Drift(tuple(difference for found in self.recount_steps(RECOUNT_BATCH) for difference in found))
 
+    def mend_counters(self) -> Drift:
+        """As `recount`, and every counter gets what was counted, in the same call; returns what differed before."""
+        return Drift(tuple(each for found in self._recounted(RECOUNT_BATCH, "1") for each in found))
+
     def recount_steps(self, batch: int) -> Iterator[builtins.list[Difference]]:
         """A recount as its steps, of about `batch` jobs each; gives what each has found.
 
         Others work on in between, and the result is exact nevertheless: what has been counted is followed.
         """
+        return self._recounted(batch, "")
+
+    def _recounted(self, batch: int, mends: str) -> Iterator[builtins.list[Difference]]:
         epoch, cursor = uuid4().hex, ""
         while cursor != "0":
-            reply = self._run("recount", epoch, cursor, batch)
+            reply = self._run("recount", epoch, cursor, batch, mends)
             if reply[0] == "overtaken":
                 raise RecountOvertaken
             cursor, *rows = (str(part) for part in reply[2:])

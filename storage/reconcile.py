@@ -34,6 +34,7 @@ MARKED_A_CALL = 200
 class ReconcileStep:
     """next_cursor: where to go on, None at the end. jobs_seen: in this piece of the journal. jobs_restored: that Redis
     did not know. jobs_marked: unfinished ones. jobs_gone: that were deleted since: their input is not there any more.
+    counters_mended: that differed from a recount, which the last step makes.
     """
 
     next_cursor: str | None
@@ -41,6 +42,7 @@ class ReconcileStep:
     jobs_restored: int
     jobs_marked: int
     jobs_gone: int
+    counters_mended: int
     tickets: Tickets
 
 
@@ -64,7 +66,8 @@ class Reconciler:
     def step(self, cursor: str | None) -> ReconcileStep:
         """The first step, without a cursor, also moves the fences and marks the unfinished jobs that Redis knows.
 
-        Raises `StoreUnavailable`, `AdmissionRefused` (go on when there is room again) or `JournalUnreadable`.
+        Raises `StoreUnavailable`, `AdmissionRefused` (go on when there is room again), `RecountOvertaken` or
+        `JournalUnreadable`.
         """
         marked = self._begin() if cursor is None else 0
         keys = list(islice(journal_keys(self._artifacts, cursor), OBJECTS_A_STEP))
@@ -76,12 +79,14 @@ class Reconciler:
         for each in restored:
             tickets += self._jobs.submit(each).tickets
         self._mark_all([each.id for each in restored])
+        next_cursor = keys[-1] if len(keys) == OBJECTS_A_STEP else None
         return ReconcileStep(
-            next_cursor=keys[-1] if len(keys) == OBJECTS_A_STEP else None,
+            next_cursor=next_cursor,
             jobs_seen=len(submissions),
             jobs_restored=len(restored),
             jobs_marked=marked,
             jobs_gone=len(gone),
+            counters_mended=0 if next_cursor else len(self._jobs.mend_counters().differences),
             tickets=tickets,
         )
 

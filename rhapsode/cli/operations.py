@@ -90,16 +90,17 @@ def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: 
 
 def reconcile(server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """After Redis was restored from a backup: bring back the jobs it does not know. Before the workers start."""
-    seen = restored = marked = gone = 0
+    seen = restored = marked = gone = mended = 0
     with connected(server, data_dir) as client:
         for step in client.operations.reconcile():
             seen += step.jobs_seen
             restored += step.jobs_restored
             marked += step.jobs_marked
             gone += step.jobs_gone
+            mended += step.counters_mended
     typer.echo(
         f"{seen} jobs in the journal: {restored} brought back, {marked} unfinished ones take what lies in the store, "
-        f"{gone} were deleted since"
+        f"{gone} were deleted since; {mended} counters put right"
     )
 
 

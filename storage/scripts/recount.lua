@@ -1,10 +1,10 @@
--- ARGV: epoch of this recount, cursor ('' to begin), jobs to look at
+-- ARGV: epoch of this recount, cursor ('' to begin), jobs to look at, '1' if counters that differ get what was counted
 -- -> ok + next cursor ('0' when all is done) + name, expected, actual of what differs; overtaken
 --
 -- Counts a few of the jobs that have not ended, and at the end compares every counter with what was counted. In between
 -- jobs change: one that was counted already carries the epoch, and `tally` follows it; one that was not is met later.
 -- K.audit holds the sums, by the names that `tally` uses.
-local epoch, cursor, limit = ARGV[1], ARGV[2], ARGV[3]
+local epoch, cursor, limit, mends = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
 local ABANDONED_S = 600
 local drift = {}
 
@@ -118,11 +118,29 @@ for _, field in ipairs({'jobs', 'audio_ms'}) do
   end
 end
 
+-- kind -> adds to the counter. Lists and sets are no counters: what they lack, nobody can make up here.
+local MEND = {
+  ready = function(queue, change)
+    if redis.call('HINCRBY', K.counters, queue, change) == 0 then redis.call('HDEL', K.counters, queue) end
+  end,
+  flow = function(name, change) redis.call('HINCRBY', K.flow, name .. ':in', change) end,
+}
+for _, field in ipairs({'jobs', 'audio_ms'}) do
+  MEND[field] = function(scope, change)
+    local tenant = string.match(scope, '^tenant:(.*)$')
+    redis.call('HINCRBY', tenant and K.admission .. tenant or K.total, field, change)
+  end
+end
+
 local function compare()
   local sums = redis.call('HGETALL', K.audit)
   for i = 1, #sums, 2 do
     local kind, rest = string.match(sums[i], '^(%l[%l_]*):(.*)$')
-    if kind then expect(sums[i], sums[i + 1], ACTUAL[kind](rest)) end
+    if kind then
+      local counted, known = tonumber(sums[i + 1]) or 0, tonumber(ACTUAL[kind](rest)) or 0
+      expect(sums[i], counted, known)
+      if mends and counted ~= known and MEND[kind] then MEND[kind](rest, text(counted - known)) end
+    end
   end
   redis.call('DEL', K.audit)
 end

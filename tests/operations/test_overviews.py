@@ -153,3 +153,18 @@ def test_a_job_remembers_the_trace_it_is_part_of(redis_client: redis.Redis) -> N
     store.submit(replace(submission(), trace=trace))
 
     assert claim(store, CPU_QUEUE).trace == trace
+
+
+def test_counters_that_differ_are_given_what_was_counted(redis_client: redis.Redis) -> None:
+    Clock(redis_client)
+    store = open_store(redis_client)
+    start_job(store, 3)
+    redis_client.hincrby("{rhapsode}:counters", GPU_QUEUE, 5)
+    redis_client.hincrby("{rhapsode}:total", "audio_ms", 7_000)
+    redis_client.hset("{rhapsode}:counters", "cpu", 4)
+
+    mended = {each.name for each in store.mend_counters().differences}
+
+    assert mended == {f"ready:{GPU_QUEUE}", "audio_ms:total", "ready:cpu"}
+    assert store.recount().differences == ()
+    assert store.ready_counts() == {GPU_QUEUE: 3}
