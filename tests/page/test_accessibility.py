@@ -121,7 +121,7 @@ def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) ->
     reach(page, "Narrate")
     page.keyboard.press("Enter")
     # The reader is taken to what was made.
-    expect(page.get_by_role("heading", level=1, name="A short story")).to_be_focused()
+    expect(page.get_by_role("heading", level=1, name="A short story for the keyboard.")).to_be_focused()
     expect(page.locator(".job-head .state")).to_have_attribute("data-state", "succeeded")
     reach(page, "Listen")
     page.keyboard.press("Enter")

@@ -177,11 +177,13 @@ export function composer(onSubmitted) {
   return { element, focus: () => heading.focus(), close: () => abort.abort() };
 }
 
+/** A file's name, or the text's first line: its first sentence, or as many of its words as a title may have. */
 function nameOf(file, text) {
   if (file) return file.name.replace(/\.[^.]+$/, "").slice(0, 200);
-  const first = text.trim().split(/\n/, 1)[0].replace(/^#+\s*/, "");
-  const letters = [...first];
-  return letters.length <= TITLE_CHARS ? first : `${letters.slice(0, TITLE_CHARS).join("").replace(/\s+\S*$/, "")} …`;
+  const line = text.trim().split(/\n/, 1)[0].replace(/^#+\s*/, "");
+  const [sentence] = line.split(/(?<=[.!?…])\s/, 1);
+  const letters = [...sentence];
+  return letters.length <= TITLE_CHARS ? sentence : `${letters.slice(0, TITLE_CHARS).join("").replace(/\s+\S*$/, "")} …`;
 }
 
 function planned({ num_segments: passages, estimated_audio_s: audioS, estimated_render_s: renderS }) {
