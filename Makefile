@@ -16,7 +16,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test vllm-test page-test browser listen contract openapi check fix up faults audit bench voice-quality record-parity clean
+.PHONY: help demo test vllm-test page-test browser listen contract openapi check fix up faults drills audit bench voice-quality record-parity clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -96,6 +96,9 @@ audit: ## compare every pinned dependency with the database of known vulnerabili
 	$(PYTHON) -m venv .venv-audit
 	.venv-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
 	.venv-audit/bin/python tests/security/audit.py
+
+drills: $(VENV)/.dev-installed ## restore Redis from an old backup, and restart every process under load
+	$(BIN)/python -m pytest tests/operations/test_restore.py tests/operations/test_rolling_restart.py -m "long or not long"
 
 bench: $(VENV)/.dev-installed ## print every figure of the README again
 	$(BIN)/python benchmarks/run_all.py

@@ -15,7 +15,7 @@ from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, check_standard_pass, collect
 from tests.faults.load import Load, standard_load
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(900)]
 
 JOBS = 80
 MOST_UNHEARD = 28
