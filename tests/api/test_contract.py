@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from api.settings import ApiSettings
+from storage.redis_keys import RedisKeys
 from storage.settings import describe
 from tests.api.harness import ServedApi, serve
 
@@ -90,6 +91,14 @@ def test_a_system_without_redis_is_alive_and_not_ready(api_settings: ApiSettings
 
     assert (answer.status_code, answer.json()["redis"], answer.json()["store"]) == (503, "unavailable", "ok")
     assert (alive.status_code, alive.json()) == (200, {"status": "alive"})
+
+
+def test_a_system_on_state_of_another_version_is_not_ready(api: ServedApi, api_settings: ApiSettings) -> None:
+    api.redis.set(RedisKeys(api_settings.key_prefix).single("layout"), "7")
+
+    answer = api.http.get("/readyz")
+
+    assert (answer.status_code, answer.json()["redis"]) == (503, "unavailable")
 
 
 def test_a_system_that_cannot_store_is_not_ready(api_settings: ApiSettings) -> None:
