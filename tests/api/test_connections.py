@@ -27,8 +27,15 @@ PATIENCE_S = 10.0
 
 @pytest.fixture(scope="module")
 def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
-    """An API that waits half a second for what a client has begun."""
-    with serve(storeless(tmp_path_factory, request_timeout_s=0.5)) as served:
+    """An API that waits a second for what a client has begun."""
+    with serve(storeless(tmp_path_factory, request_timeout_s=1.0)) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
+    """For whatever is whole when it comes: no machine is too slow to be answered."""
+    with serve(storeless(tmp_path_factory)) as served:
         yield served
 
 
@@ -95,15 +102,15 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_no_http_is_answered_with_a_problem_and_closed(hasty: ServedApi, name: str) -> None:
-    assert problem(exchange(hasty, BROKEN[name])) == (400, "invalid_request")
+def test_what_is_no_http_is_answered_with_a_problem_and_closed(patient: ServedApi, name: str) -> None:
+    assert problem(exchange(patient, BROKEN[name])) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_a_head_beyond_the_limit_is_refused(hasty: ServedApi, is_whole: bool) -> None:
+def test_a_head_beyond_the_limit_is_refused(patient: ServedApi, is_whole: bool) -> None:
     head = b"GET /livez HTTP/1.1\r\n" + HOST + b"A: " + b"b" * 40_000
 
-    answer = exchange(hasty, head + (b"\r\n\r\n" if is_whole else b""))
+    answer = exchange(patient, head + (b"\r\n\r\n" if is_whole else b""))
 
     assert problem(answer) == (431, "headers_too_large")
 
@@ -146,32 +153,32 @@ def test_a_connection_without_a_request_is_closed_in_silence(hasty: ServedApi) -
     assert exchange(hasty) == b""
 
 
-def test_a_body_that_goes_on_behind_its_answer_is_not_read_for_ever(hasty: ServedApi) -> None:
+def test_a_body_that_goes_on_behind_its_answer_is_not_read_for_ever(patient: ServedApi) -> None:
     head = b"POST /nowhere HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
 
-    answer = exchange(hasty, head, b"1000\r\n" + b"a" * 4096 + b"\r\n")
+    answer = exchange(patient, head, b"1000\r\n" + b"a" * 4096 + b"\r\n")
 
     assert answer.startswith(b"HTTP/1.1 404")
 
 
-def test_requests_in_a_row_on_one_connection_are_all_answered(hasty: ServedApi) -> None:
+def test_requests_in_a_row_on_one_connection_are_all_answered(patient: ServedApi) -> None:
     once = b"GET /livez HTTP/1.1\r\n" + HOST
 
-    answer = exchange(hasty, once + b"\r\n" + once + b"\r\n" + once + b"Connection: close\r\n\r\n")
+    answer = exchange(patient, once + b"\r\n" + once + b"\r\n" + once + b"Connection: close\r\n\r\n")
 
     assert answer.count(b"HTTP/1.1 200") == 3
 
 
-def test_a_wish_for_another_protocol_is_overlooked(hasty: ServedApi) -> None:
+def test_a_wish_for_another_protocol_is_overlooked(patient: ServedApi) -> None:
     wish = b"GET /livez HTTP/1.1\r\n" + HOST + b"Upgrade: websocket\r\nConnection: upgrade, close\r\n\r\n"
 
-    assert exchange(hasty, wish).startswith(b"HTTP/1.1 200")
+    assert exchange(patient, wish).startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize("target", [b"http://localhost/livez", b"*", b"localhost:80", b"//x", b"/%ff%00", b"/v1?\\"])
-def test_a_target_of_any_form_is_answered(hasty: ServedApi, target: bytes) -> None:
+def test_a_target_of_any_form_is_answered(patient: ServedApi, target: bytes) -> None:
     for method in (b"GET", b"OPTIONS", b"CONNECT", b"TRACE"):
-        answer = exchange(hasty, method + b" " + target + b" HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+        answer = exchange(patient, method + b" " + target + b" HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
         assert problem(answer)[0] in (404, 405)
 
 

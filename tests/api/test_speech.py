@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -31,6 +32,16 @@ def speak_soon(api: ServedApi) -> None:
     api.jobs.finish(item.lease, [record])
 
 
+def the_job(api: ServedApi) -> dict[str, Any]:
+    """The only one, once it is there."""
+    deadline = time.monotonic() + 20
+    while not (jobs := api.http.get("/v1/jobs").json()["data"]):
+        assert time.monotonic() < deadline, "no job came"
+        time.sleep(0.01)
+    [job] = jobs
+    return job
+
+
 def fail_soon(api: ServedApi) -> None:
     item = start_job(api, num_segments=1)
     api.jobs.fail(item.lease, JobError("segment_quality", "segment 0 failed its checks in every attempt", 0))
@@ -42,10 +53,7 @@ def answered(
     """The answer to an order that a worker works on meanwhile."""
 
     def work_once_there() -> None:
-        deadline = time.monotonic() + 20
-        while not api.http.get("/v1/jobs?state=pending").json()["data"]:
-            assert time.monotonic() < deadline, "no job came"
-            time.sleep(0.01)
+        the_job(api)
         work(api)
 
     worker = threading.Thread(target=work_once_there)
@@ -130,17 +138,17 @@ def test_speech_that_fails_says_why(api: ServedApi) -> None:
 
 def test_a_caller_who_goes_takes_the_job_along(api: ServedApi) -> None:
     with pytest.raises(httpx.ReadTimeout), httpx.Client(base_url=api.url) as http:
-        http.post("/v1/audio/speech", json=ORDER, timeout=httpx.Timeout(5, read=0.5))
+        http.post("/v1/audio/speech", json=ORDER, timeout=httpx.Timeout(20, read=1))
 
-    [job] = api.http.get("/v1/jobs").json()["data"]
-    ended = api.http.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=10"}).json()
+    job = the_job(api)
+    ended = api.http.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=20"}).json()
     assert ended["state"] == JobState.CANCELLED
 
 
 def test_a_caller_who_comes_back_under_a_key_hears_what_was_made_meanwhile(api: ServedApi) -> None:
     headers = {"Idempotency-Key": "fable-1"}
     with pytest.raises(httpx.ReadTimeout), httpx.Client(base_url=api.url) as http:
-        http.post("/v1/audio/speech", json=ORDER, headers=headers, timeout=httpx.Timeout(5, read=0.5))
+        http.post("/v1/audio/speech", json=ORDER, headers=headers, timeout=httpx.Timeout(20, read=1))
 
     first, again = (
         answered(api, speak_soon, headers),
