@@ -48,8 +48,9 @@ RUN useradd --uid 10001 --user-group --no-create-home --no-log-init --home-dir /
     && dpkg --purge --force-depends --force-remove-essential \
         adduser apt debian-archive-keyring e2fsprogs gpgv libapt-pkg6.0 libext2fs2 libgcrypt20 libgnutls30 \
         libhogweed6 libidn2-0 libnettle8 libp11-kit0 libtasn1-6 libunistring2 libxxhash0 \
-        login mount passwd perl-base tzdata util-linux util-linux-extra \
-    && rm -rf /var/cache/* /var/log/* /usr/share/locale /usr/share/zoneinfo
+        login mount passwd perl-base util-linux util-linux-extra \
+    && rm -rf /var/cache/* /var/log/* /usr/share/locale \
+    && python3 -c "import ssl, zoneinfo; zoneinfo.ZoneInfo('UTC')"
 
 FROM scratch
 # One layer: what was removed above takes no room.
