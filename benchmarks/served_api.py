@@ -89,9 +89,7 @@ def served_api(folder: Path, processes: int = 1) -> Generator[ServedApi]:
 
 def _start(running: ExitStack, listener: int, environment: dict[str, str], log: IO[bytes]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "api.server", "--fd", str(listener)]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stderr=log, stdout=log, pass_fds=(listener,), start_new_session=True
-    )
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=log, stdout=log, pass_fds=(listener,))
     running.callback(process.wait, 20)
     running.callback(process.terminate)
     return process
