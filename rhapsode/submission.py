@@ -14,7 +14,7 @@ from rhapsode.output_options import Output, plain_json
 
 
 class Segmentation(TypedDict, total=False):
-    """How text becomes segments, in characters. min_chars: what is shorter is spoken with a neighbour; 0: nothing is."""
+    """How text becomes segments, in characters. min_chars: what is shorter is spoken with a neighbour; 0: never."""
 
     target_chars: int
     max_chars: int
