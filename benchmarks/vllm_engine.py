@@ -39,6 +39,8 @@ def main() -> None:
     parser.add_argument("--runner", type=VllmRunner, default=VllmRunner.V1, help="vLLM's model runner: v1 or v2")
     parser.add_argument("--only", choices=("native", "vllm"), help="one engine, in this process")
     arguments = parser.parse_args()
+    # transformers asks whether there is a module `kernels`, and would find the benchmark of that name.
+    sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
     if arguments.only:
         print(json.dumps(measure(settings_of(arguments, arguments.slots[0]))))
         return
