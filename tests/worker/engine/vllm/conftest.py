@@ -1,4 +1,4 @@
-"""What needs vLLM is collected where vLLM is installed, which is an environment of its own: `make vllm-test`."""
+"""Engines over vLLM; what needs it is skipped where it is not installed, with that reason: `make vllm-test`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,8 @@ import pytest
 from worker.engine.build import build_engine
 from worker.engine.interface import Engine
 from worker.engine.settings import NativeEngineSettings, VllmEngineSettings
-from worker.engine.vllm.supported_versions import installed
 
 SLOTS = 8
-NEEDS_VLLM = ("test_parity.py", "test_scheduling.py", "test_whole_system.py")
-
-
-def pytest_report_header() -> str | None:
-    return None if installed() else f"vLLM is not installed: {', '.join(NEEDS_VLLM)} are not collected (make vllm-test)"
-
-
-collect_ignore = [] if installed() else list(NEEDS_VLLM)
 
 
 @pytest.fixture

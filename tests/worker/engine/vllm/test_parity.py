@@ -26,6 +26,9 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.streaming import SpeechStream
+from worker.engine.vllm.supported_versions import installed
+
+pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
 WAIT_S = 120
 GREEDY = TokenSampling(temperature=0.0)

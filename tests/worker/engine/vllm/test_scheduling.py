@@ -23,7 +23,10 @@ from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
 from worker.engine.settings import VllmRunner
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane
+from worker.engine.vllm.supported_versions import installed
 from worker.engine.vllm.talker_model import VllmTalker, VllmTalkerV1
+
+pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
 ROWS, CAPACITY = 4, 256
 GREEDY = TokenSampling(temperature=0.0)

@@ -14,6 +14,9 @@ from rhapsode import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from rhapsode.submission import Sampling
+from worker.engine.vllm.supported_versions import installed
+
+pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
 WAIT_S = 240
 TEXT = """The Fox and the Grapes
