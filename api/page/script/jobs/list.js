@@ -100,8 +100,9 @@ export function jobList() {
     } finally {
       isReading = false;
     }
-    // The end of a short page may be in sight still, of which no observer tells.
-    if (more.getBoundingClientRect().top < innerHeight + 600) older();
+    // An observer tells of changes only; asked anew, it also tells that the end is in sight still.
+    sight.unobserve(more);
+    sight.observe(more);
   }
 
   function setCursor(page) {
