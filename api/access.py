@@ -1,18 +1,21 @@
 """Who is asking, and whether they may: a key's tenant and scopes, or the machine's own user where no keys are set.
 
 Without keys the API serves this machine alone: both ends of the connection are loopback, and the Host header names
-this machine, so that no page of the web can speak to it through a name of its own (DNS rebinding).
+this machine, so that no page of the web can speak to it through a name of its own (DNS rebinding). Nor may a page of
+another origin: a browser sends forms to any address and asks nobody before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import ipaddress
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from starlette.requests import Request
 
 from api.caller_key import set_caller_key
+from api.cors import parse_origins
 from api.problems import Problem, forbidden, unauthorized
 from api.rate_limits import admit
 from api.services import LOCAL_TENANT, ApiServices
@@ -87,6 +90,7 @@ async def _caller(request: Request, services: ApiServices) -> Caller:
         if services.settings.api_keys:
             raise unauthorized("send your API key as `Authorization: Bearer KEY`")
         _require_local(request)
+        _require_own_page(request, parse_origins(services.settings.cors_origins))
         return Caller(LOCAL_TENANT, ALL_SCOPES, is_this_machine=True)
     scheme, _, secret = header.partition(" ")
     if scheme.lower() != "bearer" or not secret.strip():
@@ -122,6 +126,18 @@ def _require_local(request: Request) -> None:
         raise _no_keys("this API has no keys and serves its own machine alone")
     if not _names_this_machine(request.url.hostname or ""):
         raise _no_keys("without keys this API answers to localhost alone, not to another name")
+
+
+def _require_own_page(request: Request, admitted: Collection[str]) -> None:
+    """What is no browser names no origin."""
+    origin = request.headers.get("origin")
+    # A proxy may speak TLS for this server.
+    own = {f"http://{request.url.netloc}", f"https://{request.url.netloc}"}
+    if origin is None or origin in own or origin in admitted:
+        return
+    raise forbidden(
+        f"a page of {origin[:100]!r} may not use this API, which has no keys; name it in RHAPSODE_CORS_ORIGINS"
+    )
 
 
 def _no_keys(detail: str) -> Problem:

@@ -157,6 +157,24 @@ def test_without_keys_this_machine_alone_is_served(api: ServedApi) -> None:
         assert "RHAPSODE_API_KEYS" in refused.json()["detail"]
 
 
+def test_without_keys_pages_of_other_origins_are_refused_even_what_no_browser_asks_before(api: ServedApi) -> None:
+    form = {"name": (None, "Eve"), "consent": (None, "yes")}
+
+    strangers = (
+        "https://evil.example",
+        "null",
+        "http://[",
+        f"{api.url}.evil.example",
+        api.url.replace("//", "//evil@"),
+    )
+    for origin in strangers:
+        refused = api.http.post("/v1/voices", files=form, headers={"Origin": origin})
+        assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+        assert "RHAPSODE_CORS_ORIGINS" in refused.json()["detail"]
+    own = api.http.post("/v1/voices", files=form, headers={"Origin": api.url})
+    assert own.status_code == 422  # the form itself is looked at
+
+
 def test_where_no_keys_are_set_a_wrong_one_is_still_wrong(api: ServedApi) -> None:
     assert api.http.get("/v1/jobs", headers={"Authorization": "Bearer nonsense"}).status_code == 401
 
