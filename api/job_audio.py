@@ -63,6 +63,9 @@ def _whole(services: ApiServices, record: JobRecord, form: AudioFormat) -> Heari
     """What is known of the end: a WAV of known length says so."""
     results = services.jobs.segment_results(record.tenant, record.id)
     plan = services.plans.get(record.plan_key or "")
+    if len(results) < len(plan.segments):
+        # An edit came in between: from here on it is a job that goes on.
+        return Hearing(record, form, {}, None)
     placed = place_segments(plan.segments, results, record.sample_rate_hz)
     return Hearing(record, form, {result.index: result for result in results}, placed[-1].end)
 

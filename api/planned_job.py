@@ -31,9 +31,10 @@ SegmentIndex = Annotated[int, Depends(_segment_index)]
 
 def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links: LinkBuilder) -> SegmentViewer:
     """The job's segments as they are now, none before it is planned. Raises a `Problem` or a `StorageError`."""
+    # Before the record, which then knows at least the sample rate of every result that is here.
+    states = services.segments.states(job_id)
     record = services.jobs.get(tenant, job_id)
     spec = narration_of(record)
-    states = services.segments.states(job_id)
     return SegmentViewer(record, spec, _planned(services, record), states, links)
 
 

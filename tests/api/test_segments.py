@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import threading
 import wave
 from dataclasses import replace
 
@@ -257,3 +258,24 @@ def test_a_cancelled_job_keeps_what_was_finished_until_it_is_deleted(api: Served
     assert (kept, heard, gone) == (["done", "pending", "pending"], 200, [410, 410, 410])
     leftovers = [key for key in api.redis.scan_iter() if job_id(job) in key and "tombstone" not in key]
     assert (leftovers, api.traces()[1]) == ([], [])
+
+
+def test_segments_can_be_read_while_the_first_of_them_is_finished(api: ServedApi) -> None:
+    statuses: set[int] = set()
+    for _ in range(10):
+        job = planned(api)
+        is_over = threading.Event()
+
+        def read(path: str = f"/v1/jobs/{job['id']}/segments", is_over: threading.Event = is_over) -> None:
+            while not is_over.is_set():
+                statuses.add(api.http.get(path).status_code)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        for _ in TEXTS:
+            speak(api)
+        is_over.set()
+        reader.join()
+        assemble(api)
+
+    assert statuses == {200}

@@ -1,4 +1,4 @@
-"""A whole stack on the fake engine and a browser, both for the session; a page of its own for every test."""
+"""A whole stack on the fake engine for the session, a browser for every file, a page of its own for every test."""
 
 from __future__ import annotations
 
@@ -26,19 +26,26 @@ STEP_S = "0.02"
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    expect.set_options(timeout=PATIENCE_MS)
+def browser_path() -> Path:
     with sync_playwright() as playwright:
         path = find_browser(playwright)
-        if path is None:
-            pytest.skip(HOW_TO_GET)
-        browser = start_browser(playwright, path)
+    if path is None:
+        pytest.skip(HOW_TO_GET)
+    return path
+
+
+@pytest.fixture(scope="module")
+def chromium(browser_path: Path) -> Iterator[Browser]:
+    """Not for the session: Playwright keeps an event loop running, beside which tests of other folders have none."""
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        browser = start_browser(playwright, browser_path)
         yield browser
         browser.close()
 
 
 @pytest.fixture(scope="session")
-def stack(chromium: Browser, run_dir: Path) -> Iterator[Stack]:
+def stack(browser_path: Path, run_dir: Path) -> Iterator[Stack]:
     """Slow enough that a narration can be watched. Asks for the browser first: without one it is not started."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
