@@ -50,6 +50,7 @@ from api.openapi import router as openapi_router
 from api.rate_limits import RateLimitFields
 from api.request_traces import RequestTraces
 from api.security_headers import SecurityHeaders
+from api.server_protocol import STOP_WAITING
 from api.services import open_services
 from api.settings import ApiSettings
 from storage.certificates import check_certificates
@@ -79,11 +80,11 @@ def create_app(settings: ApiSettings) -> FastAPI:
     """The API over the stores that `settings` name. Connects when it is started, not before."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[dict[str, object]]:
         async with open_services(settings) as services:
             app.state.services = services
             process_started(socket.gethostname())
-            yield
+            yield {STOP_WAITING: services.events.stop}
         end_tracing()
 
     # The interactive pages load their scripts from another host, which this API never asks a browser to do; the

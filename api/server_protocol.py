@@ -37,6 +37,9 @@ MIN_BODY_BYTES_PER_S = 500
 MAX_HEAD_BYTES = 16 * 1024
 """Of a request's line and header fields together."""
 
+STOP_WAITING = "stop_waiting"
+"""In the application's state: called when the server begins to stop, so that held answers are given."""
+
 TICK_S = 0.5
 LINGER_S = 2.0
 """How long a connection is read after its last answer: closing it at once could lose the answer on its way."""
@@ -103,6 +106,12 @@ class HttpProtocol(H11Protocol):
             super().data_received(data[start : start + MAX_HEAD_BYTES])
         if not self._is_over:
             self._watch_arrival(len(data))
+
+    def shutdown(self) -> None:
+        # An application that did not start has no state.
+        if (stop_waiting := self.app_state.get(STOP_WAITING)) is not None:
+            stop_waiting()
+        super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         """Called where h11 refuses what came."""

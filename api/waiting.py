@@ -30,11 +30,11 @@ def requested_wait_s(prefer: str | None) -> int | None:
 async def wait_until_ended(
     services: ApiServices, record: JobRecord, wait_s: float, is_abandoned: Callable[[], Awaitable[bool]]
 ) -> JobRecord:
-    """The job once it has ended, or as it is when the time is over or nobody listens any more."""
+    """The job once it has ended, or as it is when the time is over, nobody listens any more or the server stops."""
     deadline = time.monotonic() + wait_s
     # From the log's beginning: an end between the caller's read and ours must not be missed.
     after = "0"
-    while (left_s := deadline - time.monotonic()) > 0 and not await is_abandoned():
+    while (left_s := deadline - time.monotonic()) > 0 and not services.events.is_stopping and not await is_abandoned():
         events = await services.events.follow(record.id, after, min(BLOCK_S, left_s))
         if any(event.type in LAST_EVENTS for event in events):
             seen = await run_sync(services.jobs.get, record.tenant, record.id)

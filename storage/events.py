@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -47,6 +48,15 @@ class AsyncEventLog:
     def __init__(self, redis: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
+        self._stopping = asyncio.Event()
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stopping.is_set()
+
+    def stop(self) -> None:
+        """From now on nobody waits: whoever does is told that nothing came."""
+        self._stopping.set()
 
     async def follow(self, job_id: JobId, after: str, block_s: float) -> list[JobEvent]:
         """The events after `after`, waiting up to `block_s` for the first; empty when none came.
@@ -56,9 +66,18 @@ class AsyncEventLog:
         """
         _check_event_id(after)
         key = self._keys.events(job_id)
-        with redis_errors_named():
-            reply = await self._redis.xread({key: after}, count=FOLLOW_LIMIT, block=max(1, round(block_s * 1000)))
-        return _decode(_entries_of(reply, key))
+        block_ms = 1 if self.is_stopping else max(1, round(block_s * 1000))
+        read = asyncio.ensure_future(self._redis.xread({key: after}, count=FOLLOW_LIMIT, block=block_ms))
+        stop = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait((read, stop), return_when=asyncio.FIRST_COMPLETED)
+            if not read.done() and block_ms > 1:
+                return []
+            with redis_errors_named():
+                return _decode(_entries_of(await read, key))
+        finally:
+            read.cancel()
+            stop.cancel()
 
     async def begins_behind(self, job_id: JobId, after: str) -> bool:
         """Whether events behind `after` are not kept any more. Raises `ValueError` if `after` is no event id."""

@@ -109,7 +109,7 @@ def check_honest_end(figures: Figures, system: RunningSystem, outcomes: Sequence
     """What must hold even when a job was meant to fail."""
     ids = [outcome.job_id for outcome in outcomes]
     explained = f"{figures.line()}\n{system.last_words()}"
-    assert figures.lost == [], explained
+    assert figures.lost == [], f"{figures.lost} {explained}"
     assert figures.wrong_bytes == [], explained
     assert len(set(ids)) == len(ids) == figures.jobs
     assert system.job_ids() == set(ids), "jobs that no client was told of"
