@@ -99,6 +99,8 @@ def test_a_narration_is_paused_resumed_cancelled_retried_and_deleted(open_page: 
     expect(page.locator("#player")).to_be_hidden()
 
 
+# Failed once in some twenty runs, within a whole run and for no reason known yet: make page-test has it.
+@pytest.mark.long
 def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
     job = client.wait(client.submit_job(story(4)))
     page = open_page(f"jobs/{job.id}")
