@@ -100,17 +100,20 @@ def create_app(settings: ApiSettings) -> FastAPI:
         # The function's name: short, and the same whatever its path becomes.
         generate_unique_id_function=lambda route: route.name,
     )
-    routers = (
+    modules = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage, quotas),
         *(voices, voice_caches, audio_voices, speech, models),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),
     )
-    for module in routers:
-        app.include_router(module.router)
+    routers = [module.router for module in modules]
     if settings.store.startswith("file:"):
-        app.include_router(objects.router)
+        routers.append(objects.router)
+    for router in routers:
+        app.include_router(router)
+    # The framework's own list has routers in it, which do not tell what they take for an id.
+    app.state.addresses = [route for router in routers for route in router.routes]
     add_error_handlers(app)
     app.include_router(openapi_router)
     complete_openapi(app)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
 from api import problems
@@ -126,16 +126,19 @@ def _framework_problem(request: Request, error: HTTPException) -> Problem | None
 
 def _allowed_methods(request: Request) -> str:
     """Of all routes at this address: the framework's own answer names those of the first one only."""
-    places = {method: _place({**request.scope, "method": method}, request.app) for method in METHODS}
+    # What the route that refused took for an id is none of another route's.
+    scope = {**request.scope, "path_params": {}}
+    routes: Sequence[BaseRoute] = request.app.state.addresses
+    places = {method: _place({**scope, "method": method}, routes) for method in METHODS}
     found = [method for method, place in places.items() if place is not None]
     # An address that is written out is that resource, though its last word could be an id elsewhere.
     literal = [method for method in found if not places[method]]
     return ", ".join(literal or found)
 
 
-def _place(scope: Scope, app: FastAPI) -> Mapping[str, object] | None:
+def _place(scope: Scope, routes: Sequence[BaseRoute]) -> Mapping[str, object] | None:
     """The path parameters with which this method is served here; None if it is not."""
-    for route in app.routes:
+    for route in routes:
         match, found = route.matches(scope)
         if match is Match.FULL:
             return found.get("path_params", {})

@@ -36,6 +36,12 @@ def test_a_method_that_is_none_names_those_that_are(api: ServedApi) -> None:
     assert allowed == ["GET", "GET, POST", "GET, HEAD, PUT, PATCH, DELETE"]
 
 
+def test_a_method_that_is_none_is_not_told_of_what_stands_where_an_id_could(api: ServedApi) -> None:
+    answer = api.http.options("/v1/voices/blend")
+
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+
+
 def test_a_fault_of_ours_tells_nothing_but_its_request(api: ServedApi) -> None:
     job = api.submit()
     api.redis.hset(f"{{rhapsode}}:job:{job['id']}", "spec", "broken secret")

@@ -49,6 +49,13 @@ def test_the_version_is_told(run_cli: Any) -> None:
     assert run_cli("--version").stdout.startswith("rhapsode 0.")
 
 
+def test_the_package_runs_as_the_command_does() -> None:
+    outcome = subprocess.run([sys.executable, "-m", "rhapsode", "plan"], capture_output=True, text=True, check=False)
+
+    assert outcome.returncode == 2
+    assert "Missing argument" in outcome.stderr
+
+
 def test_help_loads_neither_a_client_nor_a_server_library() -> None:
     heavy = "{'torch', 'numpy', 'celery', 'redis', 'boto3', 'fastapi', 'httpx', 'pydantic', 'rich.progress'}"
     question = f"import sys, rhapsode.cli.main; print(sorted({heavy} & set(sys.modules)))"
