@@ -14,9 +14,11 @@ import torch
 
 from worker.engine.interface import CodecFrames
 from worker.engine.native.cuda.capture_plan import capture_plan
+from worker.engine.native.cuda.captured_prompts import CapturedPromptLayers
 from worker.engine.native.cuda.frame_executor import EagerFrames, GraphedFrames
 from worker.engine.native.cuda.operations import Operations
 from worker.engine.native.cuda.plain_operations import PlainOperations
+from worker.engine.native.cuda.prompt_layers import PromptLayers
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.start import operations_by_rows, slot_lane
@@ -109,7 +111,7 @@ def test_logits_of_every_stage_are_those_of_float32(
 
     def logits(of: SpeechWeights, operations: Operations) -> list[torch.Tensor]:
         talker = SlotTalker(of, 8, CAPACITY, 8, talker_frame.PAD_ID)
-        talker.admit(admissions, num_tokens, operations)
+        talker.admit(admissions, num_tokens, talker.eager_layers(operations))
         seen: list[torch.Tensor] = []
         for codes in forced:
             recorder = Recorder(operations, codes)
@@ -150,6 +152,32 @@ def test_a_replay_gives_the_bits_of_the_eager_step(
     stepped = [eager.launch(slots).wait().copy() for _ in range(5)]
 
     np.testing.assert_array_equal(np.stack(replayed), np.stack(stepped))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("lengths", [[60], [1, 128, 200, 40]])
+def test_a_captured_pass_over_prompts_gives_the_bits_of_the_eager_one(
+    lengths: list[int], weights: SpeechWeights, talker_frame: ModuleType
+) -> None:
+    plan = capture_plan(SLOTS, CAPACITY, Reproducibility.BEST_EFFORT)
+    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, talker_frame.PAD_ID)
+    eager = talker.eager_layers(operations_by_rows(weights, plan)(plan.max_rows))
+    inputs = torch.zeros(plan.captured_tokens[-1], weights.codec_table.shape[1], dtype=weights.dtype, device=DEVICE)
+    captured = CapturedPromptLayers(eager, inputs, plan.captured_tokens, SLOTS, torch.cuda.Stream())
+    requests = [talker_frame.random_request(str(n), length, 20, n) for n, length in enumerate(lengths)]
+    (group,) = plan.groups([SlotAdmission(n, request) for n, request in enumerate(requests)])
+
+    def written(layers: PromptLayers) -> list[torch.Tensor]:
+        talker.memory.keys.zero_()
+        talker.memory.values.zero_()
+        talker.admit(group.admissions, group.num_tokens, layers)
+        torch.cuda.synchronize()
+        return [cache[:, :SLOTS].clone() for cache in (talker.memory.keys, talker.memory.values)]
+
+    assert group.num_tokens in plan.captured_tokens
+    for one, other in zip(written(captured), written(eager), strict=True):
+        assert one.any()
+        assert torch.equal(one, other)
 
 
 def test_strict_codes_are_the_same_alone_and_in_any_company(

@@ -13,8 +13,9 @@ from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.profiles import Reproducibility
 
 _ROW_BUCKETS = (1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 320, 384, 448, 512)
-# Passes over prompts are not captured, so their lengths may be close to what the prompts need.
 _TOKEN_STEP = 128
+# Larger passes take the device longer than the host needs to launch them.
+_MOST_CAPTURED_TOKENS = 1024
 # The pass of ordinary prompts where each has the pass that its own length asks for.
 _STRICT_TOKENS = 512
 
@@ -29,11 +30,12 @@ class PromptGroup:
 
 @dataclass(frozen=True, slots=True)
 class CapturePlan:
-    """row_buckets, token_buckets: ascending."""
+    """row_buckets, token_buckets: ascending. captured_tokens: those of the token buckets that are CUDA graphs."""
 
     reproducibility: Reproducibility
     row_buckets: tuple[int, ...]
     token_buckets: tuple[int, ...]
+    captured_tokens: tuple[int, ...]
 
     @property
     def max_rows(self) -> int:
@@ -68,10 +70,12 @@ def capture_plan(num_slots: int, capacity: int, reproducibility: Reproducibility
     match reproducibility:
         case Reproducibility.BEST_EFFORT:
             rows = (*(bucket for bucket in _ROW_BUCKETS if bucket < num_slots), num_slots)
-            return CapturePlan(reproducibility, rows, tuple(range(_TOKEN_STEP, longest + 1, _TOKEN_STEP)))
+            tokens = tuple(range(_TOKEN_STEP, longest + 1, _TOKEN_STEP))
+            return CapturePlan(reproducibility, rows, tokens, tuple(n for n in tokens if n <= _MOST_CAPTURED_TOKENS))
         case Reproducibility.STRICT:
             ordinary = min(_STRICT_TOKENS, longest)
-            return CapturePlan(reproducibility, (num_slots,), tuple(sorted({ordinary, longest})))
+            # Kernel by kernel, however many prompts there are: nothing about a pass may depend on its company.
+            return CapturePlan(reproducibility, (num_slots,), tuple(sorted({ordinary, longest})), ())
 
 
 def _smallest(buckets: Sequence[int], number: int) -> int:

@@ -115,6 +115,23 @@ def pack_prompts(admissions: Sequence[SlotAdmission], num_tokens: int, scratch_s
     )
 
 
+def padded_places(prompts: PackedPrompts, num_tokens: int, num_prompts: int, scratch_slot: int) -> Integers:
+    """Where the tokens belong, in one array of a length that does not depend on the prompts: int32 (2 T + 2 P + 1,).
+
+    Behind one another `token_slots` and `token_positions` for T tokens, `slots` of P prompts and their P + 1 `starts`.
+    What the prompts do not fill are tokens of the scratch slot, and empty prompts.
+    """
+    places = np.zeros(2 * num_tokens + 2 * num_prompts + 1, dtype=np.int32)
+    tokens, slots, starts = np.split(places, (2 * num_tokens, 2 * num_tokens + num_prompts))
+    token_slots, token_positions = tokens.reshape(2, num_tokens)
+    token_slots[:], slots[:], starts[:] = scratch_slot, scratch_slot, prompts.starts[-1]
+    token_slots[: prompts.num_tokens] = prompts.token_slots
+    token_positions[: prompts.num_tokens] = prompts.token_positions
+    slots[: prompts.slots.shape[0]] = prompts.slots
+    starts[: prompts.starts.shape[0]] = prompts.starts
+    return places
+
+
 def scratch_prompt(num_tokens: int, scratch_slot: int, capacity: int) -> PackedPrompts:
     """A pass of zero rows that only the scratch slot sees: for warming up."""
     length = min(num_tokens, capacity)

@@ -8,6 +8,7 @@ import torch
 
 from worker.engine.native.cuda.frame_step import FrameStep, KvMemory
 from worker.engine.native.cuda.operations import Operations
+from worker.engine.native.cuda.prompt_layers import EagerPromptLayers, PromptLayers
 from worker.engine.native.cuda.prompt_pack import SlotAdmission, pack_prompts, pack_slots, scratch_prompt
 from worker.engine.native.cuda.prompt_pass import PromptPass
 from worker.engine.native.cuda.slot_state import SlotState
@@ -27,17 +28,22 @@ class SlotTalker:
         self.step = FrameStep(weights.talker, weights.predictor, weights.tables, self.state, self.memory, max_rows)
         self.capacity = capacity
         self.num_codebooks = weights.num_codebooks
-        self._prompts = PromptPass(weights.talker.decoder, weights.codec_table, weights.tables, self.state, self.memory)
+        self._prompts = PromptPass(weights.codec_table, weights.tables, self.state)
+        self._decoder = weights.talker.decoder
         self._codebook_size = weights.codebook_size
         self._pad_id = pad_id
 
-    @torch.inference_mode()
-    def warm_up(self, num_tokens: int, operations: Operations) -> None:
-        """One pass that changes no request's state: kernels compile and libraries choose theirs."""
-        self._prompts.run(scratch_prompt(num_tokens, self.state.num_slots, self.capacity), operations)
+    def eager_layers(self, operations: Operations) -> EagerPromptLayers:
+        """The layers that prompts go through, kernel by kernel."""
+        return EagerPromptLayers(self._decoder, self.memory, operations)
 
     @torch.inference_mode()
-    def admit(self, admissions: Sequence[SlotAdmission], num_tokens: int, operations: Operations) -> None:
+    def warm_up(self, num_tokens: int, layers: PromptLayers) -> None:
+        """One pass that changes no request's state: kernels compile and libraries choose theirs."""
+        self._prompts.run(scratch_prompt(num_tokens, self.state.num_slots, self.capacity), layers)
+
+    @torch.inference_mode()
+    def admit(self, admissions: Sequence[SlotAdmission], num_tokens: int, layers: PromptLayers) -> None:
         """One pass of `num_tokens` tokens, at least the prefill rows of all; the slots then run."""
-        self._prompts.run(pack_prompts(admissions, num_tokens, self.state.num_slots), operations)
+        self._prompts.run(pack_prompts(admissions, num_tokens, self.state.num_slots), layers)
         self._prompts.set_slots(pack_slots(admissions, self._codebook_size, self._pad_id))

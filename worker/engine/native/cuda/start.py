@@ -12,9 +12,11 @@ import torch
 from worker.engine.chunks import ChunkPlan
 from worker.engine.errors import CheckpointError
 from worker.engine.native.cuda.capture_plan import CapturePlan, capture_plan
+from worker.engine.native.cuda.captured_prompts import CapturedPromptLayers
 from worker.engine.native.cuda.frame_executor import GraphedFrames
 from worker.engine.native.cuda.memory_plan import MemoryPlan, bytes_per_position, plan_slots
 from worker.engine.native.cuda.operations import Operations
+from worker.engine.native.cuda.prompt_layers import PromptLayers
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_lane import SlotTalkerLane
 from worker.engine.native.cuda.slot_scheduler import SlotScheduler
@@ -67,14 +69,15 @@ def slot_lane(
     with torch.cuda.stream(stream):
         talker = SlotTalker(weights, num_slots, capacity, plan.max_rows, pad_id)
         operations_for = operations_by_rows(weights, plan)
-        # Passes over prompts are not captured; their first one would make the first request wait for compilers.
+        prompt_layers = _prompt_layers(talker, plan, operations_for(plan.max_rows), weights, stream)
+        # The first of those that are not captured would make the first request wait for compilers.
         for num_tokens in plan.token_buckets:
-            talker.warm_up(num_tokens, operations_for(plan.max_rows))
+            talker.warm_up(num_tokens, prompt_layers)
         frames = GraphedFrames(talker.step, plan, operations_for, num_slots, parameters.frames_in_flight, stream)
 
     def admit(admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
         with torch.cuda.stream(stream):
-            talker.admit(admissions, num_tokens, operations_for(plan.max_rows))
+            talker.admit(admissions, num_tokens, prompt_layers)
 
     return SlotTalkerLane(
         admit,
@@ -85,6 +88,17 @@ def slot_lane(
         parameters.frames_in_flight,
         ChunkPlan(parameters.first_chunk_frames, _MOST_CHUNK_FRAMES),
     )
+
+
+def _prompt_layers(
+    talker: SlotTalker, plan: CapturePlan, operations: Operations, weights: SpeechWeights, stream: torch.cuda.Stream
+) -> PromptLayers:
+    eager = talker.eager_layers(operations)
+    if not plan.captured_tokens:
+        return eager
+    size = (plan.captured_tokens[-1], weights.codec_table.shape[1])
+    inputs = torch.zeros(size, dtype=weights.dtype, device=weights.device)
+    return CapturedPromptLayers(eager, inputs, plan.captured_tokens, talker.state.num_slots, stream)
 
 
 def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[int], Operations]:

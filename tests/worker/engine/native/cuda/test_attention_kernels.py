@@ -219,6 +219,18 @@ def test_a_prompt_is_attended_to_alike_alone_and_in_a_pack(device: torch.device,
     assert torch.equal(packed[37:110], alone)
 
 
+def test_prompts_that_are_not_there_change_nothing(device: torch.device, random: torch.Generator) -> None:
+    """So a captured pass has places for more prompts than it is given, and for longer ones."""
+    keys, values = noise(random, HALF, 4, 2, 96, 64), noise(random, HALF, 4, 2, 96, 64)
+    queries = noise(random, HALF, 128, 256)
+
+    given = prompt_attention(queries, keys, values, indices(device, 0, 1), indices(device, 0, 37, 110), 73)
+    slots, starts = indices(device, 0, 1, 3, 3), indices(device, 0, 37, 110, 110, 110)
+    padded = prompt_attention(queries, keys, values, slots, starts, 96)
+
+    assert torch.equal(given, padded)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_predictor_attention_walks_through_a_frame(

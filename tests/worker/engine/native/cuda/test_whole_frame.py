@@ -73,7 +73,8 @@ def shortened(weights: SpeechWeights) -> SpeechWeights:
 @torch.inference_mode()
 def packets(weights: SpeechWeights, states: list[RequestState], operations: Operations, pad_id: int) -> torch.Tensor:
     talker = SlotTalker(weights, SLOTS, CAPACITY, SLOTS + 1, pad_id)
-    talker.admit([SlotAdmission(slot, state) for slot, state in enumerate(states)], CAPACITY, operations)
+    admissions = [SlotAdmission(slot, state) for slot, state in enumerate(states)]
+    talker.admit(admissions, CAPACITY, talker.eager_layers(operations))
     # The last row is padding: it runs in the scratch slot.
     slots = torch.tensor([2, 0, 1, SLOTS], dtype=torch.int32, device=weights.device)
     return torch.stack([talker.step.run(slots, operations)[:SLOTS] for _ in range(FRAMES)]).cpu()

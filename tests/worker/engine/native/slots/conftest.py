@@ -70,9 +70,10 @@ class LaneRig:
         plan = capture_plan(SLOTS, CAPACITY, reproducibility)
         talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, pad_id)
         operations = PlainOperations(weights.num_codebooks, weights.codebook_size, CPU)
-        talker.warm_up(plan.token_buckets[0], operations)
+        layers = talker.eager_layers(operations)
+        talker.warm_up(plan.token_buckets[0], layers)
         return SlotTalkerLane(
-            lambda admissions, num_tokens: talker.admit(admissions, num_tokens, operations),
+            lambda admissions, num_tokens: talker.admit(admissions, num_tokens, layers),
             EagerFrames(talker.step, plan, operations, SLOTS),
             SlotScheduler(SLOTS, AdmissionPolicy(max_prefill_rows=64)),
             plan,

@@ -11,7 +11,7 @@ from worker.engine.errors import CheckpointError
 from worker.engine.interface import SamplingParams
 from worker.engine.native.cuda.capture_plan import capture_plan
 from worker.engine.native.cuda.memory_plan import MemoryPlan, plan_slots
-from worker.engine.native.cuda.prompt_pack import SlotAdmission
+from worker.engine.native.cuda.prompt_pack import SlotAdmission, pack_prompts, padded_places
 from worker.engine.profiles import Reproducibility
 from worker.engine.qwen3_tts.prompt import PromptLayout
 from worker.engine.qwen3_tts.request_state import RequestState
@@ -63,6 +63,26 @@ def test_in_strict_mode_there_is_one_bucket() -> None:
     plan = capture_plan(200, CAPACITY, Reproducibility.STRICT)
 
     assert [plan.rows_for(rows) for rows in (1, 200)] == [200, 200]
+
+
+def test_only_passes_beside_running_streams_are_captured_and_in_strict_mode_none() -> None:
+    quick = capture_plan(200, CAPACITY, Reproducibility.BEST_EFFORT)
+
+    assert quick.captured_tokens == tuple(range(128, 1025, 128))
+    assert set(quick.captured_tokens) < set(quick.token_buckets)
+    assert capture_plan(200, CAPACITY, Reproducibility.STRICT).captured_tokens == ()
+
+
+def test_places_of_a_captured_pass_say_what_the_prompts_say_and_nothing_of_the_rest() -> None:
+    prompts = pack_prompts([admission(7, 4), admission(2, 1), admission(5, 3)], num_tokens=8, scratch_slot=9)
+
+    places = padded_places(prompts, num_tokens=12, num_prompts=5, scratch_slot=9)
+
+    token_slots, token_positions, slots, starts = np.split(places, (12, 24, 29))
+    assert token_slots.tolist() == [7, 7, 7, 5, 5, *[9] * 7]
+    assert token_positions.tolist() == [0, 1, 2, 0, 1, *[0] * 7]
+    assert slots.tolist() == [7, 2, 5, 9, 9]
+    assert starts.tolist() == [0, 3, 3, 5, 5, 5]
 
 
 def test_slots_have_all_their_positions_where_there_is_room() -> None:
