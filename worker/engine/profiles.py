@@ -40,28 +40,37 @@ class ProfileParameters:
 
     decoder_patience_s: how long an ended utterance that nobody waits for may wait for others to be decoded with.
     first_chunk_frames: of an utterance that is heard while it is made; also on a CPU.
+    decoder_frames_beside_streams: of a pass of the decoder while anybody is heard, over all utterances: the next part
+        of a stream waits for the pass that is under way.
     """
 
     admission: AdmissionPolicy
     frames_in_flight: int
     decoder_patience_s: float
     first_chunk_frames: int
+    decoder_frames_beside_streams: int
 
 
 PROFILES = {
     ServingProfile.LATENCY: ProfileParameters(
-        AdmissionPolicy(max_prefill_rows=256), frames_in_flight=2, decoder_patience_s=0.0, first_chunk_frames=1
+        AdmissionPolicy(max_prefill_rows=256),
+        frames_in_flight=2,
+        decoder_patience_s=0.0,
+        first_chunk_frames=1,
+        decoder_frames_beside_streams=128,
     ),
     ServingProfile.BALANCED: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=1024, least_together=4, patience_steps=3),
         frames_in_flight=3,
         decoder_patience_s=0.02,
         first_chunk_frames=2,
+        decoder_frames_beside_streams=256,
     ),
     ServingProfile.THROUGHPUT: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=2048, least_together=8, patience_steps=8),
         frames_in_flight=3,
         decoder_patience_s=0.1,
         first_chunk_frames=4,
+        decoder_frames_beside_streams=400,
     ),
 }

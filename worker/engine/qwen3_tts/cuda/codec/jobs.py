@@ -56,6 +56,13 @@ class DecodeJob:
         return len(self.frames) - self.num_launched
 
     @property
+    def is_unheard(self) -> bool:
+        """Of a stream that has made no sound yet; or what such a stream may go on from."""
+        if self.request is None:
+            return self.is_awaited
+        return self.request.is_streamed and self.num_launched <= self.num_dropped
+
+    @property
     def may_begin(self) -> bool:
         return self.begins_behind is None or self.begins_behind.is_launched
 
@@ -153,11 +160,14 @@ class DecodeJobs:
     def next_company(self, ready: ReadyJobs) -> Sequence[DecodeJob]:
         """Among whom the next pass chooses. Somebody is ready.
 
-        A pass for those somebody waits for is kept small; the others have their turns.
+        A pass for those somebody waits for is kept small; the others have their turns. Of streams, those that have
+        not been heard yet have a pass to themselves: each of the others has as much to play as it waits for.
         """
         urgency = self._turns.next(interactive_waits=bool(ready.awaited), bulk_waits=bool(ready.others))
         self._turns.taken(urgency, bulk_waits=bool(ready.others))
-        return ready.awaited if urgency is Urgency.INTERACTIVE else (*ready.others, *ready.awaited)
+        if urgency is Urgency.BULK:
+            return (*ready.others, *ready.awaited)
+        return [job for job in ready.awaited if job.is_unheard] or ready.awaited
 
     def take_row(self, job: DecodeJob, max_frames: int) -> PassRow:
         """The job's next frames; the job moves on by them. Passes run in order: what one leaves, the next may read."""

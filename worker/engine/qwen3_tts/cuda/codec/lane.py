@@ -17,9 +17,6 @@ from worker.engine.qwen3_tts.decoder_lane import DecoderClient, LaneCounters, Ut
 from worker.engine.qwen3_tts.request_state import RequestState
 from worker.engine.qwen3_tts.talker_lane import SpeechPart
 
-# Passes beside streams are at most this large: the next part of a stream waits for the pass that is under way.
-_MOST_FRAMES_BESIDE_STREAMS = 400
-
 
 @dataclass(frozen=True, slots=True)
 class _Dropped:
@@ -56,11 +53,14 @@ class BatchedDecoderLane:
     of the passes, as it does for any two utterances.
     """
 
-    def __init__(self, passes: Passes, plan: CodecPlan, samples_per_frame: int, patience: Patience) -> None:
+    def __init__(
+        self, passes: Passes, plan: CodecPlan, samples_per_frame: int, patience: Patience, frames_beside_streams: int
+    ) -> None:
+        """frames_beside_streams: the most frames of a pass, over all utterances, while anybody is heard."""
         self._passes = passes
         self._patience = patience
         self._plan = plan
-        self._plan_beside_streams = within(plan, _MOST_FRAMES_BESIDE_STREAMS)
+        self._plan_beside_streams = within(plan, frames_beside_streams)
         self._samples_per_frame = samples_per_frame
         self._changed = threading.Condition()
         self._arrivals: list[SpeechPart | Utterance | _Dropped] = []

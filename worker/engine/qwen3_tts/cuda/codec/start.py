@@ -28,5 +28,8 @@ def start_decoder_lane(decoder: CodecDecoder, device: torch.device, profile: Ser
     torch.cuda.set_device(device)
     weights = DecoderWeights.of(decoder, Placement(device, _DTYPE))
     plan = serving_plan(_NUM_STREAMS)
-    patience = Patience(_ENOUGH_FRAMES, PROFILES[profile].decoder_patience_s, _LEAST_COMPANY)
-    return BatchedDecoderLane(CapturedPasses(weights, plan), plan, decoder.samples_per_frame, patience)
+    parameters = PROFILES[profile]
+    patience = Patience(_ENOUGH_FRAMES, parameters.decoder_patience_s, _LEAST_COMPANY)
+    passes = CapturedPasses(weights, plan)
+    beside_streams = parameters.decoder_frames_beside_streams
+    return BatchedDecoderLane(passes, plan, decoder.samples_per_frame, patience, beside_streams)

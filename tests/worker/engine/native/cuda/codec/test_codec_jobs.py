@@ -70,6 +70,22 @@ def test_what_somebody_waits_for_has_a_pass_of_its_own_and_others_their_turns() 
     assert companies == [awaited] * 4 + [[bulk, *awaited]]
 
 
+def test_streams_that_were_not_heard_yet_have_a_pass_before_those_that_were() -> None:
+    jobs = DecodeJobs(SLOTS, SCRATCH)
+    jobs.add_part(request_of("heard", is_streamed=True), numbered(3))
+    (heard,) = jobs.ready().awaited
+    jobs.take_row(heard, 2)
+    whole = jobs.add(ended(request_of("whole", urgency=Urgency.INTERACTIVE), 9))
+    jobs.add_part(request_of("new", is_streamed=True), numbered(1))
+    new = jobs.ready().awaited[-1]
+
+    company = list(jobs.next_company(jobs.ready()))
+    jobs.take_row(new, 2)
+
+    assert company == [new]
+    assert list(jobs.next_company(jobs.ready())) == [heard, whole]
+
+
 def test_streams_leave_slots_to_whole_utterances() -> None:
     jobs = DecodeJobs(SLOTS, SCRATCH)
     device = Device(jobs)

@@ -22,6 +22,7 @@ from worker.engine.qwen3_tts.request_state import RequestState
 from worker.engine.qwen3_tts.talker_lane import SpeechPart
 
 SAMPLES_PER_FRAME = 8
+BESIDE_STREAMS = 400
 PLAN = CodecPlan((PassShape(2, 5), PassShape(1, 2), PassShape(3, 2)), frozenset(), num_streams=3)
 
 
@@ -74,7 +75,9 @@ def listener() -> Listener:
 @pytest.fixture
 def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedDecoderLane]:
     weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
-    lane = BatchedDecoderLane(DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, least_company=0))
+    lane = BatchedDecoderLane(
+        DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, 0), BESIDE_STREAMS
+    )
     yield lane
     lane.close()
     lane.join()
@@ -130,7 +133,7 @@ def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
     roomy = CodecPlan(PLAN.shapes, frozenset(), num_streams=8)
     weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
     passes = DevicePasses(weights, roomy)
-    lane = BatchedDecoderLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0, least_company=0))
+    lane = BatchedDecoderLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0, 0), BESIDE_STREAMS)
     references = {"a": random_frames(4, seed=1), "b": random_frames(3, seed=2)}
     frames = random_frames(2, seed=3)
 
@@ -200,7 +203,7 @@ def test_it_waits_for_company_only_where_there_is_some(
 ) -> None:
     weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
     lane = BatchedDecoderLane(
-        DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(1000, seconds=3600.0, least_company=4)
+        DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(1000, 3600.0, least_company=4), BESIDE_STREAMS
     )
     lane.start(listener)
 
