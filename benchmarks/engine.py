@@ -4,8 +4,9 @@
 
 Writes a random checkpoint of the size (see random_checkpoint.py) unless `--checkpoint` names one. Random weights cost
 what real ones cost; requests end at a number of frames drawn evenly from 5 to 15 s. Audio is counted when its samples
-are delivered, within a window that begins once the batch is full. Beside random arrivals the device's memory is
-watched: `--poisson-window 580` makes them a soak. A request that fails ends the run with its error.
+are delivered, within a window that begins once the batch is full. The device's memory is watched meanwhile: `--window
+580` or `--poisson-window 580` make a soak, which says every half minute how it goes. A request that fails ends the run
+with its error.
 `--reference qwen-tts` runs that package's static batch on the same checkpoint, in a process with `--reference-path` on
 its module path. Prints a line for each figure.
 """
@@ -27,14 +28,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
 from random_checkpoint import write_random_checkpoint
 
 from worker.engine.errors import RequestCancelled
-from worker.engine.interface import BuiltInSpeaker, OnAudio, Speech, SpeechRequest, Urgency
+from worker.engine.interface import BuiltInSpeaker, EngineStats, OnAudio, Speech, SpeechRequest, Urgency
 from worker.engine.native.engine import NativeEngine
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.qwen3_tts.cuda.codec.captured_passes import CapturedPasses
@@ -44,18 +45,25 @@ from worker.engine.qwen3_tts.cuda.codec.weights import DecoderWeights, Placement
 from worker.engine.qwen3_tts.stages.codec import CodecStage
 from worker.engine.settings import NativeEngineSettings
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 FRAME_S = 0.08
 FRAMES = (63, 188)
 WORDS = (Path(__file__).resolve().parents[1] / "rhapsode/demo/fables.txt").read_text(encoding="utf-8").split()
 # What an audio second costs (published dimensions), and what the matrix units of an H200 reach on random numbers.
 GFLOP_PER_AUDIO_S = {"0.6b": 106, "1.7b": 130}
 H200_TFLOP_PER_S = 790
+WATCH_EVERY_S, SAY_EVERY_S = 1.0, 30.0
 DECODER_SHAPES = ((1, 1), (1, 4), (1, 25), (8, 1), (32, 1), (32, 8), (1, 100), (1, 300), (4, 100), (8, 150), (16, 100))
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """`streams` requests are always in flight. Audio and requests are those delivered in the window."""
+    """`streams` requests are always in flight. Audio and requests are those delivered in the window.
+
+    memory_mib: allocated on the device, least and most.
+    """
 
     streams: int
     window_s: float
@@ -63,6 +71,7 @@ class ClosedLoop:
     audio_s_per_s: float
     share_of_matrix_peak: float
     real_time_per_stream: float
+    memory_mib: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,41 @@ class DecoderSpeed:
     graph_ms: float
     kernels_ms: float
     audio_s_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReport:
+    """memory_gib: allocated, most and reserved on the device; nothing where there is none."""
+
+    start_s: float
+    slots: int
+    first_audio: list[FirstAudio]
+    closed_loop: list[ClosedLoop]
+    open_loop: OpenLoop | None
+    stats: EngineStats
+    memory_gib: dict[str, float]
+
+
+class MemoryWatch:
+    """What is allocated on the device, once a second; says from time to time how far the run is."""
+
+    def __init__(self) -> None:
+        self._seen = [allocated_mib()]
+        self._began_s = self._looked_s = self._said_s = time.perf_counter()
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return min(self._seen), max(self._seen)
+
+    def look(self, requests: int) -> None:
+        now_s = time.perf_counter()
+        if now_s - self._looked_s < WATCH_EVERY_S:
+            return
+        self._looked_s = now_s
+        self._seen.append(allocated_mib())
+        if now_s - self._said_s >= SAY_EVERY_S:
+            self._said_s = now_s
+            print(f"{now_s - self._began_s:.0f} s: {requests} requests, {self.bounds} MiB allocated", flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +189,7 @@ def closed_loop(driver: Driver, streams: int, window_s: float, size: str) -> Clo
         driver.submit()
     begins_s = time.perf_counter() + window_s / 3
     ended, frames, requests, started_s = 0, 0, 0, 0.0
+    watch = MemoryWatch()
     while True:
         _, done_s, future = driver.done.get()
         driver.submit()
@@ -155,6 +200,7 @@ def closed_loop(driver: Driver, streams: int, window_s: float, size: str) -> Clo
             continue
         frames += len(future.result().frames)
         requests += 1
+        watch.look(requests)
         if done_s - started_s >= window_s:
             break
     rate = frames * FRAME_S / (done_s - started_s)
@@ -166,6 +212,7 @@ def closed_loop(driver: Driver, streams: int, window_s: float, size: str) -> Clo
         audio_s_per_s=round(rate, 1),
         share_of_matrix_peak=round(rate * GFLOP_PER_AUDIO_S.get(size, 0) / H200_TFLOP_PER_S / 1e3, 4),
         real_time_per_stream=round(rate / streams, 2),
+        memory_mib=watch.bounds,
     )
 
 
@@ -174,7 +221,7 @@ def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> OpenL
     started_s = due_s = time.perf_counter()
     sent = most = 0
     latencies: list[float] = []
-    memory = [allocated_mib()]
+    watch = MemoryWatch()
     frames = 0
 
     def collect() -> None:
@@ -190,7 +237,7 @@ def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> OpenL
         sent += 1
         while not driver.done.empty():
             collect()
-        memory.append(allocated_mib())
+        watch.look(sent)
         most = max(most, sent - len(latencies))
     while len(latencies) < sent:
         collect()
@@ -203,7 +250,7 @@ def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> OpenL
         latency_p95_s=round(ranks.p95, 3),
         most_in_flight=most,
         finished=len(latencies),
-        memory_mib=(min(memory), max(memory)),
+        memory_mib=watch.bounds,
     )
 
 
@@ -268,7 +315,7 @@ def pass_ms(passes: CapturedPasses, shape: PassShape) -> float:
     return statistics.median(times[2:])
 
 
-def measure_engine(checkpoint: Path, options: argparse.Namespace) -> dict[str, object]:
+def measure_engine(checkpoint: Path, options: argparse.Namespace) -> EngineReport:
     began_s = time.perf_counter()
     settings = NativeEngineSettings(
         checkpoint,
@@ -278,40 +325,43 @@ def measure_engine(checkpoint: Path, options: argparse.Namespace) -> dict[str, o
         reproducibility=options.reproducibility,
     )
     engine = NativeEngine(settings)
-    report: dict[str, object] = {"start_s": round(time.perf_counter() - began_s, 1), "slots": engine.info.slots}
+    start_s = round(time.perf_counter() - began_s, 1)
+    open_report: OpenLoop | None = None
     try:
         driver = Driver(engine)
         for _ in range(8):
             driver.submit(max_frames=8)
         driver.drain(8)
-        report["first_audio"] = [
-            asdict(printed("first audio", first_audio(driver, running, options.first_samples)))
+        first = [
+            printed("first audio", first_audio(driver, running, options.first_samples))
             for running in options.first_running
             if running < engine.info.slots
         ]
         loops = [printed("closed loop", closed_loop(driver, n, options.window, options.size)) for n in options.streams]
-        report["closed_loop"] = [asdict(loop) for loop in loops]
         if options.poisson_window:
             most = max(loop.audio_s_per_s for loop in loops)
             per_s = options.poisson_load * most / (statistics.mean(FRAMES) * FRAME_S)
-            report["open_loop"] = asdict(printed("open loop", open_loop(driver, per_s, options.poisson_window)))
-        report["stats"] = asdict(printed("stats", engine.stats()))
-        if options.device.startswith("cuda"):
-            report["memory_gib"] = {
-                "allocated": round(torch.cuda.memory_allocated() / 2**30, 2),
-                "most": round(torch.cuda.max_memory_allocated() / 2**30, 2),
-                "reserved": round(torch.cuda.memory_reserved() / 2**30, 2),
-            }
+            open_report = printed("open loop", open_loop(driver, per_s, options.poisson_window))
+        stats = printed("stats", engine.stats())
+        memory_gib = device_memory_gib() if options.device.startswith("cuda") else {}
     finally:
         engine.close()
-    return report
+    return EngineReport(start_s, engine.info.slots, first, loops, open_report, stats, memory_gib)
 
 
-T = TypeVar("T")
+def device_memory_gib() -> dict[str, float]:
+    return {
+        "allocated": round(torch.cuda.memory_allocated() / 2**30, 2),
+        "most": round(torch.cuda.max_memory_allocated() / 2**30, 2),
+        "reserved": round(torch.cuda.memory_reserved() / 2**30, 2),
+    }
 
 
-def printed(name: str, result: T) -> T:
-    print(name, json.dumps(asdict(result)), flush=True)  # type: ignore[call-overload]
+Result = TypeVar("Result", bound="DataclassInstance")
+
+
+def printed(name: str, result: Result) -> Result:
+    print(name, json.dumps(asdict(result)), flush=True)
     return result
 
 
@@ -325,11 +375,11 @@ def measure_reference(checkpoint: Path, options: argparse.Namespace) -> list[obj
     return [json.loads(line) for line in finished.stdout.splitlines() if line.startswith("{")]
 
 
-def plot(loops: list[dict[str, float]], path: Path, title: str) -> None:
+def plot(loops: list[ClosedLoop], path: Path, title: str) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6, 4))
-    axes.plot([loop["streams"] for loop in loops], [loop["audio_s_per_s"] for loop in loops], marker="o")
+    axes.plot([loop.streams for loop in loops], [loop.audio_s_per_s for loop in loops], marker="o")
     axes.set_xscale("log", base=2)
     axes.set_xlabel("streams in flight")
     axes.set_ylabel("seconds of audio per second")
@@ -377,13 +427,13 @@ def main() -> None:
         if options.decoder:
             report["decoder"] = [asdict(row) for row in measure_decoder(checkpoint, torch.device(options.device))]
         engine_report = measure_engine(checkpoint, options)
-        report |= engine_report
+        report |= asdict(engine_report)
         if options.reference:
             report["reference"] = measure_reference(checkpoint, options)
     if options.json:
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if options.plot:
-        plot(report["closed_loop"], options.plot, f"{options.size}, {options.profile}")  # type: ignore[arg-type]
+        plot(engine_report.closed_loop, options.plot, f"{options.size}, {options.profile}")
 
 
 def machine(options: argparse.Namespace) -> str:

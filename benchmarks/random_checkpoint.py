@@ -4,7 +4,8 @@
 
 Layout, names and configuration are those of `tests/parity/make_checkpoint.py`; speed does not depend on the values.
 `--frames` makes speech end by itself after so many frames on average; without it no speech ever ends, and requests run
-to their `max_frames`.
+to their `max_frames`. How long speech really is depends on what was drawn, so on the size: `--eos-gain` sets the scale
+behind `--frames` itself.
 """
 
 from __future__ import annotations
@@ -70,10 +71,12 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="1.7b")
     parser.add_argument("--variant", default="custom_voice")
     parser.add_argument("--device", type=torch.device, default=torch.device("cuda"))
-    parser.add_argument("--frames", type=int, choices=EOS_GAINS, help="mean length of speech")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--frames", type=int, choices=EOS_GAINS, help="mean length of speech")
+    length.add_argument("--eos-gain", type=float, default=0.0, help="scale of the end's row; larger ends sooner")
     arguments = parser.parse_args()
     started_s = time.perf_counter()
-    eos_gain = 0.0 if arguments.frames is None else EOS_GAINS[arguments.frames]
+    eos_gain = arguments.eos_gain if arguments.frames is None else EOS_GAINS[arguments.frames]
     write_random_checkpoint(arguments.out, arguments.size, arguments.variant, arguments.device, eos_gain)
     print(f"wrote {arguments.out} in {time.perf_counter() - started_s:.1f} s")
 
