@@ -59,31 +59,38 @@ export function replace(element, ...children) {
   element.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
 }
 
-/** Draw a part of the page anew: a button in it that had the focus hands it on to its like, or to the first there is. */
-export function keepingFocus(element, draw) {
+/** Change a part of the page: a button in it that had the focus and is not there any more hands it on. */
+export function keepingFocus(element, change) {
   const active = document.activeElement;
-  const label = element.contains(active) && active !== element ? active.textContent : null;
-  draw();
-  if (label === null || element.contains(document.activeElement)) return;
-  const buttons = [...element.querySelectorAll("button:not(:disabled)")];
-  (buttons.find((each) => each.textContent === label) ?? buttons[0])?.focus({ preventScroll: true });
+  const isInside = active !== element && element.contains(active);
+  change();
+  if (isInside && !canHoldFocus(active)) firstButton(element)?.focus({ preventScroll: true });
 }
 
-/** Nothing in `element` can be used until `action` is done; the focus, which that takes away, comes back to it. */
-export async function whileBusy(element, action) {
+/**
+ * Nothing in `element` can be used until `action` is done; the focus, which that takes away, comes back to it, or to the
+ * first button of `home` if it is not there any more.
+ */
+export async function whileBusy(element, action, home = element) {
   const active = document.activeElement;
-  const label = element.contains(active) ? active.textContent : null;
+  const isInside = element.contains(active);
   element.inert = true;
   try {
     await action();
   } finally {
     element.inert = false;
-    if (label !== null && document.activeElement === document.body && element.isConnected) {
-      const buttons = [...element.querySelectorAll("button:not(:disabled)")];
-      const like = active.isConnected ? active : buttons.find((each) => each.textContent === label);
-      (like ?? buttons[0])?.focus({ preventScroll: true });
+    if (isInside && document.activeElement === document.body && element.isConnected) {
+      (canHoldFocus(active) ? active : firstButton(home))?.focus({ preventScroll: true });
     }
   }
+}
+
+function canHoldFocus(element) {
+  return element.isConnected && !element.disabled && !element.closest("[hidden]");
+}
+
+function firstButton(element) {
+  return [...element.querySelectorAll("button.primary"), ...element.querySelectorAll("button")].find(canHoldFocus);
 }
 
 /** Say a sentence to those who do not see the page. */

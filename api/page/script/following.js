@@ -5,11 +5,11 @@ import { request } from "./api.js";
 const LONGEST_PAUSE_MS = 10_000;
 
 /**
- * Calls `onEvent(event)` for everything that happens to the job until it has ended, over as many connections as it
- * takes. Ends quietly when `signal` is aborted; throws the `Problem` that the job is not there.
+ * Calls `onEvent(event, id)` for everything that happens to the job after the event `lastId` ("": from its beginning)
+ * until it has ended, over as many connections as it takes. Ends quietly when `signal` is aborted; throws the `Problem`
+ * that the job is not there.
  */
-export async function follow(jobId, onEvent, signal) {
-  let lastId = "";
+export async function follow(jobId, onEvent, signal, lastId = "") {
   let pauseMs = 500;
   for (;;) {
     try {
@@ -18,7 +18,7 @@ export async function follow(jobId, onEvent, signal) {
       for await (const message of messages(answer.body)) {
         lastId = message.id || lastId;
         pauseMs = 500;
-        onEvent(JSON.parse(message.data));
+        onEvent(JSON.parse(message.data), lastId);
       }
       // The server closes the stream of a job that has ended, and of none else unless it stops itself.
       if (!signal.aborted && (await hasEnded(jobId, signal))) return;

@@ -2,14 +2,22 @@
 
 import { request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
-import { button, h, replace, whileBusy } from "../dom.js";
+import { button, h, keepingFocus, setHidden, whileBusy } from "../dom.js";
 import { isOver } from "../wording.js";
 
 const PRIORITIES = { high: "High", normal: "Normal", low: "Low" };
 
 export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
-  const element = h("div", { class: "row" });
-  let shown = "";
+  const resume = button("Resume", post("resume", onReopened), { kind: "primary" });
+  const pause = button("Pause", post("pause"));
+  const cancel = button("Cancel", post("cancel"), { kind: "danger" });
+  const again = button("Try again", post("retry", onReopened), { kind: "primary" });
+  const drop = button("Delete", remove, { kind: "quiet danger" });
+  const choice = h("select", { id: "job-priority", on: { change: () => attempt(changePriority) } },
+    Object.entries(PRIORITIES).map(([name, label]) => h("option", { value: name }, label)));
+  const priority = h("span", { class: "inline-field" }, h("label", { for: "job-priority" }, "Priority"), choice);
+  const element = h("div", { class: "row" }, resume, pause, cancel, priority, again, drop);
+  let known = "";
 
   function post(verb, after = () => {}) {
     return () => attempt(async () => {
@@ -36,26 +44,25 @@ export function jobActions(id, { onJob, onReopened, onDeleted, onTrouble }) {
     }
   }
 
-  function priority(current) {
-    const field = h("select", { id: "job-priority", on: { change: () => attempt(change) } },
-      Object.entries(PRIORITIES).map(([name, label]) => h("option", { value: name, selected: name === current }, label)));
-    const change = async () => onJob(await sendJson("PATCH", `v1/jobs/${id}`, { priority: field.value }));
-    return h("span", { class: "inline-field" }, h("label", { for: "job-priority" }, "Priority"), field);
+  async function changePriority() {
+    onJob(await sendJson("PATCH", `v1/jobs/${id}`, { priority: choice.value }));
   }
 
   return {
     element,
     show({ state, request: asked }) {
-      const text = JSON.stringify([state, asked.priority]);
-      if (text === shown) return;
-      shown = text;
-      const found = [];
-      if (["pending", "running"].includes(state)) found.push(button("Pause", post("pause")));
-      if (state === "paused") found.push(button("Resume", post("resume", onReopened), { kind: "primary" }));
-      if (!isOver(state) && state !== "cancelling") found.push(button("Cancel", post("cancel"), { kind: "danger" }), priority(asked.priority));
-      if (["failed", "cancelled", "expired"].includes(state)) found.push(button("Try again", post("retry", onReopened), { kind: "primary" }));
-      if (isOver(state)) found.push(button("Delete", remove, { kind: "quiet danger" }));
-      replace(element, found);
+      keepingFocus(element, () => {
+        setHidden(resume, state !== "paused");
+        setHidden(pause, !["pending", "running"].includes(state));
+        setHidden(cancel, isOver(state) || state === "cancelling");
+        setHidden(priority, isOver(state) || state === "cancelling");
+        setHidden(again, !["failed", "cancelled", "expired"].includes(state));
+        setHidden(drop, !isOver(state));
+      });
+      // Not at every look: somebody may be choosing.
+      if (known === asked.priority) return;
+      known = asked.priority;
+      choice.value = known;
     },
   };
 }

@@ -1,36 +1,22 @@
 // The files of a job. Their links hold for a quarter of an hour, and are renewed when one is used later.
 
 import { getJson } from "../api.js";
-import { h, icon, replace, setHidden } from "../dom.js";
+import { h, icon, setHidden, setText } from "../dom.js";
+import { keyed } from "../keyed.js";
 import { bytes, isOver, span } from "../wording.js";
 
 const SPARE_MS = 10_000;
+const LATER = "when everything is spoken";
 const FOR_MACHINES = /\.(json|safetensors)$/;
 
 export function downloads(id) {
   const list = h("ul", { class: "files" });
+  const names = h("span", { class: "file-facts" });
+  const machines = h("ul");
+  const details = h("li", {}, h("details", {}, h("summary", {}, "For machines", names), machines));
   const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("h2", {}, "Files"), list);
-  let shown = "";
-
-  function rows({ artifacts, state, request }) {
-    if (artifacts.length) return rowsOf(artifacts);
-    // Places for what is to come, so that nothing moves when it does.
-    return isOver(state) ? [] : [...request.output.formats.map(({ type }) => awaited(`narration.${type}`)), awaited("For machines")];
-  }
-
-  function rowsOf(artifacts) {
-    const forMachines = artifacts.filter(({ name }) => FOR_MACHINES.test(name));
-    const others = artifacts.filter((artifact) => !forMachines.includes(artifact)).map((artifact) => h("li", {}, file(artifact)));
-    if (!forMachines.length) return others;
-    const names = h("summary", {}, "For machines", h("span", { class: "file-facts" }, forMachines.map(({ name }) => name).join(", ")));
-    return [...others, h("li", {}, h("details", {}, names, forMachines.map(file)))];
-  }
-
-  function file(artifact) {
-    const facts = [artifact.duration_s === null ? null : span(artifact.duration_s), bytes(artifact.bytes)].filter(Boolean);
-    return h("a", { href: artifact.url, download: artifact.name, on: { click: (event) => renew(event, artifact) } },
-      icon("download"), h("span", { class: "file-name", dir: "auto" }, artifact.name), h("span", { class: "file-facts" }, facts.join(" · ")));
-  }
+  const showFiles = keyed(list, () => fileRow(renew));
+  const showMachines = keyed(machines, () => fileRow(renew));
 
   async function renew(event, artifact) {
     if (new Date(artifact.url_expires_at).getTime() - SPARE_MS > Date.now()) return;
@@ -43,17 +29,42 @@ export function downloads(id) {
   return {
     element,
     show(job) {
-      const makesFiles = job.kind === "synthesis" && !job.request.validate_only;
-      const text = JSON.stringify([job.artifacts, isOver(job.state)]);
-      if (text === shown || !makesFiles) return;
-      shown = text;
-      const found = rows(job);
-      setHidden(element, found.length === 0);
-      replace(list, found);
+      if (job.kind !== "synthesis" || job.request.validate_only) return;
+      const forMachines = job.artifacts.filter(({ name }) => FOR_MACHINES.test(name));
+      const files = job.artifacts.filter((artifact) => !forMachines.includes(artifact));
+      const rows = files.length || isOver(job.state) ? files : awaited(job.request.output);
+      showFiles(rows.map((artifact) => [artifact.name, artifact]));
+      showMachines(forMachines.map((artifact) => [artifact.name, artifact]));
+      setText(names, forMachines.length ? forMachines.map(({ name }) => name).join(", ") : LATER);
+      if (details.parentNode !== list && (forMachines.length || !isOver(job.state))) list.append(details);
+      else if (!forMachines.length && isOver(job.state)) details.remove();
+      setHidden(element, list.children.length === 0);
     },
   };
 }
 
-function awaited(name) {
-  return h("li", { class: "awaited" }, h("span", { class: "file-name" }, name), h("span", { class: "file-facts" }, "when everything is spoken"));
+/** Places for what is to come, so that nothing moves when it does. */
+const awaited = ({ formats }) => formats.map(({ type }) => ({ name: `narration.${type}`, url: null }));
+
+function fileRow(onUse) {
+  let artifact = null;
+  const name = h("span", { class: "file-name", dir: "auto" });
+  const facts = h("span", { class: "file-facts" });
+  const link = h("a", { on: { click: (event) => artifact.url && onUse(event, artifact) } }, icon("download"), name, facts);
+  return {
+    element: h("li", {}, link),
+    show(next) {
+      artifact = next;
+      setText(name, next.name);
+      setText(facts, next.url ? factsOf(next) : LATER);
+      link.classList.toggle("awaited", !next.url);
+      if (!next.url) return;
+      link.href = next.url;
+      link.download = next.name;
+    },
+  };
+}
+
+function factsOf({ duration_s: duration, bytes: size }) {
+  return duration === null ? bytes(size) : `${span(duration)} · ${bytes(size)}`;
 }

@@ -1,85 +1,93 @@
 // One passage: how it was spoken and checked, its takes, and having it spoken again.
 
 import { getJson, sendJson } from "../api.js";
-import { button, h, keepingFocus, replace, setHidden } from "../dom.js";
+import { button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../dom.js";
+import { keyed } from "../keyed.js";
 import { count, decimal, span } from "../wording.js";
+import { findingWords } from "./findings.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
 
 export function inspector(jobId, segments, { onChanged, onPlay }) {
-  const element = h("section", { class: "inspector", "aria-label": "Chosen passage", hidden: true, on: { keydown } });
+  const title = h("h2");
+  const state = h("span", { class: "inspector-state" });
+  const facts = h("p", { class: "inspector-facts" });
+  const findings = h("p", { class: "notice warn", hidden: true });
+  const listen = button("Play from here", () => onPlay(index), { iconName: "play", kind: "primary" });
+  const again = button("Speak it again", () => pressed(speakAgain));
+  const compare = button("", () => pressed(readTakes));
+  const actions = h("div", { class: "row" }, listen, again, compare);
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const list = h("ul", { class: "takes", "aria-label": "Takes" });
+  const showTakes = keyed(list, () => takeRow((number) => pressed(() => select(number))));
+  const element = h("section", { class: "inspector", "aria-label": "Chosen passage", hidden: true, on: { keydown } },
+    h("div", { class: "inspector-head" }, title, state,
+      button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
+    facts, findings, actions, trouble, list);
   let index = null;
   let takes = null;
-  let shown = "";
+  let numReadings = 0;
 
   segments.addEventListener("change", ({ detail }) => {
     if (index === null || !(detail.indexes === null || detail.indexes.includes(index))) return;
     draw();
-    if (takes && takes.length !== segments.items[index].takes) readTakes();
+    if (takes && takes.length !== segments.items[index].takes) attempt(readTakes);
   });
 
   const path = () => `v1/jobs/${jobId}/segments/${index}`;
 
   function draw() {
     const segment = segments.items[index];
-    const text = JSON.stringify([index, segment, takes]);
-    if (text === shown) return;
-    shown = text;
-    keepingFocus(element, () => replace(element, parts(segment)));
-  }
-
-  function parts(segment) {
-    return [
-      h("div", { class: "inspector-head" },
-        h("h2", {}, `Passage ${count(index + 1)}`),
-        h("span", { class: "inspector-state", "data-state": segment.state }, segment.flagged ? "Flagged" : STATES[segment.state]),
-        button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
-      h("p", { class: "inspector-facts" }, factsOf(segment).join(" · ")),
-      segment.findings?.length ? h("p", { class: "notice warn" }, `The quality gate found: ${segment.findings.join(", ").replaceAll("_", " ")}`) : null,
-      h("div", { class: "row" },
-        segment.state === "done" ? button("Play from here", () => onPlay(index), { iconName: "play", kind: "primary" }) : null,
-        segment.state === "done" ? button("Speak it again", again) : null,
-        segment.takes > 1 && !takes ? button(`Compare ${segment.takes} takes`, readTakes) : null),
-      takes ? h("ul", { class: "takes" }, takes.map(take)) : null,
-    ];
-  }
-
-  async function again() {
-    await attempt(async () => {
-      segments.put(await sendJson("POST", `${path()}/regenerate`));
-      onChanged();
+    const isDone = segment.state === "done";
+    keepingFocus(element, () => {
+      setText(title, `Passage ${count(index + 1)}`);
+      setText(state, stateOf(segment));
+      state.dataset.state = segment.flagged ? "flagged" : segment.state;
+      setText(facts, factsOf(segment).join(" · "));
+      setText(findings, segment.findings.length ? `The quality gate found: ${segment.findings.map(findingWords).join("; ")}.` : "");
+      setHidden(findings, !segment.findings.length);
+      setHidden(listen, !isDone);
+      setHidden(again, !isDone);
+      setText(compare.firstChild, `Compare ${count(segment.takes)} takes`);
+      setHidden(compare, segment.takes < 2 || takes !== null);
+      setHidden(list, takes === null);
+      showTakes((takes ?? []).map((take) => [take.take, take]));
     });
+  }
+
+  async function speakAgain() {
+    segments.put(await sendJson("POST", `${path()}/regenerate`));
+    onChanged();
   }
 
   async function readTakes() {
-    await attempt(async () => {
-      const wanted = index;
-      const { data } = await getJson(`${path()}/takes`);
-      if (wanted !== index) return;
-      takes = data;
-      draw();
-    });
-  }
-
-  function take({ take: number, selected, duration_s: duration, flagged }) {
-    const facts = `Take ${number} · ${span(duration ?? 0)}${flagged ? " · flagged" : ""}`;
-    return h("li", {}, facts, selected ? h("strong", {}, "In place") : button("Use it", () => select(number), { kind: "quiet" }));
+    const wanted = index;
+    numReadings += 1;
+    const reading = numReadings;
+    const { data } = await getJson(`${path()}/takes`);
+    if (wanted !== index || reading !== numReadings) return;
+    takes = data;
+    draw();
   }
 
   async function select(number) {
-    await attempt(async () => {
-      segments.put(await sendJson("POST", `${path()}/takes/${number}/select`));
-      await readTakes();
-      onChanged();
-    });
+    segments.put(await sendJson("POST", `${path()}/takes/${number}/select`));
+    await readTakes();
+    onChanged();
+  }
+
+  /** What somebody asked for by a button; it cannot be asked for twice meanwhile. */
+  function pressed(action) {
+    return attempt(() => whileBusy(actions, action, element));
   }
 
   async function attempt(action) {
+    replace(trouble);
     try {
       await action();
     } catch (error) {
       if (error.name !== "Problem") throw error;
-      element.append(h("p", { class: "notice bad", role: "alert" }, error.message));
+      replace(trouble, h("p", { class: "notice bad" }, error.message));
     }
   }
 
@@ -87,7 +95,6 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
     const was = index;
     index = null;
     takes = null;
-    shown = "";
     setHidden(element, true);
     element.dispatchEvent(new CustomEvent("closed", { detail: was }));
   }
@@ -99,14 +106,38 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
   return {
     element,
     show(wanted) {
-      if (wanted !== index) takes = null;
+      if (wanted !== index) {
+        takes = null;
+        replace(trouble);
+      }
       index = wanted;
       setHidden(element, false);
       draw();
-      element.querySelector("button.primary")?.focus({ preventScroll: true });
+      if (!listen.hidden) listen.focus({ preventScroll: true });
     },
-    refresh: () => index !== null && draw(),
   };
+}
+
+function takeRow(onSelect) {
+  const facts = h("span");
+  const inPlace = h("strong", {}, "In place");
+  const use = button("Use it", () => onSelect(number), { kind: "quiet" });
+  let number = null;
+  return {
+    element: h("li", {}, facts, inPlace, use),
+    show({ take, selected, duration_s: duration, flagged }) {
+      number = take;
+      setText(facts, `Take ${count(take)} · ${span(duration ?? 0)}${flagged ? " · flagged" : ""}`);
+      use.setAttribute("aria-label", `Use take ${count(take)}`);
+      setHidden(inPlace, !selected);
+      setHidden(use, selected);
+    },
+  };
+}
+
+function stateOf({ state, flagged, takes }) {
+  if (state === "done" && flagged) return "Spoken, flagged";
+  return state === "pending" && takes ? "To be spoken again" : STATES[state];
 }
 
 function factsOf(segment) {

@@ -15,6 +15,10 @@ export class Segments extends EventTarget {
   #jobId;
   #starts = [0];
   #isOver = false;
+  #reading = Promise.resolve();
+  #next = null;
+  #clock = 0;
+  #told = [];
   items = [];
 
   constructor(jobId) {
@@ -26,14 +30,32 @@ export class Segments extends EventTarget {
     return this.items.length;
   }
 
-  /** Everything from the server, in the order of the text. */
-  async load(signal) {
+  /**
+   * Everything from the server, in the order of the text. One reading at a time, so that an older answer never comes
+   * after a newer one: whoever asks meanwhile gets what a reading that begins afterwards finds.
+   */
+  load(signal) {
+    this.#next ??= this.#reading.then(() => {
+      this.#next = null;
+      const reading = this.#read(signal);
+      // Whoever asked for it hears of its failure; the next one is to be tried all the same.
+      this.#reading = reading.catch(() => {});
+      return reading;
+    });
+    return this.#next;
+  }
+
+  async #read(signal) {
     const path = `v1/jobs/${this.#jobId}/segments`;
     const limit = this.length ? WHOLE_PAGE : FIRST_PAGE;
+    let asked = this.#clock;
     for await (const page of pages(path, { limit }, { signal })) {
-      for (const segment of page) this.items[segment.index] = segment;
-      this.#changed(page.map((segment) => segment.index));
+      // What was told of one after the page was asked for is newer than the page.
+      const fresh = page.filter(({ index }) => !(this.#told[index] > asked));
+      for (const segment of fresh) this.items[segment.index] = segment;
+      this.#changed(fresh.map((segment) => segment.index));
       if (this.length >= MOST) return;
+      asked = this.#clock;
     }
   }
 
@@ -54,13 +76,13 @@ export class Segments extends EventTarget {
     else if (type === "job.segment.flagged") Object.assign(item, { flagged: true, findings: String(detail.flags).split(",") });
     else if (type === "job.segment.failed") item.state = "failed";
     else return;
-    this.#changed([item.index]);
+    this.#tell(item.index);
   }
 
   /** One segment as the server has just told it. */
   put(segment) {
     this.items[segment.index] = segment;
-    this.#changed([segment.index]);
+    this.#tell(segment.index);
   }
 
   /** Nothing more will be spoken: whoever waits for a segment waits in vain. */
@@ -115,6 +137,12 @@ export class Segments extends EventTarget {
         signal.addEventListener("abort", resolve, { once: true });
       });
     }
+  }
+
+  #tell(index) {
+    this.#clock += 1;
+    this.#told[index] = this.#clock;
+    this.#changed([index]);
   }
 
   #changed(indexes) {

@@ -17,7 +17,7 @@ import { strip } from "./strip.js";
 import { jobWarnings } from "./warnings.js";
 
 const LIVE_S = 2.5;
-const OVER_S = 60;
+const OVER_S = 10;
 
 export function jobView(id, list) {
   const abort = new AbortController();
@@ -27,7 +27,7 @@ export function jobView(id, list) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const listen = h("button", { type: "button", class: "primary", on: { click: toggleListening }, hidden: true });
   const progress = jobProgress();
-  const actions = jobActions(id, { onJob: show, onReopened: followEvents, onDeleted, onTrouble: tellTrouble });
+  const actions = jobActions(id, { onJob: told, onReopened: followEvents, onDeleted, onTrouble: tellTrouble });
   const files = downloads(id);
   const facts = jobFacts();
   const notes = jobWarnings();
@@ -42,8 +42,9 @@ export function jobView(id, list) {
   let job = null;
   let parts = null;
   let isFollowing = false;
+  let lastEvent = "";
+  let numTold = 0;
 
-  const read = async (signal) => show(await getJson(`v1/jobs/${id}`, { signal }));
   const refresher = repeat(readOrTell, () => (job && isOver(job.state) ? OVER_S : LIVE_S));
   const soon = throttled(() => refresher.now(), 600);
   player.addEventListener("change", showListening, { signal: abort.signal });
@@ -51,13 +52,24 @@ export function jobView(id, list) {
 
   async function readOrTell(signal) {
     try {
-      await read(signal);
+      const before = numTold;
+      const found = await getJson(`v1/jobs/${id}`, { signal });
+      // What an action was answered meanwhile is newer; it has asked for another look.
+      if (before !== numTold) return;
+      show(found);
       if (parts && !isOver(job.state)) await readSegments(signal);
     } catch (error) {
       if (error.name !== "Problem") throw error;
       if (error.status === 404 || error.status === 410) gone(error);
       else throw error;
     }
+  }
+
+  /** The job as an action has just left it. */
+  function told(next) {
+    numTold += 1;
+    show(next);
+    soon();
   }
 
   function show(next) {
@@ -77,10 +89,9 @@ export function jobView(id, list) {
     showError(next);
     if (!parts && next.kind === "synthesis" && !next.request.validate_only) open(next);
     segments.setOver(isOver(next.state));
-    if (before && before.state !== next.state) {
-      announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
-      if (isOver(next.state)) loadSegments();
-    }
+    if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
+    // Not the state: a job that was taken up and ended between two looks is in the same one.
+    if (before && isOver(next.state) && before.finished_at !== next.finished_at) loadSegments();
     if (!isOver(next.state)) followEvents();
     showListening();
   }
@@ -110,7 +121,6 @@ export function jobView(id, list) {
     if (!parts) return;
     try {
       await segments.load(abort.signal);
-      parts.note.refresh();
     } catch (error) {
       if (error.name === "Problem") tellTrouble(error);
       else if (error.name !== "AbortError") throw error;
@@ -121,7 +131,7 @@ export function jobView(id, list) {
     if (isFollowing || abort.signal.aborted) return;
     isFollowing = true;
     try {
-      await follow(id, onEvent, abort.signal);
+      await follow(id, onEvent, abort.signal, lastEvent);
     } catch (error) {
       if (error.name !== "Problem") throw error;
       if (error.status !== 404 && error.status !== 410) tellTrouble(error);
@@ -130,8 +140,10 @@ export function jobView(id, list) {
     }
   }
 
-  function onEvent(event) {
+  function onEvent(event, eventId) {
+    lastEvent = eventId;
     if (event.type.startsWith("job.segment.")) segments.apply(event);
+    if (event.data.detail.events_lost) loadSegments();
     soon();
   }
 

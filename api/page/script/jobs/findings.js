@@ -1,0 +1,24 @@
+// What the quality gate finds, in words for a listener.
+
+const WORDS = {
+  not_finite: "it was no sound at all",
+  silent: "nothing is heard",
+  unfinished: "it was broken off at its longest",
+  wrong_words: "other words are heard than the text has",
+  unheard: "nobody could read it back",
+  too_short: "shorter than its text",
+  early_end: "it ends before its text",
+  too_fast: "faster than the rest",
+  too_long: "longer than its text",
+  too_slow: "slower than the rest",
+  repeated_frames: "a sound repeats itself",
+  long_pause: "a long pause",
+  cut_end: "its end is cut off",
+  long_edge: "long silence before or after it",
+  clipped: "overdriven",
+  level: "too quiet or too loud",
+  uneven_level: "much louder or quieter than the rest",
+  silenced: "silence stands in its place",
+};
+
+export const findingWords = (name) => WORDS[name] ?? name.replaceAll("_", " ");

@@ -1,0 +1,28 @@
+// Lists whose rows stay the same elements while what they show changes: a press that began on one ends on it.
+
+/**
+ * Returns `show(entries)` for `[key, value]` pairs in the order wanted. `make()` gives a row: its `element`, and
+ * `show(value)` to bring it up to date. A row whose key is not there any more goes.
+ */
+export function keyed(parent, make) {
+  const rows = new Map();
+
+  function rowOf(key) {
+    if (!rows.has(key)) rows.set(key, make());
+    return rows.get(key);
+  }
+
+  return function show(entries) {
+    const wanted = new Set(entries.map(([key]) => key));
+    for (const [key, { element }] of rows) {
+      if (wanted.has(key)) continue;
+      element.remove();
+      rows.delete(key);
+    }
+    entries.forEach(([key, value], place) => {
+      const row = rowOf(key);
+      row.show(value);
+      if (parent.children[place] !== row.element) parent.insertBefore(row.element, parent.children[place] ?? null);
+    });
+  };
+}
