@@ -87,3 +87,35 @@ def test_a_button_stays_the_same_under_a_hand_while_the_passage_changes(open_pag
     page.mouse.up()
 
     expect(note).to_be_hidden()
+
+
+def test_a_flagged_passage_is_shown_with_its_reason_and_spoken_again(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot
+) -> None:
+    """The fake engine speaks a Chinese letter as fast as a Latin one: too fast for the other passages' pace."""
+    hurried = "她每天傍晚都数楼梯，好像其中一级会不辞而别。" * 6
+    plain = [f"{number} boats are in the harbour and all the lamps are lit." for number in range(100, 118)]
+    job = client.wait(
+        client.submit_job(
+            {"segments": [{"text": text} for text in (*plain, hurried)]},
+            quality={"max_attempts": 1, "on_exhausted": "keep_best"},
+        )
+    )
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, len(plain))
+
+    # All the others are known now, whatever was when it was spoken first.
+    note.get_by_role("button", name="Speak it again").click()
+
+    expect(note.get_by_text("Spoken, flagged")).to_be_visible()
+    expect(note).to_contain_text("The quality gate found: faster than the rest.")
+    flagged = page.locator(".segment[data-flagged]")
+    expect(flagged).to_have_count(1)
+    expect(flagged).to_have_attribute("title", "spoken, flagged")
+    expect(page.locator(".figures")).to_contain_text("Flagged")
+    expect(page.locator(".job-row").first).to_contain_text("1 passage flagged")
+    page.locator("summary", has_text="warning").click()
+    expect(page.locator(".warnings .notice").filter(has_text="too fast")).to_be_visible()
+    shoot(page, "passage-flagged")
+    note.get_by_role("button", name="Compare").click()
+    expect(note.locator(".takes li").last).to_contain_text("flagged")

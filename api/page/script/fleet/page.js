@@ -2,18 +2,21 @@
 
 import { getJson } from "../api.js";
 import { h, replace, setHidden, setText } from "../dom.js";
+import { keyed } from "../keyed.js";
 import { repeat } from "../repeating.js";
 import { showProblem } from "../jobs/fields.js";
 import { count, decimal, span } from "../wording.js";
+import { givenUp } from "./given_up.js";
 import { history } from "./history.js";
 import { queueCard } from "./queue.js";
-import { workerRows } from "./workers.js";
+import { COLUMNS, workerRow } from "./workers.js";
 
 const LOOK_S = 2;
 
 export function openFleet(main) {
   const heading = h("h1", { tabindex: "-1" }, "Fleet");
   const trouble = h("div", { class: "notices", role: "alert" });
+  const refusal = h("div", { class: "notices", role: "alert" });
   const tiles = {
     pace: tile("Speech made", "seconds of speech in a second", history()),
     fill: tile("Batch fill", "of the slots that could be busy", history(1)),
@@ -23,25 +26,28 @@ export function openFleet(main) {
   };
   const queues = h("div", { class: "queues" });
   const workers = h("tbody");
-  const nobody = h("p", { class: "blank", hidden: true }, "No worker has said that it is there. What is submitted waits.");
-  const columns = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Speech a second", "Step", "Voices kept", "Last heard"];
+  const nobody = h("p", { class: "notice bad", role: "status", hidden: true }, "Nobody is here to work: no worker was heard of in the last minute. What is submitted waits.");
+  const dead = givenUp();
+  const showQueues = keyed(queues, queueCard);
+  const showWorkers = keyed(workers, () => workerRow((problem) => showProblem(refusal, problem)));
   const table = h("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Table of workers" },
-    h("table", {}, h("thead", {}, h("tr", {}, columns.map((name) => h("th", { scope: "col" }, name)))), workers));
-  main.append(h("div", { class: "fleet-page" }, heading, trouble,
-    h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element)),
+    h("table", {}, h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
+  const figures = h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element));
+  const crew = h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
+  main.append(h("div", { class: "fleet-page" }, heading, trouble, nobody, figures, dead.element,
     h("section", { class: "stack", "aria-labelledby": "queues-title" }, h("h2", { id: "queues-title" }, "Queues"), queues),
-    h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"),
-      table, nobody)));
+    crew));
   const refresher = repeat(refresh, () => LOOK_S);
 
   async function refresh(signal) {
     try {
       const [waiting, working] = await Promise.all([getJson("v1/admin/queues", { signal }), getJson("v1/admin/workers", { signal })]);
       showTotals(waiting.totals);
-      replace(queues, waiting.data.map(queueCard));
-      replace(workers, workerRows(working.data));
+      showQueues(waiting.data.map((queue) => [queue.name, queue]));
+      showWorkers(working.data.map((worker) => [worker.name, worker]));
       setHidden(nobody, working.data.length > 0);
-      setHidden(table, working.data.length === 0);
+      setHidden(crew, working.data.length === 0);
+      if (waiting.totals.dead_items || !dead.element.hidden) await dead.read(signal);
       replace(trouble);
     } catch (error) {
       if (error.name !== "Problem") throw error;

@@ -1,23 +1,59 @@
 // One queue: what waits in it, by class, and when it will be empty.
 
-import { h } from "../dom.js";
+import { h, setHidden, setText } from "../dom.js";
+import { keyed } from "../keyed.js";
 import { count, counted, decimal, span } from "../wording.js";
 
 const LANES = { cpu: "Reading and putting together", gpu: "Speaking", hooks: "Webhooks" };
 const CLASSES = { interactive: "Interactive", bulk: "Bulk" };
+const NAMES = { cpu: "Texts and files", hooks: "Webhooks" };
+const MISSING = {
+  cpu: "Nobody is here to read texts and to put files together, and something waits.",
+  gpu: "Nobody is here to speak, and something waits.",
+  hooks: "Nobody is here to send webhooks, and something waits.",
+};
+const COLUMNS = ["Class", "Waiting", "Narrations", "Oldest"];
 
-export function queueCard(queue) {
-  return h("article", { class: "queue" },
-    h("header", {}, h("h3", {}, queue.model ?? queue.name), h("p", { class: "hint" }, LANES[queue.lane] ?? queue.lane)),
-    h("dl", { class: "figures" }, figures(queue).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-    h("table", { class: "classes" },
-      h("caption", { class: "visually-hidden" }, "What waits, by class"),
-      h("thead", {}, h("tr", {}, ["Class", "Waiting", "Narrations", "Oldest"].map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, queue.classes.map(classRow))));
+/** A card; `show(queue)` brings it up to date. */
+export function queueCard() {
+  const name = h("h3");
+  const lane = h("p", { class: "hint" });
+  const missing = h("p", { class: "notice bad", hidden: true });
+  const figures = h("dl", { class: "figures" });
+  const classes = h("tbody");
+  const showFigures = keyed(figures, figure);
+  const showClasses = keyed(classes, classRow);
+
+  return {
+    element: h("article", { class: "queue" }, h("header", {}, name, lane), missing, figures,
+      h("table", { class: "classes" },
+        h("caption", { class: "visually-hidden" }, "What waits, by class"),
+        h("thead", {}, h("tr", {}, COLUMNS.map((column) => h("th", { scope: "col" }, column)))),
+        classes)),
+    show(queue) {
+      setText(name, queue.model ?? NAMES[queue.lane] ?? queue.name.replace(/^gpu\./, ""));
+      setText(lane, LANES[queue.lane] ?? queue.lane);
+      setText(missing, MISSING[queue.lane]);
+      setHidden(missing, queue.workers > 0 || !queue.classes.some((entry) => entry.jobs || entry.backlog_audio_s));
+      showFigures(figuresOf(queue));
+      showClasses(queue.classes.map((entry) => [entry.class, entry]));
+    },
+  };
 }
 
-function figures(queue) {
-  return [
+function figure() {
+  const [name, value] = [h("dt"), h("dd")];
+  return {
+    element: h("div", {}, name, value),
+    show([label, text]) {
+      setText(name, label);
+      setText(value, text);
+    },
+  };
+}
+
+function figuresOf(queue) {
+  const found = [
     ["Workers", count(queue.workers)],
     ["Slots", count(queue.slots)],
     ["Ready", count(queue.ready_items)],
@@ -25,11 +61,18 @@ function figures(queue) {
     ["Pace", queue.pace === null ? "–" : `${decimal(queue.pace)} × real time`],
     ["Empty in", queue.drain_s === null ? "–" : span(queue.drain_s)],
   ];
+  return found.map((entry) => [entry[0], entry]);
 }
 
-function classRow(entry) {
-  const oldest = entry.oldest_wait_s === null ? "–" : span(entry.oldest_wait_s);
-  const tenants = entry.tenants > 1 ? ` of ${counted(entry.tenants, "tenant")}` : "";
-  return h("tr", {}, h("th", { scope: "row" }, CLASSES[entry.class] ?? entry.class), h("td", {}, span(entry.backlog_audio_s)),
-    h("td", {}, `${count(entry.jobs)}${tenants}`), h("td", {}, oldest));
+function classRow() {
+  const cells = [h("th", { scope: "row" }), h("td"), h("td"), h("td")];
+  return {
+    element: h("tr", {}, cells),
+    show(entry) {
+      const tenants = entry.tenants > 1 ? ` of ${counted(entry.tenants, "tenant")}` : "";
+      const oldest = entry.oldest_wait_s === null ? "–" : span(entry.oldest_wait_s);
+      const texts = [CLASSES[entry.class] ?? entry.class, span(entry.backlog_audio_s), `${count(entry.jobs)}${tenants}`, oldest];
+      texts.forEach((text, place) => setText(cells[place], text));
+    },
+  };
 }

@@ -1,41 +1,68 @@
-// The workers, one a row.
+// The workers, one a row, each of which can be told to finish and take nothing new.
 
-import { h } from "../dom.js";
+import { sendJson } from "../api.js";
+import { button, h, keepingFocus, setHidden, setText, whileBusy } from "../dom.js";
 import { ago, count, decimal } from "../wording.js";
 
 const STATES = { ready: "Ready", draining: "Draining", drained: "Drained", silent: "Silent" };
+const BADGES = { ready: "ready", draining: "processing", drained: "none", silent: "failed" };
+const ROLES = { gpu: "speaks", cpu: "reads and puts together", hooks: "sends webhooks", janitor: "keeps house" };
 
-export function workerRows(workers) {
-  return workers.map((worker) => h("tr", { "data-state": worker.state },
-    h("th", { scope: "row" }, h("span", { class: "worker-name" }, worker.name), h("span", { class: "worker-role" }, `${worker.role}, process ${worker.pid}`)),
-    h("td", {}, h("span", { class: "badge", "data-state": badge(worker.state) }, STATES[worker.state] ?? worker.state)),
-    h("td", {}, worker.model ?? "–"),
-    h("td", {}, slots(worker)),
-    ...engineCells(worker.engine),
-    h("td", {}, worker.voice_cache ? count(worker.voice_cache.voices) : "–"),
-    h("td", {}, ago(worker.seen_at))));
-}
+export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Speech a second", "Step", "Voices kept", "Last heard", "Action"];
 
-function slots({ slots: all, leases }) {
-  if (all === null) return leases === null ? "–" : count(leases);
-  return h("span", { class: "slots" }, `${count(leases ?? 0)} of ${count(all)}`, fillBar(all ? (leases ?? 0) / all : 0));
-}
-
-function engineCells(engine) {
-  if (!engine) return [h("td", {}, "–"), h("td", {}, "–"), h("td", {}, "–")];
-  return [
-    h("td", {}, shown(engine.batch_fill, (value) => `${Math.round(value * 100)} %`)),
-    h("td", {}, shown(engine.audio_s_per_s, (value) => `${decimal(value)} s`)),
-    h("td", {}, shown(engine.step_ms, (value) => `${decimal(value)} ms`)),
-  ];
-}
-
-const shown = (value, wording) => (value === null || value === undefined ? "–" : wording(value));
-
-function fillBar(fraction) {
+/** A row; `show(worker)` brings it up to date. `onTrouble(problem)` is told what was refused. */
+export function workerRow(onTrouble) {
+  const name = h("span", { class: "worker-name" });
+  const role = h("span", { class: "worker-role" });
+  const badge = h("span", { class: "badge" });
+  const used = h("span");
   const fill = h("span", { class: "row-fill" });
-  fill.style.setProperty("--fraction", Math.min(1, fraction));
-  return h("span", { class: "mini-bar", "aria-hidden": "true" }, fill);
+  const bar = h("span", { class: "mini-bar", "aria-hidden": "true" }, fill);
+  const [model, batchFill, speech, step, voices, seen] = Array.from({ length: 6 }, () => h("td"));
+  const drain = button("Drain", () => wish("drain"), { title: "Finish what it holds and take nothing new" });
+  const undrain = button("Take up again", () => wish("undrain"));
+  const actions = h("td", {}, drain, undrain);
+  const element = h("tr", {}, h("th", { scope: "row" }, name, role), h("td", {}, badge), model,
+    h("td", {}, h("span", { class: "slots" }, used, bar)), batchFill, speech, step, voices, seen, actions);
+  let worker = null;
+
+  async function wish(verb) {
+    try {
+      await whileBusy(actions, async () => show(await sendJson("POST", `v1/admin/workers/${encodeURIComponent(worker.name)}/${verb}`)));
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      onTrouble(error);
+    }
+  }
+
+  function show(next) {
+    worker = next;
+    element.dataset.state = next.state;
+    setText(name, next.name);
+    setText(role, `${ROLES[next.role]}, process ${next.pid} on ${next.host}`);
+    setText(badge, STATES[next.state] ?? next.state);
+    badge.dataset.state = BADGES[next.state] ?? "none";
+    setText(model, next.model ?? "–");
+    showSlots(next);
+    setText(batchFill, known(next.engine?.batch_fill, (value) => `${Math.round(value * 100)} %`));
+    setText(speech, known(next.engine?.audio_s_per_s, (value) => `${decimal(value)} s`));
+    setText(step, known(next.engine?.step_ms, (value) => `${decimal(value)} ms`));
+    setText(voices, known(next.voice_cache?.voices, count));
+    setText(seen, ago(next.seen_at));
+    keepingFocus(actions, () => {
+      setHidden(drain, next.role === "janitor" || next.state !== "ready");
+      setHidden(undrain, !["draining", "drained"].includes(next.state));
+    });
+    for (const [press, label] of [[drain, "Drain"], [undrain, "Take up again"]]) press.setAttribute("aria-label", `${label}: ${next.name}`);
+  }
+
+  function showSlots({ slots, leases }) {
+    setText(used, slots === null ? known(leases, count) : `${count(leases ?? 0)} of ${count(slots)}`);
+    setHidden(bar, !slots);
+    if (slots) fill.style.setProperty("--fraction", Math.min(1, (leases ?? 0) / slots));
+  }
+
+  return { element, show };
 }
 
-const badge = (state) => ({ ready: "ready", draining: "processing", drained: "none", silent: "failed" })[state] ?? "none";
+const known = (value, wording) => (value === null || value === undefined ? "–" : wording(value));

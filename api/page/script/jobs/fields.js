@@ -64,11 +64,11 @@ export function chosen(element) {
   return element.querySelector("input:checked").value;
 }
 
-/** Tell of a `Problem`, each of its violations on a line of its own. */
+/** Tell of a `Problem`, each of its violations on a line of its own; what stands there already is not read out again. */
 export function showProblem(element, problem) {
   const lines = problem.errors?.length ? problem.errors.map(violation) : [problem.message];
   if (problem.status >= 500 && problem.requestId) lines.push(`Request ${problem.requestId}`);
-  replace(element, lines.map((line) => h("p", { class: "notice bad" }, line)));
+  if (element.textContent !== lines.join("")) replace(element, lines.map((line) => h("p", { class: "notice bad" }, line)));
 }
 
 function violation({ pointer, parameter, detail }) {

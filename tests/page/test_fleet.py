@@ -1,0 +1,83 @@
+"""The fleet as an operator uses it: who works, who shall stop, and what was given up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from api.settings import ApiSettings
+from storage.jobs import JobError
+from storage.roster import Roster, WorkerReport, WorkerRole
+from storage.settings import StorageSettings
+from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
+from tests.page.conftest import OpenPage
+
+Shoot = Callable[[Page, str], None]
+
+
+@pytest.fixture
+def api(chromium: Browser, storage_settings: StorageSettings) -> Iterator[ServedApi]:
+    with serve(ApiSettings(**storage_settings.model_dump())) as served:
+        served.models.publish(SMALL)
+        yield served
+
+
+def announce(api: ServedApi, name: str) -> None:
+    report = WorkerReport(name, WorkerRole.GPU, "host", 7, "0.1.0", 1_700_000_000_000, 0, GPU_QUEUE, "small", 16, None)
+    Roster(api.redis).report(report)
+
+
+def give_up(api: ServedApi, detail: str) -> str:
+    """A narration whose only passage failed for good; its id."""
+    job = api.submit()
+    api.jobs.fail(start_job(api, 1).lease, JobError("segment_quality", detail, 0))
+    return job["id"]
+
+
+def worker(page: Page, name: str) -> Locator:
+    return page.locator("tbody tr", has=page.get_by_role("rowheader", name=name))
+
+
+def test_a_worker_is_drained_and_taken_up_again(open_at: OpenPage, api: ServedApi) -> None:
+    announce(api, "gpu-0")
+    page = open_at(api.url, "fleet")
+    expect(worker(page, "gpu-0").locator(".badge")).to_have_text("Ready")
+
+    page.get_by_role("button", name="Drain: gpu-0").click()
+
+    expect(worker(page, "gpu-0").locator(".badge")).to_have_text("Drained")
+    # The key that was pressed hands the focus to the one that takes its place.
+    expect(page.get_by_role("button", name="Take up again: gpu-0")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(worker(page, "gpu-0").locator(".badge")).to_have_text("Ready")
+
+
+def test_what_was_given_up_is_tried_again_or_dropped(open_at: OpenPage, api: ServedApi, shoot: Shoot) -> None:
+    dropped, retried = give_up(api, "It never <b>passed</b>."), give_up(api, "It was silent.")
+    page = open_at(api.url, "fleet")
+    rows = page.get_by_role("region", name="Given up").get_by_role("listitem")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("It was silent.")
+    expect(rows.last).to_contain_text("It never <b>passed</b>.")
+    shoot(page, "fleet-given-up")
+
+    rows.first.get_by_role("button", name="Try again").click()
+    expect(rows).to_have_count(1)
+    rows.first.get_by_role("button", name="Drop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Drop it").click()
+
+    expect(page.get_by_text("Nothing is left here.")).to_be_visible()
+    assert api.http.get("/v1/admin/dlq").json()["data"] == []
+    assert api.http.get(f"/v1/jobs/{retried}").json()["state"] == "pending"
+    assert api.http.get(f"/v1/jobs/{dropped}").json()["state"] == "failed"
+
+
+def test_a_fleet_of_nobody_is_said_to_be_one(open_at: OpenPage, api: ServedApi, shoot: Shoot) -> None:
+    api.submit()
+    page = open_at(api.url, "fleet")
+
+    expect(page.get_by_text("Nobody is here to work: no worker was heard of in the last minute.")).to_be_visible()
+    expect(page.locator(".queue").first).to_contain_text("Nobody is here to read texts")
+    shoot(page, "fleet-nobody")
