@@ -32,6 +32,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -59,6 +60,7 @@ from storage.voice_reference import CacheMode, SourceKind, VoiceCacheSpec, Voice
 from storage.voice_store import VoiceStore
 from storage.voices import Consent, NewVoice
 from storage.work_queues import CPU_QUEUE, speech_queue
+from worker.claim_ahead import ClaimAhead
 from worker.engine.interface import Engine, ReferenceAudio, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import NativeEngineSettings
@@ -150,7 +152,8 @@ def main() -> None:
 
 
 def measure(rig: Bench, mode: CacheMode, num_voices: int, seconds: float, threads: int) -> dict[str, float]:
-    recordings = [recording_of(seconds, seed) for seed in range(num_voices)]
+    with ThreadPoolExecutor() as pool:
+        recordings = list(pool.map(partial(recording_of, seconds), range(num_voices)))
     few = recordings[:10]
     decode, encode, load, hit = Times(), Times(), Times(), Times()
     decoded = [decode.run(lambda data=data: decode_recording(data)) for data in few]
@@ -254,6 +257,7 @@ def create_voice(rig: Bench, mode: CacheMode, recording: bytes, name: str) -> Vo
     return VoiceReference(voice, name, 1, MODEL, mode, source, text)
 
 
+@cache
 def recording_of(seconds: float, seed: int) -> bytes:
     """A voice-like buzz that is different for every seed, as FLAC."""
     generator = np.random.default_rng(seed)
@@ -311,6 +315,7 @@ def bench(folder: Path, checkpoint: Path, device: str, threads: int) -> Generato
             closing=threading.Event(),
             gate=QuarantineGate(),
             engine=engine,
+            ahead=ClaimAhead(engine.info.slots),
             voices=VoiceResolver(store, artifacts, engine, VoiceCache(64 << 20), places=threads),
             quality=QualityGate(UNCALIBRATED, {}),
             counters=GateCounters(),
