@@ -16,6 +16,7 @@ from api.problems import invalid_field, not_found, state_conflict
 from storage.audits import AuditRecord
 from storage.dead_items import DeadItem, DeadItemUnknown
 from storage.errors import RecountOvertaken
+from storage.job_store import Drift
 
 router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=IdempotentRoute)
 
@@ -58,9 +59,13 @@ def forget_dead_item(tenant: Tenant, services: Services, entry: Annotated[str, D
 
 @router.post("/audit", response_model=AuditView)
 def audit(tenant: Tenant, services: Services) -> AuditView:
-    """Count everything again and compare: takes about a millisecond for 40 unfinished jobs, and repairs nothing."""
+    """Count everything again and compare, and repair nothing.
+
+    Takes about a millisecond for 40 unfinished jobs, and as much for 400 ended ones, voices or uploads.
+    """
     try:
-        return _audit(services.audits.note(services.jobs.recount()))
+        drift = Drift(services.jobs.recount().differences + services.stored.recount().differences)
+        return _audit(services.audits.note(drift))
     except RecountOvertaken as error:
         raise state_conflict("another recount began meanwhile; its result counts") from error
 

@@ -83,6 +83,7 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "test_endpoint": (*_SECRETS, *_STATE),
     "redeliver": (*_STATE, (404, "not_found")),
     "redeliver_to_endpoint": _STATE,
+    "post_upload": _ADMISSION,
     "post_dictionary": _ADMISSION,
     "post_version": (*_ADMISSION, *_STATE),
     "reconcile": _STATE,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -30,7 +32,7 @@ from api.request_parsing import body_violations, parse_body
 from api.schema_base import Name
 from api.services import ApiServices
 from storage import keys
-from storage.errors import ArtifactMissing
+from storage.errors import ArtifactMissing, DictionaryNotFound, QuotaExceeded
 from storage.ids import new_dictionary_id
 from storage.jobs import TenantId
 from storage.pls import MEDIA_TYPE, PlsError, parse_pls, write_pls
@@ -109,7 +111,8 @@ def post_dictionary(
         name = order.name
     dictionary = new_dictionary_id()
     version = _store(services, tenant, dictionary, order)
-    record, _ = services.pronunciations.create(tenant, dictionary, name, version)
+    with _discarding(services, tenant, dictionary, version):
+        record, _ = services.pronunciations.create(tenant, dictionary, name, version)
     response.headers["Location"] = f"{router.prefix}/{dictionary}"
     return _shown(record)
 
@@ -149,7 +152,8 @@ def post_version(
     services.pronunciations.get(tenant, dictionary_id)
     order = _from_pls(body.content) if body.is_pls else parse_body(VersionOrder, body.content)
     version = _store(services, tenant, dictionary_id, order)
-    record, number = services.pronunciations.add_version(tenant, dictionary_id, version)
+    with _discarding(services, tenant, dictionary_id, version):
+        record, number = services.pronunciations.add_version(tenant, dictionary_id, version)
     response.headers["Location"] = f"{router.prefix}/{dictionary_id}/versions/{number}"
     return _shown_version(record, _known(record, number))
 
@@ -187,6 +191,18 @@ def _store(services: ApiServices, tenant: TenantId, dictionary: DictionaryId, or
     upload = str(ULID()).lower()
     services.artifacts.put(keys.pronunciations(tenant, dictionary, upload), data)
     return NewVersion(upload, len(rules), len(data), hashlib.sha256(data).hexdigest(), order.language)
+
+
+@contextmanager
+def _discarding(
+    services: ApiServices, tenant: TenantId, dictionary: DictionaryId, version: NewVersion
+) -> Generator[None]:
+    """Delete the rules again if they are refused."""
+    try:
+        yield
+    except (DictionaryNotFound, QuotaExceeded):
+        services.artifacts.delete(keys.pronunciations(tenant, dictionary, version.upload))
+        raise
 
 
 def _refuse_repeats(order: VersionOrder) -> None:

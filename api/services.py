@@ -15,6 +15,7 @@ from storage.api_keys import ApiKeyStore
 from storage.artifacts import ArtifactStore
 from storage.audits import AuditLog
 from storage.connections import connect_redis, connect_redis_async, open_artifacts
+from storage.consent_store import ConsentStore
 from storage.dead_items import DeadItems
 from storage.events import AsyncEventLog
 from storage.fleet import Fleet
@@ -33,6 +34,8 @@ from storage.rate_limits import CallerGate
 from storage.replays import ReplayStore
 from storage.roster import Roster
 from storage.segment_states import SegmentReader
+from storage.stored_recount import StoredRecount
+from storage.upload_ledger import UploadLedger
 from storage.usage import UsageLedger
 from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue
@@ -73,8 +76,11 @@ class ApiServices:
     overviews: Overviews
     dead_items: DeadItems
     audits: AuditLog
+    stored: StoredRecount
     journal: Journal
     voices: VoiceStore
+    consents: ConsentStore
+    uploads: UploadLedger
     pronunciations: PronunciationStore
     webhooks: WebhookServices
     decoders: CapacityLimiter
@@ -112,9 +118,12 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             overviews=Overviews(client, settings.key_prefix),
             dead_items=DeadItems(client, settings.key_prefix),
             audits=AuditLog(client, settings.key_prefix),
+            stored=StoredRecount(client, settings.key_prefix),
             journal=journal,
             voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
-            pronunciations=PronunciationStore(client, settings.key_prefix),
+            consents=ConsentStore(client, settings.key_prefix, settings.quota_stored_bytes),
+            uploads=UploadLedger(client, settings.key_prefix, settings.quota_stored_bytes),
+            pronunciations=PronunciationStore(client, settings.key_prefix, settings.quota_stored_bytes),
             webhooks=open_webhooks(
                 WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
             ),

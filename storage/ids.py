@@ -5,6 +5,7 @@ from __future__ import annotations
 from ulid import ULID
 
 from storage.batches import BATCH_PREFIX
+from storage.consents import CONSENT_PREFIX, ConsentId
 from storage.jobs import JobId
 from storage.pronunciations import DictionaryId
 from storage.voice_reference import VoiceId
@@ -29,6 +30,11 @@ def new_voice_id() -> VoiceId:
 def new_endpoint_id() -> EndpointId:
     """`whe_` and a lower-case ULID."""
     return EndpointId(f"whe_{str(ULID()).lower()}")
+
+
+def new_consent_id() -> ConsentId:
+    """`con_` and a lower-case ULID."""
+    return ConsentId(f"{CONSENT_PREFIX}{str(ULID()).lower()}")
 
 
 def new_dictionary_id() -> DictionaryId:

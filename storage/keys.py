@@ -6,6 +6,7 @@ lease under which they were written: a late writer writes a name that nobody rea
 
 from __future__ import annotations
 
+from storage.consents import ConsentId
 from storage.jobs import JobId, Lease, TenantId
 from storage.pronunciations import DictionaryId
 from storage.uploads import UploadId
@@ -88,6 +89,21 @@ UPLOADS = "uploads/"
 
 def upload(tenant: TenantId, upload_id: UploadId) -> str:
     return f"{UPLOADS}{tenant}/{upload_id}"
+
+
+def upload_of(key: str) -> tuple[TenantId, UploadId]:
+    """Whose upload lies under a key of `upload`, and which."""
+    _, tenant, upload_id = key.split("/")
+    return TenantId(tenant), UploadId(upload_id)
+
+
+def consent_prefix(tenant: TenantId, consent: ConsentId) -> str:
+    return f"consents/{tenant}/{consent}/"
+
+
+def consent_recording(tenant: TenantId, consent: ConsentId) -> str:
+    """The words of a speaker who agrees."""
+    return f"{consent_prefix(tenant, consent)}recording"
 
 
 def pronunciations_prefix(tenant: TenantId, dictionary: DictionaryId) -> str:

@@ -11,11 +11,14 @@ from typing import cast
 import redis
 
 from storage.availability import redis_errors_named
-from storage.errors import DictionaryNotFound, QuotaExceeded
+from storage.errors import DictionaryNotFound, QuotaExceeded, refusal_of
 from storage.jobs import TenantId
 from storage.lua import SERVER_CLOCK, Reply, Script
+from storage.pronunciation_keys import PronunciationKeys
 from storage.pronunciations import DictionaryId
 from storage.redis_keys import RedisKeys
+
+_SCRIPTS = ("pronunciation_add", "pronunciation_delete")
 
 MAX_DICTIONARIES = 1_000
 MAX_VERSIONS = 1_000
@@ -59,13 +62,24 @@ class DictionaryRecord:
 
 
 class PronunciationStore:
-    """Safe to share between threads, as the client is."""
+    """Safe to share between threads, as the client is.
 
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
+    max_stored_bytes: of a tenant without a limit of its own; None for as much as there is room for.
+    """
+
+    def __init__(
+        self,
+        redis: redis.Redis,
+        key_prefix: str = "rhapsode",
+        max_stored_bytes: int | None = None,
+        clock: str = SERVER_CLOCK,
+    ) -> None:
         self._redis = redis
-        self._root = RedisKeys(key_prefix).root
-        body = resources.files("storage").joinpath("scripts", "pronunciation_add.lua").read_text(encoding="utf-8")
-        self._add = Script(redis, self._root, f"{clock}\n{body}", "pronunciation_add")
+        self._keys = PronunciationKeys(key_prefix)
+        self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
+        job_keys = RedisKeys(key_prefix)
+        shared = "\n".join((job_keys.lua_table(), self._keys.lua_table(), clock, _read("quota_prelude")))
+        self._scripts = {name: Script(redis, job_keys.root, f"{shared}\n{_read(name)}", name) for name in _SCRIPTS}
 
     def create(
         self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
@@ -82,7 +96,7 @@ class PronunciationStore:
     def get(self, tenant: TenantId, dictionary: DictionaryId) -> DictionaryRecord:
         """Raises `DictionaryNotFound`."""
         with redis_errors_named():
-            fields = cast("dict[str, str]", self._redis.hgetall(self._key(dictionary)))
+            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.dictionary(dictionary)))
         if fields.get("tenant") != tenant:
             raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
         return _record(fields)
@@ -91,11 +105,11 @@ class PronunciationStore:
         """In order of age, behind the id `after` ("" begins)."""
         start = f"({after}" if after else "-"
         with redis_errors_named():
-            found = self._redis.zrangebylex(self._list(tenant), start, "+", start=0, num=limit)
+            found = self._redis.zrangebylex(self._keys.dictionaries(tenant), start, "+", start=0, num=limit)
             ids = cast("list[str]", found)
             pipeline = self._redis.pipeline(transaction=False)
             for each in ids:
-                pipeline.hgetall(self._key(DictionaryId(each)))
+                pipeline.hgetall(self._keys.dictionary(DictionaryId(each)))
             rows = cast("list[dict[str, str]]", pipeline.execute())
         # One that was deleted in between has no fields.
         return [_record(fields) for fields in rows if fields]
@@ -103,28 +117,24 @@ class PronunciationStore:
     def delete(self, tenant: TenantId, dictionary: DictionaryId) -> None:
         """Forget it; jobs keep what they took from it. Repeating it is no error."""
         with redis_errors_named():
-            owner = cast("str | None", self._redis.hget(self._key(dictionary), "tenant"))
-            if owner not in (tenant, None):
-                raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
-            pipeline = self._redis.pipeline(transaction=True)
-            pipeline.zrem(self._list(tenant), dictionary)
-            pipeline.delete(self._key(dictionary))
-            pipeline.execute()
+            reply = self._scripts["pronunciation_delete"].run(dictionary, tenant)
+        if reply[0] == "missing":
+            raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
 
     def _run(
         self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
     ) -> tuple[DictionaryRecord, int]:
         with redis_errors_named():
-            reply = self._add.run(
-                self._key(dictionary),
-                self._list(tenant),
+            reply = self._scripts["pronunciation_add"].run(
                 dictionary,
                 tenant,
                 name,
                 json.dumps(asdict(version)),
                 version.upload,
+                version.bytes,
                 MAX_DICTIONARIES,
                 MAX_VERSIONS,
+                self._max_stored_bytes,
             )
         match reply[0]:
             case "missing":
@@ -132,14 +142,14 @@ class PronunciationStore:
             case "full":
                 most = MAX_VERSIONS if reply[1] == "versions" else MAX_DICTIONARIES
                 raise QuotaExceeded(f"tenant_pronunciation_{reply[1]}", most, most)
+            case "refused":
+                raise refusal_of(reply[1:])
             case _:
                 return _record(_pairs(reply)), int(str(reply[1]))
 
-    def _key(self, dictionary: DictionaryId) -> str:
-        return f"{self._root}:pd:dictionary:{dictionary}"
 
-    def _list(self, tenant: TenantId) -> str:
-        return f"{self._root}:pd:dictionaries:{tenant}"
+def _read(name: str) -> str:
+    return resources.files("storage").joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
 
 
 def _pairs(reply: Reply) -> dict[str, str]:

@@ -7,6 +7,7 @@ Keys are built from our own ids, tenant names and hashes, never from a caller's 
 from __future__ import annotations
 
 from storage.jobs import JobId, TenantId
+from storage.uploads import UploadId
 from storage.work_queues import WorkQueue
 
 FAMILIES = {
@@ -27,7 +28,10 @@ FAMILIES = {
     "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
     "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",
     "quotas": "hash per tenant: its own limits by name, where they are not those for all",
-    "stored": "hash per tenant: jobs, voices, uploads -> bytes of its objects in the store",
+    "stored": "hash per tenant: consents, dictionaries, jobs, uploads, voices -> bytes of its objects in the store",
+    "stored_recount": "hash per tenant: the recount of these bytes under way: what it has reached, and its sums",
+    "upload": "hash per upload: its tenant and its bytes, from the moment that its link is given out",
+    "uploads": "sorted set per tenant: every upload's id, in order of the ids",
     "usage": "hash per tenant and day (UTC, days since 1970): key id:what -> how much, for 400 days",
     "fleet": "hash per queue: worker name -> its slots and, in Unix ms, when that is over",
     "worker": "hash per worker name: lease -> incarnation",
@@ -57,6 +61,7 @@ SINGLES = {
     "draining": "hash: worker that shall claim nothing -> since when, in Unix ms",
     "dead": "stream: items that were given up, the last 10,000 or so",
     "audited": "string: what the last complete recount found, as JSON",
+    "storers": "set: tenants that have anything in the store",
 }
 
 
@@ -117,6 +122,12 @@ class RedisKeys:
 
     def stored(self, tenant: TenantId) -> str:
         return self._family("stored", tenant)
+
+    def upload(self, upload: UploadId) -> str:
+        return self._family("upload", upload)
+
+    def uploads(self, tenant: TenantId) -> str:
+        return self._family("uploads", tenant)
 
     def usage(self, tenant: TenantId, day: int) -> str:
         """day: since 1970, UTC."""

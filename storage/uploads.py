@@ -1,7 +1,7 @@
 """What callers store for a later job: its id is all there is to know of it, and the object is its state.
 
-An id is given out with a link to PUT to; once the object is there, it may be named in a job, which copies it. No record
-is kept: an id that was never used costs nothing, and one that was is forgotten with its object.
+An id is given out with a link to PUT to; once the object is there, it may be named in a job, which copies it. The only
+record is what it counts against its tenant's bytes (`upload_ledger`).
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ from storage.artifacts import ArtifactStore, ObjectEntry, StoredObject
 
 UploadId = NewType("UploadId", str)
 
+UPLOAD_PREFIX = "upl_"
+
 LINK_TTL_S = 3600
 LIFETIME_S = 24 * 3600
 """An upload that no job took up in that time is removed."""
 
+UNUSED_S = 2 * LINK_TTL_S
+"""After which no file comes any more by a link, be it ever so slow."""
+
 
 def new_upload_id() -> UploadId:
     """`upl_` and a lower-case ULID."""
-    return UploadId(f"upl_{str(ULID()).lower()}")
+    return UploadId(f"{UPLOAD_PREFIX}{str(ULID()).lower()}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
-"""Every Redis key of voices and their caches; `redis_keys` has the others, and their common root."""
+"""Every Redis key of voices, their caches and consents; `redis_keys` has the others, and their common root."""
 
 from __future__ import annotations
 
+from storage.consents import ConsentId
 from storage.jobs import TenantId
 from storage.redis_keys import RedisKeys
 from storage.voice_reference import ContentKey, VoiceId
@@ -15,6 +16,9 @@ FAMILIES = {
     "cache_list": "sorted set per tenant: voice|mode|model of every cache, in this order",
     "build": "hash per content: what is served and what is being done about it; exists while it has users",
     "users": "set per content: voice|mode|model of the caches that are of it",
+    "consent": "hash: the consent's record",
+    "consents": "sorted set per tenant: every consent's id, in order of the ids",
+    "cited": "set per consent: the voices that rest on it",
 }
 SINGLES = {"garbage": "sorted set: k|<object key> or c|tenant|content|fence -> when it may be deleted, Unix ms"}
 
@@ -43,6 +47,15 @@ class VoiceKeys:
 
     def build(self, content: ContentKey) -> str:
         return f"{self.root}:build:{content}"
+
+    def consent(self, consent: ConsentId) -> str:
+        return f"{self.root}:consent:{consent}"
+
+    def consents(self, tenant: TenantId) -> str:
+        return f"{self.root}:consents:{tenant}"
+
+    def cited(self, consent: ConsentId) -> str:
+        return f"{self.root}:cited:{consent}"
 
     @property
     def garbage(self) -> str:

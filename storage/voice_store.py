@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from importlib import resources
 from typing import NoReturn, cast
 
 import redis
 
 from storage import keys
 from storage.availability import redis_errors_named
-from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound, refusal_of
-from storage.jobs import MOVES, JobError, JobId, Lease, TenantId
-from storage.lua import SERVER_CLOCK, Argument, Script
-from storage.redis_keys import RedisKeys
+from storage.errors import (
+    BuildRefused,
+    ConsentNotFound,
+    VoiceChanged,
+    VoiceGone,
+    VoiceNameTaken,
+    VoiceNotFound,
+    refusal_of,
+)
+from storage.jobs import JobError, JobId, Lease, TenantId
+from storage.lua import SERVER_CLOCK, Argument
 from storage.voice_keys import VoiceKeys
+from storage.voice_lua import load_voice_script
 from storage.voice_records import (
     changed_fields,
     created_fields,
@@ -36,6 +43,7 @@ from storage.voices import (
     CacheArtifact,
     CacheRequest,
     ClaimStatus,
+    Consent,
     NewRecording,
     NewVoice,
     RequestOutcome,
@@ -46,7 +54,6 @@ from storage.voices import (
     VoiceRecord,
     name_key,
 )
-from storage.webhook_lua import webhook_prelude
 
 TOMBSTONE_TTL_S = 7 * 24 * 3600
 MAX_VOICES = 100_000
@@ -85,14 +92,14 @@ class VoiceStore:
         self._keys = VoiceKeys(key_prefix)
         self._max_voices = max_voices
         self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
-        prelude = _prelude(RedisKeys(key_prefix), self._keys, clock)
-        root = RedisKeys(key_prefix).root
-        self._scripts = {name: Script(redis, root, f"{prelude}\n{_read(name)}", name) for name in _SCRIPTS}
+        self._scripts = {name: load_voice_script(redis, key_prefix, name, clock) for name in _SCRIPTS}
 
     # Voices
 
     def create(self, voice: NewVoice) -> VoiceRecord:
-        """Raises `VoiceNameTaken`, or `QuotaExceeded` when the tenant has as many voices, or bytes, as it may."""
+        """Raises `VoiceNameTaken`, `ConsentNotFound`, or `QuotaExceeded` when the tenant has as many voices, or bytes,
+        as it may.
+        """
         reply = self._run(
             "voice_create",
             voice.id,
@@ -101,11 +108,14 @@ class VoiceStore:
             self._max_voices,
             self._max_stored_bytes,
             voice.source.bytes,
+            _cited(voice.consent),
             *created_fields(voice),
         )
         match reply[0]:
             case "taken":
                 raise VoiceNameTaken(voice.name, str(reply[1]))
+            case "no consent":
+                raise ConsentNotFound(str(reply[1]))
             case "refused":
                 raise refusal_of(reply[1:])
             case _:
@@ -160,15 +170,21 @@ class VoiceStore:
     def replace(self, tenant: TenantId, voice: VoiceId, recording: NewRecording) -> VoiceRecord:
         """Another recording under the same id; every cache of the old one is dropped.
 
-        Raises `VoiceNotFound`, `VoiceGone`, or `VoiceChanged` when somebody else was faster.
+        Raises `VoiceNotFound`, `VoiceGone`, `ConsentNotFound`, `QuotaExceeded`, or `VoiceChanged` when somebody else
+        was faster.
         """
         fields = source_fields(recording.source, recording.ref_text, recording.consent)
         source = recording.source
-        reply = self._run("voice_replace", voice, tenant, recording.revision, source.key, source.bytes, *fields)
+        rests_on = (source.bytes, self._max_stored_bytes, _cited(recording.consent))
+        reply = self._run("voice_replace", voice, tenant, recording.revision, source.key, *rests_on, *fields)
         if reply[0] == "missing":
             self._raise_missing(tenant, voice)
         if reply[0] == "moved":
             raise VoiceChanged(f"{voice} is at revision {reply[1]}, not {recording.revision}")
+        if reply[0] == "no consent":
+            raise ConsentNotFound(str(reply[1]))
+        if reply[0] == "refused":
+            raise refusal_of(reply[1:])
         return _voice(reply[1])
 
     def delete(self, tenant: TenantId, voice: VoiceId) -> None:
@@ -316,28 +332,14 @@ class VoiceStore:
             return cast("list[object]", self._scripts[script].run(*arguments))
 
 
-def _prelude(job_keys: RedisKeys, voice_keys: VoiceKeys, clock: str) -> str:
-    ended = ", ".join(f"{state} = true" for state in MOVES if state.is_terminal)
-    return "\n".join(
-        (
-            job_keys.lua_table(),
-            voice_keys.lua_table(),
-            f"local TERMINAL = {{{ended}}}\n",
-            clock,
-            webhook_prelude(job_keys),
-            _read("quota_prelude"),
-            _read("voice_prelude"),
-        )
-    )
-
-
-def _read(name: str) -> str:
-    return resources.files("storage").joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
-
-
 def _request_arguments(wanted: CacheRequest) -> tuple[Argument, ...]:
     target = wanted.target
     return (wanted.content, target.voice, wanted.revision, target.mode, target.model, wanted.model_revision)
+
+
+def _cited(consent: Consent | None) -> str:
+    """The ids of the consents, as the scripts take them."""
+    return " ".join(consent.ids) if consent else ""
 
 
 def _lease_name(lease: Lease) -> str:

@@ -10,6 +10,7 @@ import enum
 import unicodedata
 from dataclasses import dataclass, field
 
+from storage.consents import ConsentId
 from storage.jobs import JobError, JobId, TenantId
 from storage.voice_reference import CacheMode, ContentKey, SourceKind, VoiceId, VoiceSource
 
@@ -23,11 +24,15 @@ class CacheState(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """The speaker's permission: what was stated, by whom (a tenant or a person), when (Unix ms)."""
+    """The speaker's permission: what was stated, whose key said so (its tenant where it has no id), when (Unix ms).
+
+    ids: of the consents that it was taken from; none for a statement that came with the voice.
+    """
 
     statement: str
     actor: str
     at_ms: int
+    ids: tuple[ConsentId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import FrameType
 
-from storage import keys, uploads
+from storage import keys
 from storage.artifacts import ArtifactStore, ObjectEntry
 from storage.audits import AuditLog
 from storage.certificates import check_certificates
@@ -27,7 +27,7 @@ from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict
 from storage.failpoints import configure as configure_failpoints
 from storage.failpoints import failpoint
 from storage.janitor_lock import JanitorLock
-from storage.job_store import JobStore
+from storage.job_store import Difference, Drift, JobStore
 from storage.jobs import JobId, TenantId, Tickets
 from storage.journal import sweep_journal
 from storage.layout import LayoutMismatch, agree_on_layout
@@ -35,7 +35,9 @@ from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
 from storage.roster import Roster, WorkerRole
 from storage.settings import SettingsError, describe, load_settings
+from storage.stored_recount import StoredRecount
 from storage.telemetry import configure_process_logging
+from storage.upload_ledger import UploadLedger
 from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue
 from storage.work_queues import WorkQueue
@@ -43,6 +45,7 @@ from worker.janitor_metrics import LEADER, chore_failed, swept, topped_up
 from worker.metrics_server import parse_ports, serve_metrics
 from worker.reporting import Reporting
 from worker.settings import JanitorSettings
+from worker.upload_janitor import UploadJanitor
 from worker.voice_janitor import VoiceJanitor
 from worker.webhooks.janitor import HookJanitor
 
@@ -70,14 +73,22 @@ class Janitor:
     """The chores, each callable on its own."""
 
     def __init__(
-        self, jobs: JobStore, audits: AuditLog, artifacts: ArtifactStore, tickets: TicketQueue, ticket_cap: int
+        self,
+        jobs: JobStore,
+        audits: AuditLog,
+        stored: StoredRecount,
+        artifacts: ArtifactStore,
+        tickets: TicketQueue,
+        ticket_cap: int,
     ) -> None:
         self._jobs = jobs
         self._audits = audits
+        self._stored = stored
         self._artifacts = artifacts
         self._tickets = tickets
         self._ticket_cap = ticket_cap
         self._patient_until = 0.0
+        self._stored_drift: tuple[Difference, ...] = ()
 
     def sweep(self) -> None:
         """What the clock decides: leases, retries, deadlines. What becomes ready gets its ticket from `top_up`.
@@ -126,12 +137,18 @@ class Janitor:
         except RecountOvertaken as error:
             logger.info("no recount", extra={"error": str(error)})
             return
-        self._audits.note(drift)
-        for difference in drift.differences:
-            logger.error(
-                "counter drift",
-                extra={"counter": difference.name, "expected": difference.expected, "actual": difference.actual},
-            )
+        self._audits.note(Drift(drift.differences + self._stored_drift))
+        _report_drift(drift.differences)
+
+    def audit_stored(self) -> None:
+        """Compare what is counted against tenants' bytes with their records: all of them, so not every minute."""
+        try:
+            drift = self._stored.recount()
+        except RecountOvertaken as error:
+            logger.info("no recount of bytes", extra={"error": str(error)})
+            return
+        self._stored_drift = drift.differences
+        _report_drift(drift.differences)
 
     def end_retentions(self) -> None:
         """Delete the jobs whose time is over: objects first, so that no object outlives its record unseen."""
@@ -151,16 +168,6 @@ class Janitor:
             removed = self._artifacts.sweep_temporary(TEMPORARY_AGE_S)
             if removed:
                 logger.info("temporary files removed", extra={"files": removed})
-
-    def sweep_uploads(self) -> None:
-        """Files that were uploaded a day ago: jobs that took them up have copies of their own."""
-        removed = 0
-        for entry in self._artifacts.list(keys.UPLOADS):
-            if uploads.is_over(entry, time.time()):
-                self._artifacts.delete(entry.key)
-                removed += 1
-        if removed:
-            logger.info("old uploads removed", extra={"uploads": removed})
 
     def sweep_journal(self) -> None:
         """What was accepted longer ago than any backup is old."""
@@ -202,6 +209,14 @@ class Janitor:
         return False
 
 
+def _report_drift(differences: Sequence[Difference]) -> None:
+    for difference in differences:
+        logger.error(
+            "counter drift",
+            extra={"counter": difference.name, "expected": difference.expected, "actual": difference.actual},
+        )
+
+
 @dataclass(slots=True)
 class _Chore:
     interval_s: float
@@ -210,7 +225,12 @@ class _Chore:
 
 
 def run_chores(
-    janitor: Janitor, voices: VoiceJanitor, hooks: HookJanitor, renew_lock: Callable[[], bool], stop: threading.Event
+    janitor: Janitor,
+    voices: VoiceJanitor,
+    files: UploadJanitor,
+    hooks: HookJanitor,
+    renew_lock: Callable[[], bool],
+    stop: threading.Event,
 ) -> None:
     """Until `stop`: once a second, if the lock is ours, whatever is due. A failing chore is logged and tried again."""
     chores = [
@@ -219,8 +239,9 @@ def run_chores(
         _Chore(TICK_S, hooks.sweep_hooks),
         _Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
         _Chore(AUDIT_INTERVAL_S, janitor.audit),
+        _Chore(LEFTOVERS_INTERVAL_S, janitor.audit_stored),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
-        _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_uploads),
+        _Chore(LEFTOVERS_INTERVAL_S, files.sweep_uploads),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_journal),
         _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
         _Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
@@ -311,8 +332,10 @@ def main() -> None:
         artifacts = open_artifacts(settings)
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
-        janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), artifacts, tickets, settings.ticket_cap)
-        run_chores(janitor, voices, hooks, lock.renew, stop)
+        stored = StoredRecount(redis, settings.key_prefix)
+        janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)
+        files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
+        run_chores(janitor, voices, files, hooks, lock.renew, stop)
         reporting.close()
         try:
             lock.release()

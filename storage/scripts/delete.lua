@@ -9,7 +9,7 @@ if not job then
 end
 if job.tenant ~= tenant then return answer('missing') end
 if not is_terminal(job) then return answer('conflict', job.state) end
-add_stored(tenant, 'jobs', 0 - (tonumber(redis.call('HGET', K.job .. id, 'stored_bytes')) or 0))
+add_stored(tenant, 'jobs', id, 0 - (tonumber(redis.call('HGET', K.job .. id, 'stored_bytes')) or 0))
 redis.call('SET', K.tombstone .. id, tenant, 'EX', ARGV[3])
 redis.call('DEL', K.job .. id, K.results .. id, K.tries .. id, K.events .. id, K.live .. id,
   K.takes .. id, K.edits .. id, K.children .. id)

@@ -201,7 +201,7 @@ end
 local function count_stored(job, bytes)
   if bytes == 0 then return end
   redis.call('HINCRBY', K.job .. job.id, 'stored_bytes', text(bytes))
-  add_stored(job.tenant, 'jobs', bytes)
+  add_stored(job.tenant, 'jobs', job.id, bytes)
 end
 
 -- Usage: what was made, by the day (UTC) of its commit and the key that its job was submitted with. A commit is counted

@@ -1,19 +1,50 @@
--- What tenants hold and may hold, for the scripts of jobs and of voices. `K` is generated in front of this.
+-- What tenants hold and may hold, for the scripts of jobs, voices and whatever else is stored. `K` is generated in front
+-- of this.
 
 -- The tenant's own limit, or the one for all; an empty one is none.
 local function limit_of(tenant, name, default)
   return tonumber(redis.call('HGET', K.quotas .. tenant, name) or default) or math.huge
 end
 
--- Bytes of the tenant's objects, by where they lie: jobs, voices or uploads.
-local function add_stored(tenant, place, bytes)
+-- Byte by byte: Lua's own comparison follows the server's locale.
+local function is_after(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x > y end
+  end
+  return #a > #b
+end
+
+-- A recount of the tenant's bytes has met every record up to the place and id that it has reached; what becomes of those
+-- it is told here, and the others it will find as they are by then.
+local function follow_stored(tenant, place, id, bytes)
+  local recount = K.stored_recount .. tenant
+  local reached = redis.call('HGET', recount, 'reached')
+  if reached and not is_after(place .. '|' .. id, reached) then
+    redis.call('HINCRBY', recount, 'sum:' .. place, string.format('%.0f', bytes))
+  end
+end
+
+-- Bytes of the tenant's objects, by where they lie: consents, dictionaries, jobs, uploads or voices. id: of the record
+-- that they go with.
+local function add_stored(tenant, place, id, bytes)
   if bytes == 0 then return end
   local key = K.stored .. tenant
-  if redis.call('HINCRBY', key, place, string.format('%.0f', bytes)) == 0 then redis.call('HDEL', key, place) end
+  local held = redis.call('HINCRBY', key, place, string.format('%.0f', bytes))
+  if held == 0 then redis.call('HDEL', key, place) end
+  if held == bytes then redis.call('SADD', K.storers, tenant) end
+  follow_stored(tenant, place, id, bytes)
 end
 
 local function stored_of(tenant)
   local bytes = 0
   for _, each in ipairs(redis.call('HVALS', K.stored .. tenant)) do bytes = bytes + tonumber(each) end
   return bytes
+end
+
+-- The answer that refuses so many bytes more, or nil. default: the limit for all, '' for none.
+local function stored_refusal(tenant, bytes, default)
+  local held, most = stored_of(tenant), limit_of(tenant, 'stored_bytes', default)
+  if bytes <= 0 or held + bytes <= most then return nil end
+  return {'refused', 'tenant_stored_bytes', string.format('%.0f', held), string.format('%.0f', most), ''}
 end

@@ -54,7 +54,7 @@ if parent and parent.key_id then redis.call('HSET', K.job .. id, 'key_id', paren
 if current_audit() then redis.call('HSET', K.job .. id, 'audit', current_audit()) end
 local job = load_job(id)
 count_admission(job, 1, estimate)
-add_stored(tenant, 'jobs', tonumber(field('stored_bytes')) or 0)
+add_stored(tenant, 'jobs', id, tonumber(field('stored_bytes')) or 0)
 redis.call('HSET', K.job .. id, 'queue_mark_ms', text(count_flow(job, 'in', estimate) - estimate))
 if deadline ~= '' then
   redis.call('HSET', K.job .. id, 'deadline_ms', deadline)

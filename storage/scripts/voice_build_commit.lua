@@ -5,10 +5,11 @@ local build = load_build(content)
 if not build then return {'gone'} end
 if build.version == fence then return {'ok'} end
 if build.state ~= 'processing' or build.holder ~= lease then return {'lost'} end
-discard_version(build, READING_MS)
+local voice = counted_at(content)
+discard_version(build, voice, READING_MS)
 save_build(build, {state = 'ready', version = fence, sha256 = ARGV[4], bytes = ARGV[5], build_ms = ARGV[6],
   finished_at_ms = now})
-add_stored(build.tenant, 'voices', tonumber(ARGV[5]))
+add_stored(build.tenant, 'voices', voice, tonumber(ARGV[5]))
 redis.call('HDEL', V.build .. content, 'error')
 tell_of_caches(build, 'voice.cache.ready', text(fence))
 return {'ok'}

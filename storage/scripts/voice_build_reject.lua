@@ -6,7 +6,7 @@ local build = load_build(content)
 if not build then return {'unknown'} end
 settle(build)
 if version > 0 and build.version == version then
-  discard_version(build, READING_MS)
+  discard_version(build, counted_at(content), READING_MS)
   redis.call('HDEL', V.build .. content, 'version', 'sha256', 'bytes')
   build.version = 0
   if build.state == 'ready' then

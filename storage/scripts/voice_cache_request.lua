@@ -30,14 +30,15 @@ local function request(content, voice, revision, mode, model, model_revision)
   if known and known ~= content then leave_build(known, name, READING_MS) end
   redis.call('HSET', V.caches .. voice, field, content)
   redis.call('ZADD', V.cache_list .. tenant, 0, name)
-  redis.call('SADD', V.users .. content, name)
   local build = load_build(content)
   if not build then
+    redis.call('SADD', V.users .. content, name)
     build = {content = content, version = 0}
     redis.call('HSET', V.build .. content, 'tenant', tenant, 'mode', mode, 'model', model,
       'model_revision', model_revision)
     start(build)
   else
+    join_build(build, name)
     ask(build)
   end
   return build.state

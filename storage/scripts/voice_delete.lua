@@ -6,11 +6,12 @@ if not is_owner(tenant, id) then
   return {redis.call('GET', V.gone .. id) == tenant and 'ok' or 'missing'}
 end
 local name, source, bytes = unpack(redis.call('HMGET', V.voice .. id, 'name_key', 'source_key', 'stored_bytes'))
-add_stored(tenant, 'voices', 0 - (tonumber(bytes) or 0))
+add_stored(tenant, 'voices', id, 0 - (tonumber(bytes) or 0))
 redis.call('SET', V.gone .. id, tenant, 'EX', ARGV[3])
 tell_of_voice('voice.deleted', tenant, id)
 drop_caches(tenant, id, 0)
 discard('k|' .. source, 0)
+cite(id, '')
 redis.call('HDEL', V.names .. tenant, name)
 redis.call('ZREM', V.voices .. tenant, id)
 redis.call('DEL', V.voice .. id)

@@ -17,22 +17,32 @@ from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
 from storage.jobs import JobId, JobState, LeaseStatus, TenantId, Tickets, WorkerIdentity
 from storage.queue import TicketQueue
+from storage.stored_recount import StoredRecount
+from storage.upload_ledger import UploadLedger
 from storage.webhook_queue import WebhookQueue
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import TENANT, Studio
 from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores
+from worker.upload_janitor import UploadJanitor
 from worker.voice_janitor import VoiceJanitor
 from worker.webhooks.janitor import HookJanitor
 
 
 @pytest.fixture
 def janitor(studio: Studio, redis_client: redis.Redis, tickets: TicketQueue) -> Janitor:
-    return Janitor(studio.jobs, AuditLog(redis_client), studio.artifacts, tickets, ticket_cap=8)
+    return Janitor(
+        studio.jobs, AuditLog(redis_client), StoredRecount(redis_client), studio.artifacts, tickets, ticket_cap=8
+    )
 
 
 @pytest.fixture
 def hooks(redis_client: redis.Redis, tickets: TicketQueue) -> HookJanitor:
     return HookJanitor(WebhookQueue(redis_client), tickets, ticket_cap=8)
+
+
+@pytest.fixture
+def files(studio: Studio, redis_client: redis.Redis) -> UploadJanitor:
+    return UploadJanitor(UploadLedger(redis_client), studio.artifacts)
 
 
 def voice_janitor(studio: Studio) -> VoiceJanitor:
@@ -186,7 +196,9 @@ def test_unfinished_files_are_swept(janitor: Janitor, studio: Studio, tmp_path: 
     assert not draft.exists()
 
 
-def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janitor, hooks: HookJanitor) -> None:
+def test_a_failing_chore_does_not_stop_the_others(
+    studio: Studio, janitor: Janitor, files: UploadJanitor, hooks: HookJanitor
+) -> None:
     stop = threading.Event()
     studio.submit()
     asked: list[float] = []
@@ -197,7 +209,7 @@ def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janit
             raise StoreUnavailable("for a moment")
         return True
 
-    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), hooks, lock, stop))
+    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), files, hooks, lock, stop))
     thread.start()
     give_up = time.monotonic() + 30
     while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
@@ -208,10 +220,14 @@ def test_a_failing_chore_does_not_stop_the_others(studio: Studio, janitor: Janit
     assert studio.services.tickets.waiting(CPU_QUEUE) == 1
 
 
-def test_without_the_lock_nothing_is_done(studio: Studio, janitor: Janitor, hooks: HookJanitor) -> None:
+def test_without_the_lock_nothing_is_done(
+    studio: Studio, janitor: Janitor, files: UploadJanitor, hooks: HookJanitor
+) -> None:
     stop = threading.Event()
     studio.submit()
-    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), hooks, lambda: False, stop))
+    thread = threading.Thread(
+        target=run_chores, args=(janitor, voice_janitor(studio), files, hooks, lambda: False, stop)
+    )
 
     thread.start()
     time.sleep(0.5)

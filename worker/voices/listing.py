@@ -8,7 +8,7 @@ from typing import IO
 
 from storage import keys
 from storage.artifacts import ArtifactStore
-from storage.errors import ArtifactExists, ArtifactMissing, QuotaExceeded, VoiceNameTaken
+from storage.errors import ArtifactExists, ArtifactMissing, ConsentNotFound, QuotaExceeded, VoiceNameTaken
 from storage.jobs import Lease, TenantId
 from storage.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
 from storage.uploads import take_upload
@@ -26,15 +26,17 @@ MAX_RECORDING_BYTES = 10 * 1024 * 1024
 _PIECE_BYTES = 256 * 1024
 
 
-def take_recordings(voices: Sequence[PlannedVoice], held: HeldLease, artifacts: ArtifactStore) -> None:
+def take_recordings(voices: Sequence[PlannedVoice], held: HeldLease, artifacts: ArtifactStore) -> int:
     """Copy the uploads that the job's list names: they are forgotten after a day, and the job may wait longer.
 
-    One that is missing or too large is said by the item that wants it.
+    Returns the bytes of the copies. One that is missing or too large is said by the item that wants it.
     """
+    copied = 0
     for index, voice in enumerate(voices):
         if isinstance(voice, ListedVoice):
             held.check()
-            _take(index, voice, held, artifacts)
+            copied += _take(index, voice, held, artifacts)
+    return copied
 
 
 def voice_from_list(
@@ -57,18 +59,22 @@ def voice_from_list(
     )
 
 
-def _take(index: int, voice: ListedVoice, held: HeldLease, artifacts: ArtifactStore) -> None:
+def _take(index: int, voice: ListedVoice, held: HeldLease, artifacts: ArtifactStore) -> int:
     lease = held.lease
     upload_key = keys.upload(lease.tenant, voice.audio)
     own_key = keys.listed_recording(lease.tenant, lease.job, index)
     entry = until_available(lambda: artifacts.stat(upload_key), held)
     if entry is None or entry.bytes > MAX_RECORDING_BYTES:
-        return
+        return 0
     try:
         until_available(lambda: take_upload(artifacts, upload_key, own_key), held)
-    except (ArtifactExists, ArtifactMissing):
-        # An earlier try of this plan was here, or the upload went away just now.
-        return
+    except ArtifactMissing:
+        # The upload went away just now.
+        return 0
+    except ArtifactExists:
+        # An earlier try of this plan was here.
+        pass
+    return entry.bytes
 
 
 def _stored_source(voice: ListedVoice, index: int, lease: Lease, artifacts: ArtifactStore) -> VoiceSource:
@@ -130,6 +136,9 @@ def _created(
     except VoiceNameTaken as error:
         artifacts.delete(source.key)
         return _namesake(voice, source, tenant, store, error)
+    except ConsentNotFound as error:
+        artifacts.delete(source.key)
+        raise unusable("not_found", f"line {voice.line}: {error}") from error
     except QuotaExceeded as error:
         artifacts.delete(source.key)
         raise unusable("quota_exceeded", f"line {voice.line}: {error}") from error

@@ -1,0 +1,34 @@
+"""What stands in front of every script of voices, their caches and consents."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import redis
+
+from storage.jobs import MOVES
+from storage.lua import Script
+from storage.redis_keys import RedisKeys
+from storage.voice_keys import VoiceKeys
+from storage.webhook_lua import webhook_prelude
+
+
+def load_voice_script(client: redis.Redis, key_prefix: str, name: str, clock: str) -> Script:
+    """The script `name` of voices; `clock` is Lua that defines `clock()` -> Unix ms."""
+    job_keys = RedisKeys(key_prefix)
+    ended = ", ".join(f"{state} = true" for state in MOVES if state.is_terminal)
+    parts = (
+        job_keys.lua_table(),
+        VoiceKeys(key_prefix).lua_table(),
+        f"local TERMINAL = {{{ended}}}\n",
+        clock,
+        webhook_prelude(job_keys),
+        _read("quota_prelude"),
+        _read("voice_prelude"),
+        _read(name),
+    )
+    return Script(client, job_keys.root, "\n".join(parts), name)
+
+
+def _read(name: str) -> str:
+    return resources.files("storage").joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
