@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
@@ -13,11 +15,15 @@ from rhapsode.resources import Artifact
 
 
 class PartFile:
-    """A context manager. Without `commit` nothing is left behind and an existing file keeps its content."""
+    """A context manager. Without `commit` nothing is left behind and an existing file keeps its content.
+
+    Every method may raise `OSError`; its `filename` is the path that the user knows.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        with _named(path):
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
         self._temporary = Path(name)
         self._file = os.fdopen(handle, "wb")
         self._digest = hashlib.sha256()
@@ -29,8 +35,14 @@ class PartFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
-        self._temporary.unlink(missing_ok=True)
+        try:
+            # On a full disk closing fails too, with what is still in the buffer.
+            self._file.close()
+        except OSError:
+            if kind is None:
+                raise
+        finally:
+            self._temporary.unlink(missing_ok=True)
 
     def restart(self) -> None:
         """Forget what was written: the next connection begins at the first byte."""
@@ -40,7 +52,8 @@ class PartFile:
         self._bytes = 0
 
     def write(self, data: bytes) -> None:
-        self._file.write(data)
+        with _named(self.path):
+            self._file.write(data)
         self._digest.update(data)
         self._bytes += len(data)
 
@@ -50,11 +63,21 @@ class PartFile:
             raise DownloadCorrupt(f"{expected.name} has {self._bytes} bytes, the job recorded {expected.bytes}")
         if self._digest.hexdigest() != expected.sha256:
             raise DownloadCorrupt(f"the sha256 of {expected.name} is not the one the job recorded")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        # mkstemp makes private files; what a user downloads has the permissions of any new file.
-        os.chmod(self._temporary, 0o666 & ~_umask())
-        os.replace(self._temporary, self.path)
+        with _named(self.path):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            # mkstemp makes private files; what a user downloads has the permissions of any new file.
+            os.chmod(self._temporary, 0o666 & ~_umask())
+            os.replace(self._temporary, self.path)
+
+
+@contextmanager
+def _named(path: Path) -> Generator[None]:
+    """The system names no file when a write fails, and one that the user never heard of when a rename does."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _umask() -> int:

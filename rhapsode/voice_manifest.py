@@ -49,11 +49,11 @@ def read_manifest(path: Path) -> tuple[ListedVoice, ...]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ManifestError(f"{path.name} is not text in UTF-8") from error
+        raise ManifestError("not text in UTF-8") from error
     rows = _csv_rows(text) if path.suffix.lower() == ".csv" else _json_rows(text)
     voices = tuple(_listed(path, line, fields) for line, fields in rows)
     if not voices:
-        raise ManifestError(f"{path.name} lists no voice")
+        raise ManifestError("no voice is listed")
     return voices
 
 

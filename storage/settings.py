@@ -323,7 +323,8 @@ def unix_redis_url(socket: Path, password: str, database: int) -> str:
 def _complaints(error: ValidationError) -> Iterator[str]:
     for fault in error.errors(include_input=False, include_url=False, include_context=False):
         name = "_".join(str(part) for part in fault["loc"]).upper()
-        yield f"{ENV_PREFIX}{name}: {fault['msg']}" if name else fault["msg"]
+        said = "must be set" if fault["type"] == "missing" else fault["msg"]
+        yield f"{ENV_PREFIX}{name}: {said}" if name else said
 
 
 def _shown(value: object) -> str:

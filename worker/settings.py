@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
 from typing import Literal, Self, assert_never
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from storage.jobs import Lane
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
@@ -37,7 +38,7 @@ class WorkerSettings(ItemSettings):
     checkpoint: directory of the model in its published layout.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time.
-    device: a torch device, such as cpu or cuda:0.
+    device: cpu, mps, cuda or cuda:N.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
     engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
     engine_reproducibility: `strict` gives a request the same codes in any company on a GPU, at the cost of speed.
@@ -69,6 +70,13 @@ class WorkerSettings(ItemSettings):
     fake_step_s: float = Field(default=0.005, ge=0)
     worker_name: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$")
     lease_s: float = Field(default=30.0, gt=0)
+
+    @field_validator("device")
+    @classmethod
+    def _known_device(cls, value: str) -> str:
+        if re.fullmatch(r"cpu|mps|cuda(:\d+)?", value) is None:
+            raise ValueError("must be cpu, mps, cuda or cuda:N")
+        return value
 
     @model_validator(mode="after")
     def _keep_promises(self) -> Self:

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from rhapsode.output_options import AudioType, Format, Output
 
 SUFFIXES: tuple[AudioType, ...] = ("wav", "flac", "mp3", "opus", "m4b")
+LOSSLESS: tuple[AudioType, ...] = ("wav", "flac")
+
+# What the API takes. Known here because a command may start a whole system before the API could say so.
+SAMPLE_RATES = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
+BITRATES_KBPS = (1, 320)
+LOUDNESS_LUFS = (-40, -8)
 
 
 class Subtitles(StrEnum):
@@ -23,13 +29,25 @@ class Subtitles(StrEnum):
 
 LoudnessOption = Annotated[
     float | None,
-    typer.Option(metavar="LUFS", help="Bring the whole to this loudness (EBU R128), for instance -18; else as spoken."),
+    typer.Option(
+        metavar="LUFS",
+        min=LOUDNESS_LUFS[0],
+        max=LOUDNESS_LUFS[1],
+        help="Bring the whole to this loudness (EBU R128), for instance -18; else as spoken.",
+    ),
 ]
 SampleRateOption = Annotated[
     int | None, typer.Option("--sample-rate", metavar="HZ", help="Resample, for instance to 44100; else the model's.")
 ]
 BitrateOption = Annotated[
-    int | None, typer.Option("--bitrate", metavar="KBPS", help="Of .mp3, .opus and .m4b; else 96, 48 and 96.")
+    int | None,
+    typer.Option(
+        "--bitrate",
+        metavar="KBPS",
+        min=BITRATES_KBPS[0],
+        max=BITRATES_KBPS[1],
+        help="Of .mp3, .opus and .m4b; else 96, 48 and 96.",
+    ),
 ]
 SubtitlesOption = Annotated[
     Subtitles | None, typer.Option("--subtitles", help="Also write subtitles beside the speech.")
@@ -53,8 +71,12 @@ def wanted_output(
     bitrate: int | None,
     subtitles: Subtitles | None,
 ) -> Output:
-    """Raises `Misuse` for a name of no format; the rest the server judges."""
+    """Raises `Misuse` for a name of no format and for what no server could make of it."""
     form: Format = {"type": audio_type(file)}
+    if sample_rate is not None and sample_rate not in SAMPLE_RATES:
+        raise Misuse(f"--sample-rate: {sample_rate} is none of {', '.join(map(str, SAMPLE_RATES))}")
+    if bitrate is not None and form["type"] in LOSSLESS:
+        raise Misuse(f"--bitrate: {form['type']} has no bitrate to choose")
     if bitrate is not None:
         form["bitrate_kbps"] = bitrate
     output: Output = {"formats": [form]}

@@ -12,6 +12,7 @@ from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse
 from rhapsode.cli.job_control import DAY_S, read_pair
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.sent_files import readable
 
 if TYPE_CHECKING:
     from rhapsode.batch_calls import Batch
@@ -43,8 +44,7 @@ def submit(
     as_json: JsonOption = False,
 ) -> None:
     """Hand in a file of jobs: all of them, or none if a line is wrong. Prints the batch's id."""
-    if not file.is_file():
-        raise Misuse(f"{file} is no file")
+    readable(file)
     pairs = dict(read_pair(each) for each in metadata or [])
     retention_s = None if keep_days is None else max(60, round(keep_days * DAY_S))
     with connected(server, data_dir) as client:

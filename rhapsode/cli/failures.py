@@ -43,6 +43,10 @@ def failures_in_one_line() -> Generator[None]:
         _exit(str(error), MISUSED)
     except (RhapsodeError, StackError) as error:
         _exit(str(error), FAILED)
+    except OSError as error:
+        if _is_debugging() or error.filename is None:
+            raise
+        _exit(f"{error.filename}: {error.strerror}", FAILED)
     except Exception as error:  # the outermost loop of the command line
         if _is_debugging():
             raise

@@ -173,7 +173,7 @@ def _speech(job: Job, file: Path) -> Artifact:
 
 def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
     """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
-    from rhapsode.cli.wording import span, warned
+    from rhapsode.cli.wording import counted, span, warned
     from rhapsode.resources import ResolvedRequest
 
     audio_s = artifact.duration_s or 0.0
@@ -199,8 +199,7 @@ def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_
     speed = f", {1 / factor:.1f}x real time (real-time factor {factor:.3f})" if factor else ""
     typer.echo(f"{file}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
     if request:
-        total = job.progress.segments.total
-        segments = "1 segment" if total == 1 else f"{total} segments"
+        segments = counted(job.progress.segments.total, "segment")
         typer.echo(f"  {segments}, model {request.model}, voice {request.voice}, seed {request.seed}")
     if notice:
         typer.echo(f"  {notice}")

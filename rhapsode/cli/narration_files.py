@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.sent_files import readable
 from rhapsode.inputs import DocumentFormat, JobInput, document_format
 
 if TYPE_CHECKING:
@@ -67,26 +67,15 @@ def choose_speakers(pairs: list[str]) -> dict[str, str]:
 
 def read_spoken(file: str) -> Spoken:
     """What a file, or standard input ("-"), has to say. Raises `Misuse` for what is not readable."""
+    if not file:
+        raise Misuse("FILE is empty; say which file, or - for standard input")
     form = None if file == "-" else document_format(Path(file))
     if form is not None:
-        return Document(_readable(Path(file)), form)
+        return Document(readable(Path(file)), form)
     text = _read_text(file)
     if Path(file).suffix.lower() == SSML_SUFFIX:
         return Ssml(text)
     return text if file == "-" or len(text) <= MOST_CHARS_SENT else Document(Path(file), "txt")
-
-
-def _readable(path: Path) -> Path:
-    try:
-        with path.open("rb") as document:
-            is_empty = not document.read(1)
-    except FileNotFoundError as error:
-        raise Misuse(f"{path}: there is no such file") from error
-    except OSError as error:
-        raise Misuse(f"{path} cannot be read: {error.strerror}") from error
-    if is_empty:
-        raise Misuse(f"{path} is empty")
-    return path
 
 
 def _read_text(file: str) -> str:
@@ -117,6 +106,11 @@ def choose_output(file: str, output: Path | None) -> Path:
         raise Misuse(f"{path} is a folder; -o takes the name of a file")
     if not path.parent.is_dir():
         raise Misuse(f"{path.parent} is not a folder")
-    if not os.access(path.parent, os.W_OK):
-        raise Misuse(f"{path.parent} cannot be written to")
-    return path
+    from rhapsode.part_file import PartFile
+
+    try:
+        # Tried, not asked: a read-only disk or a name that is too long shows only so.
+        with PartFile(path):
+            return path
+    except OSError as error:
+        raise Misuse(f"{path} cannot be written: {error.strerror}") from error

@@ -10,6 +10,7 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.narration_files import choose_speakers, read_spoken, sent_input
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.wording import counted
 
 if TYPE_CHECKING:
     from rhapsode.plans import Plan
@@ -65,12 +66,11 @@ def _lines(plan: Plan) -> list[str]:
     heading = " by ".join(part for part in (plan.title, plan.author) if part)
     took = "" if plan.estimated_render_s is None else f", spoken in about {_clock(plan.estimated_render_s)}"
     lines = [heading] if heading else []
-    lines.append(
-        f"{plan.num_segments:,} segments, {plan.num_chars:,} characters, {_clock(plan.estimated_audio_s)}{took}"
-    )
+    size = f"{counted(plan.num_segments, 'segment')}, {counted(plan.num_chars, 'character')}"
+    lines.append(f"{size}, {_clock(plan.estimated_audio_s)}{took}")
     for speaker in plan.speakers:
         who = f"{speaker.name} ({speaker.voice})" if speaker.name else f"{speaker.voice or 'the designed voice'}"
-        lines.append(f"  {_clock(speaker.estimated_audio_s)}  {who}: {speaker.num_segments:,} segments")
+        lines.append(f"  {_clock(speaker.estimated_audio_s)}  {who}: {counted(speaker.num_segments, 'segment')}")
     for chapter in plan.chapters:
         lines.append(f"{chapter.id:>4}  {_clock(chapter.estimated_audio_s)}  {chapter.title}")
     return lines

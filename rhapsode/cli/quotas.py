@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
@@ -40,15 +41,17 @@ def show(
 @app.command("set")
 def set_limits(
     tenant: TenantArgument,
-    jobs: Annotated[int | None, typer.Option(help="Unfinished jobs.")] = None,
-    audio_s: Annotated[int | None, typer.Option("--audio-s", help="Seconds of their expected audio.")] = None,
-    voices: Annotated[int | None, typer.Option(help="Voices.")] = None,
-    stored_bytes: Annotated[int | None, typer.Option(help="Bytes of all objects in the store.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=0, help="Unfinished jobs.")] = None,
+    audio_s: Annotated[int | None, typer.Option("--audio-s", min=0, help="Seconds of their expected audio.")] = None,
+    voices: Annotated[int | None, typer.Option(min=0, help="Voices.")] = None,
+    stored_bytes: Annotated[int | None, typer.Option(min=0, help="Bytes of all objects in the store.")] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Give a tenant limits of its own, in place of those it had; what is not given is as for all."""
+    if (jobs, audio_s, voices, stored_bytes) == (None, None, None, None):
+        raise Misuse("no limit to set; give at least one, or take them back with `rhapsode quotas reset`")
     with connected(server, data_dir) as client:
         given = client.quotas.set(tenant, jobs=jobs, audio_s=audio_s, voices=voices, stored_bytes=stored_bytes)
         _show(given, as_json)

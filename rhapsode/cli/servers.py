@@ -15,8 +15,9 @@ from rich.console import Console
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.stack_display import own_stack
 from rhapsode.client import Rhapsode
+from rhapsode.connection import PROXY_FREE
 from rhapsode.errors import ServerUnreachable
-from rhapsode.retries import RetryPolicy
+from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.settings import ClientSettings
 from rhapsode.stack.errors import DataFolderTaken
 from rhapsode.stack.layout import DataDir
@@ -26,6 +27,8 @@ from rhapsode.stack.state_file import StackState, is_used_by_others, read_state,
 PATIENT = RetryPolicy(attempts=10)
 """A server that restarts is back within half a minute; a narration should survive that."""
 
+FIRST_CONTACT = RetryPolicy(attempts=5)
+"""Where nothing ever answered, the address is more likely wrong: three seconds of tries, not half a minute."""
 
 APPEARANCE_S = 15.0
 """Longer than a starting stack takes to end what a killed one had left."""
@@ -51,6 +54,7 @@ def running_server(target: Target, settings: ClientSettings, console: Console) -
     """A client of a server that runs already. Raises `ServerUnreachable` saying how to get one."""
     if target.server_url is not None:
         with _client(target.server_url, settings) as client:
+            _await_contact(target.server_url)
             yield client
         return
     state = _live_state(target.data_dir)
@@ -67,9 +71,13 @@ def running_server(target: Target, settings: ClientSettings, console: Console) -
 def any_server(
     target: Target, options: StackOptions, settings: ClientSettings, console: Console
 ) -> Generator[Rhapsode]:
-    """As `running_server`, or a stack of this command's own, which ends with it."""
+    """As `running_server`, or a stack of this command's own, which ends with it.
+
+    Raises `Misuse` for options of such a stack where another serves.
+    """
     with ExitStack() as opened:
         if target.server_url is not None or _live_state(target.data_dir) is not None:
+            _refuse_stack_options(target, options)
             yield opened.enter_context(running_server(target, settings, console))
             return
         try:
@@ -78,6 +86,7 @@ def any_server(
             # Another command was a moment earlier; it says where its stack is as soon as it listens.
             if not _appears(target.data_dir):
                 raise
+            _refuse_stack_options(target, options)
             yield opened.enter_context(running_server(target, settings, console))
             return
         yield opened.enter_context(_client(stack.url, settings))
@@ -90,6 +99,28 @@ def _client(url: str, settings: ClientSettings) -> Rhapsode:
         return Rhapsode(url, api_key=key, retries=PATIENT)
     except ValueError as error:
         raise Misuse(str(error)) from error
+
+
+def _refuse_stack_options(target: Target, options: StackOptions) -> None:
+    """To speak with another model than the one asked for would be worse than not to speak."""
+    choices = {"--slots": options.slots, "--checkpoint": options.checkpoint, "--device": options.device}
+    given = [option for option, choice in choices.items() if choice is not None]
+    if given:
+        where = target.server_url or f"the server that runs on {target.data_dir.root}"
+        raise Misuse(f"{' and '.join(given)}: {where} has chosen already; leave it out, or stop that server")
+
+
+def _await_contact(url: str) -> None:
+    """Returns with the first answer, whatever it is. Raises `ServerUnreachable`."""
+    attempts = Attempts(FIRST_CONTACT, url)
+    with httpx.Client(mounts=PROXY_FREE) as client:
+        while True:
+            try:
+                client.get(f"{url.rstrip('/')}/livez")
+            except httpx.TransportError as error:
+                time.sleep(attempts.pause_after_break(error))
+            else:
+                return
 
 
 def _live_state(data_dir: DataDir) -> StackState | None:

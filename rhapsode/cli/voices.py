@@ -10,6 +10,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.sent_files import readable
 
 if TYPE_CHECKING:
     from rhapsode.client import Rhapsode
@@ -45,7 +46,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Upload a recording as a voice. A file of an exported embedding (.safetensors) will do too."""
-    _require_file(recording)
+    readable(recording)
     with connected(server, data_dir) as client:
         if recording.suffix == ".safetensors":
             made = client.voices.add_embedding(name, recording.read_bytes(), consent=consent, description=description)
@@ -192,7 +193,7 @@ def import_voices(
     from rhapsode.voice_cache_calls import BulkOrder
     from rhapsode.voice_manifest import ManifestError, read_manifest
 
-    _require_file(manifest)
+    readable(manifest)
     try:
         listed = read_manifest(manifest)
     except ManifestError as error:
@@ -254,13 +255,6 @@ def _weighted(argument: str) -> tuple[str, float]:
         return (voice, float(weight)) if sign else (argument, 1.0)
     except ValueError:
         return argument, 1.0
-
-
-def _require_file(path: Path) -> None:
-    from rhapsode.cli.failures import Misuse
-
-    if not path.is_file():
-        raise Misuse(f"{path} is no file")
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -25,6 +25,11 @@ def span(seconds: float) -> str:
     return f"{whole // 3600} h {whole // 60 % 60} min"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number and a noun with a regular plural: 1 segment, 2,400 segments."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def stage(job: Job) -> str:
     """What the job is doing, in one word."""
     if job.state == "running" and job.phase:

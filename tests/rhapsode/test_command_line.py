@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rhapsode.cli.audio_options import BITRATES_KBPS, LOUDNESS_LUFS, SAMPLE_RATES
 from tests.rhapsode.conftest import RunCli
 from worker.engine.vllm.supported_versions import installed
+
+OPENAPI = json.loads((Path(__file__).parents[1] / "api" / "openapi.json").read_text())
 
 
 def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
@@ -89,6 +95,7 @@ def test_what_is_no_text_is_one_line_and_status_2(run_cli: Any, tmp_path: Path, 
 
 def test_a_folder_is_no_text(run_cli: Any) -> None:
     assert_one_line(run_cli("narrate", "."), 2, "folder")
+    assert_one_line(run_cli("narrate", ""), 2, "FILE is empty")
 
 
 def test_an_existing_output_is_not_replaced_unasked(run_cli: Any, tmp_path: Path) -> None:
@@ -104,6 +111,42 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(run_cli: An
 
     assert_one_line(run_cli("narrate", "book.txt", "-o", "nowhere/book.wav"), 2, "nowhere is not a folder")
     assert_one_line(run_cli("narrate", "book.txt", "-o", "."), 2, "is a folder")
+    # Root may write everywhere, but not here.
+    assert_one_line(run_cli("narrate", "book.txt", "-o", f"{'long' * 62}.wav"), 2, "cannot be written")
+    assert [path.name for path in tmp_path.iterdir()] == ["book.txt"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        (("--bitrate", "96"), "wav has no bitrate"),
+        (("--bitrate", "321"), "320"),
+        (("--sample-rate", "44101"), "44101 is none of 8000"),
+        (("--loudness", "-7"), "-8"),
+    ],
+)
+def test_what_no_server_could_make_is_refused_before_one_is_started(
+    run_cli: Any, wish: tuple[str, ...], words: str
+) -> None:
+    outcome = run_cli("narrate", "-", *wish, input=b"Hello.")
+
+    assert outcome.returncode == 2
+    assert words in outcome.stderr.splitlines()[-1]
+
+
+def test_the_command_line_knows_what_the_api_takes() -> None:
+    output = {
+        name: schema["properties"]
+        for name, schema in OPENAPI["components"]["schemas"].items()
+        if "properties" in schema
+    }
+    rates = next(each["enum"] for each in output["OutputRequest"]["sample_rate"]["anyOf"] if "enum" in each)
+    bitrate = next(each for each in output["OutputFormatRequest"]["bitrate_kbps"]["anyOf"] if "maximum" in each)
+    loudness = output["LoudnessRequest"]["target_lufs"]
+
+    assert tuple(rates) == SAMPLE_RATES
+    assert (bitrate["minimum"], bitrate["maximum"]) == BITRATES_KBPS
+    assert (loudness["minimum"], loudness["maximum"]) == LOUDNESS_LUFS
 
 
 def test_an_unknown_option_is_status_2(run_cli: Any) -> None:
@@ -116,6 +159,28 @@ def test_an_unknown_option_is_status_2(run_cli: Any) -> None:
 
 def test_a_server_url_that_is_none_is_status_2(run_cli: Any) -> None:
     assert_one_line(run_cli("jobs", "list", "--server", "localhost"), 2, "http(s)://")
+    assert_one_line(run_cli("jobs", "list", "--server", "http://localhost:65536"), 2, "65535")
+
+
+def test_where_nothing_ever_answered_nobody_waits_long(run_cli: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        began_s = time.monotonic()
+
+        outcome = run_cli("jobs", "list", "--server", f"http://127.0.0.1:{taken.getsockname()[1]}")
+
+        assert_one_line(outcome, 1, "no answer from http://127.0.0.1")
+        assert time.monotonic() - began_s < 20
+
+
+def test_options_of_a_stack_of_ones_own_are_refused_where_another_serves(run_cli: Any) -> None:
+    outcome = run_cli("narrate", "-", "--slots", "3", "--server", "http://127.0.0.1:1", input=b"Hello.")
+
+    assert_one_line(outcome, 2, "--slots", "has chosen already")
+
+
+def test_limits_that_are_none_are_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("quotas", "set", "acme"), 2, "no limit to set", "quotas reset")
 
 
 def test_a_setting_that_makes_no_sense_names_its_variable(run_cli: Any) -> None:

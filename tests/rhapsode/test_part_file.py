@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import resource
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,18 @@ def test_other_bytes_are_refused_and_nothing_is_left(tmp_path: Path, received: b
 
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_that_is_full_names_the_users_file_and_nothing_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "out.wav"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # The kernel's own refusal; it sends a signal as well, which Python ignores.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(OSError, match="large") as refusal, PartFile(path) as part:
+            part.write(bytes(1 << 20))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert refusal.value.filename == str(path)
+    assert list(tmp_path.iterdir()) == []

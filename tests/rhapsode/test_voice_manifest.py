@@ -34,8 +34,8 @@ def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
-        ("cast.csv", "", "lists no voice"),
-        ("cast.csv", "name,audio\n", "lists no voice"),
+        ("cast.csv", "", "no voice is listed"),
+        ("cast.csv", "name,audio\n", "no voice is listed"),
         ("cast.csv", "name,audio\nAda\n", "line 2: audio: Field required"),
         ("cast.csv", "name,audio\nAda,a.wav,more\n", "line 2: more columns"),
         ("cast.csv", "name,audio,pitch\nAda,a.wav,3\n", "line 2: pitch: Extra inputs"),

@@ -109,7 +109,7 @@ def test_wrong_value_is_refused_by_the_variables_name_and_not_repeated(
 
 
 def test_missing_store_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError, match="RHAPSODE_STORE: Field required"):
+    with pytest.raises(SettingsError, match="RHAPSODE_STORE: must be set"):
         load_settings(StorageSettings)
 
 

@@ -70,6 +70,7 @@ def test_nameless_workers_never_share_a_name(monkeypatch: pytest.MonkeyPatch) ->
         ("RHAPSODE_LEASE_S", "-1"),
         ("RHAPSODE_WORKER_NAME", "a b"),
         ("RHAPSODE_SLOT", "4"),
+        ("RHAPSODE_DEVICE", "gpu0"),
     ],
 )
 def test_a_wrong_value_or_name_is_an_error_that_names_it(
