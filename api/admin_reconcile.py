@@ -18,6 +18,8 @@ from storage.reconcile import Reconciler
 
 router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=IdempotentRoute)
 
+CURSOR = r"^journal/[a-z0-9-]+/[0-9-]{10}/[0-9a-z]{26}\.jsonl$"
+
 _ORDER = {
     "requestBody": {
         "required": False,
@@ -29,7 +31,7 @@ _ORDER = {
 class ReconcileOrder(RequestBody):
     """`cursor`: `next_cursor` of the step before; without one it begins."""
 
-    cursor: str | None = Field(default=None, max_length=200, pattern=r"^journal/[0-9-]{10}/[0-9a-z]{26}\.jsonl$")
+    cursor: str | None = Field(default=None, max_length=200, pattern=CURSOR)
 
 
 class ReconcileView(Answer):
@@ -50,9 +52,9 @@ class ReconcileView(Answer):
 
 @router.post("/reconcile", response_model=ReconcileView, openapi_extra=_ORDER)
 def reconcile(tenant: Tenant, services: Services, body: OptionalJsonBytes) -> ReconcileView:
-    """Bring back what a restored Redis does not know, a piece of the journal a call. Before any worker starts."""
+    """Bring back what a restored Redis does not know, a piece of the journal a call; then workers may claim."""
     order = parse_body(ReconcileOrder, body) if body else ReconcileOrder()
-    reconciler = Reconciler(services.redis, services.jobs, services.artifacts, services.settings.key_prefix)
+    reconciler = Reconciler(services.redis, services.artifacts, services.settings.key_prefix)
     try:
         step = reconciler.step(order.cursor)
     except JournalUnreadable as error:

@@ -94,7 +94,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     event_client = connect_redis_async(settings)
     tickets = TicketQueue(create_celery(settings, "rhapsode-api"))
     artifacts = open_artifacts(settings)
-    journal = Journal(artifacts)
+    journal = Journal(artifacts, settings.key_prefix)
     try:
         yield ApiServices(
             settings=settings,

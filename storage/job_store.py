@@ -125,6 +125,7 @@ class Drift:
 class JobStore:
     """Safe to share between threads, as the client is.
 
+    limits: None for a caller that brings back what was accepted before.
     window: the fewest segments of a job that are open at a time; more are while the workers of its model have slots
         for them. clock: Lua source that defines `clock()`; tests put a settable one here.
     """
@@ -133,7 +134,7 @@ class JobStore:
         self,
         redis: redis.Redis,
         key_prefix: str = "rhapsode",
-        limits: AdmissionLimits = AdmissionLimits(),  # noqa: B008 - frozen
+        limits: AdmissionLimits | None = AdmissionLimits(),  # noqa: B008 - frozen
         max_attempts: int = 4,
         window: int = 32,
         clock: str = SERVER_CLOCK,
@@ -163,7 +164,7 @@ class JobStore:
             estimate,
             job_class(submission.priority, estimate),
             submission.deadline_ms or "",
-            self._limits.packed,
+            self._limits.packed if self._limits else "",
             IDEMPOTENCY_TTL_S,
             queue_of(submission.spec),
             *submitted_fields(submission),

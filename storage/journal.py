@@ -27,6 +27,8 @@ from storage.webhook_reference import JobWebhook
 logger = logging.getLogger(__name__)
 
 PREFIX = "journal/"
+"""Of every system on the store; each has a folder of its own in it."""
+
 INTERVAL_S = 1.0
 MOST_PENDING = 100_000
 """Jobs that wait for a store that is away; about 100 MB."""
@@ -89,16 +91,22 @@ def decode_lines(key: str, data: bytes) -> tuple[Submission, ...]:
         raise JournalUnreadable(f"{key} is damaged: {error}") from error
 
 
-def journal_keys(artifacts: ArtifactStore, after: str | None) -> Iterator[str]:
-    """Every object of the journal, the oldest first, behind the one named. Raises `StoreUnavailable`."""
-    return (entry.key for entry in artifacts.list(PREFIX) if after is None or entry.key > after)
+def journal_keys(artifacts: ArtifactStore, key_prefix: str, after: str | None) -> Iterator[str]:
+    """Every object of this system's journal, the oldest first, behind the one named. Raises `StoreUnavailable`."""
+    return (entry.key for entry in artifacts.list(_folder(key_prefix)) if after is None or entry.key > after)
+
+
+def journal_since(artifacts: ArtifactStore, key_prefix: str, since_s: float) -> Iterator[str]:
+    """Those objects that were written after this Unix time. Raises `StoreUnavailable`."""
+    return (entry.key for entry in artifacts.list(_folder(key_prefix)) if entry.modified_at_s > since_s)
 
 
 class Journal:
     """The writing side. Any thread may call `add`."""
 
-    def __init__(self, artifacts: ArtifactStore) -> None:
+    def __init__(self, artifacts: ArtifactStore, key_prefix: str) -> None:
         self._artifacts = artifacts
+        self._folder = _folder(key_prefix)
         self._lock = threading.Lock()
         self._pending: list[str] = []
         self._closing = threading.Event()
@@ -128,7 +136,7 @@ class Journal:
             return
         day = datetime.now(UTC).strftime("%Y-%m-%d")
         try:
-            self._artifacts.put(f"{PREFIX}{day}/{str(ULID()).lower()}.jsonl", "\n".join(lines).encode())
+            self._artifacts.put(f"{self._folder}{day}/{str(ULID()).lower()}.jsonl", "\n".join(lines).encode())
         except StoreUnavailable as error:
             logger.warning("journal not written", extra={"jobs": len(lines), "error": str(error)})
             with self._lock:
@@ -146,6 +154,10 @@ def sweep_journal(artifacts: ArtifactStore) -> int:
     for key in old:
         artifacts.delete(key)
     return len(old)
+
+
+def _folder(key_prefix: str) -> str:
+    return f"{PREFIX}{key_prefix}/"
 
 
 def _submission(line: _Line) -> Submission:

@@ -126,3 +126,13 @@ def voice_source(tenant: TenantId, voice: VoiceId, upload: str) -> str:
 
 def voice_cache(tenant: TenantId, content: ContentKey, fence: int) -> str:
     return f"voice-caches/{tenant}/{content}/{fence}.safetensors"
+
+
+def state_marks(key_prefix: str) -> str:
+    """Where the marks of one system lie; several systems may share a store."""
+    return f"state/{key_prefix}/"
+
+
+def state_mark(key_prefix: str, position: int, state: str) -> str:
+    """In the order of their positions."""
+    return f"{state_marks(key_prefix)}{position:016d}-{state}"

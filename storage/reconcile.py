@@ -1,14 +1,15 @@
 """After Redis was restored from a backup: what it does not know any more is brought back from the store.
 
-Three things, before any worker starts. The fences jump beyond every one that was given out since the backup, because
+Three things, before anything is claimed. The fences jump beyond every one that was given out since the backup, because
 an object's name carries one. Unfinished jobs are marked, so that workers take the segments that lie in the store and do
-not speak them again. Jobs that were accepted since the backup are submitted again, as the journal has them.
+not speak them again. Jobs that were accepted since the backup are submitted again, as the journal has them: whatever
+limits there are, since they were accepted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
 
@@ -16,12 +17,13 @@ import redis
 
 from storage.artifacts import ArtifactStore
 from storage.availability import redis_errors_named
-from storage.errors import JobGone, JobNotFound
+from storage.errors import IdempotencyMismatch, JobAborted, JobGone, JobNotFound
 from storage.job_store import JobStore
 from storage.jobs import JobId, Submission, Tickets
-from storage.journal import decode_lines, journal_keys
+from storage.journal import decode_lines, journal_keys, journal_since
 from storage.lua import SERVER_CLOCK, load_script
 from storage.redis_keys import RedisKeys
+from storage.state_guard import StateGuard
 
 FENCE_JUMP = 1_000_000_000
 """More claims than a system makes in a month; a fence has room for nine million of these jumps."""
@@ -29,12 +31,15 @@ FENCE_JUMP = 1_000_000_000
 OBJECTS_A_STEP = 20
 MARKED_A_CALL = 200
 
+LATE_S = 60.0
+"""The journal names a job a second after it was accepted, or later while the store is slow."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReconcileStep:
     """next_cursor: where to go on, None at the end. jobs_seen: in this piece of the journal. jobs_restored: that Redis
-    did not know. jobs_marked: unfinished ones. jobs_gone: that were deleted since: their input is not there any more.
-    counters_mended: that differed from a recount, which the last step makes.
+    did not know. jobs_marked: unfinished ones. jobs_gone: that were deleted since, so that their input is not there any
+    more, or whose batch has ended. counters_mended: that differed from a recount, which the last step makes.
     """
 
     next_cursor: str | None
@@ -52,49 +57,76 @@ class Reconciler:
     def __init__(
         self,
         redis: redis.Redis,
-        jobs: JobStore,
         artifacts: ArtifactStore,
         key_prefix: str = "rhapsode",
         clock: str = SERVER_CLOCK,
     ) -> None:
         self._redis = redis
-        self._jobs = jobs
+        self._jobs = JobStore(redis, key_prefix, limits=None, clock=clock)
         self._artifacts = artifacts
+        self._guard = StateGuard(redis, artifacts, key_prefix)
+        self._key_prefix = key_prefix
         self._keys = RedisKeys(key_prefix)
         self._mark = load_script(redis, self._keys, "mark_recovered", clock)
 
     def step(self, cursor: str | None) -> ReconcileStep:
-        """The first step, without a cursor, also moves the fences and marks the unfinished jobs that Redis knows.
+        """The first step, without a cursor, also moves the fences and marks the unfinished jobs that Redis knows; the
+        last one lets workers claim again.
 
-        Raises `StoreUnavailable`, `AdmissionRefused` (go on when there is room again), `RecountOvertaken` or
-        `JournalUnreadable`.
+        Raises `StoreUnavailable`, `RecountOvertaken` or `JournalUnreadable`.
         """
         marked = self._begin() if cursor is None else 0
-        keys = list(islice(journal_keys(self._artifacts, cursor), OBJECTS_A_STEP))
+        keys = list(islice(journal_keys(self._artifacts, self._key_prefix, cursor), OBJECTS_A_STEP))
         submissions = [each for key in keys for each in decode_lines(key, self._artifacts.get(key))]
         unknown = [each for each in submissions if not self._is_known(each)]
-        gone = [each for each in unknown if not self._has_input(each)]
-        tickets = Tickets()
-        restored = [each for each in unknown if each not in gone]
-        for each in restored:
-            tickets += self._jobs.submit(each).tickets
-        self._mark_all([each.id for each in restored])
-        next_cursor = keys[-1] if len(keys) == OBJECTS_A_STEP else None
+        tickets = [self._submit_again(each) for each in unknown]
+        restored = [each.id for each, made in zip(unknown, tickets, strict=True) if made is not None]
+        self._mark_all(restored)
+        is_last = len(keys) < OBJECTS_A_STEP
         return ReconcileStep(
-            next_cursor=next_cursor,
+            next_cursor=None if is_last else keys[-1],
             jobs_seen=len(submissions),
             jobs_restored=len(restored),
             jobs_marked=marked,
-            jobs_gone=len(gone),
-            counters_mended=0 if next_cursor else len(self._jobs.mend_counters().differences),
-            tickets=tickets,
+            jobs_gone=len(unknown) - len(restored),
+            counters_mended=self._finish() if is_last else 0,
+            tickets=sum((made for made in tickets if made is not None), Tickets()),
         )
+
+    def misses_a_job(self) -> bool:
+        """Whether a job of the journal's end is unknown: what was accepted since the state was last counted on.
+
+        Raises `StoreUnavailable` or `JournalUnreadable`.
+        """
+        recent = journal_since(self._artifacts, self._key_prefix, self._guard.counted_at_s() - LATE_S)
+        submissions = (each for key in recent for each in decode_lines(key, self._artifacts.get(key)))
+        return any(not self._is_known(each) and self._has_input(each) for each in submissions)
 
     def _begin(self) -> int:
         with redis_errors_named():
             self._redis.incrby(self._keys.single("fence"), FENCE_JUMP)
             unfinished = cast("set[str]", self._redis.smembers(self._keys.single("active")))
         return self._mark_all([JobId(job) for job in unfinished])
+
+    def _finish(self) -> int:
+        mended = len(self._jobs.mend_counters().differences)
+        self._guard.settle()
+        return mended
+
+    def _submit_again(self, submission: Submission) -> Tickets | None:
+        """None if it is not wanted any more."""
+        if not self._has_input(submission):
+            return None
+        try:
+            accepted = self._jobs.submit(submission)
+            if accepted.job.id != submission.id:
+                # Its client asked again meanwhile and was given another job; this one was promised all the same.
+                accepted = self._jobs.submit(replace(submission, idempotency=None))
+        except IdempotencyMismatch:
+            accepted = self._jobs.submit(replace(submission, idempotency=None))
+        except (JobAborted, JobGone):
+            return None
+        return accepted.tickets
 
     def _mark_all(self, jobs: Sequence[JobId]) -> int:
         marked = 0

@@ -44,6 +44,8 @@ FAMILIES = {
 }
 SINGLES = {
     "layout": "string: the number of the layout that all these keys have",
+    "mark": "hash: state (drawn once) and position (grows); the object store has both as well",
+    "held": "string: why nothing may be claimed: Redis lost something and was not reconciled yet",
     "total": "hash: admission of all tenants together",
     "leases": "sorted set: job|item|fence -> expiry in Unix ms",
     "retries": "sorted set: job|item -> due time in Unix ms",

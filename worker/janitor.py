@@ -33,8 +33,10 @@ from storage.journal import sweep_journal
 from storage.layout import LayoutMismatch, agree_on_layout
 from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
+from storage.reconcile import Reconciler
 from storage.roster import Roster, WorkerRole
 from storage.settings import SettingsError, describe, load_settings
+from storage.state_guard import StateGuard
 from storage.stored_recount import StoredRecount
 from storage.telemetry import configure_process_logging
 from storage.upload_ledger import UploadLedger
@@ -45,6 +47,7 @@ from worker.janitor_metrics import LEADER, chore_failed, swept, topped_up
 from worker.metrics_server import parse_ports, serve_metrics
 from worker.reporting import Reporting
 from worker.settings import JanitorSettings
+from worker.state_watch import StateWatch
 from worker.upload_janitor import UploadJanitor
 from worker.voice_janitor import VoiceJanitor
 from worker.webhooks.janitor import HookJanitor
@@ -53,6 +56,7 @@ logger = logging.getLogger("worker.janitor")  # __name__ is __main__ here
 
 TICK_S = 1.0
 LOCK_S = 10.0
+STATE_INTERVAL_S = 5.0
 AUDIT_INTERVAL_S = 60.0
 RETENTION_INTERVAL_S = 5.0
 LEFTOVERS_INTERVAL_S = 3600.0
@@ -226,6 +230,7 @@ class _Chore:
 
 def run_chores(
     janitor: Janitor,
+    state: StateWatch,
     voices: VoiceJanitor,
     files: UploadJanitor,
     hooks: HookJanitor,
@@ -234,6 +239,8 @@ def run_chores(
 ) -> None:
     """Until `stop`: once a second, if the lock is ours, whatever is due. A failing chore is logged and tried again."""
     chores = [
+        # First: what is missing comes back before anything is swept or given out.
+        _Chore(STATE_INTERVAL_S, state.watch_state),
         _Chore(TICK_S, janitor.sweep),
         _Chore(TICK_S, janitor.top_up),
         _Chore(TICK_S, hooks.sweep_hooks),
@@ -335,7 +342,9 @@ def main() -> None:
         stored = StoredRecount(redis, settings.key_prefix)
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)
         files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
-        run_chores(janitor, voices, files, hooks, lock.renew, stop)
+        guard = StateGuard(redis, artifacts, settings.key_prefix)
+        state = StateWatch(redis, guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
+        run_chores(janitor, state, voices, files, hooks, lock.renew, stop)
         reporting.close()
         try:
             lock.release()

@@ -30,6 +30,7 @@ from storage.result_samples import ResultSamples
 from storage.roster import REPORT_INTERVAL_S, Roster, WorkerRole
 from storage.segment_reuse import ReuseIndex
 from storage.settings import SettingsError, describe
+from storage.state_guard import StateGuard
 from storage.telemetry import configure_process_logging
 from storage.tracing import configure_tracing, end_tracing
 from storage.voice_store import VoiceStore
@@ -56,6 +57,7 @@ from worker.restart import ask_for_restart
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
 from worker.signals import TicketConsumption
+from worker.state_watch import hold_what_lost_something
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
 
@@ -104,6 +106,7 @@ class WorkerProcess:
             agree_on_layout(self._redis, self._settings.key_prefix)
             configure_tracing(self._settings, self._settings.lane.value)
             self._services = self._build()
+            hold_what_lost_something(StateGuard(self._redis, self._services.artifacts, self._settings.key_prefix))
             self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
             load = WorkerLoad(self._services, self._meter)
             export(load.measure)

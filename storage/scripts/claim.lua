@@ -89,6 +89,8 @@ if known then
   if verdict == 'held' then return work_of(job, item, fence, waited_ms) end
 end
 
+if redis.call('EXISTS', K.held) == 1 then return answer('empty') end
+
 for _ = 1, MOST_DROPS do
   local class = next_class()
   if not class then return answer('empty') end

@@ -1,5 +1,5 @@
 -- ARGV: id, tenant, idempotency key sha256 or '', fingerprint, estimated audio ms, class, deadline ms or '',
---       limits, idempotency ttl s, queue, then field, value, ... of the record.
+--       limits or '' for none, idempotency ttl s, queue, then field, value, ... of the record.
 -- -> created | replayed + the record; mismatch; aborted (its batch has ended); refused + see `refuse`
 local id, tenant, key, fingerprint = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local estimate, class, deadline = tonumber(ARGV[5]), ARGV[6], ARGV[7]
@@ -43,7 +43,7 @@ if batch then
   end
 end
 
-local refusal = admission_refusal(tenant, estimate, tonumber(field('stored_bytes')) or 0, ARGV[8])
+local refusal = ARGV[8] ~= '' and admission_refusal(tenant, estimate, tonumber(field('stored_bytes')) or 0, ARGV[8])
 if refusal then return refusal end
 
 redis.call('HSET', K.job .. id, 'id', id, 'tenant', tenant, 'state', 'pending', 'version', 1, 'class', class,

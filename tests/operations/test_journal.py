@@ -14,15 +14,15 @@ from tests.worker.failing_store import FailingStore
 
 def test_what_was_accepted_is_read_back_as_it_was(local_store: LocalArtifactStore) -> None:
     given = [submission(), submission(idempotency=IdempotencyKey("key", "f" * 64), metadata={"book": "42"})]
-    journal = Journal(local_store)
+    journal = Journal(local_store, "rhapsode")
     for each in given:
         journal.add(each)
 
     journal.close()
 
-    (key,) = journal_keys(local_store, None)
+    (key,) = journal_keys(local_store, "rhapsode", None)
     assert list(decode_lines(key, local_store.get(key))) == given
-    assert list(journal_keys(local_store, key)) == []
+    assert list(journal_keys(local_store, "rhapsode", key)) == []
 
 
 def test_a_store_that_is_away_gets_it_later(local_store: LocalArtifactStore) -> None:
@@ -31,7 +31,7 @@ def test_a_store_that_is_away_gets_it_later(local_store: LocalArtifactStore) -> 
 
     away = FailingStore(local_store)
     away.before_put = refuse
-    journal = Journal(away)
+    journal = Journal(away, "rhapsode")
     journal.add(submission())
     journal.write_now()
     assert list(local_store.list(PREFIX)) == []

@@ -1,4 +1,6 @@
-"""The restore drill of the runbook: Redis is lost and comes back from a backup that is older than half of the jobs."""
+"""The restore drills of the runbook: Redis is lost and comes back from a backup older than half of the jobs, or it
+comes back empty.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +14,21 @@ import httpx
 import pytest
 import redis
 
-from api.settings import ApiSettings
 from storage.connections import open_artifacts
-from storage.embedded_redis import EmbeddedRedis
-from storage.journal import PREFIX, decode_lines
+from storage.journal import decode_lines, journal_keys
 from storage.reconcile import FENCE_JUMP
 from storage.settings import StorageSettings
-from tests.api.harness import serve
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.load import Load, NarrationJob, standard_load
 from tests.faults.receiver import Receiver, receiving
 from tests.faults.system import TENANTS, RunningSystem, api_key
+from worker.state_watch import STRANGE
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 
 JOBS = 16
-SETTINGS = {"RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback"}
+SETTINGS = {"RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback", "RHAPSODE_OPERATOR": TENANTS[0]}
+RECONCILED = "Redis is whole again"
 LONG_TEXT = " ".join(f"The lantern number {number} was never lit again by anybody." for number in range(60))
 
 
@@ -51,8 +52,10 @@ def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_agai
         spoken = {name for job in accepted for name in stored_segments(system, job)}
 
         put_back(system, backup)
-        steps = reconcile(system)
+        # Everything at once, as a supervisor does: nobody reconciles by hand.
         system.start()
+        system.eventually(lambda: len(system.log_events(RECONCILED)) == 1, 60)
+        (reconciled,) = system.log_events(RECONCILED)
         with system.redis() as client:
             active = "{rhapsode}:active"
             system.eventually(lambda: client.scard(active) == 0, 120)
@@ -61,16 +64,51 @@ def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_agai
         events = [event for event in receiver.events.values() if event.type == "job.succeeded"]
         report(
             f"10 restore: jobs {len(accepted)}, unknown to the backup {len(accepted - before)}, brought back "
-            f"{sum(step['jobs_restored'] for step in steps)}, marked {steps[0]['jobs_marked']}, segments in the store "
+            f"{reconciled['jobs_restored']}, marked {reconciled['jobs_marked']}, segments in the store "
             f"{len(spoken)}, spoken again {len(again)}, webhook ids per job > 1: {len(events) - len(told(receiver))}"
         )
 
         assert system.job_ids() == accepted
-        assert sum(step["jobs_restored"] for step in steps) == len(accepted - before) >= JOBS
+        assert reconciled["jobs_restored"] == len(accepted - before) >= JOBS
         assert again == set()
         assert len(events) == len(told(receiver))
         assert run(system, jobs[:JOBS]) == before - {long_job}, "idempotency keys of the backup still hold"
         assert system.leftovers().drift == ()
+
+
+@pytest.mark.long
+def test_an_empty_redis_is_filled_from_the_store_once_an_operator_says_so(
+    start_system: StartSystem, seed: int, report: Report
+) -> None:
+    system = start_system(**SETTINGS, RHAPSODE_FAKE_STEP_S="0.02")
+    finished = run(system, standard_load(JOBS, seed))
+    long_job = submit(system, NarrationJob(9_999, TENANTS[0], LONG_TEXT, 7))
+    system.eventually(lambda: len(stored_segments(system, long_job)) >= 8, 60)
+    system.eventually(lambda: {long_job} <= journalled(system), 10)
+    system.kill_everything()
+    spoken = {name for job in (*finished, long_job) for name in stored_segments(system, job)}
+
+    shutil.rmtree(aof_of(system))
+    system.start()
+    system.eventually(lambda: bool(system.log_events(STRANGE)), 30)
+    later = submit(system, NarrationJob(10_000, TENANTS[1], "It waits for the operator as well.", 8))
+    # Longer than a claim takes, and than the janitor between two looks.
+    time.sleep(6)
+    assert system.claims() == 0
+    (step,) = reconcile(system)
+    with system.redis() as client:
+        system.eventually(lambda: client.scard("{rhapsode}:active") == 0, 120)
+    again = spoken_again(system, finished | {long_job}, spoken)
+    report(
+        f"10 empty Redis: jobs {len(finished) + 1}, brought back {step['jobs_restored']}, segments in the store "
+        f"{len(spoken)}, spoken again {len(again)}"
+    )
+
+    assert step["jobs_restored"] == len(finished) + 1
+    assert system.job_ids() == finished | {long_job, later}
+    assert {state(system, job) for job in system.job_ids()} == {"succeeded"}
+    assert again == set()
+    assert system.leftovers().drift == ()
 
 
 def run(system: RunningSystem, jobs: list[NarrationJob]) -> set[str]:
@@ -137,23 +175,28 @@ def settings_of(system: RunningSystem) -> StorageSettings:
 
 def journalled(system: RunningSystem) -> set[str]:
     artifacts = open_artifacts(settings_of(system))
-    keys = [entry.key for entry in artifacts.list(PREFIX)]
-    return {str(each.id) for key in keys for each in decode_lines(key, artifacts.get(key))}
+    return {
+        str(each.id)
+        for key in journal_keys(artifacts, "rhapsode", None)
+        for each in decode_lines(key, artifacts.get(key))
+    }
 
 
 def reconcile(system: RunningSystem) -> list[dict]:
-    """Redis and one API, and nobody who claims."""
+    """As `rhapsode reconcile`."""
+    headers = {"Authorization": f"Bearer {api_key(TENANTS[0])}"}
     steps: list[dict] = []
-    with (
-        EmbeddedRedis(system._data_dir.valkey),
-        serve(ApiSettings(**settings_of(system).model_dump())) as api,
-    ):
-        while not steps or steps[-1]["next_cursor"]:
-            body = {"cursor": steps[-1]["next_cursor"]} if steps else {}
-            answer = api.http.post("/v1/admin/reconcile", json=body)
-            assert answer.status_code == 200, answer.text
-            steps.append(answer.json())
+    while not steps or steps[-1]["next_cursor"]:
+        body = {"cursor": steps[-1]["next_cursor"]} if steps else {}
+        answer = httpx.post(f"{system.url}/v1/admin/reconcile", json=body, headers=headers, timeout=60)
+        assert answer.status_code == 200, answer.text
+        steps.append(answer.json())
     return steps
+
+
+def state(system: RunningSystem, job: str) -> str:
+    with system.redis() as client:
+        return str(client.hget("{rhapsode}:job:" + job, "state"))
 
 
 def stored_segments(system: RunningSystem, job: str) -> set[str]:

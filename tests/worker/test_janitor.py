@@ -17,12 +17,15 @@ from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
 from storage.jobs import JobId, JobState, LeaseStatus, TenantId, Tickets, WorkerIdentity
 from storage.queue import TicketQueue
+from storage.reconcile import Reconciler
+from storage.state_guard import StateGuard
 from storage.stored_recount import StoredRecount
 from storage.upload_ledger import UploadLedger
 from storage.webhook_queue import WebhookQueue
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import TENANT, Studio
 from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores
+from worker.state_watch import StateWatch
 from worker.upload_janitor import UploadJanitor
 from worker.voice_janitor import VoiceJanitor
 from worker.webhooks.janitor import HookJanitor
@@ -38,6 +41,12 @@ def janitor(studio: Studio, redis_client: redis.Redis, tickets: TicketQueue) -> 
 @pytest.fixture
 def hooks(redis_client: redis.Redis, tickets: TicketQueue) -> HookJanitor:
     return HookJanitor(WebhookQueue(redis_client), tickets, ticket_cap=8)
+
+
+@pytest.fixture
+def state(studio: Studio, redis_client: redis.Redis) -> StateWatch:
+    guard = StateGuard(redis_client, studio.artifacts, "rhapsode")
+    return StateWatch(redis_client, guard, Reconciler(redis_client, studio.artifacts), studio.services.tickets)
 
 
 @pytest.fixture
@@ -197,7 +206,7 @@ def test_unfinished_files_are_swept(janitor: Janitor, studio: Studio, tmp_path: 
 
 
 def test_a_failing_chore_does_not_stop_the_others(
-    studio: Studio, janitor: Janitor, files: UploadJanitor, hooks: HookJanitor
+    studio: Studio, janitor: Janitor, state: StateWatch, files: UploadJanitor, hooks: HookJanitor
 ) -> None:
     stop = threading.Event()
     studio.submit()
@@ -209,7 +218,7 @@ def test_a_failing_chore_does_not_stop_the_others(
             raise StoreUnavailable("for a moment")
         return True
 
-    thread = threading.Thread(target=run_chores, args=(janitor, voice_janitor(studio), files, hooks, lock, stop))
+    thread = threading.Thread(target=run_chores, args=(janitor, state, voice_janitor(studio), files, hooks, lock, stop))
     thread.start()
     give_up = time.monotonic() + 30
     while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
@@ -221,12 +230,12 @@ def test_a_failing_chore_does_not_stop_the_others(
 
 
 def test_without_the_lock_nothing_is_done(
-    studio: Studio, janitor: Janitor, files: UploadJanitor, hooks: HookJanitor
+    studio: Studio, janitor: Janitor, state: StateWatch, files: UploadJanitor, hooks: HookJanitor
 ) -> None:
     stop = threading.Event()
     studio.submit()
     thread = threading.Thread(
-        target=run_chores, args=(janitor, voice_janitor(studio), files, hooks, lambda: False, stop)
+        target=run_chores, args=(janitor, state, voice_janitor(studio), files, hooks, lambda: False, stop)
     )
 
     thread.start()
