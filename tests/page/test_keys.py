@@ -27,8 +27,17 @@ def locked(chromium: Browser, storage_settings: StorageSettings) -> Iterator[Ser
 def test_a_key_is_asked_for_used_and_forgotten_with_the_tab(open_at: OpenPage, locked: ServedApi) -> None:
     page = open_at(locked.url)
     dialog = page.get_by_role("dialog", name="API key")
+    expect(dialog).to_contain_text("This server serves those who hold a key.")
+    # Who closes it is not asked again until they want to be; the page goes on saying what it lacks.
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("This server wants an API key.")).to_be_visible()
+    with page.expect_response("**/v1/jobs?*"):
+        pass
+    expect(dialog).to_be_hidden()
+    page.get_by_role("button", name="API key").click()
     dialog.get_by_label("API key").fill("not-a-key")
     dialog.get_by_role("button", name="Use this key").click()
+    expect(dialog).to_contain_text("This key is not taken, or not any more.")
     # It is asked for again.
     expect(dialog.get_by_label("API key")).to_have_value("not-a-key")
     dialog.get_by_label("API key").fill("tenant-key")

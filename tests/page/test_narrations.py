@@ -8,8 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
+from api.settings import ApiSettings
+from rhapsode import Rhapsode
+from storage.settings import StorageSettings
+from tests.api.harness import SMALL, serve
 from tests.page.conftest import OpenPage
 from tests.page.texts import story
 from tests.worker.documents.books import book, package
@@ -140,7 +144,7 @@ def test_what_cannot_be_narrated_is_said_where_it_was_asked(open_page: OpenPage)
     page.locator(".choice", has_text="WAV").click()
     page.get_by_role("button", name="Narrate").click()
     # The server's own words, with the field they are about.
-    expect(page.locator(".compose .notice")).to_contain_text("Output › formats")
+    expect(page.locator(".compose .notice.bad")).to_contain_text("Output › formats")
 
 
 def test_a_page_without_its_server_says_so_and_goes_on_when_it_is_back(open_page: OpenPage) -> None:
@@ -158,3 +162,41 @@ def test_a_narration_that_is_not_there_is_said_to_be_gone(open_page: OpenPage) -
     page = open_page("jobs/job_00000000000000000000000000")
 
     expect(page.get_by_role("heading", name="This narration is not there")).to_be_visible()
+
+
+def test_a_narration_that_is_done_is_delivered_in_other_formats(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.wait(client.submit_job(story(2)))
+    page = open_page(f"jobs/{job.id}")
+    page.get_by_role("button", name="Other formats").click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator(".choice", has_text="FLAC").click()
+    dialog.get_by_label("Subtitles").check()
+    dialog.get_by_role("button", name="Make these files").click()
+    expect(dialog).to_be_hidden()
+
+    names = page.locator(".files > li > a .file-name")
+    expect(names.filter(has_text=".srt")).to_have_count(1)
+    expect(names.filter(has_text=".vtt")).to_have_count(1)
+    expect(names.filter(has_text=".flac")).to_have_count(1)
+    expect(names.filter(has_text=".wav")).to_have_count(1)
+    expect_state(page, "succeeded")
+    assert client.job(job.id).usage.audio_s == job.usage.audio_s
+
+
+def test_a_page_that_nobody_speaks_for_says_so_until_somebody_does(
+    open_at: OpenPage, chromium: Browser, storage_settings: StorageSettings, shoot: Shoot
+) -> None:
+    with serve(ApiSettings(**storage_settings.model_dump())) as served:
+        page = open_at(served.url)
+        expect(page.get_by_text("Nobody is here to speak yet.")).to_be_visible()
+        expect(page.get_by_text("Nothing has been narrated yet.")).to_be_visible()
+        shoot(page, "new-nobody")
+
+        served.models.publish(SMALL)
+
+        expect(page.get_by_label("Voice")).to_contain_text("Alice")
+        expect(page.get_by_text("Nobody is here to speak yet.")).to_be_hidden()
+        submit(page, "Words that wait.")
+        expect(page.locator(".figure")).to_contain_text("Nobody is here to speak")
+        shoot(page, "narration-nobody")
+        page.context.close()

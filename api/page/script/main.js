@@ -2,7 +2,7 @@
 
 import { key, signals } from "./api.js";
 import { setHidden, setText } from "./dom.js";
-import { askForKey } from "./key.js";
+import { askForKey, demandKey } from "./key.js";
 import { openJobs } from "./jobs/page.js";
 
 const SECTIONS = {
@@ -50,15 +50,22 @@ function reopen() {
   navigate();
 }
 
+/** In a line above everything, until the server answers as it should. */
+function tell(sentence) {
+  setText(offline, sentence);
+  setHidden(offline, false);
+}
+
 keyButton.addEventListener("click", () => askForKey(reopen));
 signals.addEventListener("unauthorized", () => {
   setHidden(keyButton, false);
-  askForKey(reopen);
+  tell("This server wants an API key.");
+  demandKey(reopen);
 });
+document.getElementById("keyboard-button").addEventListener("click", async () => (await import("./keyboard.js")).showKeys());
 for (const [source, type] of [[signals, "unreached"], [window, "offline"]]) {
   source.addEventListener(type, () => {
-    setText(offline, "The server does not answer. Trying again …");
-    setHidden(offline, false);
+    tell("The server does not answer. Trying again …");
   });
 }
 signals.addEventListener("reached", () => setHidden(offline, true));

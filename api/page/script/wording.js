@@ -77,6 +77,12 @@ export function jobTitle(job) {
   return metadata.title || metadata.book || metadata.name || request.output.tags.title || `Narration ${job.id.slice(-6)}`;
 }
 
+/** The server's sentence with its segments, counted from 0, as the passages that the page counts from 1. */
+export function inPassages(sentence) {
+  const told = sentence.replace(/\bsegment (\d+)\b/gi, (_, index) => `passage ${count(Number(index) + 1)}`);
+  return told.charAt(0).toUpperCase() + told.slice(1);
+}
+
 function joined(large, largeUnit, small, smallUnit) {
   return small ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;
 }

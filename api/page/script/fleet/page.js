@@ -18,11 +18,11 @@ export function openFleet(main) {
   const trouble = h("div", { class: "notices", role: "alert" });
   const refusal = h("div", { class: "notices", role: "alert" });
   const tiles = {
-    pace: tile("Speech made", "seconds of speech in a second", history()),
-    fill: tile("Batch fill", "of the slots that could be busy", history(1)),
+    pace: tile("Speech made", "seconds of speech a second", history()),
+    fill: tile("Batch fill", "of the slots there are", history(1)),
     backlog: tile("Backlog", "of speech waits", history()),
     jobs: tile("Narrations under way", "accepted and not over"),
-    leases: tile("In work", "passages and plans held by workers"),
+    leases: tile("In work", "in the hands of workers"),
   };
   const queues = h("div", { class: "queues" });
   const workers = h("tbody");

@@ -4,7 +4,7 @@ import { h, setHidden, setText } from "../dom.js";
 import { keyed } from "../keyed.js";
 import { count, counted, decimal, span } from "../wording.js";
 
-const LANES = { cpu: "Reading and putting together", gpu: "Speaking", hooks: "Webhooks" };
+const LANES = { cpu: "Reading and putting together", gpu: "Speaking", hooks: "Telling other servers" };
 const CLASSES = { interactive: "Interactive", bulk: "Bulk" };
 const NAMES = { cpu: "Texts and files", hooks: "Webhooks" };
 const MISSING = {
@@ -55,7 +55,7 @@ function figure() {
 function figuresOf(queue) {
   const found = [
     ["Workers", count(queue.workers)],
-    ["Slots", count(queue.slots)],
+    ["Slots", queue.slots ? count(queue.slots) : "–"],
     ["Ready", count(queue.ready_items)],
     ["In work", count(queue.leased_items)],
     ["Pace", queue.pace === null ? "–" : `${decimal(queue.pace)} × real time`],

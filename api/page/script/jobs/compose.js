@@ -2,15 +2,18 @@
 
 import { getJson, pages, randomToken, request, sendJson } from "../api.js";
 import { button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
+import { repeat } from "../repeating.js";
 import { bytes, counted, span } from "../wording.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
 import { chosen, formatFields, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
+import { titleOf } from "./titles.js";
 
 const MOST_VOICES = 300;
-const TITLE_CHARS = 60;
+const SERVED_S = 300;
+const ALONE_S = 3;
 
 export function composer(onSubmitted) {
-  const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: "Write or paste a text, or drop a file here.", on: { input: onText } });
+  const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: "Write or paste a text, or drop a file here.", on: { input: onText, keydown } });
   const counter = h("span", { class: "counter" });
   const chip = h("div", { class: "chip", hidden: true });
   const picker = h("input", { type: "file", id: "document", hidden: true, accept: TYPES, on: { change: () => attach(picker.files[0]) } });
@@ -24,6 +27,8 @@ export function composer(onSubmitted) {
   const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "How it is read"), instructions);
   const numbers = h("input", { type: "checkbox", id: "numbers" });
   const loudness = h("input", { type: "checkbox", id: "loudness" });
+  const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "Nobody is here to speak yet. What you submit waits for a worker.");
+  const subtitles = h("input", { type: "checkbox", id: "subtitles" });
   const trouble = h("div", { class: "notices", role: "alert" });
   const estimate = h("p", { class: "estimate", role: "status" });
   const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");
@@ -33,7 +38,7 @@ export function composer(onSubmitted) {
   const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate } },
     heading,
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
-    zone, trouble,
+    zone, missing, trouble,
     h("div", { class: "grid" }, voice.element, language.element),
     formats.element,
     h("details", { class: "more-choices" }, h("summary", {}, "More choices"),
@@ -42,19 +47,19 @@ export function composer(onSubmitted) {
         priority,
         h("div", { class: "checks" },
           h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
-          h("label", { class: "check" }, loudness, "Even loudness, as audiobooks have it (−18 LUFS)")))),
+          h("label", { class: "check" }, loudness, "Even loudness, as audiobooks have it (−18 LUFS)"),
+          h("label", { class: "check" }, subtitles, "Subtitles beside it (SRT and WebVTT)")))),
     h("div", { class: "row end" }, check, submit), estimate);
 
   let file = null;
   let upload = null;
   let token = { body: "", value: "" };
-  const abort = new AbortController();
   dropZone(zone, attach);
-  fill();
+  let isServed = false;
+  const filler = repeat(fill, () => (isServed ? SERVED_S : ALONE_S));
 
-  async function fill() {
+  async function fill(signal) {
     try {
-      const signal = abort.signal;
       const [models, abilities] = await Promise.all([getJson("v1/models", { signal }), getJson("v1/capabilities", { signal })]);
       const served = models.data.filter((model) => model.available);
       language.show(served);
@@ -66,10 +71,12 @@ export function composer(onSubmitted) {
         if (voices.length >= MOST_VOICES) break;
       }
       voice.show(voices);
-      if (!served.length) showProblem(trouble, { message: "No worker is there yet. What you submit will wait for one." });
+      isServed = served.length > 0;
+      setHidden(missing, isServed);
     } catch (error) {
-      if (error.name === "Problem") showProblem(trouble, error);
-      else if (error.name !== "AbortError") throw error;
+      // Where nobody answers, or a key is asked for, the page says so by itself.
+      if (error.name === "Problem" && error.status !== 0 && error.status !== 401) showProblem(trouble, error);
+      throw error;
     }
   }
 
@@ -77,6 +84,10 @@ export function composer(onSubmitted) {
     const length = [...text.value].length;
     setText(counter, length ? counted(length, "character") : "");
     setText(estimate, "");
+  }
+
+  function keydown(event) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) element.requestSubmit();
   }
 
   function attach(next) {
@@ -114,8 +125,9 @@ export function composer(onSubmitted) {
     if (voice.value()) order.voice = voice.value();
     if (numbers.checked) order.normalization = "basic";
     if (loudness.checked) order.output.loudness = { target_lufs: -18 };
+    if (subtitles.checked) order.output.subtitles = ["srt", "vtt"];
     if (!instructing.hidden && instructions.value.trim()) order.instructions = instructions.value.trim();
-    const name = title.value.trim() || nameOf(file, text.value);
+    const name = title.value.trim() || titleOf(file, text.value);
     if (name) order.metadata = { title: name };
     return order;
   }
@@ -174,16 +186,7 @@ export function composer(onSubmitted) {
     onText();
   }
 
-  return { element, focus: () => heading.focus(), close: () => abort.abort() };
-}
-
-/** A file's name, or the text's first line: its first sentence, or as many of its words as a title may have. */
-function nameOf(file, text) {
-  if (file) return file.name.replace(/\.[^.]+$/, "").slice(0, 200);
-  const line = text.trim().split(/\n/, 1)[0].replace(/^#+\s*/, "");
-  const [sentence] = line.split(/(?<=[.!?…])\s/, 1);
-  const letters = [...sentence];
-  return letters.length <= TITLE_CHARS ? sentence : `${letters.slice(0, TITLE_CHARS).join("").replace(/\s+\S*$/, "")} …`;
+  return { element, focus: () => heading.focus(), close: () => filler.stop() };
 }
 
 function planned({ num_segments: passages, estimated_audio_s: audioS, estimated_render_s: renderS }) {

@@ -1,7 +1,7 @@
 // The files of a job. Their links hold for a quarter of an hour, and are renewed when one is used later.
 
 import { getJson } from "../api.js";
-import { h, icon, setHidden, setText } from "../dom.js";
+import { button, h, icon, setHidden, setText } from "../dom.js";
 import { keyed } from "../keyed.js";
 import { bytes, isOver, span } from "../wording.js";
 
@@ -9,14 +9,25 @@ const SPARE_MS = 10_000;
 const LATER = "when everything is spoken";
 const FOR_MACHINES = /\.(json|safetensors)$/;
 
-export function downloads(id) {
+export function downloads(id, { onJob, onTrouble }) {
   const list = h("ul", { class: "files" });
+  const other = button("Other formats", choose, { kind: "quiet", hidden: true });
+  let shown = null;
   const names = h("span", { class: "file-facts" });
   const machines = h("ul");
   const details = h("li", {}, h("details", {}, h("summary", {}, "For machines", names), machines));
-  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("h2", {}, "Files"), list);
+  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "files-head" }, h("h2", {}, "Files"), other), list);
   const showFiles = keyed(list, () => fileRow(renew));
   const showMachines = keyed(machines, () => fileRow(renew));
+
+  async function choose() {
+    try {
+      await (await import("./formats.js")).chooseFormats(shown, onJob);
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      onTrouble(error);
+    }
+  }
 
   async function renew(event, artifact) {
     if (new Date(artifact.url_expires_at).getTime() - SPARE_MS > Date.now()) return;
@@ -29,6 +40,7 @@ export function downloads(id) {
   return {
     element,
     show(job) {
+      shown = job;
       if (job.kind !== "synthesis" || job.request.validate_only) return;
       const forMachines = job.artifacts.filter(({ name }) => FOR_MACHINES.test(name));
       const files = job.artifacts.filter((artifact) => !forMachines.includes(artifact));
@@ -38,6 +50,7 @@ export function downloads(id) {
       setText(names, forMachines.length ? forMachines.map(({ name }) => name).join(", ") : LATER);
       if (details.parentNode !== list && (forMachines.length || !isOver(job.state))) list.append(details);
       else if (!forMachines.length && isOver(job.state)) details.remove();
+      setHidden(other, job.state !== "succeeded");
       setHidden(element, list.children.length === 0);
     },
   };

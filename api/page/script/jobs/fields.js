@@ -28,7 +28,9 @@ export function languageField() {
     value: () => select.value,
     show(models) {
       const languages = [...new Set(models.flatMap((model) => model.languages))].sort();
+      const kept = select.value;
       replace(select, h("option", { value: "auto" }, "Automatic"), languages.map((name) => h("option", { value: name }, capitalised(name))));
+      select.value = languages.includes(kept) ? kept : "auto";
     },
   };
 }
@@ -38,8 +40,13 @@ export function formatFields() {
   const element = h("fieldset", {}, h("legend", {}, "Delivered as"), boxes);
   const all = () => [...boxes.querySelectorAll("input")];
 
-  function show(formats) {
-    replace(boxes, formats.map(({ type }) => choice("checkbox", "format", type, FORMAT_NAMES[type] ?? type, type === DEFAULT_FORMAT)));
+  let shown = "";
+
+  function show(formats, wanted = [DEFAULT_FORMAT]) {
+    const types = formats.map(({ type }) => type).join();
+    if (types === shown) return;
+    shown = types;
+    replace(boxes, formats.map(({ type }) => choice("checkbox", "format", type, FORMAT_NAMES[type] ?? type, wanted.includes(type))));
   }
 
   show([{ type: DEFAULT_FORMAT }]);

@@ -2,6 +2,7 @@
 
 import { freshId, h, setHidden } from "../dom.js";
 
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
 
 /** Text of `segments`; `onChoose(index)` is called for the one a reader wants to know more of. */
@@ -88,7 +89,7 @@ export function manuscript(segments, pauses, onChoose) {
     setHeard(index) {
       only("heard", index);
       const span = spans[index];
-      if (span && isFollowed(element)) span.scrollIntoView({ block: "nearest", behavior: "smooth" });
+      if (span && isFollowed(element)) span.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
     },
   };
 }

@@ -3,6 +3,8 @@
 import { h, replace } from "../dom.js";
 import { count, counted, isOver, percent, span } from "../wording.js";
 
+const NOBODY = "Nobody is here to speak: it goes on when a worker of its model is";
+
 export function jobProgress() {
   const figure = h("p", { class: "figure" });
   const fill = h("span", { class: "row-fill" });
@@ -31,14 +33,16 @@ export function jobProgress() {
 function headline({ state, progress, queue }) {
   if (state === "succeeded") return [h("strong", {}, span(progress.audio_s_done || 0)), "of speech"];
   if (state === "pending") return [waiting(queue)];
-  return [h("strong", {}, percent(progress.fraction)), progress.eta_s === null ? "" : `about ${span(progress.eta_s)} left`];
+  return [h("strong", {}, percent(progress.fraction)), still(state, queue) || (progress.eta_s === null ? "" : `about ${span(progress.eta_s)} left`)];
 }
 
 function waiting(queue) {
   if (!queue || queue.position === null) return "Waiting for its turn";
-  if (!queue.has_worker) return "Waiting for a worker of its model: none is there";
+  if (!queue.has_worker) return NOBODY;
   return queue.position ? `${counted(queue.position, "narration")} before it` : "Next in line";
 }
+
+const still = (state, queue) => (state === "running" && queue && !queue.has_worker ? NOBODY : "");
 
 /** What is always told first, in places of its own; what is rare behind it. */
 function figures({ kind, progress, usage, queue, state }) {

@@ -1,7 +1,7 @@
 // One job in the list.
 
 import { h, setHidden, setText } from "../dom.js";
-import { ago, counted, doing, isOver, jobTitle, percent, span } from "../wording.js";
+import { ago, count, doing, isOver, jobTitle, percent, span } from "../wording.js";
 
 /** A row; `show(job)` brings it up to date and changes only what is different. */
 export function row(job) {
@@ -44,7 +44,7 @@ function factsOf(job) {
   if (job.state === "running") facts.push(doing(job).toLowerCase());
   if (!isOver(job.state) && progress.eta_s !== null) facts.push(`${span(progress.eta_s)} left`);
   else if (progress.audio_s_done) facts.push(`${span(progress.audio_s_done)} of speech`);
-  if (progress.segments.flagged) facts.push(`${counted(progress.segments.flagged, "passage")} flagged`);
   facts.push(ago(job.created_at));
+  if (progress.segments.flagged) facts.push(`${count(progress.segments.flagged)} flagged`);
   return facts.join(" · ");
 }

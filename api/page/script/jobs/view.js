@@ -5,7 +5,7 @@ import { announce, h, icon, replace, setHidden, setText } from "../dom.js";
 import { follow } from "../following.js";
 import { play, player, playing, stop, togglePause } from "../player/player.js";
 import { repeat, throttled } from "../repeating.js";
-import { doing, isOver, jobTitle, stateWord } from "../wording.js";
+import { count, doing, inPassages, isOver, jobTitle, stateWord } from "../wording.js";
 import { jobActions } from "./actions.js";
 import { downloads } from "./downloads.js";
 import { jobFacts } from "./facts.js";
@@ -28,7 +28,7 @@ export function jobView(id, list) {
   const listen = h("button", { type: "button", class: "primary", on: { click: toggleListening }, hidden: true });
   const progress = jobProgress();
   const actions = jobActions(id, { onJob: told, onReopened: followEvents, onDeleted, onTrouble: tellTrouble });
-  const files = downloads(id);
+  const files = downloads(id, { onJob: told, onTrouble: tellTrouble });
   const facts = jobFacts();
   const notes = jobWarnings();
   const text = h("section", { class: "text", "aria-label": "Text", hidden: true });
@@ -169,8 +169,9 @@ export function jobView(id, list) {
   }
 
   function showError({ error }) {
-    const place = error?.segment === null ? "" : ` (passage ${(error?.segment ?? 0) + 1})`;
-    const text = error ? `${error.detail}${place}` : "";
+    const detail = error ? inPassages(error.detail) : "";
+    const place = error && error.segment !== null ? `Passage ${count(error.segment + 1)}` : "";
+    const text = !place || detail.startsWith(place) ? detail : `${place}: ${detail}`;
     if (trouble.dataset.text === text) return;
     trouble.dataset.text = text;
     replace(trouble, error ? h("p", { class: "notice bad" }, text) : null);

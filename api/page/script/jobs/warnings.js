@@ -1,7 +1,7 @@
 // What a caller should know of a job although it goes on.
 
 import { h, replace, setHidden, setText } from "../dom.js";
-import { counted } from "../wording.js";
+import { counted, inPassages } from "../wording.js";
 
 export function jobWarnings() {
   const summary = h("summary");
@@ -17,7 +17,7 @@ export function jobWarnings() {
       shown = text;
       setHidden(element, warnings.length === 0);
       setText(summary, counted(warnings.length, "warning"));
-      replace(list, warnings.map(({ detail }) => h("p", { class: "notice warn" }, detail)));
+      replace(list, warnings.map(({ detail }) => h("p", { class: "notice warn" }, inPassages(detail))));
     },
   };
 }

@@ -1,0 +1,18 @@
+// What can be done without a mouse.
+
+import { openDialog } from "./dialog.js";
+import { h } from "./dom.js";
+
+const KEYS = [
+  ["Tab", "from part to part; the list of narrations and a text are each one long part with an order of its own"],
+  ["↑ ↓", "in the list: the narration above or below"],
+  ["← → ↑ ↓", "in a text: the passage before or after"],
+  ["Enter, Space", "in a text: how the passage was spoken, to hear it from there, to have it spoken again"],
+  ["Esc", "closes what was opened: a passage, this dialog"],
+  ["Ctrl or ⌘ and Enter", "while writing: narrate"],
+];
+
+export function showKeys() {
+  openDialog("Without a mouse", h("dl", { class: "keys" },
+    KEYS.map(([keys, effect]) => h("div", {}, h("dt", {}, h("kbd", {}, keys)), h("dd", {}, effect)))));
+}
