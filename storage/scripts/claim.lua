@@ -16,11 +16,6 @@ local function next_class()
   return interactive and 'interactive' or bulk and 'bulk' or nil
 end
 
-local function item_cost(job)
-  if queue == 'cpu' then return CPU_COST_MS end
-  return math.min(math.max(job.cost_ms, 1), MAX_COST_MS)
-end
-
 -- Deficit round robin: the tenant in front is served while its credit lasts, then goes to the back with a
 -- new quantum.
 local function next_job(class)
@@ -31,8 +26,9 @@ local function next_job(class)
     local job = load_job(id)
     if not job or is_terminal(job) then return {id = id, tenant = tenant, class = class, state = 'gone'} end
     local credit = tonumber(redis.call('HGET', deficits, tenant)) or 0
-    if credit >= item_cost(job) or is_overdue(job) then return job end
+    if credit >= item_cost(queue, job.cost_ms) or is_overdue(job) then return job end
     redis.call('HINCRBY', deficits, tenant, QUANTUM_MS)
+    end_turn(job, queue)
     redis.call('LMOVE', ring, ring, 'LEFT', 'RIGHT')
   end
 end
@@ -43,7 +39,7 @@ local function take_item(job)
   local ready = ready_key(job, queue)
   local item = redis.call('LPOP', ready)
   count_ready(job, queue, -1)
-  redis.call('HINCRBY', deficit_key(job, queue), job.tenant, text(0 - item_cost(job)))
+  redis.call('HINCRBY', deficit_key(job, queue), job.tenant, text(0 - item_cost(queue, job.cost_ms)))
   if redis.call('EXISTS', ready) == 0 then
     leave_ring(job, queue)
   else

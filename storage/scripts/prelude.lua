@@ -249,13 +249,58 @@ local function ring_key(job, queue) return K.tenants .. queue .. ':' .. job.clas
 local function waiting_key(job, queue) return K.waiting .. queue .. ':' .. job.class end
 local function line_key(job, queue) return K.line .. queue .. ':' .. job.class .. ':' .. job.tenant end
 local function deficit_key(job, queue) return K.deficit .. queue .. ':' .. job.class end
+local function newcomers_key(job, queue) return K.newcomers .. queue .. ':' .. job.class end
+
+-- What an item takes of its tenant's turn; cost_ms is expected audio of a segment.
+local function item_cost(queue, cost_ms)
+  if queue == 'cpu' then return CPU_COST_MS end
+  return math.min(math.max(cost_ms, 1), MAX_COST_MS)
+end
+
+-- Who comes anew has a turn before those who wait, behind others that came anew, so that what is short need not wait for
+-- everybody. That turn is ahead of time: the next such one is after everybody there has had one, so that leaving and
+-- coming back gains nothing. Those who have it are the front of the ring, in the order in which they came.
+local function seat_tenant(job, queue)
+  local ring, newcomers = ring_key(job, queue), newcomers_key(job, queue)
+  local is_new = redis.call('ZADD', newcomers, 'NX', '+inf', job.tenant) == 1
+  local first_to_wait = is_new and redis.call('LINDEX', ring, redis.call('ZCOUNT', newcomers, '+inf', '+inf') - 1)
+  if first_to_wait then
+    redis.call('LINSERT', ring, 'BEFORE', first_to_wait, job.tenant)
+  else
+    redis.call('RPUSH', ring, job.tenant)
+  end
+  redis.call('HSET', deficit_key(job, queue), job.tenant, QUANTUM_MS)
+end
+
+-- Of the tenant in front. Only turns that had been waited for bring the others nearer to being new again.
+local function end_turn(job, queue)
+  local newcomers = newcomers_key(job, queue)
+  if redis.call('ZSCORE', newcomers, job.tenant) == 'inf' then
+    redis.call('ZREM', newcomers, job.tenant)
+  else
+    local turns = redis.call('HINCRBY', K.turns, queue .. ':' .. job.class, 1)
+    redis.call('ZREMRANGEBYSCORE', newcomers, '-inf', turns)
+  end
+end
+
+local function unseat_tenant(job, queue)
+  local ring, newcomers = ring_key(job, queue), newcomers_key(job, queue)
+  local is_new = redis.call('ZSCORE', newcomers, job.tenant) == 'inf'
+  if is_new or redis.call('LINDEX', ring, 0) == job.tenant then end_turn(job, queue) end
+  redis.call('LREM', ring, 1, job.tenant)
+  redis.call('HDEL', deficit_key(job, queue), job.tenant)
+  local others = redis.call('LLEN', ring)
+  if others == 0 then
+    redis.call('DEL', newcomers)
+  else
+    local turns = tonumber(redis.call('HGET', K.turns, queue .. ':' .. job.class)) or 0
+    redis.call('ZADD', newcomers, text(turns + others), job.tenant)
+  end
+end
 
 local function enter_ring(job, queue)
   local line = line_key(job, queue)
-  if redis.call('RPUSH', line, job.id) == 1 then
-    redis.call('RPUSH', ring_key(job, queue), job.tenant)
-    redis.call('HSET', deficit_key(job, queue), job.tenant, QUANTUM_MS)
-  end
+  if redis.call('RPUSH', line, job.id) == 1 then seat_tenant(job, queue) end
   redis.call('ZADD', waiting_key(job, queue), text(now), job.id)
   tally(job, 'line:' .. line, 1)
 end
@@ -264,10 +309,7 @@ local function leave_ring(job, queue)
   local line = line_key(job, queue)
   redis.call('LREM', line, 1, job.id)
   redis.call('ZREM', waiting_key(job, queue), job.id)
-  if redis.call('EXISTS', line) == 0 then
-    redis.call('LREM', ring_key(job, queue), 1, job.tenant)
-    redis.call('HDEL', deficit_key(job, queue), job.tenant)
-  end
+  if redis.call('EXISTS', line) == 0 then unseat_tenant(job, queue) end
   tally(job, 'line:' .. line, -1)
 end
 

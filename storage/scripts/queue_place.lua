@@ -5,24 +5,31 @@
 local queue, class, tenant, id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local MOST_TENANTS = 1000 -- looked at, which bounds the time
 
+local function line_of(name, who) return K.line .. name .. ':' .. class .. ':' .. who end
+
+-- Whether the next claim goes to this tenant, which is in front; if not, its turn is over without anybody having noticed.
+local function has_credit(name, who)
+  local head = redis.call('LINDEX', line_of(name, who), 0)
+  local cost = head and redis.call('HGET', K.job .. head, 'cost_ms')
+  local credit = redis.call('HGET', K.deficit .. name .. ':' .. class, who)
+  return (tonumber(credit) or 0) >= item_cost(name, tonumber(cost) or 0)
+end
+
 -- Tenants take turns, and so do the jobs of each: before the k-th job of its tenant, every other tenant has k turns,
 -- and one more if its turn comes sooner.
-local function served_before(ring, line_of)
-  local place = id ~= '' and redis.call('LPOS', line_of(tenant), id)
+local function served_before(name)
+  local place = id ~= '' and redis.call('LPOS', line_of(name, tenant), id)
   if not place then return 0 end
   local before, is_ahead = place, true
-  for _, other in ipairs(redis.call('LRANGE', ring, 0, MOST_TENANTS - 1)) do
+  for i, other in ipairs(redis.call('LRANGE', K.tenants .. name .. ':' .. class, 0, MOST_TENANTS - 1)) do
     if other == tenant then
       is_ahead = false
     else
-      before = before + math.min(redis.call('LLEN', line_of(other)), place + (is_ahead and 1 or 0))
+      local has_turn = is_ahead and (i > 1 or has_credit(name, other))
+      before = before + math.min(redis.call('LLEN', line_of(name, other)), place + (has_turn and 1 or 0))
     end
   end
   return before
-end
-
-local function place_in(name)
-  return served_before(K.tenants .. name .. ':' .. class, function(who) return K.line .. name .. ':' .. class .. ':' .. who end)
 end
 
 -- The line as long as it is once this job stands in it.
@@ -53,6 +60,6 @@ local backlog = came - went + others_came - others_went
 
 local ring = K.tenants .. queue .. ':' .. class
 return answer('ok',
-  math.max(place_in('cpu'), place_in(queue)), string.format('%.6f', drain_rate(queue)), fleet_slots(queue), text(backlog),
-  length_with(ring, tenant), length_with(K.line .. queue .. ':' .. class .. ':' .. tenant, id),
+  math.max(served_before('cpu'), served_before(queue)), string.format('%.6f', drain_rate(queue)), fleet_slots(queue), text(backlog),
+  length_with(ring, tenant), length_with(line_of(queue, tenant), id),
   redis.call('EXISTS', K.tenants .. queue .. ':' .. other_class), text(ahead_of(came, went)))

@@ -22,6 +22,9 @@ from tests.storage.job_driver import (
 )
 
 
+CAROL = TenantId("carol")
+
+
 @pytest.fixture
 def places(redis_client: redis.Redis, clock: Clock) -> QueuePlaces:
     return QueuePlaces(redis_client, clock=TEST_CLOCK)
@@ -46,6 +49,24 @@ def test_tenants_take_turns(store: JobStore, places: QueuePlaces) -> None:
 
     # Alice, Bob, Alice, Alice: Bob has one job, and it is served second although it came last.
     assert positions == [0, 1, 2, 3]
+
+
+def test_a_newcomer_is_told_that_it_comes_first_and_it_does(store: JobStore, places: QueuePlaces) -> None:
+    """Two tenants wait with much; a third comes twice, the second time before the others had a turn."""
+    for tenant in (ALICE, BOB):
+        start_job(store, 20, submission(tenant, 240_000, Priority.LOW))
+    for _ in range(4):
+        claim(store, GPU_QUEUE)
+    told: list[int] = []
+    served: list[int] = []
+    for _ in range(2):
+        job = start_job(store, 1, submission(CAROL, 12_000, Priority.LOW))
+        told.append(places.of_job(job).position)
+        claims = [claim(store, GPU_QUEUE).lease.job for _ in range(told[-1] + 1)]
+        served.append(claims.index(job.id))
+
+    # Whose turn it is has used it up, so that one tenant is before the newcomer.
+    assert told == served == [0, 1]
 
 
 def test_the_work_ahead_is_what_came_earlier_in_the_class(store: JobStore, places: QueuePlaces) -> None:
