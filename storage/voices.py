@@ -71,12 +71,6 @@ class VoiceRecord:
     updated_at_ms: int
     metadata: dict[str, str] = field(default_factory=dict[str, str])
 
-    @property
-    def default_mode(self) -> CacheMode:
-        """The fullest that the voice allows."""
-        has_context = self.source.kind is SourceKind.RECORDING and bool(self.ref_text)
-        return CacheMode.IN_CONTEXT if has_context else CacheMode.X_VECTOR
-
 
 def name_key(name: str) -> str:
     """What two names of one tenant must not share: case and spelling of the same characters make no difference."""

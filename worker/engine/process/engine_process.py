@@ -129,11 +129,6 @@ class EngineProcess:
             return self._deaths
 
     @property
-    def last_death_reason(self) -> str | None:
-        with self._changed:
-            return self._last_death_reason
-
-    @property
     def restarts_s(self) -> tuple[float, ...]:
         """Seconds from each death to the next readiness, the last thousand of them."""
         with self._changed:

@@ -140,10 +140,6 @@ class Incarnation:
     def cancel(self, request_id: str) -> None:
         self._outbox.put(Cancel(request_id))
 
-    def in_flight(self) -> int:
-        with self._lock:
-            return len(self._calls)
-
     def check(self) -> None:
         """Kill the host if it hangs, notice it if it is gone. To be called a few times per second."""
         verdict = self._watchdog.verdict(time.monotonic()) if self._watchdog else None
