@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from storage.consents import ConsentId
 from storage.jobs import JobError, JobId, TenantId
-from storage.voice_reference import CacheMode, ContentKey, SourceKind, VoiceId, VoiceSource
+from storage.voice_reference import CacheMode, ContentKey, VoiceId, VoiceSource
 
 
 class CacheState(enum.StrEnum):
