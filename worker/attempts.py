@@ -12,6 +12,7 @@ import numpy as np
 from storage.jobs import JobError
 from storage.quality import SEGMENT_QUALITY, OnExhausted, Quality
 from storage.tracing import span
+from worker.claim_ahead import ClaimAhead
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import Engine, EngineInfo, FinishReason, Speech, SpeechRequest
 from worker.errors import PermanentItemError, unusable
@@ -63,9 +64,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Whom attempts are asked of, and under whose lease."""
+    """Whom attempts are asked of, under whose lease, and who learns that the engine has answered."""
 
     engine: Engine
+    ahead: ClaimAhead
     held: HeldLease
     counters: GateCounters
     first: int = 1
@@ -105,6 +107,7 @@ class Speaker:
 
     def _spoken(self, request: SpeechRequest, index: int) -> Speech:
         future = self.engine.submit(request)
+        future.add_done_callback(lambda _: self.ahead.give_back(self.held.lease))
         self.held.on_drop(lambda: self.engine.cancel(request.request_id))
         try:
             return future.result()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from storage import keys
 from storage.artifacts import ArtifactStore
@@ -41,8 +41,6 @@ from worker.voice_items import run_voice_item, run_voice_plan
 
 logger = logging.getLogger(__name__)
 
-S = TypeVar("S", bound=WorkerServices)
-
 RETRY_DELAYS_S = (1.0, 4.0, 15.0, 60.0)
 """Upper bounds by attempt; the delay is drawn from the whole range below, so that retries spread."""
 
@@ -53,16 +51,24 @@ TICKET_LIFE_S = 60.0
 A message costs three times what claiming an item does, so a busy worker does without."""
 
 Run = Callable[[ClaimedItem, HeldLease], Tickets]
+Next = Callable[[float], AbstractContextManager[ClaimedItem | None]]
+"""Claims an item for the time of the block; given is until when, on the monotonic clock, it may wait with that."""
 
 
 def run_cpu_ticket(services: WorkerServices) -> None:
     """Plan or assemble whatever is next."""
-    _run_ticket(services, lambda item, held: _run_cpu_item(item, held, services))
+    _run_ticket(
+        services, lambda _: nullcontext(_claim(services)), lambda item, held: _run_cpu_item(item, held, services)
+    )
 
 
 def run_gpu_ticket(services: SpeechServices) -> None:
-    """Speak, or prepare, whatever is next of this worker's model."""
-    _run_ticket(services, lambda item, held: _run_gpu_item(item, held, services))
+    """Speak, or prepare, whatever is next of this worker's model, once the engine is about to have room for it."""
+    _run_ticket(
+        services,
+        lambda until_s: _next_with_room(services, until_s),
+        lambda item, held: _run_gpu_item(item, held, services),
+    )
 
 
 def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
@@ -79,6 +85,8 @@ def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) 
 def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Tickets:
     match item.spec:
         case VoiceCacheSpec() as spec:
+            # It takes none of the slots.
+            services.ahead.give_back(item.lease)
             return run_voice_item(item, spec, held, services)
         case BatchSpec():
             raise RuntimeError("batches are no work of a GPU")
@@ -86,18 +94,38 @@ def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) 
             return run_segment(item, held, services)
 
 
-def _run_ticket(services: WorkerServices, run: Run) -> None:
+def _run_ticket(services: WorkerServices, claimed: Next, run: Run) -> None:
     """One item; and as long as an item has made another one ready in this queue, this is that one's ticket too."""
     until_s = time.monotonic() + TICKET_LIFE_S
     while services.claims:
-        item = _claim(services)
-        if item is None:
-            return
-        made = _run_item(item, services, run)
+        with claimed(until_s) as item:
+            if item is None:
+                return
+            made = _run_item(item, services, run)
         if not made.by_queue.get(services.queue) or not services.claims or time.monotonic() > until_s:
             services.tickets.send(made)
             return
         services.tickets.send(made.without_one(services.queue))
+
+
+@contextmanager
+def _next_with_room(services: SpeechServices, until_s: float) -> Generator[ClaimedItem | None]:
+    """None also if there was no room until then: the item is for whoever has some, and the janitor sends a ticket."""
+    if not services.ahead.take(lambda: services.claims, until_s - time.monotonic()):
+        yield None
+        return
+    item: ClaimedItem | None = None
+    try:
+        item = _claim(services)
+    finally:
+        services.ahead.claimed(item.lease if item else None)
+    if item is None:
+        yield None
+        return
+    try:
+        yield item
+    finally:
+        services.ahead.give_back(item.lease)
 
 
 def _claim(services: WorkerServices) -> ClaimedItem | None:

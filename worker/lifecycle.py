@@ -35,6 +35,7 @@ from storage.telemetry import configure_process_logging
 from storage.tracing import configure_tracing, end_tracing
 from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
+from worker.claim_ahead import ClaimAhead
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError
 from worker.engine.interface import Engine, EngineInfo
@@ -215,6 +216,7 @@ class WorkerProcess:
             common.gate,
             draining=common.draining,
             engine=engine,
+            ahead=ClaimAhead(engine.info.slots),
             voices=self._voice_resolver(common, engine),
             quality=quality,
             counters=GateCounters(),

@@ -13,6 +13,7 @@ from storage.queue import TicketQueue
 from storage.segment_reuse import ReuseIndex
 from storage.voice_store import VoiceStore
 from storage.work_queues import WorkQueue
+from worker.claim_ahead import ClaimAhead
 from worker.engine.interface import Engine
 from worker.leases import LeaseKeeper
 from worker.norms import NormsCache
@@ -56,10 +57,11 @@ class SpeechServices(WorkerServices):
     """For the lane that speaks.
 
     counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
-    segments of earlier jobs lie.
+    segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet.
     """
 
     engine: Engine
+    ahead: ClaimAhead
     voices: VoiceResolver
     quality: QualityGate
     counters: GateCounters

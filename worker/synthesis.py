@@ -69,7 +69,7 @@ def _spoken(
         utterance = Utterance(speech, segment.text, segment.voice, segment.language)
         return services.quality.judge(utterance, spec.quality.gate, norms)
 
-    speaker = Speaker(services.engine, held, services.counters, first=item.spoken_in_vain + 1)
+    speaker = Speaker(services.engine, services.ahead, held, services.counters, first=item.spoken_in_vain + 1)
     attempts = speaker.speak(request_of, judge, segment.index, spec.quality)
     if not attempts[-1].verdict.passed:
         services.counters.gave_up()

@@ -18,6 +18,7 @@ from storage.segment_reuse import ReuseIndex
 from storage.settings import StorageSettings
 from storage.voice_store import VoiceStore
 from tests.worker.studio import GPU_QUEUE, Studio
+from worker.claim_ahead import ClaimAhead
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.leases import LeaseKeeper
@@ -58,6 +59,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         lease_s=3.0,
         closing=threading.Event(),
         engine=engine,
+        ahead=ClaimAhead(engine.info.slots),
         voices=VoiceResolver(voice_store, artifacts, engine, VoiceCache(1 << 20)),
         gate=QuarantineGate(),
         quality=QualityGate(UNCALIBRATED, {}),

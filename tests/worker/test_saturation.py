@@ -12,6 +12,7 @@ from storage.fleet import Fleet
 from storage.jobs import Segmentation
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
+from worker.claim_ahead import ClaimAhead
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
 from worker.items import run_gpu_ticket
@@ -24,7 +25,7 @@ STEP_S = 0.5
 
 def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_client: redis.Redis) -> None:
     engine = FakeEngine(FakeEngineSettings(slots=SLOTS, step_s=STEP_S))
-    services = replace(studio.services, engine=engine)
+    services = replace(studio.services, engine=engine, ahead=ClaimAhead(SLOTS))
     Fleet(redis_client).announce(GPU_QUEUE, "w", SLOTS)
     spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
     job = studio.submit(" ".join(f"This is {number}." for number in range(1_000, 1_000 + NUM_SEGMENTS)), spec)
