@@ -1,10 +1,14 @@
 """Ten times more work than the system can do: does it still do all that it can, and does anybody else suffer?
 
-    python benchmarks/overload.py [--slots 8] [--segment-s 2.2] [--seconds 40] [--factor 10]
+    python benchmarks/overload.py [--slots 8] [--segment-s 2.2] [--seconds 60] [--factor 10]
 
 A whole stack as `rhapsode up` starts it, with the fake engine, whose pace is known. Jobs have one segment. First the
 capacity: one tenant with twice as many jobs as slots, always. Then a second tenant alone, for its latency from submit
 to success. Then both: the first submits `factor` times the capacity, whatever it is answered, the second as before.
+
+The first tenant speaks half to one and a half times as long as the second, whose segments are all alike. Were the first
+one's alike too, all slots would begin and end together, and who comes later would wait for half a segment, whatever
+the queue does.
 
 Goodput is what was spoken, from `/v1/usage`, as a share of the capacity. Prints one JSON object.
 """
@@ -16,12 +20,13 @@ import hashlib
 import http.client
 import json
 import os
+import random
 import statistics
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -46,6 +51,9 @@ SUBMITTERS = 8
 REST_S = 2.0
 """After so long a connection is not used again; the server closes one after five seconds."""
 
+LENGTHS = tuple(0.5 + 0.1 * number for number in range(11))
+"""Of the first tenant's segments, in times `segment_s`; as much as that on average."""
+
 LIGHT_SHARE = 0.1
 """Of the capacity: what the second tenant asks for."""
 
@@ -57,9 +65,9 @@ class Load:
     seconds: float
     factor: float
 
-    @property
-    def text(self) -> str:
-        frames = round(self.segment_s / STEP_S)
+    def text(self, times: float = 1.0) -> str:
+        """What the engine speaks for so many times `segment_s`."""
+        frames = round(times * self.segment_s / STEP_S)
         chars = (frames - LEAST_FRAMES) * CHARS_PER_FRAME
         return ("A sentence of the book " * chars)[: chars - 1] + "."
 
@@ -98,16 +106,17 @@ class Result:
 class Client:
     """One tenant. Every thread has a connection of its own; the standard library's: a richer one measures itself."""
 
-    def __init__(self, url: str, tenant: str, text: str) -> None:
+    def __init__(self, url: str, tenant: str, texts: Sequence[str]) -> None:
         self._host, self._port = urlsplit(url).hostname or "", urlsplit(url).port
         self._headers = {"Authorization": f"Bearer {tenant}", "Content-Type": "application/json"}
-        self._body = {"input": {"text": text}, "voice": SPEAKERS[0], "quality": {"gate": "off"}}
+        self._texts = texts
+        self._body = {"voice": SPEAKERS[0], "quality": {"gate": "off"}}
         self._local = threading.local()
         self._numbers = iter(range(10**9))
 
     def submit(self, answers: Answers) -> str | None:
-        """The job's id, or None if it was refused. No two texts are equal, so that nothing is reused."""
-        body = {**self._body, "metadata": {"n": str(next(self._numbers))}, "seed": next(self._numbers)}
+        """The job's id, or None if it was refused. No two seeds are equal, so that nothing is reused."""
+        body = {**self._body, "input": {"text": random.choice(self._texts)}, "seed": next(self._numbers)}
         status, retry_after, answer = self._request("POST", "/v1/jobs", json.dumps(body).encode())
         answers.count(status, retry_after)
         return json.loads(answer)["id"] if status == 202 else None
@@ -151,12 +160,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--slots", type=int, default=8)
     parser.add_argument("--segment-s", type=float, default=2.2, help="time that the engine takes for a segment")
-    parser.add_argument("--seconds", type=float, default=40.0, help="of each of the three parts")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of each of the three parts")
     parser.add_argument("--factor", type=float, default=10.0, help="times the capacity that is submitted")
     arguments = parser.parse_args()
     load = Load(arguments.slots, arguments.segment_s, arguments.seconds, arguments.factor)
     with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder, stack(Path(folder), load) as url:
-        result = measure(Client(url, HEAVY, load.text), Client(url, LIGHT, load.text), load)
+        heavy = Client(url, HEAVY, [load.text(times) for times in LENGTHS])
+        result = measure(heavy, Client(url, LIGHT, [load.text()]), load)
     print(json.dumps({"load": asdict(load), "result": asdict(result), "cores": os.cpu_count()}, indent=1))
 
 
