@@ -24,7 +24,7 @@ FAMILIES = {
     "line": "list per queue, class and tenant: the jobs with claimable work, next first",
     "waiting": "sorted set per queue and class: job with claimable work -> its last claim, or since when it has any",
     "deficit": "hash per queue and class: tenant -> audio ms it may still take in this turn",
-    "newcomers": "sorted set per queue and class: tenant -> inf while it has its turn ahead of time, or a number of turns",
+    "newcomers": "sorted set per queue and class: tenant -> inf while its turn is ahead of time, or a number of turns",
     "claims": "string per claim call: job|item|fence|wait in ms it was given, for 20 s, to answer a repeated call",
     "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
     "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",

@@ -21,7 +21,6 @@ from tests.storage.job_driver import (
     submission,
 )
 
-
 CAROL = TenantId("carol")
 
 
