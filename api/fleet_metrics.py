@@ -79,6 +79,7 @@ def _add_totals(snapshot: Snapshot, overview: Overview) -> None:
     snapshot.add("rhapsode_retries_waiting", overview.retries_waiting)
     snapshot.add("rhapsode_unfinished_jobs", overview.unfinished_jobs)
     snapshot.add("rhapsode_dead_items", overview.dead_items)
+    snapshot.add("rhapsode_claims_held", int(overview.claims_held is not None))
     if overview.audited is not None:
         snapshot.add("rhapsode_counter_drift", len(overview.audited.differences))
         snapshot.add("rhapsode_audit_age_seconds", max(0.0, time.time() - overview.audited.at_ms / 1000))

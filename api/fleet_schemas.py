@@ -91,6 +91,8 @@ class QueueView(Answer):
 
 
 class QueueTotals(Answer):
+    """`claims_held`: why no worker is given anything, null while claims are open."""
+
     unfinished_jobs: int
     backlog_audio_s: float
     leases: int
@@ -98,6 +100,7 @@ class QueueTotals(Answer):
     dead_items: int
     audio_s_per_s: float
     batch_fill: float | None
+    claims_held: str | None
 
 
 class QueueList(Answer):

@@ -65,6 +65,7 @@ def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotal
         dead_items=overview.dead_items,
         audio_s_per_s=round(sum(engine.audio_s_per_s or 0.0 for engine, _ in running), 3),
         batch_fill=round(filled / slots, 4) if slots else None,
+        claims_held=overview.claims_held,
     )
 
 

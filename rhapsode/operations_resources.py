@@ -79,6 +79,8 @@ class WorkQueue(Resource):
 
 
 class QueueTotals(Resource):
+    """claims_held: why no worker is given anything; None while claims are open."""
+
     unfinished_jobs: int
     backlog_audio_s: float
     leases: int
@@ -86,6 +88,7 @@ class QueueTotals(Resource):
     dead_items: int
     audio_s_per_s: float
     batch_fill: float | None = None
+    claims_held: str | None = None
 
 
 class Queues(Resource):

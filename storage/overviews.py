@@ -58,7 +58,9 @@ class TenantOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """dead_items: in the list of what was given up. audited: the last complete recount; None if none is known."""
+    """dead_items: in the list of what was given up. audited: the last complete recount; None if none is known.
+    claims_held: why nothing may be claimed; None if claims are open.
+    """
 
     queues: tuple[QueueOverview, ...]
     tenants: Mapping[str, TenantOverview]
@@ -67,6 +69,7 @@ class Overview:
     unfinished_jobs: int
     dead_items: int
     audited: AuditRecord | None
+    claims_held: str | None
 
 
 class _Row(BaseModel):
@@ -102,6 +105,7 @@ class _Reply(_Row):
     unfinished_jobs: int
     dead: int
     audited: str
+    claims_held: str
 
 
 class Overviews:
@@ -123,6 +127,7 @@ class Overviews:
             unfinished_jobs=reply.unfinished_jobs,
             dead_items=reply.dead,
             audited=decode_audit(reply.audited) if reply.audited else None,
+            claims_held=reply.claims_held or None,
         )
 
 

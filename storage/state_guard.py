@@ -96,6 +96,11 @@ class StateGuard:
         """
         return max((entry.modified_at_s for entry in self._entries()), default=0.0)
 
+    def server_run(self) -> str:
+        """Another one whenever Redis was started again, or another server has taken its place."""
+        with redis_errors_named():
+            return str(cast("dict[str, object]", self._redis.info("server"))["run_id"])
+
     def hold(self, why: str) -> bool:
         """Nothing is claimed until `release`. Whether it is held since now."""
         with redis_errors_named():

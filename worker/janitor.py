@@ -343,7 +343,7 @@ def main() -> None:
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)
         files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
         guard = StateGuard(redis, artifacts, settings.key_prefix)
-        state = StateWatch(redis, guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
+        state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
         run_chores(janitor, state, voices, files, hooks, lock.renew, stop)
         reporting.close()
         try:

@@ -8,29 +8,24 @@ the journal knows (voices, keys). Then claims wait for an operator.
 from __future__ import annotations
 
 import logging
-from typing import cast
 
-import redis
-
-from storage.availability import redis_errors_named
 from storage.queue import TicketQueue
 from storage.reconcile import Reconciler
 from storage.state_guard import Finding, StateGuard
 
 logger = logging.getLogger(__name__)
 
-BEHIND = "Redis is older than the object store says: what it lost is brought back before anything is claimed"
+BEHIND = "Redis is older than the object store says, and what it lost is being brought back"
 STRANGE = (
-    "Redis is empty, or another one than the object store belongs to: nothing is claimed. Start Redis on its data, or "
-    "bring back the jobs that the store knows of with `rhapsode reconcile`"
+    "Redis is empty, or another one than the object store belongs to: start Redis on its data, or bring back the jobs "
+    "that the store knows of with `rhapsode reconcile`"
 )
 
 
 class StateWatch:
     """The janitor's."""
 
-    def __init__(self, client: redis.Redis, guard: StateGuard, reconciler: Reconciler, tickets: TicketQueue) -> None:
-        self._client = client
+    def __init__(self, guard: StateGuard, reconciler: Reconciler, tickets: TicketQueue) -> None:
         self._guard = guard
         self._reconciler = reconciler
         self._tickets = tickets
@@ -49,10 +44,10 @@ class StateWatch:
                 self._bring_back()
             case Finding.STRANGE:
                 if self._guard.hold(STRANGE):
-                    logger.error(STRANGE)
+                    logger.error("nothing is claimed", extra={"reason": STRANGE})
 
     def _go_on(self) -> None:
-        run_id = self._server_run()
+        run_id = self._guard.server_run()
         if run_id != self._run_id:
             # What it was given in its last moments may not be in its file; the journal has heard of it.
             if self._reconciler.misses_a_job():
@@ -64,7 +59,7 @@ class StateWatch:
 
     def _bring_back(self) -> None:
         self._guard.hold(BEHIND)
-        logger.warning(BEHIND)
+        logger.warning("nothing is claimed", extra={"reason": BEHIND})
         restored = marked = mended = 0
         cursor = None
         while True:
@@ -81,11 +76,6 @@ class StateWatch:
             extra={"jobs_restored": restored, "jobs_marked": marked, "counters_mended": mended},
         )
 
-    def _server_run(self) -> str:
-        """Changes whenever the server is started, or another one takes its place."""
-        with redis_errors_named():
-            return str(cast("dict[str, object]", self._client.info("server"))["run_id"])
-
 
 def hold_what_lost_something(guard: StateGuard) -> None:
     """For a worker that starts, perhaps before any janitor: it claims nothing from a Redis that lost something.
@@ -94,4 +84,4 @@ def hold_what_lost_something(guard: StateGuard) -> None:
     """
     why = {Finding.BEHIND: BEHIND, Finding.STRANGE: STRANGE}.get(guard.look())
     if why and guard.hold(why):
-        logger.warning(why)
+        logger.warning("nothing is claimed", extra={"reason": why})

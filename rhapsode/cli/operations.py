@@ -51,6 +51,8 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
         f"{totals.retries_waiting} wait for another try, {totals.dead_items} given up",
         err=True,
     )
+    if totals.claims_held:
+        typer.echo(f"nothing is claimed: {totals.claims_held}", err=True)
 
 
 def drain(

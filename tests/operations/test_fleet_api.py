@@ -76,6 +76,16 @@ def test_queues_are_shown_with_backlog_waits_and_tickets(api: ServedApi) -> None
     assert answer["totals"]["batch_fill"] == 0.75
 
 
+def test_queues_and_metrics_tell_that_nothing_is_claimed(api: ServedApi) -> None:
+    assert api.http.get("/v1/admin/queues").json()["totals"]["claims_held"] is None
+    assert "\nrhapsode_claims_held 0.0\n" in api.http.get("/metrics").text
+
+    api.redis.set("{rhapsode}:held", "Redis is empty")
+
+    assert api.http.get("/v1/admin/queues").json()["totals"]["claims_held"] == "Redis is empty"
+    assert "\nrhapsode_claims_held 1.0\n" in api.http.get("/metrics").text
+
+
 def test_what_was_given_up_is_listed_page_by_page_and_forgotten(api: ServedApi) -> None:
     for _ in range(3):
         api.submit()

@@ -22,7 +22,6 @@ from tests.faults.conftest import Report, StartSystem
 from tests.faults.load import Load, NarrationJob, standard_load
 from tests.faults.receiver import Receiver, receiving
 from tests.faults.system import TENANTS, RunningSystem, api_key
-from worker.state_watch import STRANGE
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 
@@ -90,7 +89,7 @@ def test_an_empty_redis_is_filled_from_the_store_once_an_operator_says_so(
 
     shutil.rmtree(aof_of(system))
     system.start()
-    system.eventually(lambda: bool(system.log_events(STRANGE)), 30)
+    system.eventually(lambda: bool(system.log_events("nothing is claimed")), 30)
     later = submit(system, NarrationJob(10_000, TENANTS[1], "It waits for the operator as well.", 8))
     # Longer than a claim takes, and than the janitor between two looks.
     time.sleep(6)

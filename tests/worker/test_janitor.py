@@ -46,7 +46,7 @@ def hooks(redis_client: redis.Redis, tickets: TicketQueue) -> HookJanitor:
 @pytest.fixture
 def state(studio: Studio, redis_client: redis.Redis) -> StateWatch:
     guard = StateGuard(redis_client, studio.artifacts, "rhapsode")
-    return StateWatch(redis_client, guard, Reconciler(redis_client, studio.artifacts), studio.services.tickets)
+    return StateWatch(guard, Reconciler(redis_client, studio.artifacts), studio.services.tickets)
 
 
 @pytest.fixture
