@@ -79,6 +79,10 @@ def test_axe_finds_nothing_serious_in_any_view(open_page: OpenPage, narration: s
             page.locator(".segment").nth(1).click()
         assert look_serious(page) == [], name
         shoot(page, f"{name}-{scheme}")
+    page.get_by_role("button", name="Keyboard").click()
+    expect(page.get_by_role("dialog", name="Without a mouse")).to_be_visible()
+    assert look_serious(page) == []
+    shoot(page, f"keyboard-{scheme}")
 
 
 def test_every_view_fits_a_phone(open_page: OpenPage, narration: str, shoot: Shoot) -> None:

@@ -13,6 +13,7 @@ from storage.roster import Roster, WorkerReport, WorkerRole
 from storage.settings import StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
 from tests.page.conftest import OpenPage
+from tests.page.test_accessibility import look_serious
 
 Shoot = Callable[[Page, str], None]
 
@@ -61,6 +62,7 @@ def test_what_was_given_up_is_tried_again_or_dropped(open_at: OpenPage, api: Ser
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("It was silent.")
     expect(rows.last).to_contain_text("It never <b>passed</b>.")
+    assert look_serious(page) == []
     shoot(page, "fleet-given-up")
 
     rows.first.get_by_role("button", name="Try again").click()

@@ -15,7 +15,7 @@ from storage.settings import StorageSettings
 from tests.api.harness import SMALL, serve
 from tests.page.conftest import OpenPage
 
-FEW = 120
+FEW = 80
 MANY = 1_000
 ANSWER_S = 0.1
 

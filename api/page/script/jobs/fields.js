@@ -5,8 +5,10 @@ import { h, replace } from "../dom.js";
 const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook" };
 const DEFAULT_FORMAT = "wav";
 
+const ANYBODY = "The model's own choice";
+
 export function voiceField() {
-  const select = h("select", { id: "voice" });
+  const select = h("select", { id: "voice" }, h("option", { value: "" }, ANYBODY));
   return {
     element: h("div", { class: "field" }, h("label", { for: "voice" }, "Voice"), select),
     value: () => select.value || null,
@@ -15,6 +17,7 @@ export function voiceField() {
       const kept = select.value;
       replace(select, groups.filter(([, members]) => members.length).map(([label, members]) =>
         h("optgroup", { label }, members.map((voice) => h("option", { value: voice.id ?? voice.name, disabled: !voice.models.length }, voice.name)))));
+      if (!voices.length) replace(select, h("option", { value: "" }, ANYBODY));
       const builtIn = groups[1][1][0];
       select.value = kept || builtIn?.name || voices.find((voice) => voice.models.length)?.id || "";
     },

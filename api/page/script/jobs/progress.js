@@ -3,7 +3,7 @@
 import { h, replace } from "../dom.js";
 import { count, counted, isOver, percent, span } from "../wording.js";
 
-const NOBODY = "Nobody is here to speak: it goes on when a worker of its model is";
+const NOBODY = "Nobody is here to speak: it goes on when a worker of its model is there.";
 
 export function jobProgress() {
   const figure = h("p", { class: "figure" });
