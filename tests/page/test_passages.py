@@ -36,9 +36,18 @@ def speak_again(client: Rhapsode, job: Job, segment: int) -> None:
 def held(page: Page, address: str) -> Generator[None]:
     """Requests to this address wait until the block is left."""
     waiting: list[Route] = []
-    page.route(address, lambda route: waiting.append(route))
+    is_held = True
+
+    def take(route: Route) -> None:
+        if is_held:
+            waiting.append(route)
+        else:
+            route.continue_()
+
+    # It stays: a route that is taken away lets go by itself of what it holds, at a moment of its own.
+    page.route(address, take)
     yield
-    page.unroute(address)
+    is_held = False
     for route in waiting:
         route.continue_()
 

@@ -4,7 +4,7 @@ import { openDialog } from "./dialog.js";
 import { h } from "./dom.js";
 
 const KEYS = [
-  ["Tab", "from part to part; the list of narrations and a text are each one long part with an order of its own"],
+  ["Tab", "from one thing to the next; a whole text is one of them"],
   ["↑ ↓", "in the list: the narration above or below"],
   ["← → ↑ ↓", "in a text: the passage before or after"],
   ["Enter, Space", "in a text: how the passage was spoken, to hear it from there, to have it spoken again"],

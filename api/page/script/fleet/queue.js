@@ -58,7 +58,7 @@ function figuresOf(queue) {
     ["Slots", queue.slots ? count(queue.slots) : "–"],
     ["Ready", count(queue.ready_items)],
     ["In work", count(queue.leased_items)],
-    ["Pace", queue.pace === null ? "–" : `${decimal(queue.pace)} × real time`],
+    ["Speech a second", queue.pace === null ? "–" : `${decimal(queue.pace)} s`],
     ["Empty in", queue.drain_s === null ? "–" : span(queue.drain_s)],
   ];
   return found.map((entry) => [entry[0], entry]);
