@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from rhapsode.stack.child import Child
@@ -21,6 +22,7 @@ FAILURES_OF_A_START = 2
 class Supervisor:
     def __init__(self, observer: Observer, on_change: Callable[[tuple[ProcessRecord, ...]], None]) -> None:
         self._children: dict[str, Child] = {}
+        self._ends_at_start: Counter[str] = Counter()
         self._observer = observer
         self._on_change = on_change
 
@@ -33,7 +35,9 @@ class Supervisor:
     def watch_start(self) -> None:
         """One look while the stack starts. Raises `StartFailed` for a process that will not stay."""
         for child, status in self._ended():
-            if child.failures >= FAILURES_OF_A_START:
+            # However long it ran: on a slow machine a process takes a while to find out that it cannot start.
+            self._ends_at_start[child.spec.name] += 1
+            if self._ends_at_start[child.spec.name] >= FAILURES_OF_A_START:
                 raise StartFailed(child.spec.name, status, child.last_words(), child.log)
         self._restart_due()
 

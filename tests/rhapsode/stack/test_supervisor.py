@@ -107,7 +107,12 @@ def test_delays_double_to_a_few_seconds_and_begin_anew_after_a_healthy_time(
     assert fail_once() == 0.5
 
 
-def test_a_process_that_will_not_stay_ends_the_start_with_its_last_words(recorder: Recorder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("healthy_s", [0.0, 10.0])
+def test_a_process_that_will_not_stay_ends_the_start_with_its_last_words(
+    recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, healthy_s: float
+) -> None:
+    """Also one that takes longer to fail than others take to come up."""
+    monkeypatch.setattr(child_module, "HEALTHY_S", healthy_s)
     recorder.supervisor.start(
         [program(tmp_path, "broken", "print('starting'); raise SystemExit('no such checkpoint')")]
     )
