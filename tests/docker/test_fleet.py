@@ -57,15 +57,16 @@ def test_streams_share_an_engines_pace() -> None:
     engine = Engine(clock, MEASURED)
     ends: dict[str, float] = {}
 
-    engine.speak(30.7, lambda: ends.setdefault("first", clock.now_s))
+    alone = MEASURED.pace(1)
+    engine.speak(alone, lambda: ends.setdefault("first", clock.now_s))
     clock.run(0.5)
     engine.speak(1000.0, lambda: ends.setdefault("second", clock.now_s))
     clock.run(1e9)
 
-    # Half a second alone at 30.7; the other half of its audio at the pace of one of two.
-    assert ends["first"] == pytest.approx(0.5 + 15.35 / (MEASURED.pace(2) / 2))
+    # Half a second alone; the other half of its audio at the pace of one of two.
+    assert ends["first"] == pytest.approx(0.5 + alone / 2 / (MEASURED.pace(2) / 2))
     assert ends["second"] > ends["first"]
-    assert engine.spoken_s == pytest.approx(1030.7)
+    assert engine.spoken_s == pytest.approx(1000 + alone)
 
 
 def test_servers_take_the_next_in_line() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
+import pytest
 import yaml
 
 DOCKER = Path(__file__).resolve().parents[2] / "docker"
+RULES = DOCKER / "prometheus" / "rules.yaml"
+SERIES = DOCKER / "prometheus" / "rules_test.yaml"
 
 
 def alerts() -> list[dict]:
-    groups = yaml.safe_load((DOCKER / "prometheus" / "rules.yaml").read_text())["groups"]
+    groups = yaml.safe_load(RULES.read_text())["groups"]
     return [rule for group in groups for rule in group["rules"] if "alert" in rule]
 
 
@@ -42,3 +47,22 @@ def test_every_command_of_the_runbook_exists() -> None:
     named = set(re.findall(r"`rhapsode ([a-z]+)", (DOCKER / "RUNBOOK.md").read_text()))
 
     assert named <= known
+
+
+def test_every_alert_is_tried_with_series_in_which_it_fires_and_in_which_it_does_not() -> None:
+    tried = [each for test in yaml.safe_load(SERIES.read_text())["tests"] for each in test["alert_rule_test"]]
+    fires = {each["alertname"] for each in tried if each.get("exp_alerts")}
+    quiet = {each["alertname"] for each in tried if not each.get("exp_alerts")}
+
+    assert fires == quiet == {rule["alert"] for rule in alerts()}
+
+
+@pytest.mark.parametrize("command", [("check", "rules", RULES), ("test", "rules", SERIES)], ids=lambda each: each[0])
+def test_prometheus_itself_finds_nothing(command: tuple[str | Path, ...]) -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian: prometheus)")
+
+    outcome = subprocess.run([promtool, *command], capture_output=True, text=True, check=False)
+
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
