@@ -18,6 +18,7 @@ from api import (
     audio_voices,
     batches,
     capabilities,
+    consents,
     events,
     health,
     job_audio,
@@ -102,7 +103,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     )
     modules = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage, quotas),
-        *(voices, voice_caches, audio_voices, speech, models),
+        *(voices, voice_caches, consents, audio_voices, speech, models),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),

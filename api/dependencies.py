@@ -8,11 +8,13 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from api.access import Caller, identify
+from api.consent import CONSENT_ID
 from api.links import LinkBuilder
 from api.problems import not_found, unsupported_media, voice_unknown
 from api.services import ApiServices
 from api.voice_names import VOICE_ID
 from storage.api_keys import TENANT_NAME
+from storage.consents import ConsentId
 from storage.jobs import JobId, TenantId
 from storage.voice_reference import VoiceId
 
@@ -69,6 +71,15 @@ async def _voice_id(voice_id: str) -> VoiceId:
 KnownVoiceId = Annotated[VoiceId, Depends(_voice_id)]
 
 
+async def _consent_id(consent_id: str) -> ConsentId:
+    if not CONSENT_ID.fullmatch(consent_id):
+        raise not_found(f"there is no consent {consent_id[:64]!r}; ids begin with con_")
+    return ConsentId(consent_id)
+
+
+KnownConsentId = Annotated[ConsentId, Depends(_consent_id)]
+
+
 async def _links(request: Request, services: Services) -> LinkBuilder:
     return LinkBuilder(services.settings.public_url or str(request.base_url).rstrip("/"))
 
@@ -77,7 +88,15 @@ Links = Annotated[LinkBuilder, Depends(_links)]
 
 
 async def _json_bytes(request: Request, tenant: Tenant) -> bytes:
-    """The body as sent, for a caller who may send one; its size is bounded by `BodyLimit`."""
+    """The body as sent, for a caller who may send one."""
+    return await read_json_bytes(request)
+
+
+JsonBytes = Annotated[bytes, Depends(_json_bytes)]
+
+
+async def read_json_bytes(request: Request) -> bytes:
+    """The body as sent, which has to be JSON by its header; its size is bounded by `BodyLimit`. Raises a `Problem`."""
     media_type, *parameters = (part.strip().lower() for part in request.headers.get("content-type", "").split(";"))
     if media_type != "application/json":
         raise unsupported_media("the body must be application/json")
@@ -89,9 +108,6 @@ async def _json_bytes(request: Request, tenant: Tenant) -> bytes:
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise unsupported_media("the body must not be compressed")
     return await request.body()
-
-
-JsonBytes = Annotated[bytes, Depends(_json_bytes)]
 
 
 async def _optional_json_bytes(request: Request, tenant: Tenant) -> bytes:

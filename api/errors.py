@@ -20,6 +20,8 @@ from api.problems import Problem, problem_response
 from api.request_parsing import parameter_problem
 from storage.errors import (
     BacklogFull,
+    ConsentInUse,
+    ConsentNotFound,
     DictionaryNotFound,
     IdempotencyInProgress,
     IdempotencyMismatch,
@@ -84,13 +86,13 @@ def _problem(request: Request, error: Exception) -> Problem | None:
 
 def _storage_problem(error: StorageError) -> Problem | None:
     match error:
-        case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound():
+        case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound() | ConsentNotFound():
             return problems.not_found(str(error))
         case VoiceNotFound():
             return problems.voice_unknown(str(error))
         case EndpointNotFound() | DeliveryNotFound():
             return problems.not_found(str(error))
-        case EndpointDisabled() | DeliveryBusy():
+        case EndpointDisabled() | DeliveryBusy() | ConsentInUse():
             return problems.state_conflict(str(error))
         case JobGone() | VoiceGone() | EndpointGone():
             return problems.gone(str(error))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from storage.consents import ConsentId
 from storage.jobs import JobId
 from storage.uploads import UploadId
 from storage.voice_reference import VoiceId
@@ -62,6 +63,12 @@ class LinkBuilder:
 
     def voice_embedding(self, voice: VoiceId) -> str:
         return f"{self.voice(voice)}/embedding"
+
+    def consent(self, consent: ConsentId) -> str:
+        return f"{self.base}/v1/consents/{consent}"
+
+    def consent_recording(self, consent: ConsentId) -> str:
+        return f"{self.consent(consent)}/recording"
 
     def absolute(self, url: str) -> str:
         """A store's link: S3's are whole, the local store's are paths on this API."""

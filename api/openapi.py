@@ -12,6 +12,7 @@ from pydantic.json_schema import models_json_schema
 from api.admin_reconcile import ReconcileOrder
 from api.audio_schemas import AudioVoiceForm, OpenAiErrorDocument
 from api.batch_schemas import BatchOrder, BatchResult
+from api.consent_schemas import ConsentForm, ConsentOrder
 from api.control_schemas import AssembleRequest, JobChange, RetryRequest
 from api.key_schemas import KeyOrder
 from api.openapi_answers import add_answers
@@ -35,6 +36,7 @@ BODIES = (
     *(AudioVoiceForm, SpeechOrder),
     *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
     *(CacheOrder, BulkCacheOrder),
+    *(ConsentOrder, ConsentForm),
     *(DictionaryOrder, VersionOrder),
     *(EndpointOrder, EndpointChange, RotateOrder),
     *(KeyOrder, UploadOrder, BatchOrder, QuotaOrder, ReconcileOrder),

@@ -7,8 +7,8 @@ import binascii
 import hashlib
 from dataclasses import dataclass
 
-from api.consent import is_consent
-from api.problems import Problem, consent_missing, invalid_field
+from api.consent import consent_of
+from api.problems import Problem, invalid_field
 from api.schemas import JobRequest
 from api.services import ApiServices
 from api.voice_creation import EMBEDDING_FIELD, EMBEDDING_MEDIA_TYPE, embedding_model, parse_embedding
@@ -30,12 +30,11 @@ class RawVoice:
 
 
 def raw_voice(services: ApiServices, tenant: TenantId, request: JobRequest, encoded: str, job: JobId) -> RawVoice:
-    """Raises a `Problem`. The statement of consent goes into the job's spec, and so into its manifest."""
+    """Raises a `Problem`. The statement of consent, and its id, go into the job's spec, and so into its manifest."""
     for name in _EXCLUDES:
         if name in request.model_fields_set:
             raise invalid_field(f"/{name}", "not_allowed", f"not beside `{EMBEDDING_FIELD}`")
-    if not is_consent(request.consent):
-        raise consent_missing()
+    consent = consent_of(services.consents, request.consent, tenant)
     card = embedding_model(services, request.model)
     embedding = parse_embedding(_decoded(encoded), card)
     source = VoiceSource(
@@ -54,7 +53,7 @@ def raw_voice(services: ApiServices, tenant: TenantId, request: JobRequest, enco
         mode=CacheMode.X_VECTOR,
         source=source,
         if_missing=IfCacheMissing.COMPUTE,
-        consent=(request.consent or "").strip(),
+        consent=": ".join((*consent.ids, consent.statement)),
     )
     return RawVoice(card, reference, embedding)
 

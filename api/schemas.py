@@ -100,7 +100,8 @@ class JobRequest(RequestBody):
         description="in place of `voice`: base64 of `speaker_dim` float32 (little-endian), or of an exported voice",
     )
     consent: Annotated[str, Field(max_length=1_000), AfterValidator(check_prose)] | None = Field(
-        default=None, description="with `speaker_embedding`: the statement that the speaker agrees"
+        default=None,
+        description="with `speaker_embedding`: the statement that the speaker agrees, or a consent's id",
     )
     language: Name = "auto"
     instructions: Instructions | None = None

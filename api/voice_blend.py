@@ -6,14 +6,15 @@ import math
 import time
 from collections.abc import Sequence
 
-from api.problems import Problem, Violation, invalid, invalid_field, name_taken
+from api.consent import actor_of
+from api.problems import Problem, Violation, invalid, invalid_field, name_taken, state_conflict
 from api.services import ApiServices
 from api.voice_choice import known_voice
 from api.voice_creation import embedding_model, pack_embedding, put_embedding
 from api.voice_embedding import embedding_of
 from api.voice_names import built_in_speaker
 from api.voice_schemas import BlendOrder
-from storage.errors import AdmissionRefused, VoiceNameTaken
+from storage.errors import AdmissionRefused, ConsentNotFound, VoiceNameTaken
 from storage.ids import new_voice_id
 from storage.jobs import TenantId
 from storage.voices import Consent, NewVoice, VoiceRecord
@@ -54,6 +55,10 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
     except (VoiceNameTaken, AdmissionRefused):
         services.artifacts.delete(source.key)
         raise
+    except ConsentNotFound as error:
+        # A voice of the blend was deleted, and then the consent that it rested on.
+        services.artifacts.delete(source.key)
+        raise state_conflict(str(error)) from error
 
 
 def lerp(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
@@ -119,7 +124,8 @@ def _wrong_dimension(index: int, found: int, wanted: int) -> Violation:
 def _inherited(parts: Sequence[VoiceRecord], tenant: TenantId) -> Consent:
     """Whoever is heard in it had consented; the blend says whose words these were."""
     statements = [f"{part.name}: {part.consent.statement}" for part in parts if part.consent]
-    return Consent("; ".join(statements)[:4_000], tenant, round(time.time() * 1000))
+    ids = dict.fromkeys(each for part in parts if part.consent for each in part.consent.ids)
+    return Consent("; ".join(statements)[:4_000], actor_of(tenant), round(time.time() * 1000), tuple(ids))
 
 
 def _share(part: VoiceRecord, weight: float) -> str:

@@ -14,7 +14,7 @@ from typing import IO
 from anyio.to_thread import run_sync
 from ulid import ULID
 
-from api.consent import consent_of
+from api.consent import consent_of, consent_unknown
 from api.problems import (
     Problem,
     Violation,
@@ -32,7 +32,15 @@ from api.voice_choice import cloning_models
 from api.voice_names import built_in_speaker
 from api.voice_schemas import RecordingForm, VoiceForm
 from api.voice_upload import Upload, parse_fields
-from storage.errors import AdmissionRefused, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNameTaken, VoiceNotFound
+from storage.errors import (
+    AdmissionRefused,
+    ConsentNotFound,
+    QuotaExceeded,
+    VoiceChanged,
+    VoiceGone,
+    VoiceNameTaken,
+    VoiceNotFound,
+)
 from storage.ids import new_voice_id
 from storage.jobs import TenantId
 from storage.keys import voice_source
@@ -68,7 +76,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) 
     embedding_text = fields.pop(EMBEDDING_FIELD, None)
     form = parse_fields(VoiceForm, fields)
     _require_one_source(upload, embedding_text)
-    consent = consent_of(form.consent, tenant)
+    consent = await run_sync(consent_of, services.consents, form.consent, tenant)
     await run_sync(_require_free_name, services, tenant, form.name)
     is_prepared = form.precompute == "true"
     if is_prepared:
@@ -78,7 +86,7 @@ async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) 
     if SAMPLE_FIELD in upload.files:
         if form.model is not None:
             raise invalid_field("/model", "not_supported", "a recording fits every model that clones")
-        source = await store_recording(services, tenant, voice, upload.files[SAMPLE_FIELD])
+        source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
     else:
         source = await run_sync(_store_embedding, services, tenant, voice, upload, embedding_text, form)
     wanted = NewVoice(
@@ -102,22 +110,25 @@ async def replace_recording(services: ApiServices, tenant: TenantId, voice: Voic
     form = parse_fields(RecordingForm, upload.fields)
     if SAMPLE_FIELD not in upload.files:
         raise _missing_source()
-    consent = consent_of(form.consent, tenant)
+    consent = await run_sync(consent_of, services.consents, form.consent, tenant)
     revision = (await run_sync(services.voices.get, tenant, voice)).revision
-    source = await store_recording(services, tenant, voice, upload.files[SAMPLE_FIELD])
+    source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
     wanted = NewRecording(revision, source, form.ref_text.strip(), consent)
     return await run_sync(_or_discard, services, source, lambda: services.voices.replace(tenant, voice, wanted))
 
 
-async def store_recording(services: ApiServices, tenant: TenantId, voice: VoiceId, file: IO[bytes]) -> VoiceSource:
-    """Decode the whole recording in a process of its own, then store it as it came."""
+async def store_recording(services: ApiServices, key: str, file: IO[bytes], field: str) -> VoiceSource:
+    """Decode the whole recording in a process of its own, then store it as it came. field: of the form it came in.
+
+    Raises a `Problem`.
+    """
     try:
         facts = await run_sync(inspect_recording, file, limiter=services.decoders)
     except RecordingRefused as error:
-        raise _recording_refused(error) from error
+        raise _recording_refused(error, field) from error
     except DecoderBroken as error:
         raise decoder_unavailable() from error
-    return await run_sync(_store, services, voice_source(tenant, voice, _upload_id()), file, facts)
+    return await run_sync(_store, services, key, file, facts)
 
 
 def parse_embedding(data: bytes, card: ModelCard) -> bytes:
@@ -201,7 +212,7 @@ def _store_embedding(
 
 def put_embedding(services: ApiServices, tenant: TenantId, voice: VoiceId, data: bytes, card: ModelCard) -> VoiceSource:
     """data: float32 (speaker_dim,), little-endian."""
-    stored = services.artifacts.put(voice_source(tenant, voice, _upload_id()), data)
+    stored = services.artifacts.put(_source_key(tenant, voice), data)
     return VoiceSource(
         SourceKind.EMBEDDING, stored.key, stored.sha256, stored.bytes, EMBEDDING_MEDIA_TYPE, model=card.name
     )
@@ -252,21 +263,26 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:
     try:
         return call()
+    except ConsentNotFound as error:
+        # It was deleted since it was looked up.
+        services.artifacts.delete(source.key)
+        raise consent_unknown(error.consent) from error
     except _REFUSALS:
         # Only after an answer: when Redis was not heard, the voice may exist and needs its source.
         services.artifacts.delete(source.key)
         raise
 
 
-def _upload_id() -> str:
-    return str(ULID()).lower()
+def _source_key(tenant: TenantId, voice: VoiceId) -> str:
+    """One that nothing lies under yet."""
+    return voice_source(tenant, voice, str(ULID()).lower())
 
 
-def _recording_refused(error: RecordingRefused) -> Problem:
+def _recording_refused(error: RecordingRefused, field: str) -> Problem:
     return Problem(
         422,
         "unsupported_media",
-        "The recording cannot become a voice",
+        "The recording cannot be used",
         error.detail,
-        (Violation(error.code, error.detail, pointer=f"/{SAMPLE_FIELD}"),),
+        (Violation(error.code, error.detail, pointer=f"/{field}"),),
     )

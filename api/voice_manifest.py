@@ -18,13 +18,14 @@ from api.uploads import UPLOAD_ID, read_named_upload
 from api.voice_cache_schemas import MAX_BULK_VOICES, ManifestOrder
 from api.voice_names import built_in_speaker
 from api.voice_schemas import Description, Language, Statement, VoiceName
+from storage.consent_store import ConsentStore
 from storage.ids import new_voice_id
 from storage.jobs import TenantId
 from storage.models import ModelCard
 from storage.uploads import UploadId
 from storage.voice_plan import ListedVoice
 from storage.voice_reference import CacheMode
-from storage.voices import name_key
+from storage.voices import Consent, name_key
 
 POINTER = "/manifest"
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024
@@ -53,6 +54,7 @@ def listed_voices(
 ) -> list[ListedVoice]:
     """Raises the `Problem` that names the lines at fault, twenty at most."""
     data = read_named_upload(services, tenant, order.upload_id, f"{POINTER}/upload_id", MAX_MANIFEST_BYTES)
+    consents = _Consents(services.consents, tenant)
     lines = _csv_lines(data) if order.format == "csv" else _json_lines(data)
     voices: list[ListedVoice] = []
     faults: list[Violation] = []
@@ -63,7 +65,7 @@ def listed_voices(
         try:
             line = ManifestLine.model_validate(fields)
             _check(line, number, holders, cards)
-            voices.append(_listed(line, number, order, card, mode, tenant))
+            voices.append(_listed(line, number, order, card, mode, consents))
         except ValidationError as error:
             faults += [_at_line(number, fault) for fault in body_violations(error)]
         except Problem as problem:
@@ -75,6 +77,21 @@ def listed_voices(
     if not voices:
         raise invalid_field(POINTER, "missing", "the manifest lists no voice")
     return voices
+
+
+class _Consents:
+    """Most lines say the same, and each consent that they name is looked up once."""
+
+    def __init__(self, store: ConsentStore, tenant: TenantId) -> None:
+        self._store = store
+        self._tenant = tenant
+        self._known: dict[str | None, Consent] = {}
+
+    def of(self, said: str | None) -> Consent:
+        """Raises a `Problem`."""
+        if said not in self._known:
+            self._known[said] = consent_of(self._store, said, self._tenant)
+        return self._known[said]
 
 
 def _check(line: ManifestLine, number: int, holders: dict[str, int], cards: Sequence[ModelCard]) -> None:
@@ -89,7 +106,12 @@ def _check(line: ManifestLine, number: int, holders: dict[str, int], cards: Sequ
 
 
 def _listed(
-    line: ManifestLine, number: int, order: ManifestOrder, card: ModelCard, mode: CacheMode | None, tenant: TenantId
+    line: ManifestLine,
+    number: int,
+    order: ManifestOrder,
+    card: ModelCard,
+    mode: CacheMode | None,
+    consents: _Consents,
 ) -> ListedVoice:
     return ListedVoice(
         voice=new_voice_id(),
@@ -98,7 +120,7 @@ def _listed(
         line=number,
         model=card.name,
         mode=_mode(line, card, mode),
-        consent=consent_of(line.consent or order.consent, tenant),
+        consent=consents.of(line.consent or order.consent),
         ref_text=line.ref_text.strip(),
         language=line.language,
         description=line.description,

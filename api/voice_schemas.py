@@ -31,7 +31,7 @@ Language = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(ch
 Metadata = Annotated[dict[MetadataKey, MetadataValue], Field(max_length=MAX_METADATA_PAIRS)]
 
 
-def _with_files(*names: str) -> Callable[[JsonDict], None]:
+def with_files(*names: str) -> Callable[[JsonDict], None]:
     """Describes the files of a form, which no field of its model can."""
 
     def describe(schema: JsonDict) -> None:
@@ -48,12 +48,13 @@ def _with_files(*names: str) -> Callable[[JsonDict], None]:
 class VoiceForm(RequestBody):
     """The text fields of a new voice's form; its recording or embedding comes as a file beside them.
 
-    `consent`: the statement that the speaker agrees, which is kept with its time. `ref_text`: what the recording says;
-    with it the voice is cloned in context, without from its embedding alone. `model`: the one that an embedding is of.
+    `consent`: the statement that the speaker agrees, which is kept with its time, or the id of one of `/v1/consents`.
+    `ref_text`: what the recording says; with it the voice is cloned in context, without from its embedding alone.
+    `model`: the one that an embedding is of.
     `precompute`: make the voice ready for every model that clones, at once.
     """
 
-    model_config = ConfigDict(json_schema_extra=_with_files("audio_sample", "speaker_embedding"))
+    model_config = ConfigDict(json_schema_extra=with_files("audio_sample", "speaker_embedding"))
 
     name: VoiceName
     consent: Statement | None = None
@@ -67,7 +68,7 @@ class VoiceForm(RequestBody):
 class RecordingForm(RequestBody):
     """The text fields of another recording for a voice."""
 
-    model_config = ConfigDict(json_schema_extra=_with_files("audio_sample"))
+    model_config = ConfigDict(json_schema_extra=with_files("audio_sample"))
 
     consent: Statement | None = None
     ref_text: RefText = ""
@@ -109,8 +110,12 @@ class BlendOrder(RequestBody):
 
 
 class VoiceConsent(Answer):
-    """`actor`: whose key it was."""
+    """`ids`: the consents that it was taken from, none for a statement that came with the voice.
 
+    `actor`: whose key it was, or the tenant where that key has no id. A blend has the consents of all its parts.
+    """
+
+    ids: list[str]
     statement: str
     actor: str
     at: datetime

@@ -32,7 +32,7 @@ from storage.voices import VoiceChanges, VoiceRecord
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=IdempotentRoute)
 
-_EXTENSIONS = {"audio/wav": "wav", "audio/flac": "flac", "audio/mpeg": "mp3", "audio/ogg": "ogg"}
+EXTENSIONS = {"audio/wav": "wav", "audio/flac": "flac", "audio/mpeg": "mp3", "audio/ogg": "ogg"}
 
 
 def _form(schema: str) -> dict[str, object]:
@@ -163,7 +163,7 @@ async def put_sample(
 def get_sample(tenant: Tenant, services: Services, links: Links, voice_id: KnownVoiceId) -> Response:
     """Leads to what was uploaded, by a link that needs no credentials for fifteen minutes."""
     source = services.voices.get(tenant, voice_id).source
-    download = Download(f"{voice_id}.{_EXTENSIONS.get(source.media_type, 'f32')}", source.media_type)
+    download = Download(f"{voice_id}.{EXTENSIONS.get(source.media_type, 'f32')}", source.media_type)
     location = links.absolute(services.artifacts.url(source.key, URL_TTL_S, download))
     return Response(status_code=302, headers={"Location": location, "Cache-Control": "no-store"})
 

@@ -19,6 +19,7 @@ from rhapsode.batches import AsyncBatches
 from rhapsode.calls import Call, JobFilter
 from rhapsode.capabilities import Capabilities, get_capabilities
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.consents import AsyncConsents
 from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.dictionaries import AsyncDictionaries
 from rhapsode.following import EventCursor, Patience, event_timeout
@@ -63,6 +64,7 @@ class AsyncRhapsode:
         self.keys = AsyncKeys(self._send)
         self.quotas = AsyncQuotaSettings(self._send)
         self.operations = AsyncOperations(self._send)
+        self.consents = AsyncConsents(self._send)
         self.dictionaries = AsyncDictionaries(self._send)
         self.segments = AsyncSegments(self._send)
         self.batches = AsyncBatches(self._send, self.upload, self._http, self._connection)

@@ -25,6 +25,7 @@ from rhapsode.batches import Batches
 from rhapsode.calls import Call, JobFilter
 from rhapsode.capabilities import Capabilities, get_capabilities
 from rhapsode.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.consents import Consents
 from rhapsode.control_calls import JobChanges, RetryOptions
 from rhapsode.dictionaries import Dictionaries
 from rhapsode.following import EventCursor, Patience, event_timeout
@@ -70,6 +71,7 @@ class Rhapsode:
         self.keys = Keys(self._send)
         self.quotas = QuotaSettings(self._send)
         self.operations = Operations(self._send)
+        self.consents = Consents(self._send)
         self.dictionaries = Dictionaries(self._send)
         self.segments = Segments(self._send)
         self.batches = Batches(self._send, self.upload, self._http, self._connection)

@@ -15,8 +15,9 @@ VoiceMode = Literal["x_vector", "in_context"]
 
 
 class VoiceConsent(Resource):
-    """What was stated when the voice was made, by whose key, and when."""
+    """What was stated, by whose key, and when. ids: of the consents it was taken from; none if the voice brought it."""
 
+    ids: tuple[str, ...] = ()
     statement: str
     actor: str
     at: datetime

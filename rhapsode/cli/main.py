@@ -10,6 +10,7 @@ import typer
 from rhapsode.cli import (
     batches,
     calibrate,
+    consents,
     dictionaries,
     doctor,
     jobs,
@@ -60,6 +61,7 @@ app.command(name="plan")(plan.plan)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(batches.app, name="batches")
 app.add_typer(voices.app, name="voices")
+app.add_typer(consents.app, name="consents")
 app.add_typer(dictionaries.app, name="dictionaries")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")

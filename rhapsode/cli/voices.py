@@ -29,7 +29,10 @@ ModeOption = Annotated[
     Literal["x_vector", "in_context"] | None, typer.Option(help="How it is to speak; else the fullest way there is.")
 ]
 ConsentOption = Annotated[
-    str, typer.Option(metavar="STATEMENT", help="That the speaker agrees; kept with its time. Required by the server.")
+    str,
+    typer.Option(
+        metavar="STATEMENT", help="That the speaker agrees, kept with its time; or a consent's id, con_... Required."
+    ),
 ]
 
 
@@ -305,7 +308,8 @@ def _facts(voice: Voice) -> Generator[tuple[str, str]]:
         yield voice.sample.kind, f"{voice.sample.media_type}, {length}{size}"
     if voice.consent:
         given = f"{voice.consent.actor}, {voice.consent.at.astimezone():%Y-%m-%d %H:%M}"
-        yield "consent", f"{voice.consent.statement!r}, {given}"
+        said = " ".join((*voice.consent.ids, repr(voice.consent.statement)))
+        yield "consent", f"{said}, {given}"
     for name, value in sorted(voice.metadata.items()):
         yield "metadata", f"{name}={value}"
 

@@ -37,6 +37,7 @@ def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *wor
         ("doctor",),
         ("plan",),
         *(("dictionaries", c) for c in ("add", "list", "export", "rm")),
+        *(("consents", c) for c in ("add", "list", "show", "rm")),
         *(("batches", c) for c in ("submit", "list", "show", "watch", "results", "cancel", "rm")),
         ("jobs",),
         *(("jobs", c) for c in ("list", "show", "watch", "cancel", "rm", "pause", "resume", "set")),
