@@ -200,3 +200,20 @@ def test_a_page_that_nobody_speaks_for_says_so_until_somebody_does(
         expect(page.locator(".figure")).to_contain_text("Nobody is here to speak")
         shoot(page, "narration-nobody")
         page.context.close()
+
+
+def test_what_is_refused_is_said_until_something_else_is_done(open_page: OpenPage, client: Rhapsode) -> None:
+    job = client.submit_job(story(60))
+    page = open_page(f"jobs/{job.id}")
+    refused = {"title": "Conflict", "detail": "It cannot be paused now."}
+    page.route("**/pause", lambda route: route.fulfill(status=409, json=refused), times=1)
+
+    page.get_by_role("button", name="Pause", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="It cannot be paused now.")).to_be_visible()
+    with page.expect_response(f"**/v1/jobs/{job.id}"):
+        pass
+    expect(page.get_by_role("alert").filter(has_text="It cannot be paused now.")).to_be_visible()
+    page.get_by_role("button", name="Cancel").click()
+
+    expect_state(page, "cancelled")
+    expect(page.get_by_text("It cannot be paused now.")).to_be_hidden()

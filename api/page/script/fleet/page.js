@@ -34,9 +34,10 @@ export function openFleet(main) {
     h("table", {}, h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
   const figures = h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element));
   const crew = h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
-  main.append(h("div", { class: "fleet-page" }, heading, trouble, nobody, figures, dead.element,
+  const body = h("div", { class: "fleet" }, nobody, figures, dead.element,
     h("section", { class: "stack", "aria-labelledby": "queues-title" }, h("h2", { id: "queues-title" }, "Queues"), queues),
-    crew));
+    crew);
+  main.append(h("div", { class: "fleet-page" }, heading, trouble, body));
   const refresher = repeat(refresh, () => LOOK_S);
 
   async function refresh(signal) {
@@ -49,8 +50,10 @@ export function openFleet(main) {
       setHidden(crew, working.data.length === 0);
       if (waiting.totals.dead_items || !dead.element.hidden) await dead.read(signal);
       replace(trouble);
+      setHidden(body, false);
     } catch (error) {
       if (error.name !== "Problem") throw error;
+      setHidden(body, error.status === 403);
       showProblem(trouble, error.status === 403 ? { message: "Only an operator's key may look at the fleet." } : error);
       throw error;
     }

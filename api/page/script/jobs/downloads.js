@@ -20,21 +20,27 @@ export function downloads(id, { onJob, onTrouble }) {
   const showFiles = keyed(list, () => fileRow(renew));
   const showMachines = keyed(machines, () => fileRow(renew));
 
-  async function choose() {
-    try {
-      await (await import("./formats.js")).chooseFormats(shown, onJob);
-    } catch (error) {
-      if (error.name !== "Problem") throw error;
-      onTrouble(error);
-    }
+  function choose() {
+    return attempt(async () => (await import("./formats.js")).chooseFormats(shown, onJob));
   }
 
   async function renew(event, artifact) {
     if (new Date(artifact.url_expires_at).getTime() - SPARE_MS > Date.now()) return;
     event.preventDefault();
-    const { data } = await getJson(`v1/jobs/${id}/artifacts`);
-    const fresh = data.find((each) => each.name === artifact.name);
-    if (fresh) location.assign(fresh.url);
+    await attempt(async () => {
+      const { data } = await getJson(`v1/jobs/${id}/artifacts`);
+      const fresh = data.find((each) => each.name === artifact.name);
+      if (fresh) location.assign(fresh.url);
+    });
+  }
+
+  async function attempt(action) {
+    try {
+      await action();
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      onTrouble(error);
+    }
   }
 
   return {

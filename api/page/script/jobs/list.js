@@ -11,6 +11,7 @@ const NEWEST = 30;
 const BUSY_S = 1.5;
 const IDLE_S = 8;
 const ACTIVE = ["pending", "running", "paused", "cancelling"];
+const OLDER = "Show older ones";
 const FILTERS = {
   all: { label: "All", states: [] },
   active: { label: "Under way", states: ACTIVE },
@@ -23,7 +24,7 @@ export function jobList() {
   const jobs = new Map();
   const list = h("ul", { class: "job-list", "aria-label": "Narrations", on: { keydown } });
   const empty = h("p", { class: "blank", hidden: true });
-  const more = button("Show older ones", () => older(), { kind: "quiet wide", hidden: true });
+  const more = button(OLDER, () => older(), { kind: "quiet wide", hidden: true });
   const choice = h("select", { id: "job-filter", on: { change: restart } },
     Object.entries(FILTERS).map(([name, { label }]) => h("option", { value: name }, label)));
   const element = h("section", { class: "jobs-side", "aria-labelledby": "jobs-title" },
@@ -97,6 +98,12 @@ export function jobList() {
       setCursor(page);
       page.data.forEach(take);
       arrange();
+      setText(more.firstChild, OLDER);
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      // The button stays, for whoever wants to try again.
+      setText(more.firstChild, `${error.message} Try again`);
+      return;
     } finally {
       isReading = false;
     }

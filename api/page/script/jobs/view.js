@@ -5,9 +5,11 @@ import { announce, h, icon, replace, setHidden, setText } from "../dom.js";
 import { follow } from "../following.js";
 import { play, player, playing, stop, togglePause } from "../player/player.js";
 import { repeat, throttled } from "../repeating.js";
-import { count, doing, inPassages, isOver, jobTitle, stateWord } from "../wording.js";
+import { doing, isOver, jobTitle, stateWord } from "../wording.js";
 import { jobActions } from "./actions.js";
 import { downloads } from "./downloads.js";
+import { jobFailure } from "./failure.js";
+import { showProblem } from "./fields.js";
 import { jobFacts } from "./facts.js";
 import { inspector } from "./inspector.js";
 import { manuscript, manuscriptHint } from "./manuscript.js";
@@ -24,7 +26,8 @@ export function jobView(id, list) {
   const segments = new Segments(id);
   const title = h("h1", { class: "job-title", tabindex: "-1", dir: "auto" }, "…");
   const state = h("span", { class: "state big" });
-  const trouble = h("div", { class: "notices", role: "alert" });
+  const failure = jobFailure();
+  const refusal = h("div", { class: "notices", role: "alert" });
   const listen = h("button", { type: "button", class: "primary", on: { click: toggleListening }, hidden: true });
   const progress = jobProgress();
   const actions = jobActions(id, { onJob: told, onReopened: followEvents, onDeleted, onTrouble: tellTrouble });
@@ -35,8 +38,8 @@ export function jobView(id, list) {
   const element = h("article", { class: "job", "data-loading": true },
     h("a", { class: "back", href: "#/" }, icon("back"), "All narrations"),
     h("header", { class: "job-head" }, title, state),
-    trouble, progress.element,
-    h("div", { class: "job-actions" }, listen, actions.element),
+    failure.element, progress.element,
+    h("div", { class: "job-actions" }, listen, actions.element), refusal,
     files.element, h("div", { class: "asides" }, facts.element, notes.element), text);
 
   let job = null;
@@ -68,6 +71,7 @@ export function jobView(id, list) {
   /** The job as an action has just left it. */
   function told(next) {
     numTold += 1;
+    replace(refusal);
     show(next);
     soon();
   }
@@ -86,7 +90,7 @@ export function jobView(id, list) {
     files.show(next);
     facts.show(next);
     notes.show(next);
-    showError(next);
+    failure.show(next);
     if (!parts && next.kind === "synthesis" && !next.request.validate_only) open(next);
     segments.setOver(isOver(next.state));
     if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
@@ -168,25 +172,16 @@ export function jobView(id, list) {
     parts?.bars.setHeard(mine?.segment ?? null);
   }
 
-  function showError({ error }) {
-    const detail = error ? inPassages(error.detail) : "";
-    const place = error && error.segment !== null ? `Passage ${count(error.segment + 1)}` : "";
-    const text = !place || detail.startsWith(place) ? detail : `${place}: ${detail}`;
-    if (trouble.dataset.text === text) return;
-    trouble.dataset.text = text;
-    replace(trouble, error ? h("p", { class: "notice bad" }, text) : null);
-  }
-
-  function tellTrouble({ message }) {
-    trouble.dataset.text = message;
-    replace(trouble, h("p", { class: "notice bad" }, message));
+  /** What was asked for and refused, until something else is done. */
+  function tellTrouble(problem) {
+    showProblem(refusal, problem);
   }
 
   function gone(error) {
     refresher.stop();
     list.forget(id);
     element.removeAttribute("data-loading");
-    replace(element, element.querySelector(".back"), element.querySelector(".job-head"), trouble);
+    replace(element, element.querySelector(".back"), element.querySelector(".job-head"), refusal);
     setText(title, "This narration is not there");
     tellTrouble(error);
   }

@@ -60,12 +60,14 @@ export function openVoices(main) {
   }
 
   async function older() {
-    const page = await getJson(`v1/voices?limit=${PAGE}&cursor=${encodeURIComponent(cursor)}`);
-    known.push(...page.data);
-    setPage(page);
-    page.data.forEach(take);
-    summarise();
-    refresher.now();
+    await attempt(async () => {
+      const page = await getJson(`v1/voices?limit=${PAGE}&cursor=${encodeURIComponent(cursor)}`);
+      known.push(...page.data);
+      setPage(page);
+      page.data.forEach(take);
+      summarise();
+      refresher.now();
+    });
   }
 
   function setPage(page) {
@@ -110,8 +112,12 @@ export function openVoices(main) {
   }
 
   async function prepare(order) {
+    await attempt(async () => progress.follow(await sendJson("POST", "v1/voice-caches", order)));
+  }
+
+  async function attempt(action) {
     try {
-      progress.follow(await sendJson("POST", "v1/voice-caches", order));
+      await action();
     } catch (error) {
       if (error.name !== "Problem") throw error;
       showProblem(trouble, error);
