@@ -11,6 +11,7 @@ from api.settings import ApiSettings
 from storage.jobs import JobError
 from storage.roster import Roster, WorkerReport, WorkerRole
 from storage.settings import StorageSettings
+from storage.state_guard import StateGuard
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
 from tests.page.conftest import OpenPage
 from tests.page.test_accessibility import look_serious
@@ -83,3 +84,15 @@ def test_a_fleet_of_nobody_is_said_to_be_one(open_at: OpenPage, api: ServedApi, 
     expect(page.get_by_text("Nobody is here to work: no worker was heard of in the last minute.")).to_be_visible()
     expect(page.locator(".queue").first).to_contain_text("Nobody is here to read texts")
     shoot(page, "fleet-nobody")
+
+
+def test_claims_that_are_held_are_said_with_their_reason(open_at: OpenPage, api: ServedApi) -> None:
+    guard = StateGuard(api.redis, api.objects, "rhapsode")
+    guard.hold("Redis is empty")
+    page = open_at(api.url, "fleet")
+    held = page.get_by_text("No worker is given anything: Redis is empty.")
+    expect(held).to_be_visible()
+
+    guard.release()
+
+    expect(held).to_be_hidden()

@@ -27,6 +27,7 @@ export function openFleet(main) {
   const queues = h("div", { class: "queues" });
   const workers = h("tbody");
   const nobody = h("p", { class: "notice bad", role: "status", hidden: true }, "Nobody is here to work: no worker was heard of in the last minute. What is submitted waits.");
+  const held = h("p", { class: "notice bad", role: "status", hidden: true });
   const dead = givenUp();
   const showQueues = keyed(queues, queueCard);
   const showWorkers = keyed(workers, () => workerRow((problem) => showProblem(refusal, problem)));
@@ -34,7 +35,7 @@ export function openFleet(main) {
     h("table", {}, h("thead", {}, h("tr", {}, COLUMNS.map((name) => h("th", { scope: "col" }, name)))), workers));
   const figures = h("section", { class: "tiles", "aria-label": "Figures" }, Object.values(tiles).map((each) => each.element));
   const crew = h("section", { class: "stack", "aria-labelledby": "workers-title" }, h("h2", { id: "workers-title" }, "Workers"), refusal, table);
-  const body = h("div", { class: "fleet" }, nobody, figures, dead.element,
+  const body = h("div", { class: "fleet" }, held, nobody, figures, dead.element,
     h("section", { class: "stack", "aria-labelledby": "queues-title" }, h("h2", { id: "queues-title" }, "Queues"), queues),
     crew);
   main.append(h("div", { class: "fleet-page" }, heading, trouble, body));
@@ -60,6 +61,8 @@ export function openFleet(main) {
   }
 
   function showTotals(totals) {
+    setHidden(held, !totals.claims_held);
+    setText(held, totals.claims_held ? `No worker is given anything: ${totals.claims_held}.` : "");
     tiles.pace.show(totals.audio_s_per_s, decimal);
     tiles.fill.show(totals.batch_fill, (value) => `${Math.round(value * 100)} %`);
     tiles.backlog.show(totals.backlog_audio_s, span);
