@@ -20,7 +20,7 @@ class LayoutMismatch(StorageError):
     def __init__(self, found: str) -> None:
         super().__init__(
             f"Redis holds jobs in layout {found}, and this version has layout {LAYOUT}: let the version that wrote "
-            "them finish them, then give this one an empty database or another RHAPSODE_KEY_PREFIX"
+            "them finish them, then give this one another RHAPSODE_KEY_PREFIX"
         )
         self.found = found
 
