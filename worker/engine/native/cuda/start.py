@@ -37,7 +37,7 @@ _MAX_SPLITS = 16
 _LEAST_HEAD_DIM = 16
 # Of an utterance that is heard while it is made: 2 s, a shape that the decoder has captured.
 _MOST_CHUNK_FRAMES = 25
-# The highest priority that a stream of ours asks for: the talker's frames go before the decoder's convolutions.
+# Lower goes first: frames go before the decoder's convolutions, unless the profile puts those in front of them.
 _TALKER_PRIORITY = -1
 
 

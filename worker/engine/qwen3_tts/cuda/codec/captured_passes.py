@@ -1,7 +1,8 @@
 """Decoder passes as CUDA graphs, beside the talker: captured at start, replayed on a stream of their own.
 
-The stream has the ordinary priority and the talker's a higher one, so that a frame step never waits for a pass: blocks
-of the talker's kernels go first wherever one of the decoder's ends.
+Kernels keep the priority of the stream that they are captured on. Below the talker's, a frame step never waits for a
+pass: blocks of the talker's kernels go first wherever one of the decoder's ends. Above it, first audio does not wait
+for frames that nobody is short of yet.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ logger = logging.getLogger(__name__)
 class CapturedPasses:
     """Raises whatever CUDA raises when a pass cannot be captured: the engine does not start then."""
 
-    def __init__(self, weights: DecoderWeights, plan: CodecPlan) -> None:
+    def __init__(self, weights: DecoderWeights, plan: CodecPlan, priority: int = 0) -> None:
+        """priority: of the CUDA stream, lower goes first."""
         self._device = weights.frame_table.device
-        self._stream = torch.cuda.Stream(self._device)
+        self._stream = torch.cuda.Stream(self._device, priority=priority)
         with torch.cuda.stream(self._stream):
             self._passes = DevicePasses(weights, plan)
             self._graphs = self._capture(plan)

@@ -30,6 +30,6 @@ def start_decoder_lane(decoder: CodecDecoder, device: torch.device, profile: Ser
     plan = serving_plan(_NUM_STREAMS)
     parameters = PROFILES[profile]
     patience = Patience(_ENOUGH_FRAMES, parameters.decoder_patience_s, _LEAST_COMPANY)
-    passes = CapturedPasses(weights, plan)
+    passes = CapturedPasses(weights, plan, parameters.decoder_priority)
     beside_streams = parameters.decoder_frames_beside_streams
     return BatchedDecoderLane(passes, plan, decoder.samples_per_frame, patience, beside_streams)
