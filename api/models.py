@@ -22,7 +22,9 @@ def list_models(_: Tenant, services: Services) -> schemas.ModelList:
 
 def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
     return schemas.Model(
+        id=card.name,
         name=card.name,
+        created=card.updated_at_ms // 1000,
         revision=card.revision,
         task=card.task,
         speakers=list(card.speakers),

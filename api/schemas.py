@@ -313,10 +313,14 @@ class Model(Answer):
     `recognised_languages`: what its workers can read back, for the quality gate `asr`.
     `speaker_dim`: numbers of a speaker embedding.
     `available`: false while workers serve other models and none serves this one.
+    `id` is the name and `created` is `seen_at` in Unix seconds: so OpenAI's clients list models.
     """
 
+    id: str
     name: str
     object: Literal["model"] = "model"
+    created: int
+    owned_by: Literal["rhapsode"] = "rhapsode"
     revision: str
     task: str
     speakers: list[str]
@@ -336,6 +340,7 @@ class Model(Answer):
 
 
 class ModelList(Answer):
+    object: Literal["list"] = "list"
     data: list[Model]
 
 
