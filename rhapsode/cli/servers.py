@@ -33,6 +33,9 @@ FIRST_CONTACT = RetryPolicy(attempts=5)
 APPEARANCE_S = 15.0
 """Longer than a starting stack takes to end what a killed one had left."""
 
+MODEL_S = 60.0
+"""Longer than a GPU worker takes to come back; after that the server may say itself what it has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -78,7 +81,7 @@ def any_server(
     with ExitStack() as opened:
         if target.server_url is not None or _live_state(target.data_dir) is not None:
             _refuse_stack_options(target, options)
-            yield opened.enter_context(running_server(target, settings, console))
+            yield opened.enter_context(_speaking_server(target, settings, console))
             return
         try:
             stack = opened.enter_context(own_stack(options, os.environ, console))
@@ -87,7 +90,7 @@ def any_server(
             if not _appears(target.data_dir):
                 raise
             _refuse_stack_options(target, options)
-            yield opened.enter_context(running_server(target, settings, console))
+            yield opened.enter_context(_speaking_server(target, settings, console))
             return
         yield opened.enter_context(_client(stack.url, settings))
         _await_other_users(target.data_dir, console)
@@ -99,6 +102,15 @@ def _client(url: str, settings: ClientSettings) -> Rhapsode:
         return Rhapsode(url, api_key=key, retries=PATIENT)
     except ValueError as error:
         raise Misuse(str(error)) from error
+
+
+@contextmanager
+def _speaking_server(target: Target, settings: ClientSettings, console: Console) -> Generator[Rhapsode]:
+    with running_server(target, settings, console) as client:
+        state = None if target.server_url is not None else _live_state(target.data_dir)
+        if state is not None:
+            _await_model(state.url, console)
+        yield client
 
 
 def _refuse_stack_options(target: Target, options: StackOptions) -> None:
@@ -138,27 +150,48 @@ def _appears(data_dir: DataDir) -> bool:
 
 
 def _await_start(state: StackState, data_dir: DataDir, console: Console) -> None:
-    """A stack that is still starting is worth waiting for, as long as its supervisor lives."""
-    if _is_ready(state.url):
+    """A stack that is still starting is worth waiting for, as long as its supervisor lives.
+
+    One that has come up is not: what it lacks now, it says itself.
+    """
+    if state.is_ready:
         return
-    with console.status(f"waiting for the server at {state.url} to be ready"):
-        while not _is_ready(state.url):
+    with _waiting(f"waiting for the server at {state.url} to be ready", console):
+        while (now := _live_state(data_dir)) is None or not now.is_ready:
             if not state.is_alive():
                 raise ServerUnreachable(f"the server at {state.url} ended while it started; see {data_dir.logs}")
             time.sleep(0.3)
+
+
+def _await_model(url: str, console: Console) -> None:
+    """A GPU worker that starts again has no model for a while, and a narration would be refused meanwhile."""
+    if _has_model(url):
+        return
+    with _waiting("waiting for the GPU worker to load its model", console):
+        deadline = time.monotonic() + MODEL_S
+        while not _has_model(url) and time.monotonic() < deadline:
+            time.sleep(0.3)
+
+
+@contextmanager
+def _waiting(sentence: str, console: Console) -> Generator[None]:
+    if not console.is_terminal:
+        console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    with console.status(sentence):
+        yield
 
 
 class _Readiness(BaseModel):
     models: tuple[str, ...] | None = None
 
 
-def _is_ready(url: str) -> bool:
-    """Also when no model is announced yet the API calls itself ready; a narration would be refused."""
+def _has_model(url: str) -> bool:
+    """Also of an API that is not ready, for instance because the disk is full."""
     try:
         response = httpx.get(f"{url}/readyz", timeout=2.0, trust_env=False)
     except httpx.TransportError:
         return False
-    return response.is_success and bool(_Readiness.model_validate_json(response.content).models)
+    return bool(_Readiness.model_validate_json(response.content).models)
 
 
 def _await_other_users(data_dir: DataDir, console: Console) -> None:

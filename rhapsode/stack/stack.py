@@ -44,6 +44,7 @@ class Stack:
         self._stop_asked = threading.Event()
         self._kill_asked = threading.Event()
         self._ready = threading.Event()
+        self._has_come_up = False
         self._ended = threading.Event()
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="rhapsode-stack")
@@ -162,6 +163,8 @@ class Stack:
             if not self._await(lambda: _answers(client, "/readyz")):
                 return
         card = state.model()
+        self._has_come_up = True
+        self._supervisor.announce()
         self._observer(StackReady(self._url, card.name if card else "", card.notice if card else ""))
         self._ready.set()
 
@@ -194,10 +197,15 @@ class Stack:
     def _write_state(self, children: tuple[ProcessRecord, ...]) -> None:
         pid = os.getpid()
         mark = start_mark(pid) or ""
-        write_state(
-            self._data_dir,
-            StackState(url=self._url, pid=pid, mark=mark, lifetime=self._options.lifetime, children=children),
+        state = StackState(
+            url=self._url,
+            pid=pid,
+            mark=mark,
+            lifetime=self._options.lifetime,
+            is_ready=self._has_come_up,
+            children=children,
         )
+        write_state(self._data_dir, state)
 
 
 def _left_behind(data_dir: DataDir) -> tuple[ProcessRecord, ...]:

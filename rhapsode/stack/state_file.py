@@ -40,12 +40,15 @@ class ProcessRecord(BaseModel):
 
 
 class StackState(BaseModel):
+    """is_ready: it has come up; what fails afterwards is repaired while it serves. An older one does not say."""
+
     model_config = ConfigDict(frozen=True)
 
     url: str
     pid: int
     mark: str
     lifetime: Lifetime
+    is_ready: bool = True
     children: tuple[ProcessRecord, ...] = ()
 
     def is_alive(self) -> bool:

@@ -30,7 +30,7 @@ class Supervisor:
         for child in children:
             child.start()
             self._children[child.spec.name] = child
-        self._announce()
+        self.announce()
 
     def watch_start(self) -> None:
         """One look while the stack starts. Raises `StartFailed` for a process that will not stay."""
@@ -57,7 +57,7 @@ class Supervisor:
                 self._end(running, is_hurried)
             for child in children:
                 child.kill()
-        self._announce()
+        self.announce()
 
     def _end(self, children: Sequence[Child], is_hurried: Callable[[], bool]) -> None:
         for child in children:
@@ -81,10 +81,11 @@ class Supervisor:
         for child in self._children.values():
             if child.is_due():
                 child.start()
-                self._announce()
+                self.announce()
                 self._observer(ProcessRestarted(child.spec.name, child.pid or 0))
 
-    def _announce(self) -> None:
+    def announce(self) -> None:
+        """Tell who is interested which processes there are."""
         self._on_change(tuple(child.record for child in self._children.values() if child.record))
 
 
