@@ -10,7 +10,8 @@ Prints a table:
     receivers     endpoints that the same number of deliveries goes to
     deliveries/s  from the first to the last arrival, everything being due at the beginning
     worker, Valkey CPU of the processes for one delivery
-    latency       from the call that ends a job to the arrival, one at a time, median and 99th percentile
+    latency       from the call that ends a job to the arrival, one at a time, median and 99th percentile: alone, and
+                  beside another tenant's receivers that accept every connection and never answer
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ from storage.ids import new_endpoint_id, new_job_id
 from storage.job_store import JobStore
 from storage.jobs import NarrationSpec, Priority, Submission, TenantId
 from storage.queue import TicketQueue, create_celery
+from storage.redis_keys import RedisKeys
 from storage.settings import StorageSettings
+from storage.webhook_keys import WebhookKeys
 from storage.webhook_secrets import SecretSealer, new_secret
 from storage.webhook_store import WebhookStore
 from storage.webhooks import NewEndpoint
@@ -51,7 +54,11 @@ from storage.work_queues import HOOKS_QUEUE
 
 KEY = "a-sealing-key-of-a-benchmark"
 TENANT = TenantId("local")
-LATENCY_JOBS = 100
+STUCK_TENANT = TenantId("stuck")
+STUCK_RECEIVERS, STUCK_JOBS = 8, 25
+"""Each of the receivers has an attempt hanging for fifteen seconds, then the next."""
+
+LATENCY_JOBS = 400
 TOLD = (0, 1, 10)
 RECEIVERS = (1, 8)
 
@@ -78,13 +85,18 @@ class _Post(asyncio.Protocol):
             self._data = b""
 
 
+class _Hang(asyncio.Protocol):
+    """Takes whatever comes and says nothing."""
+
+
 def _receive(pipe: Connection) -> None:
-    """A process: tells its port, then on every message the arrivals since the last."""
+    """A process: tells its ports (one answers, one hangs), then on every message the arrivals since the last."""
 
     async def serve() -> None:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(_Post, "127.0.0.1", 0)
-        pipe.send(server.sockets[0].getsockname()[1])
+        hanging = await loop.create_server(_Hang, "127.0.0.1", 0)
+        pipe.send((server.sockets[0].getsockname()[1], hanging.sockets[0].getsockname()[1]))
 
         def answer() -> None:
             pipe.recv()
@@ -107,6 +119,7 @@ class Bench:
     data_dir: DataDir
     pipe: Connection
     port: int
+    hanging_port: int
 
     def __post_init__(self) -> None:
         self.jobs = JobStore(self.client)
@@ -115,18 +128,27 @@ class Bench:
 
     def reset(self, num_endpoints: int) -> None:
         self.client.flushdb()
-        sealer = SecretSealer(KEY)
         for _ in range(num_endpoints):
-            endpoint = new_endpoint_id()
-            sealed, url = sealer.seal(new_secret(), endpoint), f"http://127.0.0.1:{self.port}/hook"
-            self.store.create(NewEndpoint(endpoint, TENANT, url, ("job.cancelled",), sealed, "http://127.0.0.1"))
+            self.register(TENANT, self.port)
 
-    def submit(self) -> Submission:
+    def register(self, tenant: TenantId, port: int) -> None:
+        endpoint = new_endpoint_id()
+        sealed, url = SecretSealer(KEY).seal(new_secret(), endpoint), f"http://127.0.0.1:{port}/hook"
+        self.store.create(NewEndpoint(endpoint, tenant, url, ("job.cancelled",), sealed, "http://127.0.0.1"))
+
+    def submit(self, tenant: TenantId = TENANT) -> Submission:
         job = new_job_id()
         spec = NarrationSpec(model="fake", voice="ada")
-        wanted = Submission(job, TENANT, spec, Priority.NORMAL, "input", 10, 1_000, 3_600)
+        wanted = Submission(job, tenant, spec, Priority.NORMAL, "input", 10, 1_000, 3_600)
         self.jobs.submit(wanted)
         return wanted
+
+    def end_job(self, tenant: TenantId = TENANT) -> None:
+        outcome = self.jobs.cancel(tenant, self.submit(tenant).id)
+        self.tickets.send(outcome.tickets)
+
+    def attempts_under_way(self) -> int:
+        return int(self.client.zcard(f"{WebhookKeys(RedisKeys('rhapsode')).root}:flights"))
 
     def arrivals(self) -> list[float]:
         self.pipe.send(None)
@@ -181,7 +203,7 @@ def opened() -> Generator[Bench]:
                 }
             )
             with connect_redis(settings) as client:
-                yield Bench(client, settings, valkey, data_dir, ours, ours.recv())
+                yield Bench(client, settings, valkey, data_dir, ours, *ours.recv())
     finally:
         receiver.terminate()
         shutil.rmtree(folder)
@@ -216,12 +238,21 @@ def throughput(bench: Bench, num_endpoints: int, num_deliveries: int) -> tuple[f
     return (counted - 1) / (max(arrivals) - min(arrivals)), worker_ms, server_ms
 
 
-def latency(bench: Bench) -> tuple[float, float]:
-    """Milliseconds from the call that ends a job to the arrival: median and 99th percentile."""
+def latency(bench: Bench, num_stuck: int) -> tuple[float, float]:
+    """Milliseconds from the call that ends a job to the arrival, beside so many receivers that hang: median and p99."""
     bench.reset(1)
     bench.arrivals()
+    for _ in range(num_stuck):
+        bench.register(STUCK_TENANT, bench.hanging_port)
     found: list[float] = []
     with bench.worker():
+        # A receiver that never took anything is a suspect until it has.
+        bench.end_job()
+        bench.await_arrivals(1)
+        for _ in range(STUCK_JOBS if num_stuck else 0):
+            bench.end_job(STUCK_TENANT)
+        while bench.attempts_under_way() < num_stuck:
+            time.sleep(0.05)
         for _ in range(LATENCY_JOBS):
             job = bench.submit().id
             begun = time.time()
@@ -252,8 +283,13 @@ def main() -> None:
                 f"worker {worker_ms:.2f} ms, Valkey {server_ms:.2f} ms of CPU each",
                 flush=True,
             )
-        median_ms, slow_ms = latency(bench)
-        print(f"latency: p50 {median_ms:.1f} ms, p99 {slow_ms:.1f} ms ({HOOKS_QUEUE}, one at a time)")
+        for count in (0, STUCK_RECEIVERS):
+            median_ms, slow_ms = latency(bench, count)
+            print(
+                f"latency ({HOOKS_QUEUE}, one at a time) beside {count} receivers that hang: "
+                f"p50 {median_ms:.1f} ms, p99 {slow_ms:.1f} ms",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
