@@ -27,6 +27,7 @@ class JobListQuery(BaseModel):
     cursor: str | None = Field(default=None, max_length=100)
     order: Literal["asc", "desc"] = "desc"
     state: list[JobState] = []
+    kind: Literal["synthesis", "voice_cache"] | None = None
     created_after: DateTime | None = None
     created_before: DateTime | None = None
     batch_id: str | None = Field(default=None, pattern=r"^bat_[0-9a-hjkmnp-tv-z]{26}$")
@@ -42,6 +43,7 @@ def job_query(parameters: JobListQuery) -> JobQuery:
         newest_first=parameters.order == "desc",
         after=_decode_cursor(parameters.cursor),
         limit=parameters.limit,
+        kind=parameters.kind,
         batch=JobId(parameters.batch_id) if parameters.batch_id else None,
     )
 

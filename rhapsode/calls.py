@@ -76,6 +76,7 @@ class JobFilter:
     created_before: datetime | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
     batch: str | None = None
+    kind: Literal["synthesis", "voice_cache"] | None = None
     order: Literal["desc", "asc"] = "desc"
 
 
@@ -116,6 +117,7 @@ def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[Jo
     if filters.created_before:
         params.append(("created_before", filters.created_before.isoformat()))
     params += [("batch_id", filters.batch)] if filters.batch else []
+    params += [("kind", filters.kind)] if filters.kind else []
     params += [(f"metadata[{name}]", value) for name, value in filters.metadata.items()]
     params += [("order", filters.order), ("limit", str(page_size))]
     if cursor:

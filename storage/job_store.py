@@ -506,7 +506,7 @@ class JobStore:
         with redis_errors_named():
             pipeline = self._redis.pipeline(transaction=False)
             for job_id in ids:
-                pipeline.hmget(self._keys.job(job_id), ["state", "created_at_ms", "metadata"])
+                pipeline.hmget(self._keys.job(job_id), ["state", "created_at_ms", "metadata", "kind"])
             rows = cast("list[list[str | None]]", pipeline.execute())
         return [_matches(query, *row) for row in rows]
 
@@ -560,8 +560,12 @@ def transitioned(reply: Reply) -> Transitioned:
     return Transitioned(_record(reply[2]), _tickets(reply))
 
 
-def _matches(query: JobQuery, state: str | None, created_at_ms: str | None, metadata: str | None) -> bool:
+def _matches(
+    query: JobQuery, state: str | None, created_at_ms: str | None, metadata: str | None, kind: str | None
+) -> bool:
     if state is None or created_at_ms is None or metadata is None:
+        return False
+    if query.kind is not None and (kind or "synthesis") != query.kind:
         return False
     if query.states and JobState(state) not in query.states:
         return False

@@ -10,7 +10,7 @@ import enum
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NewType
+from typing import Literal, NewType
 
 from storage.batches import BatchSpec
 from storage.job_warnings import JobWarning
@@ -517,7 +517,7 @@ class SegmentReport:
 class JobQuery:
     """Filters and paging of a job list. `after` is the id of the last job of the previous page.
 
-    batch: only jobs of this batch, which has to be the tenant's.
+    batch: only jobs of this batch, which has to be the tenant's. kind: None for both.
     """
 
     states: frozenset[JobState] = frozenset()
@@ -528,6 +528,7 @@ class JobQuery:
     after: JobId | None = None
     limit: int = 20
     batch: JobId | None = None
+    kind: Literal["synthesis", "voice_cache"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,6 +201,18 @@ def test_the_voices_that_failed_are_ordered_again_by_their_state(api: ServedApi)
     assert len(api.http.get("/v1/voice-caches", params={"state": "ready"}).json()["data"]) == len(voices)
 
 
+def test_jobs_are_listed_by_what_they_do(api: ServedApi) -> None:
+    upload_embedding(api)
+    spoken = api.submit(voice="Eve")["id"]
+    prepared = api.http.post("/v1/voice-caches", json={"filter": {}}).json()["id"]
+
+    def listed(kind: str) -> list[str]:
+        return [job["id"] for job in api.http.get("/v1/jobs", params={"kind": kind}).json()["data"]]
+
+    assert (listed("synthesis"), listed("voice_cache")) == ([spoken], [prepared])
+    assert api.http.get("/v1/jobs", params={"kind": "batch"}).status_code == 422
+
+
 def test_caches_are_listed_page_by_page(api: ServedApi) -> None:
     voices = many(api, 3)
     api.http.post("/v1/voice-caches", json={"filter": {}})
