@@ -18,6 +18,7 @@ from rhapsode.stack.events import (
     ProcessRestarted,
     StackEvent,
     StackReady,
+    StateUnwritten,
     Stopping,
     WaitingFor,
 )
@@ -55,6 +56,8 @@ class Narrator:
                 self._say(f"stopping {' and '.join(names)}")
             case ProcessKilled(name, grace_s):
                 self._say(f"{name} did not end within {grace_s:g} s and was killed")
+            case StateUnwritten(file, reason):
+                self._say(f"{file} cannot be written: {reason}; other commands may not find the server")
             case _:
                 assert_never(event)
 

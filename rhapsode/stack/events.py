@@ -61,5 +61,15 @@ class ProcessKilled:
     grace_s: float
 
 
-StackEvent = OrphansEnded | WaitingFor | StackReady | ProcessEnded | ProcessRestarted | Stopping | ProcessKilled
+@dataclass(frozen=True, slots=True)
+class StateUnwritten:
+    """Which processes run could not be written down, as on a full disk. The next change tries again."""
+
+    file: Path
+    reason: str
+
+
+StackEvent = (
+    OrphansEnded | WaitingFor | StackReady | ProcessEnded | ProcessRestarted | Stopping | ProcessKilled | StateUnwritten
+)
 Observer = Callable[[StackEvent], None]

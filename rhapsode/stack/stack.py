@@ -19,7 +19,7 @@ from rhapsode.stack.address import listen, url_of
 from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, storage_settings
 from rhapsode.stack.child import Child, ProcessSpec
 from rhapsode.stack.errors import DataFolderUnusable, StopAsked
-from rhapsode.stack.events import Observer, OrphansEnded, StackReady, WaitingFor
+from rhapsode.stack.events import Observer, OrphansEnded, StackReady, StateUnwritten, WaitingFor
 from rhapsode.stack.folder_format import claim_format
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.object_server import choose_object_server
@@ -40,7 +40,7 @@ class Stack:
         self._environ = environ
         self._observer = observer
         self._data_dir = DataDir(options.data_dir)
-        self._supervisor = Supervisor(observer, self._write_state)
+        self._supervisor = Supervisor(observer, self.note_children)
         self._stop_asked = threading.Event()
         self._kill_asked = threading.Event()
         self._ready = threading.Event()
@@ -71,7 +71,12 @@ class Stack:
             raise
         self._lock = lock
         self._url = url_of(self._listener)
-        self._write_state(())
+        try:
+            self._write_state(())
+        except OSError as error:
+            self._listener.close()
+            os.close(lock)
+            raise DataFolderUnusable(self._data_dir.root, error) from error
         if orphans:
             self._observer(OrphansEnded(tuple(record.name for record in orphans)))
         self._thread.start()
@@ -193,6 +198,14 @@ class Stack:
         finally:
             os.close(self._lock)
             self._ended.set()
+
+    def note_children(self, children: tuple[ProcessRecord, ...]) -> None:
+        """Write down what runs, for other commands and the next start; tells the observer if that fails."""
+        try:
+            self._write_state(children)
+        except OSError as error:
+            # What runs is worth more than the note of it.
+            self._observer(StateUnwritten(self._data_dir.state_file, error.strerror or str(error)))
 
     def _write_state(self, children: tuple[ProcessRecord, ...]) -> None:
         pid = os.getpid()

@@ -248,7 +248,6 @@ def test_doctor_says_how_to_get_the_vllm_engine_to_who_chose_it(run_cli: Any) ->
     assert chosen.returncode == 1
     assert "MISSING  vLLM" in chosen.stdout
     assert ".venv-vllm/bin/pip install" in chosen.stdout
-    assert "vLLM" not in run_cli("doctor").stdout
 
 
 def test_doctor_is_content_with_a_complete_machine(run_cli: Any, tmp_path: Path) -> None:
@@ -261,6 +260,7 @@ def test_doctor_is_content_with_a_complete_machine(run_cli: Any, tmp_path: Path)
 
     assert outcome.returncode == 0, outcome.stdout
     assert "MISSING" not in outcome.stdout
+    assert installed() is not None or "vLLM" not in outcome.stdout
 
 
 def test_calibration_says_in_one_line_what_it_lacks(run_cli: RunCli, tmp_path: Path) -> None:
