@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, expect, sync_playwright
 
 from rhapsode import Rhapsode, Voice
 from rhapsode.stack.options import StackOptions
@@ -93,9 +93,13 @@ def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
             contexts.callback(context.close)
             context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()
-            visits.append(Visit(page, urlsplit(server).netloc))
+            visit = Visit(page, urlsplit(server).netloc)
+            visits.append(visit)
             page.goto(f"{server}/#/{place}")
-            page.wait_for_selector("html[data-ready]")
+            try:
+                page.wait_for_selector("html[data-ready]", state="attached")
+            except TimeoutError as error:
+                raise AssertionError(f"the page did not get ready: {visit.lacks()}") from error
             return page
 
         yield open_page

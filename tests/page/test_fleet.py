@@ -9,10 +9,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from api.settings import ApiSettings
 from storage.jobs import JobError
-from storage.roster import Roster, WorkerReport, WorkerRole
 from storage.settings import StorageSettings
 from storage.state_guard import StateGuard
-from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
+from tests.api.harness import SMALL, ServedApi, serve, start_job
 from tests.page.conftest import OpenPage
 from tests.page.test_accessibility import look_serious
 
@@ -26,11 +25,6 @@ def api(chromium: Browser, storage_settings: StorageSettings) -> Iterator[Served
         yield served
 
 
-def announce(api: ServedApi, name: str) -> None:
-    report = WorkerReport(name, WorkerRole.GPU, "host", 7, "0.1.0", 1_700_000_000_000, 0, GPU_QUEUE, "small", 16, None)
-    Roster(api.redis).report(report)
-
-
 def give_up(api: ServedApi, detail: str) -> str:
     """A narration whose only passage failed for good; its id."""
     job = api.submit()
@@ -42,18 +36,19 @@ def worker(page: Page, name: str) -> Locator:
     return page.locator("tbody tr", has=page.get_by_role("rowheader", name=name))
 
 
-def test_a_worker_is_drained_and_taken_up_again(open_at: OpenPage, api: ServedApi) -> None:
-    announce(api, "gpu-0")
-    page = open_at(api.url, "fleet")
-    expect(worker(page, "gpu-0").locator(".badge")).to_have_text("Ready")
+def test_a_worker_is_drained_and_taken_up_again(open_page: OpenPage) -> None:
+    """The one that sends webhooks: no other test waits for it."""
+    page = open_page("fleet")
+    badge = worker(page, "hooks-0").locator(".badge")
+    expect(badge).to_have_text("Ready")
 
-    page.get_by_role("button", name="Drain: gpu-0").click()
+    page.get_by_role("button", name="Drain: hooks-0").click()
 
-    expect(worker(page, "gpu-0").locator(".badge")).to_have_text("Drained")
-    # The key that was pressed hands the focus to the one that takes its place.
-    expect(page.get_by_role("button", name="Take up again: gpu-0")).to_be_focused()
+    expect(badge).to_have_text("Drained")
+    # The button that was pressed hands the focus to the one that takes its place.
+    expect(page.get_by_role("button", name="Take up again: hooks-0")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(worker(page, "gpu-0").locator(".badge")).to_have_text("Ready")
+    expect(badge).to_have_text("Ready")
 
 
 def test_what_was_given_up_is_tried_again_or_dropped(open_at: OpenPage, api: ServedApi, shoot: Shoot) -> None:

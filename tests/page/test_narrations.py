@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from api.settings import ApiSettings
 from rhapsode import Rhapsode
+from rhapsode.stack.stack import Stack
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, serve
 from tests.page.conftest import OpenPage
@@ -217,3 +218,18 @@ def test_what_is_refused_is_said_until_something_else_is_done(open_page: OpenPag
 
     expect_state(page, "cancelled")
     expect(page.get_by_text("It cannot be paused now.")).to_be_hidden()
+
+
+def test_a_page_whose_scripts_do_not_come_says_so(chromium: Browser, stack: Stack) -> None:
+    page = chromium.new_page()
+    page.route("**/script/dom.js", lambda route: route.abort())
+
+    page.goto(stack.url)
+
+    expect(page.get_by_text("A part of this page has not come.")).to_be_hidden()
+    expect(page.get_by_text("A part of this page has not come.")).to_be_visible()
+    page.unroute("**/script/dom.js")
+    page.get_by_role("link", name="Load it again").click()
+    expect(page.get_by_role("heading", name="New narration")).to_be_visible()
+    expect(page.get_by_text("A part of this page has not come.")).to_have_count(0)
+    page.close()
