@@ -27,6 +27,8 @@ from storage.job_store import JobStore
 from storage.queue import TicketQueue, create_celery
 from storage.redis_keys import RedisKeys
 from storage.settings import StorageSettings
+from storage.work_queues import WorkQueue
+from tests.security.bombs import NO_ENVELOPE, bombs, true_ticket
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 TENANTS = tuple(f"tenant-{number}" for number in range(7))
@@ -157,6 +159,17 @@ class RunningSystem:
             client.execute_command("SELECT", 1)
             client.execute_command("FLUSHDB")
             client.execute_command("SELECT", 0)
+
+    def put_into_broker(self, queue: WorkQueue, message: bytes) -> None:
+        """Behind our backs, as somebody would who can reach the broker."""
+        with self.redis() as client:
+            client.execute_command("SELECT", 1)
+            client.rpush(f"rhapsode:b:{queue}", message)
+            client.execute_command("SELECT", 0)
+
+    def bombs(self, canary: Path) -> list[bytes]:
+        """Messages that are no tickets; one of them would make the file `canary`."""
+        return [*bombs(true_ticket(self._storage_settings()), canary).values(), *NO_ENVELOPE]
 
     def leases(self) -> int:
         with self.redis() as client:

@@ -6,6 +6,7 @@ faults grows with the number of jobs: 200 in an ordinary test run, 1,000 with `m
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -23,7 +24,7 @@ import pytest
 
 from rhapsode.stack import processes
 from storage.jobs import QUARANTINE_SUSPICIONS, Tickets
-from storage.work_queues import CPU_QUEUE, speech_queue
+from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
@@ -248,8 +249,11 @@ def test_row_12_a_rolling_restart_runs_nothing_twice(
     assert max(exits_s) <= 25
 
 
-def test_row_25_repeats_have_one_effect(start_system: StartSystem, num_jobs: int, seed: int, report: Report) -> None:
-    """Three tickets for each one that is needed, every script that counts called twice, submissions five times."""
+def test_rows_25_and_46_repeats_have_one_effect_and_messages_that_are_no_tickets_none(
+    start_system: StartSystem, num_jobs: int, seed: int, report: Report, data_dir: Path
+) -> None:
+    """Three tickets for each one that is needed, every script that counts called twice, submissions five times; and
+    amid the tickets, for either lane, what somebody would write who wants to run something or to end a worker."""
     system, jobs = start_system(PYTHONPATH=str(TWICE)), standard_load(max(num_jobs, 300), seed)
     replays: list[tuple[int, int]] = []
     for name in (processes.API, processes.CPU_WORKER, processes.GPU_WORKER):
@@ -266,13 +270,18 @@ def test_row_25_repeats_have_one_effect(start_system: StartSystem, num_jobs: int
         other = NarrationJob(jobs[0].number, jobs[0].tenant, "Another text under the same key.", 0)
         assert _submit(system, other).status_code == 422
 
-    with _surplus_tickets(system):
-        figures = _run_row("25 everything repeated", system, jobs, seed, report, strike)
+    canary = data_dir / "canary"
+    bombs = [(queue, bomb) for bomb in system.bombs(canary) for queue in (CPU_QUEUE, speech_queue("fake"))]
+    with _surplus_tickets(system, bombs):
+        figures = _run_row("25, 46 everything repeated, bombs in the broker", system, jobs, seed, report, strike)
 
     # The client of the load may have come first; then all five are replays.
     assert {ids for ids, _ in replays} == {1}
     assert {count for _, count in replays} <= {4, 5}
     assert figures.reruns == 0
+    assert [system.restarts(name) for name in (processes.CPU_WORKER, processes.GPU_WORKER)] == [0, 0]
+    assert not canary.exists()
+    assert len(system.log_events("refused what is no ticket")) >= len(bombs) // 3
 
 
 def test_row_33_poison_fails_alone(start_system: StartSystem, num_jobs: int, seed: int, report: Report) -> None:
@@ -380,13 +389,18 @@ def _submit(system: RunningSystem, job: NarrationJob) -> httpx.Response:
 
 
 @contextmanager
-def _surplus_tickets(system: RunningSystem) -> Generator[None]:
-    """About twice as many tickets again as the load itself causes."""
+def _surplus_tickets(system: RunningSystem, bombs: list[tuple[WorkQueue, bytes]]) -> Generator[None]:
+    """About twice as many tickets again as the load itself causes, and one bomb after the other, each once."""
     over, tickets = threading.Event(), system.tickets()
 
     def send() -> None:
+        left = iter(bombs)
         while not over.wait(0.1):
             tickets.send(Tickets({CPU_QUEUE: 4, speech_queue("fake"): 10}))
+            for bomb in itertools.islice(left, 1):
+                system.put_into_broker(*bomb)
+        for bomb in left:
+            system.put_into_broker(*bomb)
 
     sender = threading.Thread(target=send)
     sender.start()
