@@ -23,6 +23,7 @@ from storage.artifacts import ArtifactStore, ObjectEntry
 from storage.audits import AuditLog
 from storage.certificates import check_certificates
 from storage.connections import connect_redis, open_artifacts
+from storage.consent_store import ConsentStore
 from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict, StoreUnavailable
 from storage.failpoints import configure as configure_failpoints
 from storage.failpoints import failpoint
@@ -254,6 +255,7 @@ def run_chores(
         _Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
         _Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),
         _Chore(LEFTOVERS_INTERVAL_S, voices.sweep_caches),
+        _Chore(LEFTOVERS_INTERVAL_S, voices.report_consents),
     ]
     while not stop.is_set():
         started = time.monotonic()
@@ -337,7 +339,8 @@ def main() -> None:
         reporting.begin()
         logger.info("janitor ready")
         artifacts = open_artifacts(settings)
-        voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), artifacts)
+        consents = ConsentStore(redis, settings.key_prefix)
+        voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), consents, artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
         stored = StoredRecount(redis, settings.key_prefix)
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)

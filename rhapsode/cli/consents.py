@@ -10,6 +10,7 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+from rhapsode.cli.wording import counted
 
 if TYPE_CHECKING:
     from rhapsode.consent_calls import Consent
@@ -47,7 +48,7 @@ def list_consents(server: ServerOption = None, data_dir: DataDirOption = None, a
     with connected(server, data_dir) as client:
         for each in client.consents.list():
             kind = "recording" if each.recording else "statement"
-            line = f"{each.id}\t{kind}\t{each.voices} voices\t{each.speaker}"
+            line = f"{each.id}\t{kind}\t{counted(each.voices, 'voice')}\t{each.speaker}"
             typer.echo(each.model_dump_json() if as_json else line)
 
 

@@ -13,6 +13,7 @@ import redis
 
 from storage import keys
 from storage.audits import AuditLog
+from storage.consent_store import ConsentStore
 from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
 from storage.jobs import JobId, JobState, LeaseStatus, TenantId, Tickets, WorkerIdentity
@@ -54,8 +55,9 @@ def files(studio: Studio, redis_client: redis.Redis) -> UploadJanitor:
     return UploadJanitor(UploadLedger(redis_client), studio.artifacts)
 
 
-def voice_janitor(studio: Studio) -> VoiceJanitor:
-    return VoiceJanitor(studio.services.voice_store, studio.artifacts)
+@pytest.fixture
+def voices(studio: Studio, redis_client: redis.Redis) -> VoiceJanitor:
+    return VoiceJanitor(studio.services.voice_store, ConsentStore(redis_client), studio.artifacts)
 
 
 def age(folder: Path, by_s: float) -> None:
@@ -206,7 +208,7 @@ def test_unfinished_files_are_swept(janitor: Janitor, studio: Studio, tmp_path: 
 
 
 def test_a_failing_chore_does_not_stop_the_others(
-    studio: Studio, janitor: Janitor, state: StateWatch, files: UploadJanitor, hooks: HookJanitor
+    studio: Studio, janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
 ) -> None:
     stop = threading.Event()
     studio.submit()
@@ -218,7 +220,7 @@ def test_a_failing_chore_does_not_stop_the_others(
             raise StoreUnavailable("for a moment")
         return True
 
-    thread = threading.Thread(target=run_chores, args=(janitor, state, voice_janitor(studio), files, hooks, lock, stop))
+    thread = threading.Thread(target=run_chores, args=(janitor, state, voices, files, hooks, lock, stop))
     thread.start()
     give_up = time.monotonic() + 30
     while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
@@ -230,13 +232,11 @@ def test_a_failing_chore_does_not_stop_the_others(
 
 
 def test_without_the_lock_nothing_is_done(
-    studio: Studio, janitor: Janitor, state: StateWatch, files: UploadJanitor, hooks: HookJanitor
+    studio: Studio, janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
 ) -> None:
     stop = threading.Event()
     studio.submit()
-    thread = threading.Thread(
-        target=run_chores, args=(janitor, state, voice_janitor(studio), files, hooks, lambda: False, stop)
-    )
+    thread = threading.Thread(target=run_chores, args=(janitor, state, voices, files, hooks, lambda: False, stop))
 
     thread.start()
     time.sleep(0.5)
