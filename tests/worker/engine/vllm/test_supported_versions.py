@@ -9,7 +9,7 @@ import pytest
 
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineNotInstalled
-from worker.engine.settings import VllmEngineSettings
+from worker.engine.settings import VllmEngineSettings, VllmRunner
 from worker.engine.vllm.supported_versions import TESTED, complaint, installed
 
 
@@ -30,7 +30,7 @@ def test_a_version_that_was_not_tested_is_refused_by_name(monkeypatch: pytest.Mo
     install(tmp_path, "vllm", "0.99.1")
     monkeypatch.syspath_prepend(tmp_path)
 
-    with pytest.raises(EngineNotInstalled, match=r"vllm 0\.99\.1 is installed; .* tested with 0\.32\.0"):
+    with pytest.raises(EngineNotInstalled, match=r"vllm 0\.99\.1 is installed; .* tested with 0\.22\.0 and 0\.32\.0 "):
         build_engine(VllmEngineSettings(tmp_path))
 
 
@@ -38,10 +38,34 @@ def test_a_version_that_was_not_tested_is_refused_by_name(monkeypatch: pytest.Mo
 def test_builds_of_a_tested_version_are_all_the_same(
     build: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    install(tmp_path, "vllm", TESTED[0] + build)
+    install(tmp_path, "vllm", TESTED["vllm"][-1] + build)
     monkeypatch.syspath_prepend(tmp_path)
 
     assert complaint() is None
+
+
+def test_companions_built_for_another_torch_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    install(tmp_path, "vllm", TESTED["vllm"][-1])
+    install(tmp_path, "torch", "2.13.0+cpu")
+    install(tmp_path, "torchvision", "0.28.0")
+    install(tmp_path, "torchaudio", "2.13.0+cpu")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert str(complaint()).startswith("torchvision came for CUDA beside a torch for CPUs")
+    assert "pip uninstall torchvision (" in str(complaint())
+
+    install(tmp_path, "torch", "2.13.0")
+    (tmp_path / "torch-2.13.0+cpu.dist-info" / "METADATA").unlink()
+    (tmp_path / "torch-2.13.0+cpu.dist-info").rmdir()
+    assert complaint() is None
+
+
+def test_runner_v2_is_refused_where_vllm_has_no_hooks_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    install(tmp_path, "vllm", "0.22.0")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(EngineNotInstalled, match=r"V2 has the talker's hooks in 0\.32\.0; vllm 0\.22\.0 is installed"):
+        build_engine(VllmEngineSettings(tmp_path, runner=VllmRunner.V2))
 
 
 def test_vllm_is_told_of_the_talker_by_an_entry_point() -> None:

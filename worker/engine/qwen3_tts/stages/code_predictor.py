@@ -35,8 +35,8 @@ class CodePredictorStage:
         rotary = RotaryTable(decoder, config.num_codebooks, device)
         self._rotations = tuple(rotary.span(position, position + 1) for position in range(config.num_codebooks))
         shape = (decoder.num_layers, num_rows, config.num_codebooks, decoder.num_kv_heads, decoder.head_dim)
-        self._keys = torch.zeros(shape, device=device)
-        self._values = torch.zeros(shape, device=device)
+        self._keys = torch.zeros(shape, dtype=first_table.dtype, device=device)
+        self._values = torch.zeros_like(self._keys)
 
     def complete(
         self, hidden: Tensor, first_codes: Tensor, noise: Sequence[Tensor], rows: StepSampling, draw: Draw
@@ -74,7 +74,8 @@ class _FrameAttention:
         frame_values[:, self._position] = values
         length = self._position + 1
         attended = F.scaled_dot_product_attention(
-            queries.view(num_rows, num_kv_heads, -1, head_dim),
+            # Turned in fp32 by the rotary factors.
+            queries.to(frame_keys.dtype).view(num_rows, num_kv_heads, -1, head_dim),
             frame_keys[:, :length].transpose(1, 2),
             frame_values[:, :length].transpose(1, 2),
         )
