@@ -228,8 +228,26 @@ def test_a_page_whose_scripts_do_not_come_says_so(chromium: Browser, stack: Stac
 
     expect(page.get_by_text("A part of this page has not come.")).to_be_hidden()
     expect(page.get_by_text("A part of this page has not come.")).to_be_visible()
+    # It has tried by itself as often as it does.
     page.unroute("**/script/dom.js")
     page.get_by_role("link", name="Load it again").click()
     expect(page.get_by_role("heading", name="New narration")).to_be_visible()
     expect(page.get_by_text("A part of this page has not come.")).to_have_count(0)
+    page.close()
+
+
+def test_a_network_that_changes_costs_neither_the_page_nor_what_was_pressed(chromium: Browser, stack: Stack) -> None:
+    """The browser breaks off whatever is on its way."""
+    page = chromium.new_page()
+
+    def broken(address: str) -> None:
+        page.route(address, lambda route: route.abort("internetdisconnected"), times=1)
+
+    broken("**/script/wording.js")
+    page.goto(stack.url)
+    page.wait_for_selector("html[data-ready]")
+    broken("**/v1/jobs")
+    submit(page, story(2))
+    expect_state(page, "succeeded")
+    assert page.evaluate("sessionStorage.length") == 0
     page.close()

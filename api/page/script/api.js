@@ -1,6 +1,7 @@
 // Requests to /v1, relative to where the page itself came from.
 
 const ROOT = new URL("../../../", import.meta.url);
+const REPEAT_MS = 300;
 const KEY_NAME = "rhapsode.key";
 
 /** What tells others that a key is needed ("unauthorized"), and whether the server answers ("reached", "unreached"). */
@@ -29,20 +30,38 @@ export async function request(method, path, { json, body, headers = {}, signal }
   const sent = { ...headers };
   if (key.get()) sent.Authorization = `Bearer ${key.get()}`;
   if (json !== undefined) sent["Content-Type"] = "application/json";
-  let answer;
-  try {
-    const content = json === undefined ? body : JSON.stringify(json);
-    answer = await fetch(new URL(path, ROOT), { method, headers: sent, body: content, signal, cache: "no-store" });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    signals.dispatchEvent(new Event("unreached"));
-    throw new Problem(0, { detail: "The server does not answer." });
-  }
+  // A repeat of a request that did reach the server finds what the first one did.
+  if (method === "POST" && !(body instanceof FormData)) sent["Idempotency-Key"] ??= randomToken();
+  const content = json === undefined ? body : JSON.stringify(json);
+  const answer = await reach(new URL(path, ROOT), { method, headers: sent, body: content, signal, cache: "no-store" });
   signals.dispatchEvent(new Event("reached"));
   if (answer.ok) return answer;
   const problem = new Problem(answer.status, await problemDocument(answer));
   if (answer.status === 401) signals.dispatchEvent(new Event("unauthorized"));
   throw problem;
+}
+
+/** One more time where the connection broke off: networks change, servers start anew. */
+async function reach(address, options) {
+  try {
+    return await fetch(address, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    // A form is written anew each time, so the server could not know it for the same.
+    if (options.body instanceof FormData) throw unreached();
+  }
+  await new Promise((resolve) => setTimeout(resolve, REPEAT_MS));
+  try {
+    return await fetch(address, options);
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw unreached();
+  }
+}
+
+function unreached() {
+  signals.dispatchEvent(new Event("unreached"));
+  return new Problem(0, { detail: "The server does not answer." });
 }
 
 export async function getJson(path, options = {}) {

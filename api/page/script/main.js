@@ -73,3 +73,4 @@ addEventListener("hashchange", navigate);
 setHidden(keyButton, !key.get());
 await navigate();
 document.documentElement.dataset.ready = "yes";
+sessionStorage.removeItem("rhapsode.reloads");
