@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from storage.jobs import Lease
 
-AHEAD_SHARE = 8
-"""One claim ahead for so many slots: it waits for an eighth of a segment's time, enough for many claims."""
+AHEAD_SHARE = 16
+"""One claim ahead for so many slots. It waits for a sixteenth of a segment's time, in which a claim is made many times;
+where there are fewer slots, the next claim takes milliseconds of the seconds that a segment does."""
 
 LOOK_AGAIN_S = 0.5
 """Between looks at whether anything shall be claimed at all."""

@@ -18,12 +18,12 @@ from worker.engine.settings import FakeEngineSettings
 from worker.items import run_gpu_ticket
 from worker.leases import DropReason
 
-SLOTS = 8
+SLOTS = 16
 LEASES = [Lease(JobId("job"), TenantId("tenant"), str(number), number) for number in range(3)]
 
 
-@pytest.mark.parametrize(("slots", "most"), [(1, 1), (7, 7), (8, 9), (256, 288)])
-def test_one_claim_ahead_for_eight_slots(slots: int, most: int) -> None:
+@pytest.mark.parametrize(("slots", "most"), [(1, 1), (15, 15), (16, 17), (256, 272)])
+def test_one_claim_ahead_for_sixteen_slots(slots: int, most: int) -> None:
     assert ClaimAhead(slots).most == most
 
 
