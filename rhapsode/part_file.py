@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 from rhapsode.errors import DownloadCorrupt
 from rhapsode.resources import Artifact
@@ -22,14 +23,19 @@ class PartFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with _named(path):
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        self._temporary = Path(name)
-        self._file = os.fdopen(handle, "wb")
+        self._temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}.part"
+        self._file: BinaryIO
         self._digest = hashlib.sha256()
         self._bytes = 0
 
     def __enter__(self) -> PartFile:
+        try:
+            with _named(self.path):
+                self._file = open(self._temporary, "xb")
+        except BaseException:
+            # A Ctrl-C can come when the file is there and not yet known.
+            self._temporary.unlink(missing_ok=True)
+            raise
         return self
 
     def __exit__(
@@ -66,8 +72,6 @@ class PartFile:
         with _named(self.path):
             self._file.flush()
             os.fsync(self._file.fileno())
-            # mkstemp makes private files; what a user downloads has the permissions of any new file.
-            os.chmod(self._temporary, 0o666 & ~_umask())
             os.replace(self._temporary, self.path)
 
 
@@ -78,9 +82,3 @@ def _named(path: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -64,6 +64,24 @@ def test_the_package_runs_as_the_command_does() -> None:
     assert "Missing argument" in outcome.stderr
 
 
+def test_an_early_ctrl_c_is_as_quiet_as_a_late_one() -> None:
+    early = """
+import sys
+
+class Interrupting:
+    def find_spec(name, path, target=None):
+        if name == "rhapsode.cli.main":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting)
+from rhapsode.__main__ import main
+main()
+"""
+    outcome = subprocess.run([sys.executable, "-c", early], capture_output=True, text=True, check=False)
+
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (130, "", "")
+
+
 def test_help_loads_neither_a_client_nor_a_server_library() -> None:
     heavy = "{'torch', 'numpy', 'celery', 'redis', 'boto3', 'fastapi', 'httpx', 'pydantic', 'rich.progress'}"
     question = f"import sys, rhapsode.cli.main; print(sorted({heavy} & set(sys.modules)))"

@@ -3,10 +3,11 @@ from __future__ import annotations
 import hashlib
 import resource
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from rhapsode import Artifact, DownloadCorrupt
+from rhapsode import Artifact, DownloadCorrupt, part_file
 from rhapsode.part_file import PartFile
 
 SPEECH = b"RIFF....WAVE"
@@ -41,6 +42,19 @@ def test_other_bytes_are_refused_and_nothing_is_left(tmp_path: Path, received: b
 
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_ctrl_c_while_the_file_is_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(path: Path, mode: str) -> NoReturn:
+        with path.open(mode):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(part_file, "open", interrupted, raising=False)
+
+    with pytest.raises(KeyboardInterrupt), PartFile(tmp_path / "out.wav"):
+        pass
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_disk_that_is_full_names_the_users_file_and_nothing_is_left(tmp_path: Path) -> None:
