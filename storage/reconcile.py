@@ -8,6 +8,7 @@ limits there are, since they were accepted.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -26,7 +27,7 @@ from storage.redis_keys import RedisKeys
 from storage.state_guard import StateGuard
 
 FENCE_JUMP = 1_000_000_000
-"""More claims than a system makes in a month; a fence has room for nine million of these jumps."""
+"""More claims than a system makes in a month; a fence has room for millions of these jumps."""
 
 OBJECTS_A_STEP = 20
 MARKED_A_CALL = 200
@@ -104,9 +105,19 @@ class Reconciler:
 
     def _begin(self) -> int:
         with redis_errors_named():
-            self._redis.incrby(self._keys.single("fence"), FENCE_JUMP)
+            self._move_fences()
             unfinished = cast("set[str]", self._redis.smembers(self._keys.single("active")))
         return self._mark_all([JobId(job) for job in unfinished])
+
+    def _move_fences(self) -> None:
+        """Beyond all that were given out since the backup, also after an earlier return to it: the fence becomes at
+        least the Unix time in microseconds, and nobody claims a million items a second.
+        """
+        key = self._keys.single("fence")
+        fence = int(str(self._redis.incrby(key, FENCE_JUMP)))
+        behind = time.time_ns() // 1000 - fence
+        if behind > 0:
+            self._redis.incrby(key, behind)
 
     def _finish(self) -> int:
         mended = len(self._jobs.mend_counters().differences)

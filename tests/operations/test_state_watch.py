@@ -129,6 +129,22 @@ def test_an_older_copy_is_reconciled_by_the_janitor_alone_before_anything_is_cla
     assert system.jobs.submit(lost).job.id == lost.id
 
 
+def test_fences_of_an_earlier_return_to_the_same_backup_are_not_given_out_again(system: System) -> None:
+    system.accept()
+    system.watch.watch_state()
+    backup = system.dump()
+    fences: list[int] = []
+
+    for _ in range(3):
+        system.put_back(backup)
+        Reconciler(system.client, system.store).step(None)
+        item = system.jobs.claim(CPU_QUEUE, WORKER, 30).item
+        assert item is not None
+        fences.append(item.lease.fence)
+
+    assert fences == sorted(set(fences))
+
+
 def test_a_job_of_the_last_moment_comes_back_although_the_count_agrees(system: System) -> None:
     """The server's file ended before the job and after the count."""
     system.watch.watch_state()
