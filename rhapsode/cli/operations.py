@@ -91,7 +91,7 @@ def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: 
 
 
 def reconcile(server: ServerOption = None, data_dir: DataDirOption = None) -> None:
-    """After Redis was restored from a backup: bring back the jobs it does not know. Before the workers start."""
+    """After Redis was lost or restored: bring back the jobs it does not know, and let workers claim again."""
     seen = restored = marked = gone = mended = 0
     with connected(server, data_dir) as client:
         for step in client.operations.reconcile():
