@@ -1,6 +1,6 @@
 """The entry of the `rhapsode` command, and of `python -m rhapsode`.
 
-Little is imported before it can answer Ctrl-C, so that an early one ends in silence like a late one.
+Little is imported before it can answer Ctrl-C, so that one before any command runs ends in silence too.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ INTERRUPTED = 130
 def main() -> None:
     try:
         from rhapsode.cli.main import main as command_line
+
+        command_line()
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    command_line()
 
 
 if __name__ == "__main__":
