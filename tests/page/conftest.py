@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, TimeoutError, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, TimeoutError, expect, sync_playwright
 
 from rhapsode import Rhapsode, Voice
 from rhapsode.stack.options import StackOptions
@@ -79,6 +79,16 @@ def add_voice(client: Rhapsode, tmp_path: Path) -> AddVoice:
     return add
 
 
+def arrive(page: Page, address: str) -> None:
+    """Not to the end: the page may load itself again. A host whose interfaces change breaks off what is on its way."""
+    try:
+        page.goto(address, wait_until="commit")
+    except Error as error:
+        if "ERR_NETWORK_CHANGED" not in error.message:
+            raise
+        page.goto(address, wait_until="commit")
+
+
 @pytest.fixture
 def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Open the page of a server at an address after its #, in a browser context with these options.
@@ -95,7 +105,7 @@ def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
             page = context.new_page()
             visit = Visit(page, urlsplit(server).netloc)
             visits.append(visit)
-            page.goto(f"{server}/#/{place}")
+            arrive(page, f"{server}/#/{place}")
             try:
                 page.wait_for_selector("html[data-ready]", state="attached")
             except TimeoutError as error:

@@ -7,5 +7,6 @@ addEventListener("error", ({ target }) => {
   if (times >= 3 || document.documentElement.dataset.reloading) return;
   document.documentElement.dataset.reloading = "yes";
   sessionStorage.setItem("rhapsode.reloads", times + 1);
-  setTimeout(() => location.reload(), 300 * 2 ** times);
+  // What was only to be fetched ahead may have come by another way: a page that works is left alone.
+  setTimeout(() => document.documentElement.dataset.ready || location.reload(), 300 * 2 ** times);
 }, true);
