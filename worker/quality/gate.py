@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from worker.quality.calibration import (
 from worker.quality.checks import SEVERITY, Defect, Finding, measured_findings, worst_first
 from worker.quality.job_norms import JobNorms, unusual_in_job
 from worker.quality.listening import Recognisers, listen, word_findings
-from worker.quality.measures import SpeechMeasures, measure
+from worker.quality.measures import SpeechMeasures, finite_share, measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +78,13 @@ class QualityGate:
 
     def judge(self, utterance: Utterance, gate: Gate, norms: JobNorms | None) -> Verdict:
         """norms: of the job so far, None while it has hardly any."""
-        measures = measure(utterance.speech)
-        loudness = loudness_of(utterance.speech) if measures.finite_share == 1 else None
+        share = finite_share(utterance.speech.pcm)
+        loudness = loudness_of(utterance.speech) if share == 1 else None
         if gate is Gate.OFF:
             # What is no number cannot be stored as a sample, whatever nobody wanted to know of it.
-            return Verdict(tuple(_not_finite(measures)), {}, loudness)
-        verdict = self._basic(utterance, measures, loudness, norms)
+            findings = () if share == 1 else (Finding(Defect.NOT_FINITE, share, 1.0),)
+            return Verdict(findings, {}, loudness)
+        verdict = self._basic(utterance, measure(utterance.speech), loudness, norms)
         return self._heard(utterance, verdict) if gate is Gate.ASR else verdict
 
     def _basic(
@@ -139,8 +139,3 @@ def checkpoint_calibration(checkpoint: Path, revision: str) -> Calibration | Non
         return None
     calibration = read_calibration(path)
     return calibration if calibration.revision == revision else None
-
-
-def _not_finite(measures: SpeechMeasures) -> Iterator[Finding]:
-    if measures.finite_share < 1:
-        yield Finding(Defect.NOT_FINITE, measures.finite_share, 1.0)

@@ -60,8 +60,8 @@ class SpeechMeasures:
 
 def measure(speech: Speech) -> SpeechMeasures:
     """Samples that are not finite are counted and taken as zero, so that everything else is still a number."""
-    finite = np.isfinite(speech.pcm)
-    pcm = np.where(finite, speech.pcm, np.float32(0))
+    share = finite_share(speech.pcm)
+    pcm = speech.pcm if share == 1 else np.where(np.isfinite(speech.pcm), speech.pcm, np.float32(0))
     levels = _window_levels(pcm, speech.sample_rate_hz)
     loud_db = float(np.quantile(levels, _LOUD_SHARE))
     audible = np.flatnonzero(levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2))
@@ -80,10 +80,15 @@ def measure(speech: Speech) -> SpeechMeasures:
         loudness_db=loud_db,
         end_db=float(levels[-_END_WINDOWS:].max()) - loud_db,
         clipped_share=_clipped_share(pcm),
-        finite_share=float(finite.mean()) if len(finite) else 1.0,
+        finite_share=share,
         repeat=longest_repeat(speech.frames, _audible_frames(levels, len(speech.frames), loud_db)),
         final_code=int(speech.frames[-1, 0]) if len(speech.frames) else None,
     )
+
+
+def finite_share(pcm: Pcm) -> float:
+    """Of the samples, those that are numbers; 1 if there are none."""
+    return float(np.isfinite(pcm).mean()) if len(pcm) else 1.0
 
 
 def longest_repeat(frames: CodecFrames, audible: NDArray[np.bool_]) -> Repeat:
@@ -132,7 +137,7 @@ def _audible_frames(levels: NDArray[np.float64], num_frames: int, loud_db: float
 
 def _clipped_share(pcm: Pcm) -> float:
     """Share of the samples that lie in a run at full scale."""
-    if not len(pcm):
+    if not len(pcm) or max(pcm.max(), -pcm.min()) < FULL_SCALE:
         return 0.0
     starts, ends = _runs(np.abs(pcm) >= FULL_SCALE)
     lengths = ends - starts
