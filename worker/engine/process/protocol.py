@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -57,7 +58,7 @@ from worker.engine.settings import (
     VllmRunner,
 )
 
-PROTOCOL_VERSION = 6
+PROTOCOL_VERSION = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,11 +306,17 @@ def _encode_submit(message: Submit) -> Frame:
         "conditioning": conditioning,
         "language": request.language,
         "text_mode": request.text_mode,
-        "sampling": asdict(request.sampling),
+        "sampling": _sampling_fields(request.sampling),
         "seed": request.seed,
         "max_frames": request.max_frames,
     }
     return Frame(body, arrays)
+
+
+@lru_cache(maxsize=64)
+def _sampling_fields(sampling: SamplingParams) -> dict[str, object]:
+    """Shared by all requests that are sampled alike: not to be written to."""
+    return asdict(sampling)
 
 
 def _decode_request(fields: MessageFields, arrays: tuple[Array, ...]) -> SpeechRequest:

@@ -11,7 +11,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from worker.engine.process.framing import MAX_HEADER_BYTES, Frame, FramingError, read_frame, write_frame
+from worker.engine.process.framing import (
+    MAX_HEADER_BYTES,
+    MAX_PAYLOAD_BYTES,
+    Frame,
+    FramingError,
+    read_frame,
+    write_frame,
+)
 
 Pair = tuple[socket.socket, socket.socket]
 
@@ -58,6 +65,15 @@ def test_empty_arrays_keep_their_shape(pair: Pair) -> None:
     assert frame.arrays[0].shape == (0, 16)
 
 
+def test_arrays_are_aligned_whatever_the_header_says(pair: Pair) -> None:
+    for length in range(9):
+        write_frame(pair[0], Frame({"text": "x" * length}, (np.ones(3, np.float32), np.ones((2, 16), np.int16))))
+        frame = read_frame(pair[1])
+
+        assert frame is not None
+        assert all(array.flags.aligned for array in frame.arrays)
+
+
 def test_a_close_between_frames_is_the_end(pair: Pair) -> None:
     write_frame(pair[0], Frame({"last": True}))
     pair[0].close()
@@ -67,33 +83,48 @@ def test_a_close_between_frames_is_the_end(pair: Pair) -> None:
 
 
 def test_a_close_inside_a_frame_is_an_error(pair: Pair) -> None:
-    pair[0].sendall(struct.pack(">I", 100) + b"{")
+    pair[0].sendall(struct.pack(">IQ", 100, 0) + b"{")
     pair[0].close()
 
     with pytest.raises(FramingError, match="inside a frame"):
         read_frame(pair[1])
 
 
-def _header(**fields: object) -> bytes:
+def _header(payload_bytes: int = 0, **fields: object) -> bytes:
     header = json.dumps({"body": {}, "arrays": [], **fields}).encode()
-    return struct.pack(">I", len(header)) + header
+    return struct.pack(">IQ", len(header), payload_bytes) + header
 
 
 @pytest.mark.parametrize(
     "sent",
     [
-        struct.pack(">I", MAX_HEADER_BYTES + 1),
+        struct.pack(">IQ", MAX_HEADER_BYTES + 1, 0),
+        struct.pack(">IQ", 2, MAX_PAYLOAD_BYTES + 1),
         b"GET / HTTP/1.1\r\n\r\n",
         _header(arrays=[{"dtype": "float32", "shape": [1 << 40]}]),
+        _header(8, arrays=[{"dtype": "float32", "shape": [1]}]) + bytes(8),
         _header(arrays=[{"dtype": "object", "shape": [1]}]),
         _header(arrays=[{"dtype": "int16", "shape": [-1]}]),
         _header(arrays=[{"dtype": "int16", "shape": [1, 1, 1, 1, 1]}]),
         _header(arrays=[{"dtype": "int16"}]),
         _header(body=[]),
-        struct.pack(">I", 3) + b"{}}",
-        struct.pack(">I", 2) + b"\xff\xff",
+        struct.pack(">IQ", 3, 0) + b"{}}",
+        struct.pack(">IQ", 2, 0) + b"\xff\xff",
     ],
-    ids=["huge header", "http", "huge array", "objects", "negative", "5-d", "no shape", "body", "not json", "not text"],
+    ids=[
+        "huge header",
+        "huge arrays",
+        "http",
+        "huge array",
+        "bytes that no array claims",
+        "objects",
+        "negative",
+        "5-d",
+        "no shape",
+        "body",
+        "not json",
+        "not text",
+    ],
 )
 def test_what_is_not_a_frame_is_refused(pair: Pair, sent: bytes) -> None:
     pair[0].sendall(sent)
