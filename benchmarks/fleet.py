@@ -24,18 +24,18 @@ THROUGH_SYSTEM = 0.975
 H200_1_7B = ((1, 30.7), (8, 159.0), (32, 441.0), (64, 773.0), (128, 1132.0), (256, 1547.0))
 """README.md, one H200, 1.7B: `engine.py`, closed loop, audio seconds a second by streams."""
 
-ENCODING = {"wav": 5169.0, "flac": 1775.0, "mp3": 110.0, "opus": 281.0, "m4b": 216.0}
+ENCODING = {"wav": 9633.0, "flac": 2209.0, "mp3": 144.0, "opus": 312.0, "m4b": 289.0}
 """`assembly.py`: seconds of audio a second, loudness and all, on one core."""
 
 MEASURED = Measured(
-    # submit.py: 319 a second with a key, rate limit and quotas, and client and Valkey on the same two cores: an upper
+    # submit.py: 244 a second with a key, rate limit and quotas, and client and Valkey on the same two cores: an upper
     # bound of what the API alone takes.
-    api_submit_s=1 / 319,
+    api_submit_s=1 / 244,
     # job_store.py: a submit in the store.
     redis_submit_s=0.00032,
     # tickets.py: CPU of Valkey and of the GPU worker's process for a segment of 9 s.
-    redis_segment_s=0.0007,
-    worker_segment_s=0.0062,
+    redis_segment_s=0.0010,
+    worker_segment_s=0.0112,
     # planning.py: plain English.
     plan_chars_per_s=760_000.0,
     encode_audio_per_core_s=ENCODING["mp3"],
