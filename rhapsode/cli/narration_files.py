@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.sent_files import readable
+from rhapsode.cli.sent_files import readable, reading
 from rhapsode.inputs import DocumentFormat, JobInput, document_format
 
 if TYPE_CHECKING:
@@ -80,14 +80,8 @@ def read_spoken(file: str) -> Spoken:
 
 def _read_text(file: str) -> str:
     name = "standard input" if file == "-" else file
-    try:
+    with reading(name):
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except FileNotFoundError as error:
-        raise Misuse(f"{name}: there is no such file") from error
-    except IsADirectoryError as error:
-        raise Misuse(f"{name} is a folder, not a text file") from error
-    except OSError as error:
-        raise Misuse(f"{name} cannot be read: {error.strerror}") from error
     if b"\0" in data:
         raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
     try:

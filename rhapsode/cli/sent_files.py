@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rhapsode.cli.failures import Misuse
 
 
+@contextmanager
+def reading(name: str) -> Generator[None]:
+    """What keeps the file from being read in this block becomes a `Misuse` that names it."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise Misuse(f"{name}: there is no such file") from error
+    except IsADirectoryError as error:
+        raise Misuse(f"{name} is a folder, not a file") from error
+    except OSError as error:
+        raise Misuse(f"{name} cannot be read: {error.strerror}") from error
+
+
 def readable(path: Path) -> Path:
     """The path, of a file that has content. Raises `Misuse`: better before a server is asked than after."""
-    try:
-        with path.open("rb") as document:
-            is_empty = not document.read(1)
-    except FileNotFoundError as error:
-        raise Misuse(f"{path}: there is no such file") from error
-    except IsADirectoryError as error:
-        raise Misuse(f"{path} is a folder, not a file") from error
-    except OSError as error:
-        raise Misuse(f"{path} cannot be read: {error.strerror}") from error
+    with reading(str(path)), path.open("rb") as document:
+        is_empty = not document.read(1)
     if is_empty:
         raise Misuse(f"{path} is empty")
     return path
