@@ -15,8 +15,9 @@ from api.services import ApiServices
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.failpoints import failpoint
 from storage.job_store import Submitted
-from storage.jobs import IdempotencyKey, JobId, JobRecord, Submission, TenantId
+from storage.jobs import JobId, JobRecord, TenantId
 from storage.keys import job_prefix
+from storage.submissions import IdempotencyKey, Submission
 
 MAX_KEY_CHARS = 255
 

@@ -15,9 +15,9 @@ from api.idempotent_route import IdempotentRoute
 from api.problems import not_found
 from api.services import ApiServices
 from storage.errors import StoreUnavailable
-from storage.jobs import JobClass
 from storage.overviews import ClassOverview, Overview, QueueOverview
 from storage.roster import ListedWorker, WorkerUnknown
+from storage.service_classes import JobClass
 from storage.work_queues import HOOKS_QUEUE, WorkQueue
 
 logger = logging.getLogger(__name__)

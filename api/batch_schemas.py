@@ -9,7 +9,7 @@ from pydantic import Field
 
 from api.schema_base import Answer, MetadataKey, MetadataValue, Name, RequestBody
 from api.schemas import DAY_S, MAX_METADATA_PAIRS
-from storage.jobs import JobState
+from storage.job_states import JobState
 
 
 class BatchOrder(RequestBody):

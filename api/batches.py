@@ -33,7 +33,11 @@ from storage.artifacts import ArtifactStore
 from storage.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, decode_chunk, num_chunks
 from storage.errors import AdmissionRefused, IdempotencyMismatch, StateConflict
 from storage.ids import new_batch_id
-from storage.jobs import IdempotencyKey, JobId, JobQuery, JobRecord, JobState, Priority, Submission, TenantId
+from storage.job_lists import JobQuery
+from storage.job_states import JobState
+from storage.jobs import JobId, JobRecord, TenantId
+from storage.service_classes import Priority
+from storage.submissions import IdempotencyKey, Submission
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=IdempotentRoute)
 

@@ -18,9 +18,9 @@ from api.dependencies import Services, Tenant
 from api.input_schemas import MAX_DICTIONARIES, MAX_ENTRIES, MAX_PAUSE_S, MAX_SPEAKERS
 from api.services import ApiServices
 from storage.estimates import MAX_AUDIO_MS
-from storage.jobs import Normalization
 from storage.languages import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
 from storage.models import served_models
+from storage.narrations import Normalization
 from storage.outputs import FORMATS, AudioFormat
 from storage.sources import DocumentFormat, SourceType
 from storage.ssml_subset import BREAK_STRENGTHS_S, MAX_BREAK_S, SPELL_OUT, SSML_SUBSET

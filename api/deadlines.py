@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from api.job_view import moment
 from api.problems import deadline_unreachable, invalid_field
 from api.services import ApiServices
-from storage.jobs import Submission, job_class, queue_of
+from storage.jobs import queue_of
+from storage.service_classes import job_class
+from storage.submissions import Submission
 
 LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
 """A later one could be read with its offset, but not be written down as UTC again."""

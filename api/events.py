@@ -21,8 +21,9 @@ from api.problems import invalid_header
 from api.services import ApiServices
 from api.waiting import BLOCK_S, LAST_EVENTS
 from storage.errors import JobGone, JobNotFound, StoreUnavailable
-from storage.events import COUNTERS
-from storage.jobs import JobEvent, JobId, JobPhase, JobRecord, JobState, TenantId
+from storage.events import COUNTERS, JobEvent
+from storage.job_states import JobPhase, JobState
+from storage.jobs import JobId, JobRecord, TenantId
 
 logger = logging.getLogger(__name__)
 

@@ -19,8 +19,9 @@ from starlette.types import Message
 from api.acceptance import idempotency_key
 from api.access import identify
 from api.services import ApiServices
-from storage.jobs import IdempotencyKey, TenantId
+from storage.jobs import TenantId
 from storage.replays import KeptAnswer
+from storage.submissions import IdempotencyKey
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"

@@ -18,8 +18,11 @@ from api.segment_following import HeardSegment, SegmentFollower
 from api.services import ApiServices
 from storage.audio_encoding import AudioEncoder, Outbox, live_encoder
 from storage.errors import StorageError
-from storage.jobs import JobRecord, JobState, NarrationSpec, SegmentResult
+from storage.job_states import JobState
+from storage.jobs import JobRecord
+from storage.narrations import NarrationSpec
 from storage.outputs import AudioFormat, OutputFormat, default_bitrate_kbps
+from storage.segment_results import SegmentResult
 from storage.timeline import place_segments
 from storage.wav import BYTES_PER_SAMPLE, streaming_wav_header, wav_header
 

@@ -26,9 +26,11 @@ from api.request_parsing import parse_body
 from api.services import ApiServices
 from storage.job_control import JobChanges
 from storage.job_store import Transitioned
-from storage.jobs import JobSpec, NarrationSpec, Priority, SamplingOverrides
+from storage.jobs import JobSpec
 from storage.models import ModelCard
+from storage.narrations import NarrationSpec, SamplingOverrides
 from storage.quality import Quality
+from storage.service_classes import Priority
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
 

@@ -12,7 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.problems import Problem, Violation, invalid
 from api.schema_base import DateTime
-from storage.jobs import JobId, JobQuery, JobState
+from storage.job_lists import JobQuery
+from storage.job_states import JobState
+from storage.jobs import JobId
 
 _METADATA = re.compile(r"metadata\[(.{1,64})\]", re.DOTALL)
 _JOB_ID = re.compile(r"job_[0-9a-z]{26}")

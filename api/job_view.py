@@ -18,7 +18,8 @@ from api.progress import Waiting, time_left
 from api.quality_view import job_quality, job_warnings, resolved_quality
 from storage.artifacts import ArtifactStore, Download
 from storage.batches import BatchSpec
-from storage.jobs import ArtifactRecord, JobRecord, JobState
+from storage.job_states import JobState
+from storage.jobs import ArtifactRecord, JobRecord
 from storage.outputs import FORMATS
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
 

@@ -20,7 +20,8 @@ from api.plan_answer import plan_answer, wants_plan_only
 from api.services import ApiServices
 from api.submission import SubmissionCall, submit_narration
 from api.waiting import requested_wait_s, wait_until_ended
-from storage.jobs import JobId, JobRecord, JobState
+from storage.job_states import JobState
+from storage.jobs import JobId, JobRecord
 from storage.keys import job_prefix
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)

@@ -18,9 +18,10 @@ from api.problems import Problem, invalid_field, state_conflict
 from api.services import ApiServices
 from api.submission import SubmissionCall, submit_narration
 from storage.errors import IdempotencyMismatch, JobNotFound
-from storage.jobs import IdempotencyKey, JobId, TenantId
+from storage.jobs import JobId, TenantId
 from storage.keys import job_prefix
 from storage.replays import KeptAnswer
+from storage.submissions import IdempotencyKey
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 

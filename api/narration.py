@@ -12,9 +12,9 @@ from api.output_choice import resolve_output
 from api.problems import invalid_field, model_away, model_not_found, no_model, unsupported_language, voice_not_found
 from api.quality_choice import resolve_quality
 from api.schemas import MAX_SEED, JobRequest
-from storage.jobs import NarrationSpec, Normalization, Pauses, SamplingOverrides, Segmentation
 from storage.languages import NORMALIZED_LANGUAGES, language_name
 from storage.models import ModelCard, served_models
+from storage.narrations import NarrationSpec, Normalization, Pauses, SamplingOverrides, Segmentation
 from storage.plan import CLOSING_MARK_BYTES
 from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice

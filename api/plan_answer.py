@@ -13,7 +13,9 @@ from api.links import LinkBuilder
 from api.problems import Problem
 from api.services import ApiServices
 from api.waiting import wait_until_ended
-from storage.jobs import JobRecord, JobState, NarrationSpec
+from storage.job_states import JobState
+from storage.jobs import JobRecord
+from storage.narrations import NarrationSpec
 
 PLAN_WAIT_S = 30.0
 

@@ -12,7 +12,8 @@ from api.problems import not_found, state_conflict, storage_unavailable
 from api.segment_view import SegmentViewer
 from api.services import ApiServices
 from storage.errors import ArtifactMissing, SegmentNotFound
-from storage.jobs import JobId, JobRecord, NarrationSpec, TenantId
+from storage.jobs import JobId, JobRecord, TenantId
+from storage.narrations import NarrationSpec
 from storage.plan import PlanFormatError, PlannedSegment
 
 _SEGMENT = re.compile(r"(?:seg_)?([0-9]{1,7})")

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from api import schemas
-from storage.jobs import JobPhase, JobRecord, JobState, NarrationSpec
+from storage.job_states import JobPhase, JobState
+from storage.jobs import JobRecord
+from storage.narrations import NarrationSpec
 from storage.queue_places import QueuePlace, left_audio_s
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from api.quality_schemas import JobQuality, JobWarning, ResolvedQuality
-from storage.jobs import JobRecord, NarrationSpec
+from storage.jobs import JobRecord
+from storage.narrations import NarrationSpec
 from storage.quality import SEGMENT_QUALITY, Quality
 
 

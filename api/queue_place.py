@@ -5,7 +5,8 @@ from __future__ import annotations
 from api import schemas
 from api.progress import Waiting
 from api.services import ApiServices
-from storage.jobs import JobRecord, JobState
+from storage.job_states import JobState
+from storage.jobs import JobRecord
 
 
 def waiting_of(services: ApiServices, record: JobRecord) -> Waiting | None:

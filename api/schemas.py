@@ -25,7 +25,8 @@ from api.quality_schemas import JobQuality, JobWarning, QualityRequest, Resolved
 from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
 from api.speakable_text import check_prose
 from api.webhook_schemas import JobReceiver, JobWebhookRequest
-from storage.jobs import JobClass, JobPhase, JobState, Priority
+from storage.job_states import JobPhase, JobState
+from storage.service_classes import JobClass, Priority
 
 MIN_TEMPERATURE = 0.001
 """Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""

@@ -16,8 +16,9 @@ from api.services import ApiServices
 from api.voice_choice import find_own_voice
 from storage.errors import VoiceGone, VoiceNotFound
 from storage.job_store import Transitioned
-from storage.jobs import NarrationSpec, TenantId
+from storage.jobs import TenantId
 from storage.models import ModelCard
+from storage.narrations import NarrationSpec
 from storage.segment_edits import SegmentEdit
 from storage.speaker_cast import SpeakerVoice, find_speaker
 

@@ -17,9 +17,10 @@ from api.services import ApiServices
 from api.waiting import BLOCK_S
 from storage import keys
 from storage.errors import ArtifactCorrupt, JobGone, JobNotFound
-from storage.jobs import JobRecord, SegmentResult
+from storage.jobs import JobRecord
 from storage.plan import Plan
 from storage.segment_file import StoredSegment, decode_segment
+from storage.segment_results import SegmentResult
 from storage.timeline import num_gap_samples
 
 READ_AHEAD = 32

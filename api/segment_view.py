@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from api.job_view import audio_s
 from api.links import LinkBuilder
 from api.segment_schemas import Segment, SegmentLinks, Take
-from storage.jobs import JobRecord, NarrationSpec, SegmentResult
+from storage.jobs import JobRecord
+from storage.narrations import NarrationSpec
 from storage.plan import PlannedSegment
 from storage.segment_edits import UNEDITED, SegmentEdit
+from storage.segment_results import SegmentResult
 from storage.segment_states import SegmentStates
 from storage.segment_states import Take as StoredTake
 from storage.speaker_cast import find_speaker

@@ -22,9 +22,10 @@ from api.segment_view import SegmentViewer
 from api.services import ApiServices
 from storage import keys
 from storage.errors import ArtifactMissing, SegmentNotFound
-from storage.jobs import JobRecord, SegmentResult
+from storage.jobs import JobRecord
 from storage.segment_edits import FIRST_TAKE
 from storage.segment_file import SegmentFormatError, StoredSegment, decode_segment
+from storage.segment_results import SegmentResult
 from storage.segment_states import SegmentState
 from storage.wav import wav_header
 

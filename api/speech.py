@@ -37,7 +37,9 @@ from api.speech_schemas import MAX_INPUT_CHARS, SpeechOrder
 from api.submission import accept_narration
 from api.waiting import wait_until_ended
 from storage.errors import StateConflict
-from storage.jobs import IdempotencyKey, JobRecord, JobState, TenantId
+from storage.job_states import JobState
+from storage.jobs import JobRecord, TenantId
+from storage.submissions import IdempotencyKey
 from storage.wav import HEADER_BYTES
 
 router = APIRouter(prefix="/v1/audio/speech", tags=["audio"])

@@ -27,10 +27,13 @@ from api.schemas import JobRequest
 from api.services import ApiServices
 from api.uploads import take_named_upload
 from storage.ids import new_job_id
-from storage.jobs import IdempotencyKey, JobId, NarrationSpec, Priority, Submission, TenantId
+from storage.jobs import JobId, TenantId
 from storage.keys import input_text
+from storage.narrations import NarrationSpec
 from storage.segment_entries import encode_entries
+from storage.service_classes import Priority
 from storage.sources import Source
+from storage.submissions import IdempotencyKey, Submission
 
 
 @dataclass(frozen=True, slots=True)

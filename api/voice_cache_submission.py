@@ -15,9 +15,11 @@ from api.voice_choice import cache_request, choose_mode, cloning_models, modes_o
 from api.voice_manifest import listed_voices
 from api.voice_names import VOICE_ID
 from storage.ids import new_job_id
-from storage.jobs import IdempotencyKey, JobRecord, Priority, Submission, TenantId
+from storage.jobs import JobRecord, TenantId
 from storage.keys import voice_list
 from storage.models import ModelCard
+from storage.service_classes import Priority
+from storage.submissions import IdempotencyKey, Submission
 from storage.voice_plan import PlannedVoice, encode_voice_plan
 from storage.voice_reference import VOICE_COST_MS, CacheMode, IfCacheMissing, VoiceCacheSpec, VoiceId, VoiceReference
 from storage.voices import CacheState, VoiceCacheRecord, VoiceRecord

@@ -8,7 +8,8 @@ from api.schemas import JobRequest
 from api.services import ApiServices
 from api.submission import accept_narration
 from api.voice_schemas import PreviewOrder
-from storage.jobs import IdempotencyKey, TenantId
+from storage.jobs import TenantId
+from storage.submissions import IdempotencyKey
 from storage.voices import VoiceRecord
 
 PREVIEW_RETENTION_S = 24 * 3600

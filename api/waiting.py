@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable
 from anyio.to_thread import run_sync
 
 from api.services import ApiServices
-from storage.jobs import MOVES, JobRecord
+from storage.job_states import MOVES
+from storage.jobs import JobRecord
 
 MAX_WAIT_S = 60
 

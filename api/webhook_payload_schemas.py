@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from api.schema_base import Answer
-from storage.jobs import JobState
+from storage.job_states import JobState
 from storage.webhooks import DisabledReason
 
 

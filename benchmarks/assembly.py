@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from storage import keys
-from storage.jobs import ClaimedItem, JobId, Lease, NarrationSpec, SegmentResult, TenantId
+from storage.jobs import JobId, TenantId
 from storage.local_artifacts import LocalArtifactStore
+from storage.narrations import NarrationSpec
 from storage.outputs import (
     AudioFormat,
     LoudnessTarget,
@@ -34,7 +35,9 @@ from storage.outputs import (
 )
 from storage.plan import Chapter, Plan, PlannedSegment
 from storage.segment_file import SegmentHeader
+from storage.segment_results import SegmentResult
 from storage.timeline import chapter_spans, place_segments
+from storage.work_items import ClaimedItem, Lease
 from worker.assembly.item import Assembly
 from worker.assembly.narration import Narration
 from worker.leases import HeldLease

@@ -27,11 +27,12 @@ from rhapsode import Batch, Rhapsode
 from storage.batches import BatchSpec
 from storage.connections import connect_redis, open_artifacts
 from storage.job_store import JobStore
-from storage.jobs import AdmissionLimits, ClaimedItem, WorkerIdentity
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
+from storage.submissions import AdmissionLimits
 from storage.voice_store import VoiceStore
+from storage.work_items import ClaimedItem, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from worker.batch_items import run_batch_item
 from worker.leases import HeldLease, LeaseKeeper

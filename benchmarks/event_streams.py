@@ -23,7 +23,8 @@ import httpx
 
 from benchmarks.served_api import ServedApi, served_api
 from storage.job_store import JobStore
-from storage.jobs import ClaimedItem, PlanResult, SegmentReport, WorkerIdentity
+from storage.segment_results import SegmentReport
+from storage.work_items import ClaimedItem, PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 WORKER = WorkerIdentity("benchmark", "1")

@@ -21,17 +21,12 @@ import redis
 from storage.embedded_redis import EmbeddedRedis
 from storage.ids import new_job_id
 from storage.job_store import RECOUNT_BATCH, JobStore
-from storage.jobs import (
-    ClaimedItem,
-    JobId,
-    NarrationSpec,
-    PlanResult,
-    Priority,
-    SegmentReport,
-    Submission,
-    TenantId,
-    WorkerIdentity,
-)
+from storage.jobs import JobId, TenantId
+from storage.narrations import NarrationSpec
+from storage.segment_results import SegmentReport
+from storage.service_classes import Priority
+from storage.submissions import Submission
+from storage.work_items import ClaimedItem, PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 TENANTS = 7

@@ -20,7 +20,11 @@ from served_api import ServedApi, served_api
 from storage.api_keys import ApiKeyStore, Scope
 from storage.ids import new_job_id
 from storage.job_store import JobStore
-from storage.jobs import NarrationSpec, PlanResult, Priority, Submission, TenantId, WorkerIdentity
+from storage.jobs import TenantId
+from storage.narrations import NarrationSpec
+from storage.service_classes import Priority
+from storage.submissions import Submission
+from storage.work_items import PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 
 TENANTS = 20

@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the sentences and their scores are the tests'
 
 from storage.dialogue import dialogue_script
-from storage.jobs import Pauses, Segmentation
+from storage.narrations import Pauses, Segmentation
 from storage.pronunciations import PronunciationRule
 from storage.script import Script, plain_script
 from storage.segment_entries import SegmentEntry, decode_entries, encode_entries, entries_script

@@ -22,19 +22,15 @@ import soundfile
 from storage.embedded_redis import EmbeddedRedis
 from storage.ids import new_job_id
 from storage.job_store import JobStore
-from storage.jobs import (
-    JobId,
-    NarrationSpec,
-    PlanResult,
-    Priority,
-    SegmentReport,
-    Submission,
-    TenantId,
-    WorkerIdentity,
-)
+from storage.jobs import JobId, TenantId
+from storage.narrations import NarrationSpec
 from storage.quality import Gate
 from storage.result_samples import ResultSamples
+from storage.segment_results import SegmentReport
 from storage.segment_reuse import ReuseIndex, SegmentContent
+from storage.service_classes import Priority
+from storage.submissions import Submission
+from storage.work_items import PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, speech_queue
 from worker.engine.interface import FinishReason, Speech
 from worker.norms import SAMPLE

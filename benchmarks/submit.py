@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.served_api import ServedApi, served_api
-from storage.jobs import Pauses, Segmentation
+from storage.narrations import Pauses, Segmentation
 from worker.segmentation import plan_segments
 
 SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."

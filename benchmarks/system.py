@@ -29,7 +29,7 @@ from pathlib import Path
 from rhapsode import Job, Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
-from storage.jobs import Pauses, Segmentation
+from storage.narrations import Pauses, Segmentation
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
 from worker.engine.native.engine import NativeEngine
 from worker.engine.profiles import ServingProfile

@@ -34,20 +34,16 @@ from storage.connections import connect_redis, open_artifacts
 from storage.embedded_redis import EmbeddedRedis
 from storage.estimates import expected_audio_ms
 from storage.ids import new_job_id
+from storage.job_states import JobState
 from storage.job_store import JobStore
-from storage.jobs import (
-    JobRecord,
-    JobState,
-    Lane,
-    NarrationSpec,
-    Priority,
-    Segmentation,
-    Submission,
-    TenantId,
-)
+from storage.jobs import JobRecord, TenantId
 from storage.models import ModelRegistry
+from storage.narrations import NarrationSpec, Segmentation
 from storage.queue import TicketQueue, create_celery
+from storage.service_classes import Priority
 from storage.settings import StorageSettings
+from storage.submissions import Submission
+from storage.work_queues import Lane
 from worker.engine.interface import BuiltInSpeaker, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import FakeEngineSettings

@@ -46,19 +46,23 @@ from storage import keys
 from storage.connections import connect_redis, open_artifacts
 from storage.embedded_redis import EmbeddedRedis
 from storage.ids import new_job_id, new_voice_id
+from storage.job_states import JobState
 from storage.job_store import JobStore
-from storage.jobs import JobState, Lease, Priority, Submission, TenantId, WorkerIdentity
+from storage.jobs import TenantId
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue, create_celery
 from storage.recordings import DecodedRecording, decode_recording
 from storage.result_samples import ResultSamples
 from storage.segment_reuse import ReuseIndex
+from storage.service_classes import Priority
 from storage.settings import StorageSettings
+from storage.submissions import Submission
 from storage.voice_keys import VoiceKeys
 from storage.voice_plan import encode_voice_plan
 from storage.voice_reference import CacheMode, SourceKind, VoiceCacheSpec, VoiceReference, VoiceSource
 from storage.voice_store import VoiceStore
 from storage.voices import Consent, NewVoice
+from storage.work_items import Lease, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, speech_queue
 from worker.claim_ahead import ClaimAhead
 from worker.engine.interface import Engine, ReferenceAudio, SpeechRequest

@@ -42,10 +42,13 @@ from storage.connections import connect_redis
 from storage.embedded_redis import EmbeddedRedis
 from storage.ids import new_endpoint_id, new_job_id
 from storage.job_store import JobStore
-from storage.jobs import NarrationSpec, Priority, Submission, TenantId
+from storage.jobs import TenantId
+from storage.narrations import NarrationSpec
 from storage.queue import TicketQueue, create_celery
 from storage.redis_keys import RedisKeys
+from storage.service_classes import Priority
 from storage.settings import StorageSettings
+from storage.submissions import Submission
 from storage.webhook_keys import WebhookKeys
 from storage.webhook_secrets import SecretSealer, new_secret
 from storage.webhook_store import WebhookStore

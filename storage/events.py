@@ -6,13 +6,14 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 import redis
 import redis.asyncio
 
 from storage.availability import redis_errors_named
-from storage.jobs import JobEvent, JobId
+from storage.jobs import JobId
 from storage.redis_keys import RedisKeys
 
 FIRST_EVENT = "job.created"
@@ -24,6 +25,16 @@ FOLLOW_LIMIT = 200
 
 _EVENT_ID = re.compile(r"[0-9]{1,19}(-[0-9]{1,19})?")
 _Entry = tuple[str, dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """One entry of a job's event log. `id` is the Redis stream id; `data` is flat JSON."""
+
+    id: str
+    type: str
+    at_ms: int
+    data: dict[str, str | int | float | None]
 
 
 class EventLog:

@@ -27,10 +27,14 @@ from storage.errors import (
 )
 from storage.job_records import decode_record, decode_spec, encode_metadata, encode_spec
 from storage.job_store import IDEMPOTENCY_TTL_S, Transitioned, transitioned
-from storage.jobs import AdmissionLimits, IdempotencyKey, JobId, JobSpec, NarrationSpec, Priority, TenantId, Tickets
+from storage.jobs import JobId, JobSpec, TenantId
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
+from storage.narrations import NarrationSpec
 from storage.redis_keys import RedisKeys
 from storage.segment_edits import MAX_TAKES, UNEDITED, SegmentEdit, decode_edit, encode_edit
+from storage.service_classes import Priority
+from storage.submissions import AdmissionLimits, IdempotencyKey
+from storage.tickets import Tickets
 
 _SCRIPTS = ("retry", "edit_segment", "take_select", "reassemble", "patch")
 

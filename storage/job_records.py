@@ -9,23 +9,12 @@ from typing import Annotated
 from pydantic import Discriminator, Tag, TypeAdapter
 
 from storage.batches import BatchSpec
+from storage.job_states import JobPhase, JobState
 from storage.job_warnings import JobWarning
-from storage.jobs import (
-    ArtifactRecord,
-    ChildCounts,
-    JobClass,
-    JobError,
-    JobId,
-    JobPhase,
-    JobRecord,
-    JobSpec,
-    JobState,
-    NarrationSpec,
-    Priority,
-    SegmentCounts,
-    Submission,
-    TenantId,
-)
+from storage.jobs import ArtifactRecord, ChildCounts, JobError, JobId, JobRecord, JobSpec, SegmentCounts, TenantId
+from storage.narrations import NarrationSpec
+from storage.service_classes import JobClass, Priority
+from storage.submissions import Submission
 from storage.tracing import current_trace
 from storage.voice_reference import VoiceCacheSpec
 from storage.webhook_reference import JobWebhook

@@ -27,6 +27,7 @@ from storage.errors import (
     StateConflict,
     refusal_of,
 )
+from storage.job_lists import JobPage, JobQuery
 from storage.job_records import (
     decode_metadata,
     decode_record,
@@ -35,39 +36,27 @@ from storage.job_records import (
     encode_warnings,
     submitted_fields,
 )
+from storage.job_states import JobState
 from storage.job_warnings import ASSEMBLY_CODES, JobWarning
-from storage.jobs import (
-    ASSEMBLE_ITEM,
-    PLAN_ITEM,
-    AdmissionLimits,
-    ArtifactRecord,
-    ClaimedItem,
-    IdempotencyKey,
-    JobClass,
-    JobError,
-    JobId,
-    JobPage,
-    JobQuery,
-    JobRecord,
-    JobState,
-    Lease,
-    LeaseStatus,
-    PlanResult,
-    ReapReport,
-    ReleaseReason,
-    SegmentReport,
-    SegmentResult,
-    Submission,
-    TenantId,
-    Tickets,
-    WorkerIdentity,
-    job_class,
-    queue_of,
-)
+from storage.jobs import ArtifactRecord, JobError, JobId, JobRecord, TenantId, queue_of
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
 from storage.segment_edits import SegmentEdit, decode_edit
-from storage.segment_results import decode_segment_result, encode_report
+from storage.segment_results import SegmentReport, SegmentResult, decode_segment_result, encode_report
+from storage.service_classes import JobClass, job_class
+from storage.submissions import AdmissionLimits, IdempotencyKey, Submission
+from storage.sweeps import ReapReport
+from storage.tickets import Tickets
+from storage.work_items import (
+    ASSEMBLE_ITEM,
+    PLAN_ITEM,
+    ClaimedItem,
+    Lease,
+    LeaseStatus,
+    PlanResult,
+    ReleaseReason,
+    WorkerIdentity,
+)
 from storage.work_queues import WorkQueue
 
 IDEMPOTENCY_TTL_S = 24 * 3600

@@ -20,8 +20,10 @@ from ulid import ULID
 from storage.artifacts import ArtifactStore
 from storage.errors import StoreUnavailable
 from storage.job_records import decode_spec, encode_spec
-from storage.jobs import IdempotencyKey, JobId, Priority, Submission, TenantId
+from storage.jobs import JobId, TenantId
 from storage.metrics import counter
+from storage.service_classes import Priority
+from storage.submissions import IdempotencyKey, Submission
 from storage.webhook_reference import JobWebhook
 
 logger = logging.getLogger(__name__)

@@ -7,10 +7,11 @@ lease under which they were written: a late writer writes a name that nobody rea
 from __future__ import annotations
 
 from storage.consents import ConsentId
-from storage.jobs import JobId, Lease, TenantId
+from storage.jobs import JobId, TenantId
 from storage.pronunciations import DictionaryId
 from storage.uploads import UploadId
 from storage.voice_reference import ContentKey, VoiceId
+from storage.work_items import Lease
 
 
 def job_prefix(tenant: TenantId, job: JobId) -> str:

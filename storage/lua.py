@@ -15,11 +15,13 @@ from typing import cast
 import redis
 from redis.exceptions import NoScriptError, RedisError
 
-from storage.jobs import INTERACTIVE_AUDIO_MS, MOVES, QUARANTINE_SUSPICIONS
+from storage.job_states import MOVES
 from storage.metrics import redis_call
 from storage.redis_keys import RedisKeys
+from storage.service_classes import INTERACTIVE_AUDIO_MS
 from storage.usage import KEPT_DAYS as USAGE_KEPT_DAYS
 from storage.webhook_lua import webhook_prelude
+from storage.work_items import QUARANTINE_SUSPICIONS
 
 SERVER_CLOCK = """
 local function clock()

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from storage.audits import AuditRecord, decode_audit
 from storage.availability import redis_errors_named
-from storage.jobs import JobClass
 from storage.lua import SERVER_CLOCK, load_script
 from storage.redis_keys import RedisKeys
+from storage.service_classes import JobClass
 
 LOOKED_AT = 100
 """Jobs of each queue and class, those that have waited longest, whose tenants are told."""

@@ -20,12 +20,12 @@ from kombu.exceptions import KombuError, LimitExceeded
 from redis.exceptions import RedisError
 
 from storage.errors import StoreUnavailable
-from storage.jobs import Tickets
 from storage.metrics import TICKETS_UNSENT
 from storage.settings import StorageSettings
 from storage.ticket_messages import TICKET_TASK as TICKET_TASK
 from storage.ticket_messages import TicketMessages, celery_queue
 from storage.ticket_transport import TICKETS_OPTION, TicketAmqp
+from storage.tickets import Tickets
 from storage.work_queues import WorkQueue
 
 logger = logging.getLogger(__name__)

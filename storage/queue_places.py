@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import redis
 
 from storage.availability import redis_errors_named
-from storage.jobs import JobClass, JobRecord, JobState, TenantId
+from storage.job_states import JobState
+from storage.jobs import JobRecord, TenantId
 from storage.lua import SERVER_CLOCK, load_script
 from storage.redis_keys import RedisKeys
+from storage.service_classes import JobClass
 from storage.work_queues import WorkQueue
 
 INTERACTIVE_SHARE = 0.8

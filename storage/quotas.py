@@ -15,9 +15,10 @@ from typing import cast
 import redis
 
 from storage.availability import redis_errors_named
-from storage.jobs import AdmissionLimits, TenantId
+from storage.jobs import TenantId
 from storage.redis_keys import RedisKeys
 from storage.settings import StorageSettings
+from storage.submissions import AdmissionLimits
 from storage.voice_keys import VoiceKeys
 
 

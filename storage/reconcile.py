@@ -20,11 +20,13 @@ from storage.artifacts import ArtifactStore
 from storage.availability import redis_errors_named
 from storage.errors import IdempotencyMismatch, JobAborted, JobGone, JobNotFound
 from storage.job_store import JobStore
-from storage.jobs import JobId, Submission, Tickets
+from storage.jobs import JobId
 from storage.journal import decode_lines, journal_keys, journal_since
 from storage.lua import SERVER_CLOCK, load_script
 from storage.redis_keys import RedisKeys
 from storage.state_guard import StateGuard
+from storage.submissions import Submission
+from storage.tickets import Tickets
 
 FENCE_JUMP = 1_000_000_000
 """More claims than a system makes in a month; a fence has room for millions of these jumps."""

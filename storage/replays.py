@@ -17,8 +17,9 @@ import redis.asyncio
 
 from storage.availability import redis_errors_named
 from storage.errors import IdempotencyInProgress, IdempotencyMismatch
-from storage.jobs import IdempotencyKey, TenantId
+from storage.jobs import TenantId
 from storage.redis_keys import RedisKeys
+from storage.submissions import IdempotencyKey
 
 KEPT_S = 24 * 3600
 TAKEN_S = 120

@@ -7,9 +7,9 @@ from typing import cast
 import redis
 
 from storage.availability import redis_errors_named
-from storage.jobs import JobId, SegmentResult
+from storage.jobs import JobId
 from storage.redis_keys import RedisKeys
-from storage.segment_results import decode_segment_result
+from storage.segment_results import SegmentResult, decode_segment_result
 
 
 class ResultSamples:

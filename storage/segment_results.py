@@ -10,11 +10,58 @@ from __future__ import annotations
 
 import base64
 import binascii
-
-from storage.jobs import SegmentReport, SegmentResult
+from dataclasses import dataclass
 
 _FIELDS_OF_BEFORE = 3
 """Releases without a quality gate kept fence, samples and sha256 alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentResult:
+    """A finished segment as the job's record keeps it; the artifact key follows from index and fence.
+
+    attempts: times it was spoken for this result, 0 for one that was `reused`. flags: names of what the quality gate
+    found and could not cure; empty for a segment that passed. loudness_lufs: of its samples, None where that is not
+    defined. take: which of the segment's takes this is, 1 for the first.
+    """
+
+    index: int
+    fence: int
+    num_samples: int
+    sha256: str
+    num_chars: int = 0
+    finish_reason: str = "eos"
+    seed: int = 0
+    attempts: int = 1
+    reused: bool = False
+    take: int = 1
+    loudness_lufs: float | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentReport:
+    """What a worker says about a segment it finished; the fields of `SegmentResult`, and what the job sums up.
+
+    engine_ms: of all attempts together. reuse_id: the content under which other jobs may find it, "" if none may.
+    warning: why a segment with flags was kept. stored_bytes: of the object.
+    """
+
+    num_samples: int
+    sample_rate_hz: int
+    num_chars: int
+    sha256: str
+    finish_reason: str
+    engine_ms: int
+    seed: int = 0
+    attempts: int = 1
+    reused: bool = False
+    take: int = 1
+    loudness_lufs: float | None = None
+    flags: tuple[str, ...] = ()
+    warning: str = ""
+    reuse_id: str = ""
+    stored_bytes: int = 0
 
 
 def encode_report(report: SegmentReport) -> str:

@@ -14,10 +14,11 @@ from typing import cast
 import redis
 
 from storage.availability import redis_errors_named
-from storage.jobs import JobId, SamplingOverrides, SegmentResult, TenantId
+from storage.jobs import JobId, TenantId
+from storage.narrations import SamplingOverrides
 from storage.quality import Gate
 from storage.redis_keys import RedisKeys
-from storage.segment_results import decode_segment_result
+from storage.segment_results import SegmentResult, decode_segment_result
 
 CONTENT_FORMAT = 1
 """Raised when the same content has to sound otherwise (other margins, other checks): what was before is not found."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storage.jobs import SegmentResult
 from storage.plan import Chapter, PlannedSegment
+from storage.segment_results import SegmentResult
 
 MARGIN_S = 0.03
 """What stands before the first and after the last window of a segment that is loud enough to be speech."""

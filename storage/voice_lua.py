@@ -6,7 +6,7 @@ from importlib import resources
 
 import redis
 
-from storage.jobs import MOVES
+from storage.job_states import MOVES
 from storage.lua import Script
 from storage.redis_keys import RedisKeys
 from storage.voice_keys import VoiceKeys

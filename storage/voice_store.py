@@ -23,7 +23,7 @@ from storage.errors import (
     VoiceNotFound,
     refusal_of,
 )
-from storage.jobs import JobError, JobId, Lease, TenantId
+from storage.jobs import JobError, JobId, TenantId
 from storage.lua import SERVER_CLOCK, Argument
 from storage.voice_keys import VoiceKeys
 from storage.voice_lua import load_voice_script
@@ -54,6 +54,7 @@ from storage.voices import (
     VoiceRecord,
     name_key,
 )
+from storage.work_items import Lease
 
 TOMBSTONE_TTL_S = 7 * 24 * 3600
 MAX_VOICES = 100_000

@@ -6,12 +6,13 @@ from typing import cast
 
 import redis
 
-from storage.jobs import Tickets, WorkerIdentity
 from storage.lua import SERVER_CLOCK
 from storage.redis_keys import RedisKeys
+from storage.tickets import Tickets
 from storage.webhook_records import decode_delivery, decode_secrets, encode_attempt, live_secrets
 from storage.webhook_scripts import WebhookScripts, pairs
 from storage.webhooks import ClaimedDelivery, DeliveryId, DeliveryState, Verdict
+from storage.work_items import WorkerIdentity
 from storage.work_queues import HOOKS_QUEUE
 
 LEASE_S = 30.0

@@ -6,6 +6,7 @@ worker takes from one queue only, so that no worker is ever given an item of ano
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import re
 from typing import NewType
@@ -18,6 +19,13 @@ HOOKS_QUEUE = WorkQueue("hooks")
 """Tickets of webhook deliveries, whose order is a matter of their own: see `webhook_queue`."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Lane(enum.StrEnum):
+    """What a worker process does: `cpu` plans and assembles, `gpu` synthesises. Where items wait: `WorkQueue`."""
+
+    CPU = "cpu"
+    GPU = "gpu"
 
 
 def speech_queue(model: str) -> WorkQueue:

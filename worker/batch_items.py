@@ -11,7 +11,11 @@ from storage.batches import CHUNK_LINES, BatchLine, BatchSpec, ChunkFormatError,
 from storage.errors import AdmissionRefused, ArtifactExists, ArtifactMissing, JobGone
 from storage.failpoints import failpoint
 from storage.job_records import decode_spec
-from storage.jobs import PLAN_ITEM, ClaimedItem, JobId, PlanResult, Priority, Submission, Tickets
+from storage.jobs import JobId
+from storage.service_classes import Priority
+from storage.submissions import Submission
+from storage.tickets import Tickets
+from storage.work_items import PLAN_ITEM, ClaimedItem, PlanResult
 from worker.errors import NotYet, unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available

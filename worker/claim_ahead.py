@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from storage.jobs import Lease
+from storage.work_items import Lease
 
 AHEAD_SHARE = 16
 """One claim ahead for so many slots. It waits for a sixteenth of a segment's time, in which a claim is made many times;

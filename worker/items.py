@@ -14,19 +14,13 @@ from storage.batches import BatchSpec
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.failpoints import failpoint
 from storage.job_store import JobStore
-from storage.jobs import (
-    ASSEMBLE_ITEM,
-    PLAN_ITEM,
-    ClaimedItem,
-    JobError,
-    Lease,
-    NarrationSpec,
-    ReleaseReason,
-    Tickets,
-)
+from storage.jobs import JobError
+from storage.narrations import NarrationSpec
 from storage.telemetry import item_fields
+from storage.tickets import Tickets
 from storage.tracing import span
 from storage.voice_reference import VoiceCacheSpec
+from storage.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
 from worker.assembly.item import run_assembly
 from worker.batch_items import run_batch_item
 from worker.engine.errors import EngineDied, EngineUnavailable

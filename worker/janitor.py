@@ -29,7 +29,7 @@ from storage.failpoints import configure as configure_failpoints
 from storage.failpoints import failpoint
 from storage.janitor_lock import JanitorLock
 from storage.job_store import Difference, Drift, JobStore
-from storage.jobs import JobId, TenantId, Tickets
+from storage.jobs import JobId, TenantId
 from storage.journal import sweep_journal
 from storage.layout import LayoutMismatch, agree_on_layout
 from storage.local_artifacts import LocalArtifactStore
@@ -40,6 +40,7 @@ from storage.settings import SettingsError, describe, load_settings
 from storage.state_guard import StateGuard
 from storage.stored_recount import StoredRecount
 from storage.telemetry import configure_process_logging
+from storage.tickets import Tickets
 from storage.upload_ledger import UploadLedger
 from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue

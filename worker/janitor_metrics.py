@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from storage.jobs import ReapReport
 from storage.metrics import counter, gauge
+from storage.sweeps import ReapReport
 from storage.work_queues import WorkQueue
 
 LEADER = gauge("rhapsode_janitor_leader")

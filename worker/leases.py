@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from storage.job_store import JobStore
-from storage.jobs import Lease, LeaseStatus
+from storage.work_items import Lease, LeaseStatus
 from worker.periodic import Periodic
 
 MAX_INTERVAL_S = 2.0

@@ -19,7 +19,6 @@ from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
 from storage.fleet import ANNOUNCE_INTERVAL_S, Fleet
 from storage.job_store import JobStore
-from storage.jobs import Lane, WorkerIdentity
 from storage.layout import agree_on_layout
 from storage.metrics import export
 from storage.models import ModelRegistry
@@ -34,7 +33,8 @@ from storage.state_guard import StateGuard
 from storage.telemetry import configure_process_logging
 from storage.tracing import configure_tracing, end_tracing
 from storage.voice_store import VoiceStore
-from storage.work_queues import WorkQueue
+from storage.work_items import WorkerIdentity
+from storage.work_queues import Lane, WorkQueue
 from worker.claim_ahead import ClaimAhead
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.engine.errors import EngineError

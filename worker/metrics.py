@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import Self
 
 from storage.batches import BatchSpec
-from storage.jobs import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, JobClass
 from storage.metrics import Snapshot, counter, histogram
+from storage.service_classes import JobClass
 from storage.voice_reference import VoiceCacheSpec
+from storage.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem
 from storage.work_queues import CPU_QUEUE, WorkQueue
 from worker.engine_meter import EngineMeter
 from worker.quality.counters import GateCounts

@@ -7,10 +7,12 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from storage.jobs import ClaimedItem, JobId, SegmentResult
+from storage.jobs import JobId
 from storage.plan import Plan
 from storage.result_samples import ResultSamples
+from storage.segment_results import SegmentResult
 from storage.timeline import MARGIN_S
+from storage.work_items import ClaimedItem
 from worker.quality.expectation import DurationModel
 from worker.quality.job_norms import HeardSegment, JobNorms, job_norms
 

@@ -7,9 +7,12 @@ import logging
 
 from storage import keys
 from storage.estimates import expected_audio_ms
-from storage.jobs import ArtifactRecord, ClaimedItem, NarrationSpec, Tickets
+from storage.jobs import ArtifactRecord
+from storage.narrations import NarrationSpec
 from storage.plan import Plan, PlannedSegment
 from storage.script import Script
+from storage.tickets import Tickets
+from storage.work_items import ClaimedItem
 from storage.work_queues import speech_queue
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available

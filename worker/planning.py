@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from storage import keys
 from storage.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.failpoints import failpoint
-from storage.jobs import ClaimedItem, NarrationSpec, PlanResult, Tickets
+from storage.narrations import NarrationSpec
 from storage.plan import Plan, encode_plan
 from storage.script import Script
 from storage.sources import Source, SourceType
+from storage.tickets import Tickets
 from storage.voice_reference import IfCacheMissing
+from storage.work_items import ClaimedItem, PlanResult
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from storage.job_store import JobStore
-from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem
+from storage.work_items import QUARANTINE_SUSPICIONS, ClaimedItem
 from worker.leases import HeldLease
 from worker.persistence import until_available
 

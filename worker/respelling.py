@@ -5,9 +5,10 @@ from __future__ import annotations
 from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactMissing
-from storage.jobs import ClaimedItem, NarrationSpec, Normalization
+from storage.narrations import NarrationSpec, Normalization
 from storage.pronunciations import decode_rules
 from storage.script import Script, Span
+from storage.work_items import ClaimedItem
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available

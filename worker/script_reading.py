@@ -5,11 +5,12 @@ from __future__ import annotations
 from storage.artifacts import ArtifactStore
 from storage.dialogue import dialogue_script
 from storage.errors import ArtifactMissing
-from storage.jobs import ClaimedItem, NarrationSpec
+from storage.narrations import NarrationSpec
 from storage.script import Script
 from storage.segment_entries import EntryFormatError, decode_entries, entries_script
 from storage.sources import DocumentFormat, Source, SourceType
 from storage.ssml import SsmlError, parse_ssml
+from storage.work_items import ClaimedItem
 from worker.documents.errors import DocumentError
 from worker.documents.reading import read_document
 from worker.errors import unusable

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from storage import keys
 from storage.errors import ArtifactCorrupt, ArtifactMissing
-from storage.jobs import ClaimedItem
 from storage.segment_file import SegmentFormatError, SegmentHeader
+from storage.work_items import ClaimedItem
 from worker.engine.interface import EngineInfo
 from worker.leases import HeldLease
 from worker.persistence import until_available

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from storage import keys
 from storage.errors import ArtifactCorrupt, ArtifactMissing
-from storage.jobs import ClaimedItem, Lease
 from storage.segment_edits import FIRST_TAKE
 from storage.segment_file import SegmentFormatError
 from storage.segment_reuse import ReusableSegment, SegmentContent
+from storage.work_items import ClaimedItem, Lease
 from worker.engine.interface import EngineInfo
 from worker.leases import HeldLease
 from worker.persistence import until_available

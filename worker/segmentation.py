@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from storage.estimates import is_speakable
-from storage.jobs import Pauses, Segmentation
+from storage.narrations import Pauses, Segmentation
 from storage.plan import Chapter, PlannedSegment
 from storage.script import BlockKind, Script, ScriptChapter, Span, plain_script
 from worker.text.cutting import capped, packed

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from storage.artifacts import ArtifactStore
 from storage.job_store import JobStore
-from storage.jobs import WorkerIdentity
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue
 from storage.segment_reuse import ReuseIndex
 from storage.voice_store import VoiceStore
+from storage.work_items import WorkerIdentity
 from storage.work_queues import WorkQueue
 from worker.claim_ahead import ClaimAhead
 from worker.engine.interface import Engine

@@ -9,8 +9,7 @@ from typing import Literal, Self, assert_never
 
 from pydantic import Field, field_validator, model_validator
 
-from storage.jobs import Lane
-from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from storage.work_queues import CPU_QUEUE, Lane, WorkQueue, speech_queue
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 from worker.metrics_settings import MeasuredSettings

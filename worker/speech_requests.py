@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storage.jobs import ClaimedItem, JobClass, SamplingOverrides
+from storage.narrations import SamplingOverrides
+from storage.service_classes import JobClass
+from storage.work_items import ClaimedItem
 from worker.engine.interface import (
     BuiltInSpeaker,
     Conditioning,

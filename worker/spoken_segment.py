@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storage.jobs import ClaimedItem, NarrationSpec
+from storage.narrations import NarrationSpec
 from storage.plan import PlannedSegment, closed
 from storage.segment_edits import FIRST_TAKE, SegmentEdit
 from storage.speaker_cast import SpeakerVoice, find_speaker
 from storage.voice_reference import VoiceReference
+from storage.work_items import ClaimedItem
 from worker.errors import unusable
 from worker.segment_seed import segment_seed
 

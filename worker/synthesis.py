@@ -9,11 +9,13 @@ from storage import keys
 from storage.errors import ArtifactMissing
 from storage.estimates import expected_audio_ms
 from storage.failpoints import failpoint
-from storage.jobs import ClaimedItem, SegmentReport, Tickets
 from storage.plan import Plan, PlanFormatError
 from storage.quality import Gate
 from storage.segment_file import SegmentHeader
+from storage.segment_results import SegmentReport
 from storage.segment_reuse import SegmentContent
+from storage.tickets import Tickets
+from storage.work_items import ClaimedItem
 from worker import metrics
 from worker.attempts import Outcome, Speaker, settle_attempts
 from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechRequest

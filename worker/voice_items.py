@@ -10,12 +10,14 @@ import random
 import time
 
 from storage.errors import ArtifactMissing, JobAborted, VoiceGone, VoiceNotFound
-from storage.jobs import ClaimedItem, Lease, PlanResult, TenantId, Tickets
+from storage.jobs import TenantId
 from storage.plan import PlanFormatError
 from storage.plan_cache import VoicePlan
+from storage.tickets import Tickets
 from storage.voice_plan import ListedVoice
 from storage.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
 from storage.voices import CacheRequest, CacheState, CacheTarget, RequestOutcome, VoiceCacheRecord
+from storage.work_items import ClaimedItem, Lease, PlanResult
 from worker.errors import NotYet, unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available

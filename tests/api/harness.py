@@ -20,9 +20,11 @@ from api.settings import ApiSettings
 from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis, open_artifacts
 from storage.job_store import JobStore
-from storage.jobs import ArtifactRecord, ClaimedItem, JobId, JobRecord, PlanResult, SegmentReport, WorkerIdentity
+from storage.jobs import ArtifactRecord, JobId, JobRecord
 from storage.keys import artifact, plan
 from storage.models import ModelCard, ModelRegistry
+from storage.segment_results import SegmentReport
+from storage.work_items import ClaimedItem, PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from tests.api.contract import check_answer
 

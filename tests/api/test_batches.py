@@ -9,8 +9,12 @@ import pytest
 
 from storage.batches import child_id, decode_chunk
 from storage.job_records import decode_spec
-from storage.jobs import ArtifactRecord, JobId, PlanResult, Priority, SegmentReport, Submission, TenantId
+from storage.jobs import ArtifactRecord, JobId, TenantId
 from storage.keys import artifact, batch_chunk, input_text, plan
+from storage.segment_results import SegmentReport
+from storage.service_classes import Priority
+from storage.submissions import Submission
+from storage.work_items import PlanResult
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import GPU_QUEUE, ServedApi, claim
 

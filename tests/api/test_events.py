@@ -15,7 +15,8 @@ from fastapi import routing
 from httpx_sse import connect_sse
 
 from api.events import PROGRESS, ProgressPace
-from storage.jobs import ArtifactRecord, JobError, JobEvent
+from storage.events import JobEvent
+from storage.jobs import ArtifactRecord, JobError
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import ServedApi, claim, commit, finish_job, job_id, start_job
 

@@ -16,11 +16,13 @@ import httpx
 import pytest
 
 from storage import keys
-from storage.jobs import ArtifactRecord, ClaimedItem, JobId, PlanResult, SegmentReport
+from storage.jobs import ArtifactRecord, JobId
 from storage.plan import Plan, PlannedSegment, encode_plan
 from storage.segment_file import SegmentHeader, StoredSegment, encode_segment
+from storage.segment_results import SegmentReport
 from storage.timeline import num_gap_samples
 from storage.wav import streaming_wav_header
+from storage.work_items import ClaimedItem, PlanResult
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import GPU_QUEUE, ServedApi, claim, job_id
 

@@ -10,7 +10,8 @@ import pytest
 
 from api.plan_schemas import PlanDocument
 from storage import keys
-from storage.jobs import ArtifactRecord, JobError, NarrationSpec, TenantId
+from storage.jobs import ArtifactRecord, JobError, TenantId
+from storage.narrations import NarrationSpec
 from storage.segment_entries import SegmentEntry, decode_entries
 from storage.sources import DocumentFormat, Source, SourceType
 from storage.speaker_cast import SpeakerVoice

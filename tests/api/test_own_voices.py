@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from storage.jobs import NarrationSpec, TenantId
+from storage.jobs import TenantId
+from storage.narrations import NarrationSpec
 from storage.plan import CLOSING_MARK_BYTES
 from storage.voice_reference import CacheMode, IfCacheMissing, VoiceReference
 from storage.work_queues import CPU_QUEUE

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from storage.jobs import NarrationSpec, TenantId
+from storage.jobs import TenantId
+from storage.narrations import NarrationSpec
 from storage.quality import Gate, OnExhausted, Quality
 from tests.api.harness import SMALL, ServedApi, job_id
 

@@ -10,10 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from storage.jobs import ArtifactRecord, ClaimedItem, JobError, PlanResult, SegmentReport
+from storage.jobs import ArtifactRecord, JobError
 from storage.keys import artifact, plan, segment
 from storage.plan import Chapter, Plan, PlannedSegment, encode_plan
 from storage.segment_file import SegmentHeader, StoredSegment, encode_segment
+from storage.segment_results import SegmentReport
+from storage.work_items import ClaimedItem, PlanResult
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, job_id
 

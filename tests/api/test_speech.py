@@ -11,8 +11,10 @@ import httpx
 import pytest
 
 from storage.fleet import Fleet
-from storage.jobs import ArtifactRecord, JobError, JobState, SegmentReport
+from storage.job_states import JobState
+from storage.jobs import ArtifactRecord, JobError
 from storage.keys import artifact
+from storage.segment_results import SegmentReport
 from storage.wav import wav_header
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import GPU_QUEUE, ServedApi, claim, commit, start_job

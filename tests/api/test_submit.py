@@ -12,9 +12,10 @@ import httpx
 import redis
 
 from api.settings import ApiSettings
-from storage.jobs import NarrationSpec, TenantId
+from storage.jobs import TenantId
 from storage.keys import input_text
 from storage.models import AWAY_MS, ModelCard
+from storage.narrations import NarrationSpec
 from storage.plan import CLOSING_MARK_BYTES
 from storage.queue import TicketQueue, create_celery
 from storage.work_queues import CPU_QUEUE

@@ -10,9 +10,10 @@ import httpx
 import numpy as np
 import pytest
 
-from storage.jobs import JobError, PlanResult
+from storage.jobs import JobError
 from storage.voice_plan import ListedVoice, decode_voice_plan
 from storage.voice_store import VoiceStore
+from storage.work_items import PlanResult
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.api.harness import ServedApi, claim
 from tests.api.voices import BASE, CONSENT, EMBEDDING, build_all, recording, request_of, upload, upload_embedding

@@ -11,10 +11,11 @@ import pytest
 
 from api.settings import ApiSettings
 from storage.embedded_redis import EmbeddedRedis
-from storage.jobs import TenantId, WorkerIdentity
+from storage.jobs import TenantId
 from storage.settings import StorageSettings
 from storage.webhook_queue import WebhookQueue
 from storage.webhooks import Attempt, Verdict
+from storage.work_items import WorkerIdentity
 from tests.api.harness import SMALL, ServedApi, job_id, serve
 from tests.api.voices import BASE, build_all, upload
 from tests.storage.safe_http.listeners import answers, listener

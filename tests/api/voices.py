@@ -8,13 +8,14 @@ import wave
 import numpy as np
 
 from storage import keys
-from storage.jobs import Lease, PlanResult, TenantId
+from storage.jobs import TenantId
 from storage.models import ModelCard
 from storage.voice_artifact import ArtifactHeader, VoiceArtifact, encode_artifact, float_tensor
 from storage.voice_plan import decode_voice_plan
 from storage.voice_reference import CacheMode, VoiceCacheSpec, VoiceReference
 from storage.voice_store import VoiceStore
 from storage.voices import CacheArtifact, CacheRequest, CacheTarget, ClaimStatus
+from storage.work_items import Lease, PlanResult
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.api.harness import LEASE_S, WORKER, ServedApi
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from storage.jobs import NarrationSpec, Segmentation
+from storage.narrations import NarrationSpec, Segmentation
 from storage.wav import wav_header
 from tests.faults.system import TENANTS, RunningSystem, api_key
 from tests.worker.expected import expected_narration

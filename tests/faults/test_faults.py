@@ -23,7 +23,8 @@ import httpx
 import pytest
 
 from rhapsode.stack import processes
-from storage.jobs import QUARANTINE_SUSPICIONS, Tickets
+from storage.tickets import Tickets
+from storage.work_items import QUARANTINE_SUSPICIONS
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from storage.errors import StoreUnavailable
-from storage.jobs import IdempotencyKey
 from storage.journal import PREFIX, Journal, JournalUnreadable, decode_lines, journal_keys
 from storage.local_artifacts import LocalArtifactStore
+from storage.submissions import IdempotencyKey
 from tests.storage.job_driver import submission
 from tests.worker.failing_store import FailingStore
 

@@ -11,9 +11,10 @@ import redis
 from storage.audits import AuditLog
 from storage.dead_items import DeadItems, DeadItemUnknown
 from storage.job_store import Difference, Drift
-from storage.jobs import JobClass, JobError
+from storage.jobs import JobError
 from storage.overviews import Overviews
 from storage.roster import Roster, WorkerReport, WorkerRole, WorkerState, WorkerUnknown
+from storage.service_classes import JobClass
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import (
     ALICE,

@@ -9,8 +9,8 @@ import pytest
 import redis
 
 from storage.errors import ArtifactCorrupt
+from storage.job_states import JobState
 from storage.job_store import JobStore
-from storage.jobs import IdempotencyKey, JobState, Submission
 from storage.journal import Journal
 from storage.keys import state_marks
 from storage.local_artifacts import LocalArtifactStore
@@ -19,6 +19,7 @@ from storage.reconcile import FENCE_JUMP, Reconciler
 from storage.redis_keys import RedisKeys
 from storage.settings import StorageSettings
 from storage.state_guard import Finding, StateGuard
+from storage.submissions import IdempotencyKey, Submission
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import ALICE, WORKER, submission
 from worker.state_watch import STRANGE, StateWatch, hold_what_lost_something

@@ -9,9 +9,9 @@ import pytest
 import redis
 
 from storage.embedded_redis import EmbeddedRedis
-from storage.jobs import JobState, Lane
+from storage.job_states import JobState
 from storage.settings import StorageSettings
-from storage.work_queues import CPU_QUEUE
+from storage.work_queues import CPU_QUEUE, Lane
 from tests.security.bombs import NO_ENVELOPE, bombs, true_ticket
 from tests.worker.studio import TEXT
 from tests.worker.test_processes import System

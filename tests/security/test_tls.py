@@ -16,9 +16,9 @@ from storage.connections import connect_redis, open_artifacts
 from storage.embedded_redis import EmbeddedRedis
 from storage.embedded_s3 import BUCKET
 from storage.errors import StoreUnavailable
-from storage.jobs import Tickets
 from storage.queue import TicketQueue, create_celery
 from storage.settings import SettingsError, StorageSettings, load_settings
+from storage.tickets import Tickets
 from storage.work_queues import CPU_QUEUE
 from tests.security.tls_servers import Authority, TlsS3, tls_front
 

@@ -10,20 +10,12 @@ import redis
 from storage.ids import new_job_id
 from storage.job_control import JobControl
 from storage.job_store import JobStore
-from storage.jobs import (
-    AdmissionLimits,
-    ArtifactRecord,
-    ClaimedItem,
-    IdempotencyKey,
-    JobRecord,
-    NarrationSpec,
-    PlanResult,
-    Priority,
-    SegmentReport,
-    Submission,
-    TenantId,
-    WorkerIdentity,
-)
+from storage.jobs import ArtifactRecord, JobRecord, TenantId
+from storage.narrations import NarrationSpec
+from storage.segment_results import SegmentReport
+from storage.service_classes import Priority
+from storage.submissions import AdmissionLimits, IdempotencyKey, Submission
+from storage.work_items import ClaimedItem, PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 CLOCK_KEY = "{rhapsode}:test_clock"

@@ -9,22 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
 
-from storage.jobs import (
-    ASSEMBLE_ITEM,
-    MOVES,
-    PLAN_ITEM,
-    QUARANTINE_SUSPICIONS,
-    JobClass,
-    JobId,
-    JobState,
-    Lease,
-    Priority,
-    ReleaseReason,
-    Submission,
-    TenantId,
-    WorkerIdentity,
-    job_class,
-)
+from storage.job_states import MOVES, JobState
+from storage.jobs import JobId, TenantId
+from storage.service_classes import JobClass, Priority, job_class
+from storage.submissions import Submission
+from storage.work_items import ASSEMBLE_ITEM, PLAN_ITEM, QUARANTINE_SUSPICIONS, Lease, ReleaseReason, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 
 Outcome = tuple[object, ...]

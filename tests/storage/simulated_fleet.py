@@ -7,7 +7,9 @@ import random
 from dataclasses import dataclass, field, replace
 
 from storage.job_store import JobStore
-from storage.jobs import ASSEMBLE_ITEM, ArtifactRecord, ClaimedItem, PlanResult, Submission
+from storage.jobs import ArtifactRecord
+from storage.submissions import Submission
+from storage.work_items import ASSEMBLE_ITEM, ClaimedItem, PlanResult
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import GPU_QUEUE, WORKER, Clock, report
 

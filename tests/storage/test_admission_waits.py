@@ -10,7 +10,9 @@ import redis
 
 from storage.errors import AdmissionRefused
 from storage.job_store import JobStore
-from storage.jobs import AdmissionLimits, Priority, Submission, TenantId
+from storage.jobs import TenantId
+from storage.service_classes import Priority
+from storage.submissions import AdmissionLimits, Submission
 from tests.storage.job_driver import ALICE, BOB, Clock, open_store, submission
 from tests.storage.simulated_fleet import SEGMENT_MS, SimulatedFleet, book
 

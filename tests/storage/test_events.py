@@ -10,9 +10,9 @@ import redis
 import redis.asyncio
 
 from storage.connections import connect_redis_async
-from storage.events import FOLLOW_LIMIT, AsyncEventLog, EventLog
+from storage.events import FOLLOW_LIMIT, AsyncEventLog, EventLog, JobEvent
 from storage.job_store import JobStore
-from storage.jobs import JobError, JobEvent, JobId
+from storage.jobs import JobError, JobId
 from storage.settings import StorageSettings
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import ALICE, GPU_QUEUE, artifact, claim, finish_segments, report, start_job, submission

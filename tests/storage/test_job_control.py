@@ -20,10 +20,14 @@ from storage.errors import (
     TooManyTakes,
 )
 from storage.job_control import JobChanges, JobControl
+from storage.job_states import JobPhase, JobState
 from storage.job_store import JobStore
-from storage.jobs import AdmissionLimits, IdempotencyKey, JobClass, JobPhase, JobRecord, JobState, Priority, Tickets
+from storage.jobs import JobRecord
 from storage.segment_edits import MAX_TAKES, SegmentEdit
 from storage.segment_states import SegmentReader
+from storage.service_classes import JobClass, Priority
+from storage.submissions import AdmissionLimits, IdempotencyKey
+from storage.tickets import Tickets
 from storage.voice_reference import VoiceCacheSpec
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import (

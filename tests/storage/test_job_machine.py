@@ -31,28 +31,23 @@ from storage.errors import (
 from storage.events import EventLog
 from storage.fleet import TTL_S, Fleet
 from storage.job_control import JobChanges
+from storage.job_states import JobState
 from storage.job_store import Difference, Transitioned
-from storage.jobs import (
+from storage.jobs import JobError, JobId, JobRecord, TenantId
+from storage.redis_keys import RedisKeys
+from storage.segment_edits import SegmentEdit, decode_edit, encode_edit
+from storage.service_classes import Priority
+from storage.submissions import AdmissionLimits, IdempotencyKey, Submission
+from storage.tickets import Tickets
+from storage.work_items import (
     PLAN_ITEM,
     QUARANTINE_SUSPICIONS,
-    AdmissionLimits,
-    IdempotencyKey,
-    JobError,
-    JobId,
-    JobRecord,
-    JobState,
     Lease,
     LeaseStatus,
     PlanResult,
-    Priority,
     ReleaseReason,
-    Submission,
-    TenantId,
-    Tickets,
     WorkerIdentity,
 )
-from storage.redis_keys import RedisKeys
-from storage.segment_edits import SegmentEdit, decode_edit, encode_edit
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from tests.storage.job_driver import (
     ALICE,

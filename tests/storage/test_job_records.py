@@ -8,7 +8,8 @@ import json
 import pytest
 
 from storage.job_records import decode_spec, submitted_fields
-from storage.jobs import JobSpec, NarrationSpec
+from storage.jobs import JobSpec
+from storage.narrations import NarrationSpec
 from storage.voice_reference import (
     CacheMode,
     IfCacheMissing,

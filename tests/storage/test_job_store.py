@@ -21,23 +21,13 @@ from storage.errors import (
     StateConflict,
     StoreUnavailable,
 )
+from storage.job_lists import JobQuery
+from storage.job_states import JobPhase, JobState
 from storage.job_store import JobStore
-from storage.jobs import (
-    QUARANTINE_SUSPICIONS,
-    AdmissionLimits,
-    IdempotencyKey,
-    JobError,
-    JobId,
-    JobPhase,
-    JobQuery,
-    JobState,
-    LeaseStatus,
-    PlanResult,
-    ReleaseReason,
-    SegmentCounts,
-    Tickets,
-    WorkerIdentity,
-)
+from storage.jobs import JobError, JobId, SegmentCounts
+from storage.submissions import AdmissionLimits, IdempotencyKey
+from storage.tickets import Tickets
+from storage.work_items import QUARANTINE_SUSPICIONS, LeaseStatus, PlanResult, ReleaseReason, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import (
     ALICE,

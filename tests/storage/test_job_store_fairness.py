@@ -9,7 +9,10 @@ import redis
 
 from storage.fleet import TTL_S, Fleet
 from storage.job_store import JobStore
-from storage.jobs import JobClass, JobId, PlanResult, Priority, TenantId, Tickets
+from storage.jobs import JobId, TenantId
+from storage.service_classes import JobClass, Priority
+from storage.tickets import Tickets
+from storage.work_items import PlanResult
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.storage.job_driver import (
     ALICE,

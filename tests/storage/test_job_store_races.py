@@ -10,8 +10,10 @@ import redis
 
 from storage.errors import JobAborted, LeaseLost
 from storage.events import EventLog
+from storage.job_states import JobState
 from storage.job_store import JobStore
-from storage.jobs import JobId, JobState, PlanResult, ReleaseReason, TenantId, WorkerIdentity
+from storage.jobs import JobId, TenantId
+from storage.work_items import PlanResult, ReleaseReason, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import ALICE, BOB, GPU_QUEUE, LEASE_S, artifact, report, submission
 

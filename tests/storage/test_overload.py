@@ -12,7 +12,10 @@ import redis
 
 from storage.errors import QuotaExceeded
 from storage.job_store import JobStore
-from storage.jobs import ASSEMBLE_ITEM, AdmissionLimits, ClaimedItem, JobId, PlanResult, Priority, TenantId
+from storage.jobs import JobId, TenantId
+from storage.service_classes import Priority
+from storage.submissions import AdmissionLimits
+from storage.work_items import ASSEMBLE_ITEM, ClaimedItem, PlanResult
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import ALICE, BOB, GPU_QUEUE, WORKER, Clock, artifact, open_store, report, submission
 from worker.claim_ahead import ClaimAhead

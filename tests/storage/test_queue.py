@@ -14,9 +14,9 @@ import redis
 
 from storage.embedded_redis import EmbeddedRedis
 from storage.errors import StoreUnavailable
-from storage.jobs import Tickets
 from storage.queue import REST_AFTER_FAILURE_S, TicketQueue, create_celery
 from storage.settings import StorageSettings
+from storage.tickets import Tickets
 from storage.work_queues import CPU_QUEUE, speech_queue
 
 GPU_QUEUE = speech_queue("small")

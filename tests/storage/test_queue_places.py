@@ -7,8 +7,9 @@ import redis
 
 from storage.fleet import Fleet
 from storage.job_store import JobStore
-from storage.jobs import JobClass, JobRecord, Priority, TenantId
+from storage.jobs import JobRecord, TenantId
 from storage.queue_places import QueuePlace, QueuePlaces, left_audio_s
+from storage.service_classes import JobClass, Priority
 from tests.storage.job_driver import (
     ALICE,
     BOB,

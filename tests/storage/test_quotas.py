@@ -9,8 +9,10 @@ import redis
 
 from storage.errors import BacklogFull, QuotaExceeded
 from storage.job_store import JobStore
-from storage.jobs import AdmissionLimits, ArtifactRecord, PlanResult
+from storage.jobs import ArtifactRecord
 from storage.quotas import Held, OwnQuotas, Quotas, QuotaStore
+from storage.submissions import AdmissionLimits
+from storage.work_items import PlanResult
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import (
     ALICE,

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from storage.events import EventLog
 from storage.job_store import JobStore
-from storage.jobs import SegmentReport, SegmentResult
 from storage.quality import Gate
 from storage.redis_keys import RedisKeys
 from storage.result_samples import ResultSamples
-from storage.segment_results import decode_segment_result, encode_report, pack_sha256
+from storage.segment_results import SegmentReport, SegmentResult, decode_segment_result, encode_report, pack_sha256
 from storage.segment_reuse import ReuseIndex, SegmentContent
 from tests.storage.job_driver import ALICE, BOB, GPU_QUEUE, SPEC, Clock, claim, open_store, report, start_job
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.jobs import SegmentResult
 from storage.plan import Chapter, PlannedSegment
+from storage.segment_results import SegmentResult
 from storage.timeline import (
     MARGIN_S,
     SegmentsIncomplete,

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storage.job_store import JobStore
-from storage.jobs import JobId, Priority, TenantId
+from storage.jobs import JobId, TenantId
+from storage.service_classes import Priority
 from tests.storage.job_driver import (
     ALICE,
     BOB,

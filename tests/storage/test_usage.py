@@ -10,8 +10,10 @@ import redis
 
 from storage.errors import LeaseLost
 from storage.job_store import JobStore
-from storage.jobs import ReleaseReason, SegmentReport, TenantId
+from storage.jobs import TenantId
+from storage.segment_results import SegmentReport
 from storage.usage import KEPT_DAYS, Amounts, DayUsage, UsageLedger, total
+from storage.work_items import ReleaseReason
 from tests.storage.job_driver import ALICE, BOB, GPU_QUEUE, Clock, claim, report, start_job, submission
 
 FIRST_DAY = date(1970, 1, 1)

@@ -11,9 +11,11 @@ import redis
 
 from storage.errors import JobAborted, LeaseLost, StateConflict
 from storage.events import EventLog
+from storage.job_states import JobState
 from storage.job_store import JobStore
-from storage.jobs import ClaimedItem, JobError, JobRecord, JobState, Lease, PlanResult, ReleaseReason
+from storage.jobs import JobError, JobRecord
 from storage.voice_reference import VoiceCacheSpec
+from storage.work_items import ClaimedItem, Lease, PlanResult, ReleaseReason
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.storage.job_driver import ALICE, LEASE_S, WORKER, Clock, claim, open_store, submission
 

@@ -13,10 +13,10 @@ from storage.errors import (
     VoiceNameTaken,
     VoiceNotFound,
 )
-from storage.jobs import Lease
 from storage.voice_reference import CacheMode, IfCacheMissing, VoiceReference, content_key, normalised_ref_text
 from storage.voice_store import VoiceStore
 from storage.voices import CacheState, ClaimStatus, NewRecording, RequestOutcome, VoiceChanges, VoiceRecord
+from storage.work_items import Lease
 from tests.storage.voice_world import (
     ALICE,
     BOB,

@@ -15,7 +15,7 @@ import redis
 from storage import keys
 from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken
 from storage.ids import new_job_id, new_voice_id
-from storage.jobs import JobError, JobId, Lease, TenantId
+from storage.jobs import JobError, JobId, TenantId
 from storage.redis_keys import RedisKeys
 from storage.voice_keys import VoiceKeys
 from storage.voice_reference import CacheMode, ContentKey, SourceKind, VoiceId, VoiceSource, content_key
@@ -33,6 +33,7 @@ from storage.voices import (
     VoiceRecord,
     name_key,
 )
+from storage.work_items import Lease
 
 ALICE = TenantId("alice")
 BOB = TenantId("bob")

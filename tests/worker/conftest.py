@@ -10,13 +10,13 @@ import redis
 
 from storage.connections import open_artifacts
 from storage.job_store import JobStore
-from storage.jobs import WorkerIdentity
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue, create_celery
 from storage.result_samples import ResultSamples
 from storage.segment_reuse import ReuseIndex
 from storage.settings import StorageSettings
 from storage.voice_store import VoiceStore
+from storage.work_items import WorkerIdentity
 from tests.worker.studio import GPU_QUEUE, Studio
 from worker.claim_ahead import ClaimAhead
 from worker.engine.fake import FakeEngine

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.jobs import NarrationSpec
+from storage.narrations import NarrationSpec
 from storage.plan import with_occurrences
 from storage.timeline import num_gap_samples
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech

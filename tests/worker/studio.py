@@ -9,15 +9,11 @@ from storage.artifacts import ArtifactStore
 from storage.estimates import expected_audio_ms
 from storage.ids import new_job_id
 from storage.job_store import JobStore, Submitted
-from storage.jobs import (
-    JobRecord,
-    NarrationSpec,
-    Priority,
-    Segmentation,
-    Submission,
-    TenantId,
-)
+from storage.jobs import JobRecord, TenantId
+from storage.narrations import NarrationSpec, Segmentation
 from storage.plan_cache import PlanCache
+from storage.service_classes import Priority
+from storage.submissions import Submission
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.services import SpeechServices

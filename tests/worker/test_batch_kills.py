@@ -12,7 +12,7 @@ import pytest
 import redis
 
 from storage.batches import CHUNK_LINES, child_id
-from storage.jobs import JobState
+from storage.job_states import JobState
 from storage.settings import StorageSettings
 from tests.worker.studio import Studio
 from tests.worker.test_batches import jobs_of, put_batch

@@ -10,9 +10,13 @@ from storage.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, decode_
 from storage.errors import JobAborted
 from storage.events import EventLog
 from storage.ids import new_batch_id
+from storage.job_lists import JobQuery
 from storage.job_records import encode_spec
+from storage.job_states import JobState
 from storage.job_store import JobStore
-from storage.jobs import AdmissionLimits, JobId, JobQuery, JobRecord, JobState, Priority, Submission
+from storage.jobs import JobId, JobRecord
+from storage.service_classes import Priority
+from storage.submissions import AdmissionLimits, Submission
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import SPEC, TENANT, Studio
 

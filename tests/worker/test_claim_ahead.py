@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from storage.jobs import JobId, Lease, Segmentation, TenantId
+from storage.jobs import JobId, TenantId
+from storage.narrations import Segmentation
+from storage.work_items import Lease
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.claim_ahead import ClaimAhead

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from storage.jobs import Tickets
 from storage.queue import TicketQueue
+from storage.tickets import Tickets
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import GPU_QUEUE
 from worker.consumption import ConsumptionWatch

@@ -10,8 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from storage.jobs import JobState, Pauses, Segmentation, WorkerIdentity
+from storage.job_states import JobState
 from storage.keys import job_prefix
+from storage.narrations import Pauses, Segmentation
+from storage.work_items import WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue
 from tests.worker.failing_store import FailingStore, fail_times
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio

@@ -16,13 +16,16 @@ from storage.audits import AuditLog
 from storage.consent_store import ConsentStore
 from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
-from storage.jobs import JobId, JobState, LeaseStatus, TenantId, Tickets, WorkerIdentity
+from storage.job_states import JobState
+from storage.jobs import JobId, TenantId
 from storage.queue import TicketQueue
 from storage.reconcile import Reconciler
 from storage.state_guard import StateGuard
 from storage.stored_recount import StoredRecount
+from storage.tickets import Tickets
 from storage.upload_ledger import UploadLedger
 from storage.webhook_queue import WebhookQueue
+from storage.work_items import LeaseStatus, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import TENANT, Studio
 from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores

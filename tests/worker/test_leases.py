@@ -7,7 +7,7 @@ import time
 import pytest
 
 from storage.ids import new_job_id
-from storage.jobs import Lease, WorkerIdentity
+from storage.work_items import Lease, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import TENANT, Studio
 from worker.leases import DropReason, HeldLease, LeaseKeeper, WorkDropped

@@ -11,7 +11,10 @@ import redis
 from storage import keys
 from storage.events import EventLog
 from storage.ids import new_job_id, new_voice_id
-from storage.jobs import JobRecord, JobState, Priority, Submission
+from storage.job_states import JobState
+from storage.jobs import JobRecord
+from storage.service_classes import Priority
+from storage.submissions import Submission
 from storage.uploads import UploadId, new_upload_id
 from storage.voice_plan import ListedVoice, decode_voice_plan, encode_voice_plan
 from storage.voice_reference import CacheMode, VoiceCacheSpec

@@ -15,7 +15,9 @@ import soundfile
 from safetensors.numpy import load
 
 from storage import keys
-from storage.jobs import ArtifactRecord, JobRecord, JobState, NarrationSpec, Pauses, Segmentation
+from storage.job_states import JobState
+from storage.jobs import ArtifactRecord, JobRecord
+from storage.narrations import NarrationSpec, Pauses, Segmentation
 from storage.quality import OnExhausted, Quality
 from storage.timeline import MARGIN_S
 from storage.work_queues import CPU_QUEUE, speech_queue

@@ -9,7 +9,7 @@ import pytest
 
 from storage import keys
 from storage.ids import new_voice_id
-from storage.jobs import JobState
+from storage.job_states import JobState
 from storage.voice_reference import CacheMode, SourceKind, VoiceReference, VoiceSource
 from tests.worker.reference_audio.sounds import file_of, tone
 from tests.worker.studio import SPEC, TENANT, Studio

@@ -18,12 +18,15 @@ import soundfile
 
 from storage.connections import connect_redis, open_artifacts
 from storage.embedded_redis import EmbeddedRedis
+from storage.job_states import JobState
 from storage.job_store import JobStore
-from storage.jobs import JobRecord, JobState, Lane, NarrationSpec, Segmentation, WorkerIdentity
+from storage.jobs import JobRecord
 from storage.models import ModelRegistry
+from storage.narrations import NarrationSpec, Segmentation
 from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
-from storage.work_queues import speech_queue
+from storage.work_items import WorkerIdentity
+from storage.work_queues import Lane, speech_queue
 from tests.worker.expected import expected_narration
 from tests.worker.studio import SPEC, TENANT, TEXT, submit_narration
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from storage.job_store import JobStore
-from storage.jobs import QUARANTINE_SUSPICIONS, ClaimedItem, ReleaseReason, WorkerIdentity
+from storage.work_items import QUARANTINE_SUSPICIONS, ClaimedItem, ReleaseReason, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import Studio
 from worker.leases import DropReason, HeldLease, WorkDropped

@@ -10,10 +10,12 @@ import redis
 from storage import keys
 from storage.errors import SegmentBusy, StateConflict
 from storage.job_control import JobControl
-from storage.jobs import JobError, JobRecord, JobState, WorkerIdentity
+from storage.job_states import JobState
+from storage.jobs import JobError, JobRecord
 from storage.segment_edits import SegmentEdit
 from storage.segment_states import SegmentReader
 from storage.settings import StorageSettings
+from storage.work_items import WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import GPU_QUEUE, TENANT, Studio
 

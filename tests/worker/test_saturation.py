@@ -9,7 +9,7 @@ from dataclasses import replace
 import redis
 
 from storage.fleet import Fleet
-from storage.jobs import Segmentation
+from storage.narrations import Segmentation
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.claim_ahead import ClaimAhead

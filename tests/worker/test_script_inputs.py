@@ -10,12 +10,16 @@ import pytest
 
 from storage import keys
 from storage.ids import new_job_id
-from storage.jobs import JobRecord, JobState, NarrationSpec, Normalization, Priority, Segmentation, Submission
+from storage.job_states import JobState
+from storage.jobs import JobRecord
+from storage.narrations import NarrationSpec, Normalization, Segmentation
 from storage.plan import Plan, decode_plan
 from storage.pronunciations import PronunciationRule, encode_rules
 from storage.segment_entries import SegmentEntry, encode_entries
+from storage.service_classes import Priority
 from storage.sources import DocumentFormat, Source, SourceType
 from storage.speaker_cast import SpeakerVoice
+from storage.submissions import Submission
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import SPEC, TENANT, Studio
 

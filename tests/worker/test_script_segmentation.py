@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from storage.dialogue import dialogue_script
 from storage.estimates import is_speakable, speech_units
-from storage.jobs import Pauses, Segmentation
+from storage.narrations import Pauses, Segmentation
 from storage.plan import Chapter, Plan, decode_plan, encode_plan
 from storage.pronunciations import PronunciationRule
 from storage.script import BlockKind, Script, Voicing

@@ -11,7 +11,9 @@ import redis
 from storage import keys
 from storage.events import EventLog
 from storage.job_control import JobControl
-from storage.jobs import JobRecord, JobState, Segmentation
+from storage.job_states import JobState
+from storage.jobs import JobRecord
+from storage.narrations import Segmentation
 from storage.quality import Gate, OnExhausted, Quality
 from storage.settings import StorageSettings
 from tests.worker.faulty_engine import FaultyEngine

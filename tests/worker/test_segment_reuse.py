@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from storage import keys
-from storage.jobs import JobRecord, JobState, NarrationSpec, Segmentation
+from storage.job_states import JobState
+from storage.jobs import JobRecord
 from storage.keys import job_prefix
+from storage.narrations import NarrationSpec, Segmentation
 from storage.quality import Gate, OnExhausted, Quality
 from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.quality.defects import SPOILS

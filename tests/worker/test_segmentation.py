@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.estimates import is_speakable, speech_units
-from storage.jobs import Pauses, Segmentation
+from storage.narrations import Pauses, Segmentation
 from storage.plan import PlannedSegment
 from worker.segmentation import NothingToSpeak, plan_segments
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.jobs import Lane
 from storage.settings import SETTING_NAMES, SettingsError, load_settings
+from storage.work_queues import Lane
 from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 from worker.settings import JanitorSettings, WorkerSettings
 

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from storage.jobs import ClaimedItem, JobClass, JobId, Lease, NarrationSpec, SamplingOverrides, TenantId
+from storage.jobs import JobId, TenantId
+from storage.narrations import NarrationSpec, SamplingOverrides
 from storage.plan import PlannedSegment
+from storage.service_classes import JobClass
+from storage.work_items import ClaimedItem, Lease
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import (
     BuiltInSpeaker,

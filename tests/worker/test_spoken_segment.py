@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.jobs import ClaimedItem, JobId, Lease, NarrationSpec, TenantId
+from storage.jobs import JobId, TenantId
+from storage.narrations import NarrationSpec
 from storage.plan import PlannedSegment
 from storage.segment_edits import SegmentEdit
 from storage.speaker_cast import SpeakerVoice
+from storage.work_items import ClaimedItem, Lease
 from worker.errors import PermanentItemError
 from worker.segment_seed import segment_seed
 from worker.spoken_segment import spoken_segment

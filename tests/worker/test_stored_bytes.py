@@ -9,7 +9,8 @@ import redis
 
 from storage import keys
 from storage.job_control import JobControl
-from storage.jobs import JobRecord, NarrationSpec
+from storage.jobs import JobRecord
+from storage.narrations import NarrationSpec
 from storage.outputs import OutputSpec, Timestamps
 from storage.quotas import Quotas, QuotaStore
 from storage.usage import Amounts, UsageLedger, total

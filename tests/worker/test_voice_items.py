@@ -13,7 +13,10 @@ import redis
 from storage import keys
 from storage.ids import new_job_id, new_voice_id
 from storage.job_control import JobControl
-from storage.jobs import JobRecord, JobState, Priority, Submission, WorkerIdentity
+from storage.job_states import JobState
+from storage.jobs import JobRecord
+from storage.service_classes import Priority
+from storage.submissions import Submission
 from storage.voice_artifact import decode_artifact
 from storage.voice_plan import encode_voice_plan
 from storage.voice_reference import (
@@ -27,6 +30,7 @@ from storage.voice_reference import (
 )
 from storage.voice_store import VoiceStore
 from storage.voices import CacheState, NewVoice, VoiceCacheRecord
+from storage.work_items import WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from tests.worker.reference_audio.sounds import file_of, tone
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio

@@ -19,9 +19,11 @@ from storage.job_warnings import (
     QUALITY_UNCALIBRATED,
     JobWarning,
 )
-from storage.jobs import ArtifactRecord, ClaimedItem, JobRecord, Tickets
+from storage.jobs import ArtifactRecord, JobRecord
 from storage.outputs import OutputFormat, Timestamps
 from storage.segment_file import SegmentHeader
+from storage.tickets import Tickets
+from storage.work_items import ClaimedItem
 from worker.assembly.audio_files import audio_file, scratch_bytes
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.jobs import SegmentResult
 from storage.outputs import LoudnessScope, LoudnessTarget
+from storage.segment_results import SegmentResult
 from storage.timeline import Placed
 from worker.loudness import LoudnessMeter
 from worker.samples import Samples

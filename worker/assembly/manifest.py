@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from storage.job_warnings import JobWarning
-from storage.jobs import ArtifactRecord, ClaimedItem, NarrationSpec
+from storage.jobs import ArtifactRecord
+from storage.narrations import NarrationSpec
 from storage.segment_file import SegmentHeader
 from storage.timeline import Placed, spoken_span
+from storage.work_items import ClaimedItem
 from worker.assembly.levels import Level
 from worker.assembly.narration import Narration
 

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 from storage.errors import ArtifactMissing
-from storage.jobs import ClaimedItem, JobRecord, SegmentResult
+from storage.jobs import JobRecord
 from storage.outputs import ChapterMarks
 from storage.plan import Plan, PlanFormatError, PlannedSegment
 from storage.plan_cache import PlanCache
 from storage.segment_edits import UNEDITED, SegmentEdit
+from storage.segment_results import SegmentResult
 from storage.timeline import ChapterSpan, Placed, SegmentsIncomplete, chapter_spans, place_segments
+from storage.work_items import ClaimedItem
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available

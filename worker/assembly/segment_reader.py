@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactCorrupt, ArtifactMissing
-from storage.jobs import JobId, SegmentResult, TenantId
+from storage.jobs import JobId, TenantId
 from storage.segment_file import SegmentFormatError
+from storage.segment_results import SegmentResult
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import soundfile
 
-from storage.jobs import Pauses, Segmentation
+from storage.narrations import Pauses, Segmentation
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineError
 from worker.engine.interface import (

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 from storage.estimates import speech_units
-from storage.jobs import Segmentation
+from storage.narrations import Segmentation
 from worker.text.pieces import Ending, Piece, stripped_piece
 
 CLUSTER_SEARCH = 64

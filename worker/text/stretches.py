@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from storage.estimates import SYLLABIC, is_speakable, speech_units
-from storage.jobs import Segmentation
+from storage.narrations import Segmentation
 from storage.plan import closed
 from storage.script import Voicing
 from worker.text.pieces import Ending

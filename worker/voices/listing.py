@@ -9,13 +9,14 @@ from typing import IO
 from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactExists, ArtifactMissing, ConsentNotFound, QuotaExceeded, VoiceNameTaken
-from storage.jobs import Lease, TenantId
+from storage.jobs import TenantId
 from storage.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
 from storage.uploads import take_upload
 from storage.voice_plan import ListedVoice, PlannedVoice
 from storage.voice_reference import CacheMode, SourceKind, VoiceReference, VoiceSource
 from storage.voice_store import VoiceStore
 from storage.voices import NewVoice, VoiceRecord
+from storage.work_items import Lease
 from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from storage.jobs import Tickets
 from storage.queue import TicketQueue
+from storage.tickets import Tickets
 from storage.webhook_queue import WebhookQueue
 from storage.work_queues import HOOKS_QUEUE
 

@@ -10,7 +10,6 @@ from storage.certificates import check_certificates
 from storage.connections import connect_redis
 from storage.errors import StorageError
 from storage.failpoints import configure as configure_failpoints
-from storage.jobs import WorkerIdentity
 from storage.layout import agree_on_layout
 from storage.metrics import Snapshot, export
 from storage.queue import TicketQueue
@@ -22,6 +21,7 @@ from storage.webhook_http import webhook_client
 from storage.webhook_options import parse_delays
 from storage.webhook_queue import WebhookQueue
 from storage.webhook_secrets import SecretSealer
+from storage.work_items import WorkerIdentity
 from storage.work_queues import HOOKS_QUEUE
 from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
 from worker.metrics_server import MetricsServer, parse_ports, serve_metrics

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from storage.errors import StoreUnavailable
 from storage.failpoints import failpoint
-from storage.jobs import WorkerIdentity
 from storage.telemetry import delivery_fields
 from storage.tracing import span
 from storage.webhook_queue import LEASE_S, WebhookQueue
 from storage.webhooks import ClaimedDelivery, Verdict
+from storage.work_items import WorkerIdentity
 from worker.persistence import settle
 from worker.webhooks.attempts import DeliveryForgotten, Sender
 from worker.webhooks.metrics import attempted

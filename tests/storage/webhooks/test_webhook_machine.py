@@ -17,7 +17,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from storage.jobs import WorkerIdentity
 from storage.webhook_errors import DeliveryBusy
 from storage.webhook_queue import LEASE_S
 from storage.webhooks import (
@@ -29,6 +28,7 @@ from storage.webhooks import (
     EndpointChanges,
     EndpointState,
 )
+from storage.work_items import WorkerIdentity
 from tests.storage.job_driver import ALICE
 from tests.storage.webhooks.world import HOOKS, WebhookWorld
 

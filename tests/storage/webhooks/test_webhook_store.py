@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from storage.errors import QuotaExceeded
-from storage.jobs import JobState, WorkerIdentity
+from storage.job_states import JobState
 from storage.webhook_errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
 from storage.webhook_queue import LEASE_S
 from storage.webhook_reference import FINAL_JOB_EVENTS, JobWebhook
@@ -25,6 +25,7 @@ from storage.webhooks import (
     EndpointChanges,
     EndpointState,
 )
+from storage.work_items import WorkerIdentity
 from storage.work_queues import HOOKS_QUEUE
 from tests.storage.job_driver import ALICE, BOB, submission
 from tests.storage.webhooks.world import HOOKS, URL, WebhookWorld, at_url

@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 
 from storage import keys
 from storage.ids import new_job_id
-from storage.jobs import (
-    ArtifactRecord,
-    JobRecord,
-    JobState,
-    NarrationSpec,
-    PlanResult,
-    Priority,
-    SegmentReport,
-    Submission,
-)
+from storage.job_states import JobState
+from storage.jobs import ArtifactRecord, JobRecord
+from storage.narrations import NarrationSpec
 from storage.outputs import OutputSpec
 from storage.plan import Chapter, Plan, PlannedSegment, encode_plan
 from storage.segment_file import SegmentHeader
+from storage.segment_results import SegmentReport
+from storage.service_classes import Priority
+from storage.submissions import Submission
+from storage.work_items import PlanResult
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.samples import to_samples

@@ -17,7 +17,8 @@ from safetensors.numpy import load
 
 from storage import keys
 from storage.job_control import JobControl
-from storage.jobs import JobRecord, JobState
+from storage.job_states import JobState
+from storage.jobs import JobRecord
 from storage.outputs import (
     AudioFormat,
     LoudnessScope,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.estimates import is_speakable, speech_units
-from storage.jobs import Pauses, Segmentation
+from storage.narrations import Pauses, Segmentation
 from storage.script import BlockKind, Script, Voicing
 from storage.script_builder import ScriptBuilder
 from storage.segment_entries import SegmentEntry, entries_script

@@ -14,7 +14,7 @@ import redis
 from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.ids import new_voice_id
-from storage.jobs import JobId, Lease
+from storage.jobs import JobId
 from storage.voice_reference import (
     CacheMode,
     ContentKey,
@@ -24,6 +24,7 @@ from storage.voice_reference import (
     VoiceSource,
 )
 from storage.voices import CacheRequest, CacheTarget, NewVoice, VoiceRecord
+from storage.work_items import Lease
 from tests.storage.voice_world import ALICE, CONSENT, MODEL, VoiceWorld
 from tests.worker.reference_audio.sounds import file_of, tone
 from worker.engine.fake import FakeEngine
