@@ -14,7 +14,7 @@ from api.problems import Problem, invalid_header
 from api.services import ApiServices
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.failpoints import failpoint
-from storage.job_store import Submitted
+from storage.job_submits import Submitted
 from storage.jobs import JobId, JobRecord, TenantId
 from storage.keys import job_prefix
 from storage.submissions import IdempotencyKey, Submission

@@ -16,7 +16,7 @@ from api.problems import invalid_field, not_found, state_conflict
 from storage.audits import AuditRecord
 from storage.dead_items import DeadItem, DeadItemUnknown
 from storage.errors import RecountOvertaken
-from storage.job_store import Drift
+from storage.recounts import Drift
 
 router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=IdempotentRoute)
 

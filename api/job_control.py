@@ -11,7 +11,7 @@ from fastapi import APIRouter, Header, Response
 from api import schemas
 from api.acceptance import idempotency_key
 from api.control_schemas import AssembleRequest, JobChange, RetryRequest
-from api.deadlines import future_ms
+from api.deadlines import future_ms, start_ms
 from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
 from api.idempotent_route import IdempotentRoute
 from api.job_answers import shown_job
@@ -25,7 +25,7 @@ from api.quality_schemas import QualityRequest
 from api.request_parsing import parse_body
 from api.services import ApiServices
 from storage.job_control import JobChanges
-from storage.job_store import Transitioned
+from storage.job_scripts import Transitioned
 from storage.jobs import JobSpec
 from storage.models import ModelCard
 from storage.narrations import NarrationSpec, SamplingOverrides
@@ -42,7 +42,9 @@ def _body(model: str, *, required: bool) -> dict[str, object]:
 
 @router.patch("/{job_id}", response_model=schemas.Job, openapi_extra=_body("JobChange", required=True))
 def change_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: JsonBytes) -> schemas.Job:
-    """Change what a job under way is allowed to: its priority, deadline, metadata, retention. 409 once it has ended."""
+    """Change what a job under way is allowed to: its priority, deadline, metadata, retention; and, while it waits for
+    one, the time before which it may not start. 409 once it has ended.
+    """
     change = parse_body(JobChange, body)
     if not change.model_fields_set:
         raise invalid_field("", "missing", "nothing is said that could be changed")
@@ -119,13 +121,18 @@ def _started(services: ApiServices, links: LinkBuilder, outcome: Transitioned, r
 
 def _changes(change: JobChange) -> JobChanges:
     deadline_ms = future_ms(change.deadline)
-    is_removed = "deadline" in change.model_fields_set and deadline_ms is None
     return JobChanges(
         priority=None if change.priority is None else Priority(change.priority),
-        deadline_ms=0 if is_removed else deadline_ms,
+        deadline_ms=_removable(change, "deadline", deadline_ms),
+        not_before_ms=_removable(change, "not_before", start_ms(change.not_before)),
         metadata=change.metadata,
         retention_s=change.retention_s,
     )
+
+
+def _removable(change: JobChange, name: str, unix_ms: int | None) -> int | None:
+    """0 for what is to be removed."""
+    return 0 if unix_ms is None and name in change.model_fields_set else unix_ms
 
 
 def _overriding(order: RetryRequest, services: ApiServices) -> Callable[[JobSpec], JobSpec] | None:

@@ -15,7 +15,7 @@ from api.segment_view import SegmentViewer
 from api.services import ApiServices
 from api.voice_choice import find_own_voice
 from storage.errors import VoiceGone, VoiceNotFound
-from storage.job_store import Transitioned
+from storage.job_scripts import Transitioned
 from storage.jobs import TenantId
 from storage.models import ModelCard
 from storage.narrations import NarrationSpec

@@ -20,9 +20,10 @@ import redis
 
 from storage.embedded_redis import EmbeddedRedis
 from storage.ids import new_job_id
-from storage.job_store import RECOUNT_BATCH, JobStore
+from storage.job_store import JobStore
 from storage.jobs import JobId, TenantId
 from storage.narrations import NarrationSpec
+from storage.recounts import RECOUNT_BATCH
 from storage.segment_results import SegmentReport
 from storage.service_classes import Priority
 from storage.submissions import Submission

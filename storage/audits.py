@@ -10,7 +10,7 @@ import redis
 from pydantic import TypeAdapter
 
 from storage.availability import redis_errors_named
-from storage.job_store import Difference, Drift
+from storage.recounts import Difference, Drift
 from storage.redis_keys import RedisKeys
 
 

@@ -26,7 +26,8 @@ from storage.errors import (
     refusal_of,
 )
 from storage.job_records import decode_record, decode_spec, encode_metadata, encode_spec
-from storage.job_store import IDEMPOTENCY_TTL_S, Transitioned, transitioned
+from storage.job_scripts import Transitioned, transitioned
+from storage.job_submits import IDEMPOTENCY_TTL_S
 from storage.jobs import JobId, JobSpec, TenantId
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.narrations import NarrationSpec

@@ -10,10 +10,10 @@ import redis
 
 from storage.availability import redis_errors_named
 from storage.errors import RecountOvertaken
-from storage.job_store import Difference, Drift
 from storage.jobs import TenantId
 from storage.lua import SERVER_CLOCK
 from storage.pronunciation_keys import PronunciationKeys
+from storage.recounts import Difference, Drift
 from storage.redis_keys import RedisKeys
 from storage.voice_lua import load_voice_script
 

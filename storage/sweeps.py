@@ -1,10 +1,13 @@
-"""What the janitor finds due. Pure."""
+"""What falls due by itself: leases that ended, retries, deadlines, retentions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from storage.job_scripts import JobScripts, tickets_of
+from storage.jobs import JobId, TenantId
 from storage.tickets import Tickets
+from storage.work_items import WorkerIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +18,31 @@ class ReapReport:
     retries_due: int
     jobs_expired: int
     tickets: Tickets
+
+
+class Sweeps(JobScripts):
+    """The part of the job store that the janitor sweeps with."""
+
+    def release_worker(self, worker: WorkerIdentity) -> Tickets:
+        """Every lease that another incarnation of this worker holds goes back at once."""
+        return tickets_of(self._run("release_worker", worker.name, worker.incarnation, self._max_attempts))
+
+    def reap(self, limit: int = 200) -> ReapReport:
+        """Expired leases go back, due retries become ready, overdue jobs end: at most `limit` of each."""
+        reply = self._run("reap", limit, self._max_attempts)
+        leases, retries, jobs = (int(str(count)) for count in reply[2:5])
+        return ReapReport(leases, retries, jobs, tickets_of(reply))
+
+    def expired_retentions(self, limit: int = 100) -> list[tuple[TenantId, JobId]]:
+        """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""
+        reply = self._run("retentions", limit)
+        pairs = (str(entry).rpartition("|") for entry in reply[2:])
+        return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]
+
+    def settle_stored(self, tenant: TenantId, job_id: JobId, num_bytes: int) -> int:
+        """Put the bytes of an ended job right that its objects really take; returns by how many they were wrong.
+
+        Without effect on a job that is at work, or that there is not.
+        """
+        reply = self._run("settle_stored", job_id, tenant, num_bytes)
+        return int(str(reply[2])) if reply[0] == "ok" else 0

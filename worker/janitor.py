@@ -28,13 +28,14 @@ from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict
 from storage.failpoints import configure as configure_failpoints
 from storage.failpoints import failpoint
 from storage.janitor_lock import JanitorLock
-from storage.job_store import Difference, Drift, JobStore
+from storage.job_store import JobStore
 from storage.jobs import JobId, TenantId
 from storage.journal import sweep_journal
 from storage.layout import LayoutMismatch, agree_on_layout
 from storage.local_artifacts import LocalArtifactStore
 from storage.queue import TicketQueue, create_celery
 from storage.reconcile import Reconciler
+from storage.recounts import Difference, Drift
 from storage.roster import Roster, WorkerRole
 from storage.settings import SettingsError, describe, load_settings
 from storage.state_guard import StateGuard
@@ -106,13 +107,14 @@ class Janitor:
             return
         report = self._jobs.reap(BATCH)
         swept(report)
-        if report.leases_expired or report.retries_due or report.jobs_expired:
+        if report.leases_expired or report.retries_due or report.jobs_expired or report.jobs_woken:
             logger.info(
                 "swept",
                 extra={
                     "leases_expired": report.leases_expired,
                     "retries_due": report.retries_due,
                     "jobs_expired": report.jobs_expired,
+                    "jobs_woken": report.jobs_woken,
                 },
             )
 

@@ -12,10 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from api.settings import ApiSettings, MetricsAccess
 from storage.audits import AuditLog
-from storage.job_store import Difference, Drift
 from storage.metric_catalogue import CATALOGUE, Kind
 from storage.metric_table import metric_table
 from storage.metrics import Snapshot, SnapshotCollector
+from storage.recounts import Difference, Drift
 from storage.settings import SettingsError, StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, serve, start_job
 from worker.engine.fake import FakeEngine

@@ -10,9 +10,9 @@ import redis
 
 from storage.audits import AuditLog
 from storage.dead_items import DeadItems, DeadItemUnknown
-from storage.job_store import Difference, Drift
 from storage.jobs import JobError
 from storage.overviews import Overviews
+from storage.recounts import Difference, Drift
 from storage.roster import Roster, WorkerReport, WorkerRole, WorkerState, WorkerUnknown
 from storage.service_classes import JobClass
 from storage.work_queues import CPU_QUEUE

@@ -31,9 +31,10 @@ from storage.errors import (
 from storage.events import EventLog
 from storage.fleet import TTL_S, Fleet
 from storage.job_control import JobChanges
+from storage.job_scripts import Transitioned
 from storage.job_states import JobState
-from storage.job_store import Difference, Transitioned
 from storage.jobs import JobError, JobId, JobRecord, TenantId
+from storage.recounts import Difference
 from storage.redis_keys import RedisKeys
 from storage.segment_edits import SegmentEdit, decode_edit, encode_edit
 from storage.service_classes import Priority

@@ -13,11 +13,12 @@ from storage.consent_store import ConsentStore
 from storage.consents import ConsentId, ConsentRecording, NewConsent
 from storage.errors import RecountOvertaken
 from storage.ids import new_consent_id, new_dictionary_id
-from storage.job_store import Difference, JobStore
+from storage.job_store import JobStore
 from storage.jobs import JobId
 from storage.keys import consent_recording
 from storage.pronunciation_store import NewVersion, PronunciationStore
 from storage.pronunciations import DictionaryId
+from storage.recounts import Difference
 from storage.stored_recount import StoredRecount
 from storage.upload_ledger import UploadLedger
 from storage.uploads import UploadId, new_upload_id

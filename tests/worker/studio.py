@@ -8,7 +8,8 @@ from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.estimates import expected_audio_ms
 from storage.ids import new_job_id
-from storage.job_store import JobStore, Submitted
+from storage.job_store import JobStore
+from storage.job_submits import Submitted
 from storage.jobs import JobRecord, TenantId
 from storage.narrations import NarrationSpec, Segmentation
 from storage.plan_cache import PlanCache
