@@ -20,7 +20,7 @@ from tests.page.chromium import HOW_TO_GET, find_browser, start_browser
 from tests.page.texts import hummed
 from tests.page.visits import Visit
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 120_000
 SHOTS = Path(__file__).resolve().parents[2] / "build" / "page"
 STEP_S = "0.02"
 
@@ -89,6 +89,11 @@ def arrive(page: Page, address: str) -> None:
         page.goto(address, wait_until="commit")
 
 
+def until_ready(page: Page) -> None:
+    """Until the page works and is not about to load itself again."""
+    page.wait_for_selector("html[data-ready]:not([data-reloading])", state="attached")
+
+
 @pytest.fixture
 def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Open the page of a server at an address after its #, in a browser context with these options.
@@ -107,7 +112,7 @@ def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
             visits.append(visit)
             arrive(page, f"{server}/#/{place}")
             try:
-                page.wait_for_selector("html[data-ready]", state="attached")
+                until_ready(page)
             except TimeoutError as error:
                 raise AssertionError(f"the page did not get ready: {visit.lacks()}") from error
             return page

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
-from tests.page.conftest import OpenPage
+from tests.page.conftest import OpenPage, arrive
 from tests.page.texts import hummed, story
 
 Shoot = Callable[[Page, str], None]
@@ -71,7 +71,8 @@ def look_serious(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_in_any_view(open_page: OpenPage, narration: str, shoot: Shoot, scheme: str) -> None:
-    page = open_page(color_scheme=scheme)
+    # A colour on its way to another one is neither.
+    page = open_page(color_scheme=scheme, reduced_motion="reduce")
     for name, (place, sign) in views(narration).items():
         page.evaluate("place => { location.hash = `#/${place}`; }", place)
         expect(page.locator(sign).first).to_be_visible()
@@ -101,12 +102,12 @@ def test_nothing_moves_while_views_fill_and_a_narration_runs(
     page.context.add_init_script(WATCH_SHIFTS)
     for name, (place, sign) in views(narration).items():
         page.goto("about:blank")
-        page.goto(f"{stack.url}/#/{place}")
+        arrive(page, f"{stack.url}/#/{place}")
         expect(page.locator(sign).first).to_be_visible()
         assert page.evaluate("window.shifts") < MOST_SHIFT, f"{name}: {page.evaluate('window.shifted')}"
     job = client.submit_job(story(10))
     page.goto("about:blank")
-    page.goto(f"{stack.url}/#/jobs/{job.id}")
+    arrive(page, f"{stack.url}/#/jobs/{job.id}")
     expect(page.locator('.segment[data-state="done"]').first).to_be_visible()
     before = page.evaluate("window.shifts")
     expect(page.locator(".job-head .state")).to_have_attribute("data-state", "succeeded")
@@ -139,7 +140,7 @@ def test_a_narration_is_made_and_heard_by_keyboard_alone(open_page: OpenPage) ->
 
 def reach(page: Page, name: str) -> None:
     """Tab until the element with this name has the focus, as somebody does who sees nothing."""
-    for _ in range(60):
+    for _ in range(300):
         page.keyboard.press("Tab")
         heard = page.evaluate(
             "(e => e.labels?.[0]?.textContent || e.getAttribute('aria-label') || e.textContent)(document.activeElement)"
@@ -150,7 +151,10 @@ def reach(page: Page, name: str) -> None:
 
 
 def test_what_happens_is_told_to_those_who_do_not_see_it(open_page: OpenPage, client: Rhapsode) -> None:
-    job = client.submit_job(story(3), metadata={"title": "Told aloud"})
+    job = client.pause(client.submit_job(story(3), metadata={"title": "Told aloud"}))
     page = open_page(f"jobs/{job.id}")
+    # It ends while somebody looks.
+    expect(page.locator(".job-head .state")).to_have_attribute("data-state", "paused")
+    client.resume(job)
 
     expect(page.locator("#announcements")).to_have_text("Told aloud: Done")

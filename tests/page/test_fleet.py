@@ -53,7 +53,7 @@ def test_a_worker_is_drained_and_taken_up_again(open_page: OpenPage) -> None:
 
 def test_what_was_given_up_is_tried_again_or_dropped(open_at: OpenPage, api: ServedApi, shoot: Shoot) -> None:
     dropped, retried = give_up(api, "It never <b>passed</b>."), give_up(api, "It was silent.")
-    page = open_at(api.url, "fleet")
+    page = open_at(api.url, "fleet", reduced_motion="reduce")
     rows = page.get_by_role("region", name="Given up").get_by_role("listitem")
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("It was silent.")

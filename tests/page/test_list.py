@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
-from pathlib import Path
+from collections.abc import Generator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from api.settings import ApiSettings
-from rhapsode import Rhapsode
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, serve
-from tests.page.conftest import OpenPage
+from tests.page.conftest import PATIENCE_MS, OpenPage
 
 FEW = 80
 MANY = 1_000
@@ -31,47 +30,46 @@ TIMED_ANSWERS = """async () => {
 """Milliseconds, as a browser sees them."""
 
 
-def fill(client: Rhapsode, folder: Path, count: int) -> None:
-    """So many narrations, made by one batch."""
-    lines = [json.dumps({"custom_id": str(number), "input": {"text": f"Line {number}."}}) for number in range(count)]
-    file = folder / "lines.jsonl"
-    file.write_text("\n".join(lines))
-    client.batches.wait(client.batches.submit(file))
+@contextmanager
+def served_with(storage_settings: StorageSettings, count: int) -> Generator[str]:
+    """The address of a server with so many narrations, all of which wait: no other test's are among them."""
+    with serve(ApiSettings(**storage_settings.model_dump(), rate_limit="100000/minute")) as served:
+        served.models.publish(SMALL)
+        for number in range(count):
+            served.submit(f"Line {number}.", metadata={"title": f"Narration number {number}"})
+        yield served.url
 
 
 def scroll_to_end(page: Page, at_least: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_MS / 1000
     while page.locator(".job-row").count() < at_least:
         assert time.monotonic() < deadline, f"{page.locator('.job-row').count()} rows"
         page.evaluate("document.querySelector('.job-list').lastElementChild.scrollIntoView()")
         page.wait_for_timeout(30)
 
 
-def test_older_narrations_come_as_one_scrolls(open_page: OpenPage, client: Rhapsode, tmp_path: Path) -> None:
-    fill(client, tmp_path, FEW)
-    page = open_page()
-    expect(page.locator(".job-row").first).to_be_visible()
-    assert page.locator(".job-row").count() < FEW
+def test_older_narrations_come_as_one_scrolls(open_at: OpenPage, storage_settings: StorageSettings) -> None:
+    with served_with(storage_settings, FEW) as url:
+        page = open_at(url)
+        expect(page.locator(".job-row").first).to_be_visible()
+        assert page.locator(".job-row").count() < FEW
 
-    scroll_to_end(page, FEW)
+        scroll_to_end(page, FEW)
 
-    ids = page.locator(".job-row a").evaluate_all("links => links.map((link) => link.hash)")
-    assert len(ids) == len(set(ids))
-    assert ids == sorted(ids, reverse=True)
-    page.get_by_label("Which narrations").select_option("troubled")
-    expect(page.get_by_text("There is none of these.")).to_be_visible()
+        ids = page.locator(".job-row a").evaluate_all("links => links.map((link) => link.hash)")
+        assert len(ids) == len(set(ids))
+        assert ids == sorted(ids, reverse=True)
+        page.get_by_label("Which narrations").select_option("troubled")
+        expect(page.get_by_text("There is none of these.")).to_be_visible()
+        page.context.close()
 
 
 @pytest.mark.long
 def test_a_thousand_narrations_answer_at_once_and_stay_usable(
     open_at: OpenPage, storage_settings: StorageSettings
 ) -> None:
-    settings = ApiSettings(**storage_settings.model_dump(), rate_limit="100000/minute")
-    with serve(settings) as served:
-        served.models.publish(SMALL)
-        for number in range(MANY):
-            served.submit(f"Line {number}.", metadata={"title": f"Narration number {number}"})
-        page = open_at(served.url)
+    with served_with(storage_settings, MANY) as url:
+        page = open_at(url)
         expect(page.locator(".job-row").first).to_be_visible()
         scroll_to_end(page, MANY)
         answers = page.evaluate(TIMED_ANSWERS)

@@ -15,7 +15,7 @@ from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, serve
-from tests.page.conftest import OpenPage
+from tests.page.conftest import PATIENCE_MS, OpenPage, arrive, until_ready
 from tests.page.texts import story
 from tests.worker.documents.books import book, package
 from tests.worker.documents.books import page as page_of
@@ -23,10 +23,6 @@ from tests.worker.documents.books import page as page_of
 Shoot = Callable[[Page, str], None]
 
 BOOK = book({"book.opf": package(["first.xhtml"]), "first.xhtml": page_of("<p>Words of a book.</p>")})
-
-
-def state_of(page: Page) -> str:
-    return page.locator(".job-head .state").get_attribute("data-state") or ""
 
 
 def expect_state(page: Page, state: str) -> None:
@@ -39,7 +35,9 @@ def submit(page: Page, text: str) -> None:
     page.wait_for_selector(".job-title:not(:text-is('…'))")
 
 
-def test_a_text_is_narrated_watched_heard_and_downloaded(open_page: OpenPage, shoot: Shoot, tmp_path: Path) -> None:
+def test_a_text_is_narrated_watched_heard_and_downloaded(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot, tmp_path: Path
+) -> None:
     page = open_page()
     text = story(12)
     page.get_by_label("Text", exact=True).fill(text)
@@ -51,12 +49,16 @@ def test_a_text_is_narrated_watched_heard_and_downloaded(open_page: OpenPage, sh
     expect(page.get_by_role("heading", level=1, name=text.splitlines()[0])).to_be_visible()
     expect(page.locator(".job-row").first).to_contain_text(text.splitlines()[0])
     expect(page.locator('.segment[data-state="running"]').first).to_be_visible()
+    shoot(page, "narration-running")
+    # However long listening takes here, the narration has no end before it.
+    job = page.url.rpartition("/")[2]
+    client.pause(job)
     page.get_by_role("button", name="Listen along").click()
     # It is heard before it is whole, and the passage that is heard is marked.
     expect(page.locator(".segment.heard")).to_be_visible()
     expect(page.locator(".player-time")).not_to_have_text("0:00")
-    assert state_of(page) == "running"
-    shoot(page, "narration-running")
+    expect_state(page, "paused")
+    client.resume(job)
 
     expect_state(page, "succeeded")
     assert page.locator('.segment:not([data-state="done"])').count() == 0
@@ -220,16 +222,23 @@ def test_what_is_refused_is_said_until_something_else_is_done(open_page: OpenPag
     expect(page.get_by_text("It cannot be paused now.")).to_be_hidden()
 
 
+def new_page(chromium: Browser) -> Page:
+    """One to which things happen that no visit may see."""
+    page = chromium.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    return page
+
+
 HAS_TRIED_BY_ITSELF = """
 () => sessionStorage.getItem("rhapsode.reloads") === "3" && !document.documentElement.dataset.reloading
 """
 
 
 def test_a_page_whose_scripts_do_not_come_says_so(chromium: Browser, stack: Stack) -> None:
-    page = chromium.new_page()
+    page = new_page(chromium)
     page.route("**/script/dom.js", lambda route: route.abort())
 
-    page.goto(stack.url)
+    arrive(page, stack.url)
 
     expect(page.get_by_text("A part of this page has not come.")).to_be_hidden()
     # A page that is still to load itself again would come whole, and take the link with it.
@@ -244,14 +253,14 @@ def test_a_page_whose_scripts_do_not_come_says_so(chromium: Browser, stack: Stac
 
 def test_a_network_that_changes_costs_neither_the_page_nor_what_was_pressed(chromium: Browser, stack: Stack) -> None:
     """The browser breaks off whatever is on its way."""
-    page = chromium.new_page()
+    page = new_page(chromium)
 
     def broken(address: str) -> None:
         page.route(address, lambda route: route.abort("internetdisconnected"), times=1)
 
     broken("**/script/wording.js")
-    page.goto(stack.url)
-    page.wait_for_selector("html[data-ready]")
+    arrive(page, stack.url)
+    until_ready(page)
     broken("**/v1/jobs")
     submit(page, story(2))
     expect_state(page, "succeeded")

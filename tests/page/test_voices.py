@@ -50,8 +50,7 @@ def test_a_voice_is_recorded_from_the_microphone(open_page: OpenPage, client: Rh
     page.get_by_label("Name").fill("Recorded")
     page.get_by_role("button", name="Record", exact=True).click()
     expect(page.locator(".prompt")).to_be_visible()
-    stop = page.get_by_role("button", name=re.compile(r"Stop \([2-9] s\)"))
-    stop.click()
+    page.get_by_role("button", name=re.compile(r"Stop \(([2-9]|\d\d) s\)")).click()
     expect(page.locator(".recording .chip")).to_contain_text("recording.wav")
     # It was read from the page, so its words are known.
     expect(page.locator("#ref-text")).to_have_value(re.compile("^Every morning the ferry"))
@@ -63,7 +62,7 @@ def test_a_voice_is_recorded_from_the_microphone(open_page: OpenPage, client: Rh
     stored = next(voice for voice in client.voices.list() if voice.name == "Recorded")
     assert stored.sample is not None
     assert stored.sample.media_type == "audio/wav"
-    assert 1.5 < (stored.sample.duration_s or 0) < 12
+    assert 1.5 < (stored.sample.duration_s or 0) < 60
 
 
 def test_many_voices_are_prepared_at_once(open_page: OpenPage, add_voice: AddVoice) -> None:

@@ -28,7 +28,8 @@ export const key = {
 /** The answer to a request, whose status is below 400. Throws a `Problem`; an `AbortError` when `signal` says so. */
 export async function request(method, path, { json, body, headers = {}, signal } = {}) {
   const sent = { ...headers };
-  if (key.get()) sent.Authorization = `Bearer ${key.get()}`;
+  const used = key.get();
+  if (used) sent.Authorization = `Bearer ${used}`;
   if (json !== undefined) sent["Content-Type"] = "application/json";
   // A repeat of a request that did reach the server finds what the first one did.
   if (method === "POST" && !(body instanceof FormData)) sent["Idempotency-Key"] ??= randomToken();
@@ -37,7 +38,8 @@ export async function request(method, path, { json, body, headers = {}, signal }
   signals.dispatchEvent(new Event("reached"));
   if (answer.ok) return answer;
   const problem = new Problem(answer.status, await problemDocument(answer));
-  if (answer.status === 401) signals.dispatchEvent(new Event("unauthorized"));
+  // Of a key that has been exchanged meanwhile nobody wants to hear.
+  if (answer.status === 401 && used === key.get()) signals.dispatchEvent(new Event("unauthorized"));
   throw problem;
 }
 

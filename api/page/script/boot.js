@@ -8,5 +8,12 @@ addEventListener("error", ({ target }) => {
   document.documentElement.dataset.reloading = "yes";
   sessionStorage.setItem("rhapsode.reloads", times + 1);
   // What was only to be fetched ahead may have come by another way: a page that works is left alone.
-  setTimeout(() => document.documentElement.dataset.ready || location.reload(), 300 * 2 ** times);
+  setTimeout(() => {
+    if (!document.documentElement.dataset.ready) {
+      location.reload();
+      return;
+    }
+    delete document.documentElement.dataset.reloading;
+    sessionStorage.removeItem("rhapsode.reloads");
+  }, 300 * 2 ** times);
 }, true);

@@ -79,7 +79,9 @@ export async function whileBusy(element, action, home = element) {
     await action();
   } finally {
     element.inert = false;
-    if (isInside && document.activeElement === document.body && element.isConnected) {
+    // A browser takes the focus away with its next picture: an answer that is quicker finds it on what went away.
+    const holder = document.activeElement;
+    if (isInside && element.isConnected && (holder === document.body || !canHoldFocus(holder))) {
       (canHoldFocus(active) ? active : firstButton(home))?.focus({ preventScroll: true });
     }
   }
