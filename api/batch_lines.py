@@ -139,6 +139,7 @@ def _resolved_line(
         priority=submission.priority.value,
         retention_s=submission.retention_s,
         deadline_ms=submission.deadline_ms,
+        not_before_ms=submission.not_before_ms,
         metadata=submission.metadata,
     )
 

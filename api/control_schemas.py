@@ -27,9 +27,13 @@ class AssembleRequest(RequestBody):
 
 
 class JobChange(RequestBody):
-    """A field that is absent stays as it is. `deadline`: null removes it. `metadata` replaces all there is."""
+    """A field that is absent stays as it is. `deadline`: null removes it. `metadata` replaces all there is.
+
+    `not_before`: of a job whose time has not come; null lets it start at once.
+    """
 
     priority: Literal["high", "normal", "low"] | None = None
+    not_before: DateTime | None = None
     deadline: DateTime | None = None
     metadata: dict[MetadataKey, MetadataValue] | None = Field(default=None, max_length=MAX_METADATA_PAIRS)
     retention_s: int | None = Field(default=None, ge=60, le=90 * DAY_S)

@@ -218,6 +218,7 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
         ),
         output=resolved_output(spec.output),
         priority=record.priority,
+        not_before=optional_moment(record.not_before_ms),
         deadline=optional_moment(record.deadline_ms),
         retention_s=record.retention_s,
     )

@@ -34,8 +34,13 @@ def time_left(record: JobRecord, waiting: Waiting | None, now_s: float) -> TimeL
     is_spoken = isinstance(record.spec, NarrationSpec)
     seconds = waiting.place.seconds_for(left_audio_s(record)) if waiting and is_spoken else None
     if seconds is not None:
-        return TimeLeft(round(seconds, 1), "fleet_rate")
+        return TimeLeft(round(_rest_s(record, now_s) + seconds, 1), "fleet_rate")
     return _at_own_pace(record, now_s)
+
+
+def _rest_s(record: JobRecord, now_s: float) -> float:
+    """Until the job may start."""
+    return max(0.0, (record.not_before_ms or 0) / 1000 - now_s) if record.is_asleep else 0.0
 
 
 def _at_own_pace(record: JobRecord, now_s: float) -> TimeLeft | None:

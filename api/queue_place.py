@@ -18,7 +18,7 @@ def waiting_of(services: ApiServices, record: JobRecord) -> Waiting | None:
         place,
         schemas.Queue(
             job_class=record.job_class,
-            position=None if record.state is JobState.PAUSED else place.position,
+            position=None if record.state is JobState.PAUSED or record.is_asleep else place.position,
             ahead_audio_s=place.ahead_audio_s,
             pace=round(place.pace, 3) or None,
             has_worker=place.slots > 0,

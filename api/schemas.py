@@ -116,6 +116,9 @@ class JobRequest(RequestBody):
     quality: QualityRequest = QualityRequest()
     output: OutputRequest = OutputRequest()
     priority: Literal["high", "normal", "low"] = "normal"
+    not_before: DateTime | None = Field(
+        default=None, description="nothing of the job is done before this time, 90 days away at most"
+    )
     deadline: DateTime | None = None
     retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
@@ -126,7 +129,8 @@ class JobRequest(RequestBody):
 class Queue(Answer):
     """Where the job stands among the others of its model.
 
-    `position`: jobs that are served before it where it waits now, 0 once it is at work, null while it is paused.
+    `position`: jobs that are served before it where it waits now, 0 once it is at work, null while it is paused
+    or waits for its `not_before`.
     `ahead_audio_s`: expected audio of the work of its class that came before it. `pace`: seconds of audio that all
     workers of its model speak in a second, as measured lately; null while nothing was measured. `has_worker`: whether a
     worker of its model is there; without one the job waits.
@@ -227,6 +231,7 @@ class ResolvedRequest(Answer):
     quality: ResolvedQuality
     output: ResolvedOutput
     priority: Priority
+    not_before: datetime | None
     deadline: datetime | None
     retention_s: int
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 
 from api.schema_base import Answer
@@ -89,6 +89,15 @@ class WebhookCache(Answer):
     error: WebhookFailure | None
 
 
+class WebhookQuota(Answer):
+    """A limit of `GET /v1/quotas` that has refused something: told once a day (UTC), which is `period`."""
+
+    name: Literal["jobs", "audio_s", "voices", "stored_bytes"]
+    held: float
+    limit: float
+    period: date
+
+
 class WebhookSubject(Answer):
     id: str
     description: str | None = None
@@ -96,13 +105,17 @@ class WebhookSubject(Answer):
 
 
 class WebhookData(Answer):
-    """Of `job`, `batch`, `voice` (with `cache`) and `webhook_endpoint`, what the event tells of. `detail` is flat."""
+    """Of `job`, `batch`, `voice` (with `cache`), `webhook_endpoint` and `quota`, what the event tells of.
+
+    `detail` is flat.
+    """
 
     job: WebhookJob | None = None
     batch: WebhookBatch | None = None
     voice: WebhookVoice | None = None
     cache: WebhookCache | None = None
     webhook_endpoint: WebhookSubject | None = None
+    quota: WebhookQuota | None = None
     detail: dict[str, Any] | None = None
     links: dict[str, str]
 

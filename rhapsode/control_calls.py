@@ -34,9 +34,13 @@ class RetryOptions(TypedDict, total=False):
 
 
 class JobChanges(TypedDict, total=False):
-    """What is left out stays as it is. deadline: with a time zone; None removes it. metadata: replaces all there is."""
+    """What is left out stays as it is. Times have a time zone; None removes one. metadata: replaces all there is.
+
+    not_before: of a job whose time has not come; None lets it start at once.
+    """
 
     priority: Literal["high", "normal", "low"]
+    not_before: datetime | None
     deadline: datetime | None
     metadata: Mapping[str, str]
     retention_s: int
@@ -51,7 +55,7 @@ def resume_job(job_id: str) -> Call[Job]:
 
 
 def change_job(job_id: str, changes: JobChanges) -> Call[Job]:
-    """Raises `ValueError` for a deadline without a time zone."""
+    """Raises `ValueError` for a time without a time zone."""
     return Call("PATCH", job_path(job_id), resource(Job), body=_changes_body(changes))
 
 
@@ -76,16 +80,21 @@ def _changes_body(changes: JobChanges) -> dict[str, JsonValue]:
     body: dict[str, JsonValue] = {}
     if "priority" in changes:
         body["priority"] = changes["priority"]
+    if "not_before" in changes:
+        body["not_before"] = _time("not_before", changes["not_before"])
     if "deadline" in changes:
-        deadline = changes["deadline"]
-        if deadline is not None and deadline.tzinfo is None:
-            raise ValueError("deadline needs a time zone")
-        body["deadline"] = None if deadline is None else deadline.isoformat()
+        body["deadline"] = _time("deadline", changes["deadline"])
     if "metadata" in changes:
         body["metadata"] = {**changes["metadata"]}
     if "retention_s" in changes:
         body["retention_s"] = changes["retention_s"]
     return body
+
+
+def _time(name: str, value: datetime | None) -> str | None:
+    if value is not None and value.tzinfo is None:
+        raise ValueError(f"{name} needs a time zone")
+    return None if value is None else value.isoformat()
 
 
 def _flat(fields: Mapping[str, object]) -> dict[str, JsonValue]:

@@ -121,13 +121,17 @@ class ResolvedVoice(Resource):
 
 
 class ResolvedRequest(Resource):
-    """What was asked for, with the server's defaults filled in. own_voice: None for a voice of the model's."""
+    """What was asked for, with the server's defaults filled in. own_voice: None for a voice of the model's.
+
+    not_before: nothing is done before it.
+    """
 
     model: str
     voice: str
     own_voice: ResolvedVoice | None = None
     language: str
     seed: int
+    not_before: datetime | None = None
 
 
 class ResolvedVoiceCaches(Resource):

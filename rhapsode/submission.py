@@ -57,6 +57,7 @@ class JobOptions(TypedDict, total=False):
     the statement that the speaker agrees.
     speakers: a cast, name to voice. normalization: numbers and units as words. pronunciation_dictionaries: `pd_...@3`.
     quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("fail", "keep_best", "silence").
+    not_before: with a time zone; nothing of the job is done before it.
     deadline: with a time zone; a job that is not done by then fails, one that has not started expires.
     retention_s: how long the result is kept after the job has ended.
     """
@@ -80,6 +81,7 @@ class JobOptions(TypedDict, total=False):
     sampling: Sampling | None
     quality: Mapping[str, JsonValue] | None
     output: Output | None
+    not_before: datetime | None
     deadline: datetime | None
     retention_s: int | None
     metadata: Mapping[str, str] | None
@@ -87,7 +89,7 @@ class JobOptions(TypedDict, total=False):
 
 
 def submission_body(spoken: str | JobInput, options: JobOptions) -> dict[str, JsonValue]:
-    """The JSON of `POST /v1/jobs`. Raises `ValueError` for a deadline without a time zone."""
+    """The JSON of `POST /v1/jobs`. Raises `ValueError` for a time without a time zone."""
     body: dict[str, JsonValue] = {"input": {"text": spoken} if isinstance(spoken, str) else plain_json(spoken)}
     for name, value in options.items():
         if isinstance(value, datetime):

@@ -43,6 +43,7 @@ class BatchLine:
     priority: str
     retention_s: int
     deadline_ms: int | None = None
+    not_before_ms: int | None = None
     metadata: dict[str, str] = field(default_factory=dict[str, str])
 
 

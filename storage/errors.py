@@ -6,7 +6,9 @@ StorageError
 ├── StateConflict          the job's state does not allow this
 │   ├── SegmentBusy        a worker speaks the segment; wait for it
 │   ├── SegmentsMissing    not every segment is done; retry the job first
-│   └── TooManyTakes       the segment has as many takes as it may
+│   ├── TooManyTakes       the segment has as many takes as it may
+│   ├── StartPassed        the job does not wait for a time to start
+│   └── StartTooLate       the job would start after its deadline
 ├── SegmentNotFound        the job has no such segment or take, or is not planned yet
 ├── KeyNotFound            no such API key, or it was revoked
 ├── IdempotencyMismatch    the key was used with another request
@@ -80,6 +82,22 @@ class TooManyTakes(StateConflict):
     def __init__(self, most: int) -> None:
         StorageError.__init__(self, f"the segment has {most} takes, which is the most; select one of them")
         self.state, self.action = "full", "spoken again"
+
+
+class StartPassed(StateConflict):
+    """The job does not wait for a time to start."""
+
+    def __init__(self) -> None:
+        StorageError.__init__(self, "the job does not wait for a time to start: none was set, or it has come")
+        self.state, self.action = "begun", "changed"
+
+
+class StartTooLate(StateConflict):
+    """The job would start after its deadline."""
+
+    def __init__(self) -> None:
+        StorageError.__init__(self, "the job would not start before its deadline; change both, or remove one")
+        self.state, self.action = "late", "changed"
 
 
 class SegmentNotFound(StorageError):

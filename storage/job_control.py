@@ -21,6 +21,8 @@ from storage.errors import (
     SegmentBusy,
     SegmentNotFound,
     SegmentsMissing,
+    StartPassed,
+    StartTooLate,
     StateConflict,
     TooManyTakes,
     refusal_of,
@@ -45,12 +47,13 @@ MOST_RACES = 20
 
 @dataclass(frozen=True, slots=True)
 class JobChanges:
-    """What a PATCH says of a job; None leaves as it is. deadline_ms: 0 removes the deadline."""
+    """What a PATCH says of a job; None leaves as it is. deadline_ms, not_before_ms: 0 removes it."""
 
     priority: Priority | None = None
     deadline_ms: int | None = None
     metadata: Mapping[str, str] | None = None
     retention_s: int | None = None
+    not_before_ms: int | None = None
 
 
 class JobControl:
@@ -161,10 +164,17 @@ class JobControl:
         return self._settled(tenant, job_id, attempt, "assembled")
 
     def patch(self, tenant: TenantId, job_id: JobId, changes: JobChanges) -> Transitioned:
-        """Raises `StateConflict` once the job has ended."""
-        deadline = "none" if changes.deadline_ms == 0 else changes.deadline_ms
+        """Raises `StateConflict` once the job has ended; of a time to start also once that has come (`StartPassed`), or
+        if the job would start after its deadline (`StartTooLate`).
+        """
         metadata = "" if changes.metadata is None else encode_metadata(dict(changes.metadata))
-        arguments = (changes.priority or "", deadline or "", metadata, changes.retention_s or "")
+        arguments = (
+            changes.priority or "",
+            _time(changes.deadline_ms),
+            metadata,
+            changes.retention_s or "",
+            _time(changes.not_before_ms),
+        )
         return self._settled(tenant, job_id, lambda: self._run("patch", job_id, tenant, *arguments), "changed")
 
     def _change_segment(
@@ -203,6 +213,10 @@ class JobControl:
                 raise JobGone(f"the retention of {job_id} is over")
             case "conflict":
                 raise StateConflict(str(reply[2]), action)
+            case "begun":
+                raise StartPassed
+            case "late":
+                raise StartTooLate
             case "leased":
                 raise SegmentBusy
             case "unknown":
@@ -263,3 +277,10 @@ class JobControl:
     def _run(self, script: str, *arguments: Argument) -> Reply:
         with redis_errors_named():
             return self._scripts[script].run(*arguments)
+
+
+def _time(unix_ms: int | None) -> Argument:
+    """As the script takes it."""
+    if unix_ms is None:
+        return ""
+    return unix_ms or "none"

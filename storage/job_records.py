@@ -63,6 +63,8 @@ def submitted_fields(submission: Submission) -> list[str]:
         fields["key_id"] = submission.key_id
     if submission.stored_bytes:
         fields["stored_bytes"] = str(submission.stored_bytes)
+    if submission.not_before_ms is not None:
+        fields["not_before_ms"] = str(submission.not_before_ms)
     if trace := submission.trace or current_trace():
         fields["trace"] = trace
     if submission.webhook is not None:
@@ -92,6 +94,8 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
         finished_at_ms=_optional_integer(fields, "finished_at_ms"),
         expires_at_ms=_optional_integer(fields, "expires_at_ms"),
         deadline_ms=_optional_integer(fields, "deadline_ms"),
+        not_before_ms=_optional_integer(fields, "not_before_ms"),
+        is_asleep=fields.get("asleep", "0") != "0",
         segments=SegmentCounts(
             total=_integer(fields, "total"),
             done=_integer(fields, "done"),

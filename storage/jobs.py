@@ -79,6 +79,7 @@ class JobError:
 class JobRecord:
     """A job as Redis holds it. Times are Unix milliseconds of the Redis server.
 
+    not_before_ms: when it may start; is_asleep: that time has not come.
     run: times it was reopened after it had ended; started_at_ms and deadline_ms are of this run. done_before: segments
     that were done when it began. out_audio_ms: of estimated_audio_ms, what needs no speaking any more.
     retries: items that went back after an error. rerolls: attempts that the quality gate sent back. samples_reused:
@@ -103,6 +104,8 @@ class JobRecord:
     finished_at_ms: int | None = None
     expires_at_ms: int | None = None
     deadline_ms: int | None = None
+    not_before_ms: int | None = None
+    is_asleep: bool = False
     segments: SegmentCounts = field(default_factory=SegmentCounts)
     retries: int = 0
     rerolls: int = 0

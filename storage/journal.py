@@ -63,6 +63,7 @@ class _Line(BaseModel):
     batch: str | None
     key_id: str
     stored_bytes: int
+    not_before_ms: int | None = None
 
 
 def encode_line(submission: Submission) -> str:
@@ -82,6 +83,7 @@ def encode_line(submission: Submission) -> str:
         batch=submission.batch,
         key_id=submission.key_id,
         stored_bytes=submission.stored_bytes,
+        not_before_ms=submission.not_before_ms,
     ).model_dump_json()
 
 
@@ -179,4 +181,5 @@ def _submission(line: _Line) -> Submission:
         batch=JobId(line.batch) if line.batch else None,
         key_id=line.key_id,
         stored_bytes=line.stored_bytes,
+        not_before_ms=line.not_before_ms,
     )

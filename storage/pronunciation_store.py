@@ -17,6 +17,7 @@ from storage.lua import SERVER_CLOCK, Reply, Script
 from storage.pronunciation_keys import PronunciationKeys
 from storage.pronunciations import DictionaryId
 from storage.redis_keys import RedisKeys
+from storage.webhook_lua import webhook_prelude
 
 _SCRIPTS = ("pronunciation_add", "pronunciation_delete")
 
@@ -78,7 +79,8 @@ class PronunciationStore:
         self._keys = PronunciationKeys(key_prefix)
         self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
         job_keys = RedisKeys(key_prefix)
-        shared = "\n".join((job_keys.lua_table(), self._keys.lua_table(), clock, _read("quota_prelude")))
+        tables = (job_keys.lua_table(), self._keys.lua_table(), clock, webhook_prelude(job_keys))
+        shared = "\n".join((*tables, _read("quota_prelude")))
         self._scripts = {name: Script(redis, job_keys.root, f"{shared}\n{_read(name)}", name) for name in _SCRIPTS}
 
     def create(

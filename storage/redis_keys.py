@@ -12,7 +12,7 @@ from storage.work_queues import WorkQueue
 
 FAMILIES = {
     "job": "hash: the job's record",
-    "live": "hash per job: item -> L<fence>|<worker> (leased; A... if it runs alone) or W (waits for its retry)",
+    "live": "hash per job: item -> L<fence>|<worker> (leased; A... if alone), W (for its retry) or S (for its time)",
     "results": "hash per job: item -> D<fence>... (done) or X<fence> (failed for good)",
     "reuse": "string per tenant and content of a segment: job:index:fence of the newest that has it",
     "takes": "hash per job: item -> take in place:highest number; item:n -> result of another; only if there are any",
@@ -29,6 +29,7 @@ FAMILIES = {
     "admission": "hash per tenant: jobs and expected audio ms held by unfinished jobs",
     "ends": "hash per tenant, and `*` for all: fading sums of jobs that ended, their audio and the time it took",
     "quotas": "hash per tenant: its own limits by name, where they are not those for all",
+    "quota_told": "string per tenant, limit and day (UTC, days since 1970): that it refused was told, for a day",
     "stored": "hash per tenant: consents, dictionaries, jobs, uploads, voices -> bytes of its objects in the store",
     "stored_recount": "hash per tenant: the recount of these bytes under way: what it has reached, and its sums",
     "upload": "hash per upload: its tenant and its bytes, from the moment that its link is given out",
@@ -51,6 +52,7 @@ SINGLES = {
     "leases": "sorted set: job|item|fence -> expiry in Unix ms",
     "retries": "sorted set: job|item -> due time in Unix ms",
     "deadlines": "sorted set: job -> deadline in Unix ms",
+    "scheduled": "sorted set: job whose time has not come -> that time in Unix ms",
     "retention": "sorted set: tenant|job -> end of retention in Unix ms",
     "active": "set: jobs that have not ended",
     "counters": "hash: queue -> claimable items; no entry while there are none",

@@ -22,7 +22,7 @@ class Submission:
     """A validated job whose text, or list of voices, already lies in the store under `input_key`.
 
     key_id: of the API key it came with, to whose usage it is counted; "" for this machine's own user and keys that have
-    no id. stored_bytes: of what was stored with it.
+    no id. stored_bytes: of what was stored with it. not_before_ms: when it may start, in Unix ms; None for at once.
     """
 
     id: JobId
@@ -41,6 +41,7 @@ class Submission:
     trace: str = ""
     key_id: str = ""
     stored_bytes: int = 0
+    not_before_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,12 @@ from storage.work_items import WorkerIdentity
 
 @dataclass(frozen=True, slots=True)
 class ReapReport:
-    """One sweep of the janitor."""
+    """One sweep of the janitor. jobs_woken: that may start since now."""
 
     leases_expired: int
     retries_due: int
     jobs_expired: int
+    jobs_woken: int
     tickets: Tickets
 
 
@@ -28,10 +29,12 @@ class Sweeps(JobScripts):
         return tickets_of(self._run("release_worker", worker.name, worker.incarnation, self._max_attempts))
 
     def reap(self, limit: int = 200) -> ReapReport:
-        """Expired leases go back, due retries become ready, overdue jobs end: at most `limit` of each."""
+        """At most `limit` of each: expired leases go back, due retries become ready, overdue jobs end, and jobs whose
+        time has come stand in line.
+        """
         reply = self._run("reap", limit, self._max_attempts)
-        leases, retries, jobs = (int(str(count)) for count in reply[2:5])
-        return ReapReport(leases, retries, jobs, tickets_of(reply))
+        leases, retries, jobs, woken = (int(str(count)) for count in reply[2:6])
+        return ReapReport(leases, retries, jobs, woken, tickets_of(reply))
 
     def expired_retentions(self, limit: int = 100) -> list[tuple[TenantId, JobId]]:
         """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""

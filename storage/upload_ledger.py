@@ -17,9 +17,10 @@ from ulid import ULID
 from storage.availability import redis_errors_named
 from storage.errors import refusal_of
 from storage.jobs import TenantId
-from storage.lua import Script
+from storage.lua import SERVER_CLOCK, Script
 from storage.redis_keys import RedisKeys
 from storage.uploads import UPLOAD_PREFIX, UploadId
+from storage.webhook_lua import webhook_prelude
 
 PAGE = 500
 
@@ -32,11 +33,17 @@ class UploadLedger:
     max_stored_bytes: of a tenant without a limit of its own; None for as much as there is room for.
     """
 
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", max_stored_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        redis: redis.Redis,
+        key_prefix: str = "rhapsode",
+        max_stored_bytes: int | None = None,
+        clock: str = SERVER_CLOCK,
+    ) -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
         self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
-        shared = f"{self._keys.lua_table()}\n{_read('quota_prelude')}"
+        shared = "\n".join((self._keys.lua_table(), clock, webhook_prelude(self._keys), _read("quota_prelude")))
         self._scripts = {name: Script(redis, self._keys.root, f"{shared}\n{_read(name)}", name) for name in _SCRIPTS}
 
     def order(self, tenant: TenantId, upload: UploadId, num_bytes: int) -> None:

@@ -62,6 +62,8 @@ def _data_of(event: str) -> Callable[[Facts, str], Data]:
         return _cache_data
     if event.startswith("voice."):
         return _voice_data
+    if event.startswith("usage."):
+        return _quota_data
     return _test_data if event == TEST_EVENT else _endpoint_data
 
 
@@ -125,6 +127,16 @@ def _cache_data(facts: Facts, api_url: str) -> Data:
     links: Data = {"self": f"{api_url}/v1/voices/{facts['voice']}/cache"}
     of_cache: Data = {"cache": cache, "links": links}
     return _voice_data(facts, api_url) | of_cache
+
+
+def _quota_data(facts: Facts, api_url: str) -> Data:
+    """As `GET /v1/quotas` names and counts them: audio in seconds."""
+    name, held, limit = facts["quota"], _integer(facts["held"]), _integer(facts["limit"])
+    told_at = datetime.fromtimestamp(_integer(facts["at_ms"]) / 1000, UTC)
+    quota: Data = {"name": name, "held": held, "limit": limit}
+    if name == "audio_ms":
+        quota = {"name": "audio_s", "held": held / 1000, "limit": limit / 1000}
+    return {"quota": quota | {"period": told_at.date().isoformat()}, "links": {"self": f"{api_url}/v1/quotas"}}
 
 
 def _endpoint_data(facts: Facts, api_url: str) -> Data:

@@ -52,6 +52,7 @@ OTHER_EVENTS = (
     "voice.cache.ready",
     "voice.cache.failed",
     "webhook_endpoint.disabled",
+    "usage.quota_reached",
 )
 
 EVENTS = JOB_EVENTS + BATCH_EVENTS + OTHER_EVENTS

@@ -79,6 +79,7 @@ def _submission(line: BatchLine, child: JobId, item: ClaimedItem) -> Submission:
         estimated_audio_ms=line.estimated_audio_ms,
         retention_s=line.retention_s,
         deadline_ms=line.deadline_ms,
+        not_before_ms=line.not_before_ms,
         metadata={**line.metadata, "custom_id": line.custom_id},
         batch=item.lease.job,
         stored_bytes=len(line.input.encode()),

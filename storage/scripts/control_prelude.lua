@@ -89,7 +89,7 @@ local function stand_behind_all(job, audio_ms)
 end
 
 local function change_class(job, class)
-  local left = job.estimated_audio_ms - job.out_ms
+  local left = audio_in_flow(job)
   local waiting = {}
   count_flow(job, 'out', left)
   for _, queue in ipairs(queues_of(job)) do
@@ -163,7 +163,8 @@ local function reopen_job(job, items, reason, window)
   local spoken = job.done * job.cost_ms
   local left = job.estimated_audio_ms - spoken
   redis.call('ZREM', K.retention, job.tenant .. '|' .. job.id)
-  redis.call('HDEL', K.job .. job.id, 'finished_at_ms', 'expires_at_ms', 'error', 'started_at_ms', 'deadline_ms')
+  redis.call('HDEL', K.job .. job.id, 'finished_at_ms', 'expires_at_ms', 'error', 'started_at_ms', 'deadline_ms',
+    'not_before_ms')
   job.started_at_ms, job.deadline_ms = 0, 0
   save(job, {
     class = class_for(job, left), out_ms = spoken, credit_ms = spoken, failed = 0, run = job.run + 1,

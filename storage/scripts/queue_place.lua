@@ -49,7 +49,7 @@ end
 local function ahead_of(came, went)
   if id == '' then return 0 end
   local job = load_job(id)
-  if not job or (job.state ~= 'pending' and job.state ~= 'paused') then return 0 end
+  if not job or (job.state ~= 'pending' and job.state ~= 'paused') or is_asleep(job) then return 0 end
   local mark = tonumber(redis.call('HGET', K.job .. id, 'queue_mark_ms')) or 0
   return math.max(0, math.min(mark - went, came - went - job.estimated_audio_ms))
 end

@@ -1,9 +1,24 @@
--- What tenants hold and may hold, for the scripts of jobs, voices and whatever else is stored. `K` is generated in front
--- of this.
+-- What tenants hold and may hold, for the scripts of jobs, voices and whatever else is stored. `K`, `clock` and
+-- webhook_prelude stand in front of this.
 
 -- The tenant's own limit, or the one for all; an empty one is none.
 local function limit_of(tenant, name, default)
   return tonumber(redis.call('HGET', K.quotas .. tenant, name) or default) or math.huge
+end
+
+-- Tells that a tenant's limit has refused something: once a day (UTC) for each limit, however often it does. name: one
+-- of the quotas, as they are kept.
+local function tell_of_quota(tenant, name, held, most)
+  local DAY_S, event = 86400, 'usage.quota_reached'
+  if next(webhooks.receivers(tenant, event, false)) == nil then return end
+  local at = clock()
+  local period = string.format('%.0f', math.floor(at / 1000 / DAY_S))
+  local told = K.quota_told .. table.concat({tenant, name, period}, ':')
+  if not redis.call('SET', told, 1, 'NX', 'EX', DAY_S) then return end
+  local function subject() return table.concat({tenant, name, period}, '|') end
+  webhooks.tell(tenant, event, '', false, subject, function()
+    return {quota = name, held = held, limit = most, at_ms = at}
+  end)
 end
 
 -- Byte by byte: Lua's own comparison follows the server's locale.
@@ -46,5 +61,6 @@ end
 local function stored_refusal(tenant, bytes, default)
   local held, most = stored_of(tenant), limit_of(tenant, 'stored_bytes', default)
   if bytes <= 0 or held + bytes <= most then return nil end
+  tell_of_quota(tenant, 'stored_bytes', held, most)
   return {'refused', 'tenant_stored_bytes', string.format('%.0f', held), string.format('%.0f', most), ''}
 end

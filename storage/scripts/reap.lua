@@ -1,5 +1,5 @@
 -- ARGV: limit (of each kind), max attempts
--- -> ok + leases expired, retries due, jobs expired
+-- -> ok + leases expired, retries due, jobs expired, jobs whose time has come
 local limit, max_attempts = ARGV[1], tonumber(ARGV[2])
 
 local function due(key)
@@ -32,4 +32,10 @@ for _, name in ipairs(retries) do
     redis.call('ZREM', K.retries, name)
   end
 end
-return answer('ok', #leases, #retries, #overdue)
+
+local awake = due(K.scheduled)
+for _, id in ipairs(awake) do
+  local job = load_job(id)
+  if job and is_asleep(job) then wake(job) else redis.call('ZREM', K.scheduled, id) end
+end
+return answer('ok', #leases, #retries, #overdue, #awake)

@@ -20,7 +20,7 @@ end
 -- What has a counter must be counted even if no job contributes.
 local function begin()
   redis.call('DEL', K.audit)
-  redis.call('HSET', K.audit, 'epoch', epoch, 'leases:', 0, 'retries:', 0, 'jobs:total', 0, 'audio_ms:total', 0)
+  redis.call('HSET', K.audit, 'epoch', epoch, 'leases:', 0, 'retries:', 0, 'scheduled:', 0, 'jobs:total', 0, 'audio_ms:total', 0)
   for _, queue in ipairs(redis.call('HKEYS', K.counters)) do redis.call('HSET', K.audit, 'ready:' .. queue, 0) end
   for _, field in ipairs(redis.call('HKEYS', K.flow)) do
     redis.call('HSET', K.audit, 'flow:' .. string.match(field, '^(.*):%l+$'), 0)
@@ -39,13 +39,13 @@ end
 -- Only what is counted: load_job reads twice as much.
 local function load_counts(id)
   local v = redis.call('HMGET', K.job .. id, 'state', 'tenant', 'class', 'queue', 'audit', 'phase', 'estimated_audio_ms',
-    'out_ms', 'next', 'done', 'leased', 'failed', 'credit_ms')
+    'out_ms', 'next', 'done', 'leased', 'failed', 'credit_ms', 'asleep')
   if not v[1] then return nil end
   return {
     id = id, state = v[1], tenant = v[2], class = v[3], queue = v[4], audit = v[5], phase = v[6],
     estimated_audio_ms = tonumber(v[7]), out_ms = tonumber(v[8]) or 0, next = tonumber(v[9]) or 0,
     done = tonumber(v[10]) or 0, leased = tonumber(v[11]) or 0, failed = tonumber(v[12]) or 0,
-    credit_ms = tonumber(v[13]) or 0,
+    credit_ms = tonumber(v[13]) or 0, asleep = tonumber(v[14]) or 0,
   }
 end
 
@@ -64,13 +64,14 @@ local function count_lists(job)
 end
 
 local function count_live(job)
-  local held, waits = 0, 0
+  local held, waits, sleeps = 0, 0, 0
   for _, value in ipairs(redis.call('HVALS', K.live .. job.id)) do
-    if value == 'W' then waits = waits + 1 else held = held + 1 end
+    if value == 'W' then waits = waits + 1 elseif value == 'S' then sleeps = sleeps + 1 else held = held + 1 end
   end
   add('leases:', held)
   add('retries:', waits)
-  return held, waits
+  add('scheduled:', sleeps)
+  return held, waits + sleeps
 end
 
 -- What must be in a list, under lease or waiting, for the job to go on by itself.
@@ -97,7 +98,7 @@ local function count_job(id)
     add('jobs:' .. scope, 1)
     add('audio_ms:' .. scope, job.estimated_audio_ms - job.credit_ms)
   end
-  add('flow:' .. job.queue .. ':' .. job.class, job.estimated_audio_ms - job.out_ms)
+  add('flow:' .. job.queue .. ':' .. job.class, audio_in_flow(job))
 end
 
 -- kind -> the counter's value
@@ -106,6 +107,7 @@ local ACTUAL = {
   line = function(key) return redis.call('LLEN', key) end,
   leases = function() return redis.call('ZCARD', K.leases) end,
   retries = function() return redis.call('ZCARD', K.retries) end,
+  scheduled = function() return redis.call('ZCARD', K.scheduled) end,
   flow = function(name)
     local seen = redis.call('HMGET', K.flow, name .. ':in', name .. ':out')
     return (tonumber(seen[1]) or 0) - (tonumber(seen[2]) or 0)

@@ -55,7 +55,6 @@ if current_audit() then redis.call('HSET', K.job .. id, 'audit', current_audit()
 local job = load_job(id)
 count_admission(job, 1, estimate)
 add_stored(tenant, 'jobs', id, tonumber(field('stored_bytes')) or 0)
-redis.call('HSET', K.job .. id, 'queue_mark_ms', text(count_flow(job, 'in', estimate) - estimate))
 if deadline ~= '' then
   redis.call('HSET', K.job .. id, 'deadline_ms', deadline)
   redis.call('ZADD', K.deadlines, deadline, id)
@@ -65,6 +64,7 @@ redis.call('SADD', K.active, id)
 redis.call('ZADD', (field('kind') == 'batch' and K.batches or K.jobs) .. tenant, 0, id)
 if batch then redis.call('ZADD', K.children .. batch, 0, id) end
 job = load_job(id)
-make_ready(job, 'plan', 'RPUSH')
+local not_before = tonumber(field('not_before_ms')) or 0
+if not_before > now then put_to_sleep(job, not_before) else join_queue(job) end
 event(job, 'job.created')
 return answer('created', id, record_of(id))

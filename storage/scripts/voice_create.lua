@@ -12,7 +12,10 @@ if holder then return {'taken', holder} end
 local missing = missing_consent(tenant, ARGV[7])
 if missing then return {'no consent', missing} end
 local voices, most_voices = redis.call('ZCARD', V.voices .. tenant), limit_of(tenant, 'voices', ARGV[4])
-if voices >= most_voices then return {'refused', 'tenant_voices', text(voices), text(most_voices), ''} end
+if voices >= most_voices then
+  tell_of_quota(tenant, 'voices', voices, most_voices)
+  return {'refused', 'tenant_voices', text(voices), text(most_voices), ''}
+end
 local refusal = stored_refusal(tenant, bytes, ARGV[5])
 if refusal then return refusal end
 redis.call('HSET', V.voice .. id, 'id', id, 'tenant', tenant, 'revision', 1, 'name_key', name,

@@ -30,7 +30,10 @@ class Holding:
 
 @dataclass
 class ModelJob:
-    """One job. Each open item is in exactly one of `ready`, `held` and `waiting`."""
+    """One job. Each open item is in exactly one of `ready`, `held` and `waiting`, or the job has not begun to wait.
+
+    sleeps_until_ms: when its plan becomes ready; None once that has come.
+    """
 
     id: JobId
     tenant: TenantId
@@ -58,6 +61,7 @@ class ModelJob:
     runs: int = 0
     taken_back: int = 0
     credit_ms: int = 0
+    sleeps_until_ms: int | None = None
 
     @property
     def cost_ms(self) -> int:
@@ -100,6 +104,11 @@ class ModelJob:
             self.ready.clear()
             self.held.clear()
             self.waiting.clear()
+            self.sleeps_until_ms = None
+
+    def wake(self) -> None:
+        self.sleeps_until_ms = None
+        self.ready.add(PLAN_ITEM)
 
 
 class ModelStore:
@@ -175,8 +184,8 @@ class ModelStore:
 
     # What happens
 
-    def submit(self, submission: Submission) -> None:
-        self.jobs[submission.id] = ModelJob(
+    def submit(self, submission: Submission, now_ms: int) -> None:
+        job = ModelJob(
             submission.id,
             submission.tenant,
             submission.estimated_audio_ms,
@@ -185,6 +194,10 @@ class ModelStore:
             (submission.tenant, job_class(submission.priority, submission.estimated_audio_ms)),
             submission.priority,
         )
+        self.jobs[submission.id] = job
+        if (submission.not_before_ms or 0) > now_ms:
+            job.sleeps_until_ms = submission.not_before_ms
+            job.ready.clear()
         if submission.idempotency:
             key = submission.idempotency
             self.keys[submission.tenant, key.key] = (key.fingerprint, submission.id)
@@ -276,8 +289,8 @@ class ModelStore:
     def expire(self, job: ModelJob) -> None:
         job.move(JobState.FAILED if job.is_started else JobState.EXPIRED)
 
-    def reap(self, now_ms: int) -> tuple[int, int, int]:
-        """Returns how many leases, retries and deadlines were due."""
+    def reap(self, now_ms: int) -> tuple[int, int, int, int]:
+        """Returns how many leases, retries, deadlines and times to start were due."""
         overdue = [job for job in self.jobs.values() if self.is_overdue(job, now_ms)]
         for job in overdue:
             self.expire(job)
@@ -288,7 +301,10 @@ class ModelStore:
         for job, item in due:
             del job.waiting[item]
             job.ready.add(item)
-        return len(expired), len(due), len(overdue)
+        sleepers = [job for job in self.jobs.values() if 0 < (job.sleeps_until_ms or 0) <= now_ms]
+        for job in sleepers:
+            job.wake()
+        return len(expired), len(due), len(overdue), len(sleepers)
 
     def release_worker(self, worker: WorkerIdentity) -> None:
         def is_old(holding: Holding) -> bool:
@@ -393,6 +409,14 @@ class ModelStore:
         job.waiting.pop(ASSEMBLE_ITEM, None)
         job.held.pop(ASSEMBLE_ITEM, None)
         job.forget_tries(ASSEMBLE_ITEM)
+
+    @staticmethod
+    def reschedule(job: ModelJob, not_before_ms: int, now_ms: int) -> None:
+        """Of a job that sleeps."""
+        if not_before_ms <= now_ms:
+            job.wake()
+        else:
+            job.sleeps_until_ms = not_before_ms
 
     @staticmethod
     def prioritise(job: ModelJob, priority: Priority) -> None:

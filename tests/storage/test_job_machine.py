@@ -26,6 +26,7 @@ from storage.errors import (
     SegmentBusy,
     SegmentNotFound,
     SegmentsMissing,
+    StartTooLate,
     StateConflict,
 )
 from storage.events import EventLog
@@ -116,6 +117,7 @@ class JobMachine(RuleBasedStateMachine):
         key=st.sampled_from([None, None, "k1", "k2"]),
         fingerprint=st.sampled_from(["f1", "f1", "f2"]),
         model=st.sampled_from(MODELS),
+        start_s=st.sampled_from([None] * 5 + [-3, 4, 30]),
     )
     def submit(
         self,
@@ -126,10 +128,13 @@ class JobMachine(RuleBasedStateMachine):
         key: str | None,
         fingerprint: str,
         model: str,
+        start_s: int | None,
     ) -> None:
         deadline_ms = self.clock.now_ms + deadline_s * 1000 if deadline_s else None
         idempotency = IdempotencyKey(key, fingerprint) if key else None
-        self._submit(submission(tenant, audio_ms, priority, deadline_ms, idempotency, model=model))
+        not_before_ms = None if start_s is None else self.clock.now_ms + start_s * 1000
+        wanted = submission(tenant, audio_ms, priority, deadline_ms, idempotency, model=model)
+        self._submit(replace(wanted, not_before_ms=not_before_ms))
 
     @precondition(lambda self: self.submissions)
     @rule(pick=PICK)
@@ -151,8 +156,10 @@ class JobMachine(RuleBasedStateMachine):
             self._expect(refusal, lambda: self.store.submit(wanted))
         else:
             answer = self.store.submit(wanted)
-            assert (answer.job.id, answer.replayed, answer.tickets) == (wanted.id, False, Tickets({CPU_QUEUE: 1}))
-            self.model.submit(wanted)
+            self.model.submit(wanted, self.clock.now_ms)
+            ready = self.model.jobs[wanted.id].ready
+            tickets = Tickets({CPU_QUEUE: 1}) if ready else Tickets()
+            assert (answer.job.id, answer.replayed, answer.tickets) == (wanted.id, False, tickets)
             self.submissions.append(wanted)
 
     def _known_job(self, wanted: Submission) -> str | None:
@@ -380,7 +387,7 @@ class JobMachine(RuleBasedStateMachine):
         swept = self.store.reap(1_000)
 
         expected = self.model.reap(self.clock.now_ms)
-        assert (swept.leases_expired, swept.retries_due, swept.jobs_expired) == expected
+        assert (swept.leases_expired, swept.retries_due, swept.jobs_expired, swept.jobs_woken) == expected
 
     # The tenant's calls
 
@@ -561,6 +568,26 @@ class JobMachine(RuleBasedStateMachine):
         assert answer.job.job_class == job.line[1]
 
     @precondition(lambda self: self.model.jobs)
+    @rule(pick=PICK, start_s=st.sampled_from([None, -3, 2, 20]))
+    def reschedule(self, pick: int, start_s: int | None) -> None:
+        asleep = [job for job in self.model.jobs.values() if job.sleeps_until_ms]
+        job = asleep[pick % len(asleep)] if asleep else self._pick_job(pick)
+        start_ms = 0 if start_s is None else self.clock.now_ms + start_s * 1000
+
+        def call() -> Transitioned:
+            return self.control.patch(job.tenant, job.id, JobChanges(not_before_ms=start_ms))
+
+        if job.sleeps_until_ms is None:
+            self._expect(StateConflict, call)
+        elif job.deadline_ms is not None and job.deadline_ms <= start_ms:
+            self._expect(StartTooLate, call)
+        else:
+            answer = call()
+            self.model.reschedule(job, start_ms, self.clock.now_ms)
+            assert answer.job.is_asleep == (job.sleeps_until_ms is not None)
+            assert answer.tickets.total == (len(job.ready) if job.is_claimable else 0)
+
+    @precondition(lambda self: self.model.jobs)
     @rule(pick=PICK, is_meant=RARELY)
     def delete(self, pick: int, is_meant: bool) -> None:
         if not is_meant:
@@ -580,6 +607,7 @@ class JobMachine(RuleBasedStateMachine):
         for job in self.model.jobs.values():
             record = self._record(job)
             assert record.state is job.state, job.states
+            assert record.is_asleep == (job.sleeps_until_ms is not None)
             assert record.segments.total == job.total
             assert record.segments.done == sum(item.isdecimal() for item in job.done)
             assert record.segments.running == sum(item.isdecimal() for item in job.held)
@@ -593,7 +621,7 @@ class JobMachine(RuleBasedStateMachine):
             hidden = "parked" if shown == "ready" else "ready"
             listed = [item for queue in ALL_QUEUES for item in self._items(shown, queue, job.id)]
             live: dict[str, str] = self.client.hgetall(self.keys.live(job.id))
-            held = {item: value.split("|")[0] for item, value in live.items() if value != "W"}
+            held = {item: value.split("|")[0] for item, value in live.items() if value not in ("W", "S")}
             waiting = {item for item, value in live.items() if value == "W"}
 
             assert sorted(listed) == sorted(job.ready)
@@ -602,6 +630,9 @@ class JobMachine(RuleBasedStateMachine):
                 item: f"{'A' if holding.is_alone else 'L'}{holding.fence}" for item, holding in job.held.items()
             }
             assert waiting == set(job.waiting)
+            assert {item for item, value in live.items() if value == "S"} == (
+                {PLAN_ITEM} if job.sleeps_until_ms else set()
+            )
             assert len({*listed, *held, *waiting}) == len(listed) + len(held) + len(waiting)
             if not job.state.is_terminal and job.state is not JobState.CANCELLING:
                 not_done = {str(index) for index in range(job.opened)} - set(job.done)
@@ -651,6 +682,8 @@ class JobMachine(RuleBasedStateMachine):
             queue_of(job, item) for job in self.model.jobs.values() if job.is_claimable for item in job.ready
         )
         assert self.store.ready_counts() == ready
+        scheduled: list[tuple[str, float]] = self.client.zrange(self.keys.single("scheduled"), 0, -1, withscores=True)
+        assert dict(scheduled) == {job.id: job.sleeps_until_ms for job in unfinished if job.sleeps_until_ms}
 
     @invariant()
     def a_job_ends_with_one_event_a_run(self) -> None:
