@@ -12,15 +12,13 @@ from api.output_choice import resolve_output
 from api.problems import invalid_field, model_away, model_not_found, no_model, unsupported_language, voice_not_found
 from api.quality_choice import resolve_quality
 from api.schemas import MAX_SEED, JobRequest
-from storage.languages import NORMALIZED_LANGUAGES, language_name
+from storage.languages import AUTO_LANGUAGE, NORMALIZED_LANGUAGES, language_name
 from storage.models import ModelCard, served_models
 from storage.narrations import NarrationSpec, Normalization, Pauses, SamplingOverrides, Segmentation
 from storage.plan import CLOSING_MARK_BYTES
 from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
 from storage.voice_reference import VoiceReference
-
-AUTO_LANGUAGE = "auto"
 
 _INSTRUCTION_BYTES_PER_TEXT_TOKEN = 4
 """An instruction has at most a token a byte, and four of them take at most the room of one token of text."""
@@ -94,6 +92,7 @@ def resolve_narration(
         validate_only=request.validate_only,
         quality=resolve_quality(request.quality, language, card),
         output=resolve_output(request.output, card.sample_rate_hz),
+        languages=card.languages,
     )
 
 

@@ -19,7 +19,7 @@ from storage.narrations import NarrationSpec
 
 PLAN_WAIT_S = 30.0
 
-_CALLERS_FAULT = frozenset({"invalid_request", "text_too_long", "unsupported_media"})
+_CALLERS_FAULT = frozenset({"invalid_request", "text_too_long", "unsupported_language", "unsupported_media"})
 
 
 def wants_plan_only(accepted: Accepted) -> bool:

@@ -76,7 +76,13 @@ CODES = (
     ),
     ProblemCode("range_not_satisfiable", (416,), "the object has no such bytes", "see `Content-Range`"),
     ProblemCode("text_too_long", (422,), "more text or speech than one job takes", "make several jobs", in_jobs=True),
-    ProblemCode("unsupported_language", (422,), "the model does not speak it", "see `/v1/models`"),
+    ProblemCode(
+        "unsupported_language",
+        (422,),
+        "the model does not speak it, or the text is in letters that none of its languages has",
+        "see `/v1/models`",
+        in_jobs=True,
+    ),
     ProblemCode("headers_too_large", (431,), "more header bytes than are taken", "send less"),
     ProblemCode("rate_limited", (429,), "more requests than the tenant is allowed", "repeat after `Retry-After`"),
     ProblemCode(

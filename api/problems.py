@@ -11,6 +11,8 @@ from datetime import datetime
 
 from starlette.responses import Response
 
+from storage.writing import foreign_text_detail
+
 MEDIA_TYPE = "application/problem+json"
 
 OPENAI_PREFIX = "/v1/audio/"
@@ -77,7 +79,8 @@ def _openai_response(problem: Problem) -> Response:
     error = {
         "message": problem.detail,
         "type": "invalid_request_error" if problem.status < 500 else "server_error",
-        "param": first.pointer.strip("/") if first and first.pointer else None,
+        # What a job calls /input/text is just the input there.
+        "param": first.pointer.strip("/").removesuffix("/text") if first and first.pointer else None,
         "code": problem.code,
     }
     return Response(json.dumps({"error": error}), problem.status, problem.headers, "application/json")
@@ -165,6 +168,13 @@ def stale_cache(detail: str) -> Problem:
 def unsupported_language(language: str, model: str, known: Sequence[str], pointer: str = "/language") -> Problem:
     detail = f"{model} does not speak {language!r}; use one of: {', '.join(('auto', *known))}"
     return Problem(422, "unsupported_language", "Language is not supported", detail, _at(pointer, "not_found", detail))
+
+
+def unreadable_text(script: str, start: int, model: str, languages: Sequence[str], pointer: str) -> Problem:
+    detail = foreign_text_detail(script, start, model, languages)
+    return Problem(
+        422, "unsupported_language", "Language is not supported", detail, _at(pointer, "unreadable_letters", detail)
+    )
 
 
 def model_not_found(model: str, known: Sequence[str]) -> Problem:

@@ -14,6 +14,7 @@ from api.segment_schemas import SegmentChange
 from api.segment_view import SegmentViewer
 from api.services import ApiServices
 from api.voice_choice import find_own_voice
+from api.written_languages import refuse_foreign_segment
 from storage.errors import VoiceGone, VoiceNotFound
 from storage.job_scripts import Transitioned
 from storage.jobs import TenantId
@@ -32,7 +33,7 @@ def change_segment(
     card = _card(services, viewer.spec)
     member = _cast_member(services, tenant, change.voice, viewer.spec, card)
     edit = SegmentEdit(
-        text=_text(change.text, viewer.spec),
+        text=_text(change.text, card, viewer.spec),
         speaker=_speaker(change.speaker, viewer.spec) if member is None else member.name,
         language=_language(change.language, card, viewer.spec),
         instructions=_instructions(change.instructions, card),
@@ -47,10 +48,12 @@ def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
     return next((card for card in services.models.list() if card.name == spec.model), None)
 
 
-def _text(text: str | None, spec: NarrationSpec) -> str | None:
+def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec) -> str | None:
     limit = spec.segmentation.max_bytes
     if text is not None and limit is not None and len(text.encode()) > limit:
         raise invalid_field("/text", "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
+    if text is not None and card is not None:
+        refuse_foreign_segment(text, card)
     return text
 
 

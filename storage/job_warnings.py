@@ -18,5 +18,8 @@ LOUDNESS_TARGET_MISSED = "loudness_target_missed"
 COVER_UNUSABLE = "cover_unusable"
 QUALITY_UNCALIBRATED = "quality_uncalibrated"
 
+LANGUAGE_MISMATCH = "language_mismatch"
+FOREIGN_LETTERS = "foreign_letters"
+
 ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE, QUALITY_UNCALIBRATED)
 """What only an assembly warns of: the next one says it anew, or does not."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+AUTO_LANGUAGE = "auto"
+"""In place of a language: the model finds out by itself."""
+
 LANGUAGE_NAMES = {
     "de": "german",
     "en": "english",

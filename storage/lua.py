@@ -15,6 +15,7 @@ from typing import cast
 import redis
 from redis.exceptions import NoScriptError, RedisError
 
+from storage.failure_codes import CALLERS_FAULTS
 from storage.job_states import MOVES
 from storage.metrics import redis_call
 from storage.redis_keys import RedisKeys
@@ -95,4 +96,5 @@ def _constants() -> str:
         "INTERACTIVE_AUDIO_MS": INTERACTIVE_AUDIO_MS,
         "USAGE_KEPT_S": USAGE_KEPT_DAYS * 24 * 3600,
     }
-    return "".join(f"local {name} = {number}\n" for name, number in numbers.items())
+    constants = "".join(f"local {name} = {number}\n" for name, number in numbers.items())
+    return f"{constants}local CALLERS_FAULTS = {_set(sorted(CALLERS_FAULTS))}\n"

@@ -69,6 +69,7 @@ class NarrationSpec:
     speakers: the cast, for segments that name another speaker. source: what the stored input is.
     dictionaries: pronunciation dictionaries as `<id>@<version>`, the first that has a word counts.
     validate_only: the job ends with its plan; nothing is spoken.
+    languages: all that the model speaks, as it names them; empty where that is not known.
     """
 
     model: str
@@ -88,3 +89,4 @@ class NarrationSpec:
     validate_only: bool = False
     quality: Quality = field(default_factory=Quality)
     output: OutputSpec = field(default_factory=OutputSpec)
+    languages: tuple[str, ...] = ()

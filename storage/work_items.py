@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from storage.job_warnings import JobWarning
 from storage.jobs import JobId, JobSpec, TenantId
 from storage.narrations import NarrationSpec
 from storage.segment_edits import FIRST_TAKE, UNEDITED, SegmentEdit
@@ -101,10 +102,14 @@ class ReleaseReason(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """input_chars: of the text, where that is known only now. stored_bytes: of the plan and what was stored with it."""
+    """input_chars: of the text, where that is known only now. stored_bytes: of the plan and what was stored with it.
+
+    warnings: what the owner should know of the text, although it is spoken.
+    """
 
     plan_key: str
     num_segments: int
     estimated_audio_ms: int
     input_chars: int | None = None
     stored_bytes: int = 0
+    warnings: tuple[JobWarning, ...] = ()

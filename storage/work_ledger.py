@@ -86,6 +86,7 @@ class WorkLedger(JobScripts):
             self._window,
             "" if result.input_chars is None else result.input_chars,
             result.stored_bytes,
+            encode_warnings(result.warnings),
         )
         return tickets_or_lost(lease, reply)
 

@@ -13,6 +13,7 @@ from storage.artifacts import ArtifactStore
 from storage.batches import BatchSpec
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.failpoints import failpoint
+from storage.failure_codes import CALLERS_FAULTS
 from storage.job_store import JobStore
 from storage.jobs import JobError
 from storage.narrations import NarrationSpec
@@ -175,7 +176,9 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             verdict = _postponed(services.jobs, lease, error.delay_s)
         except PermanentItemError as error:
             meter.outcome = "failed"
-            logger.error("item failed for good", extra={"code": error.error.code, "error": error.error.detail})
+            # Nobody has to be woken for what a caller got wrong: the job says it to them.
+            level = logging.INFO if error.error.code in CALLERS_FAULTS else logging.ERROR
+            logger.log(level, "item failed for good", extra={"code": error.error.code, "error": error.error.detail})
             verdict = _failed(services.jobs, lease, error.error)
         except StoreUnavailable as error:
             meter.outcome = "retried"

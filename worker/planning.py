@@ -19,6 +19,7 @@ from worker.errors import unusable
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
 from worker.plan_preview import finish_preview
+from worker.planned_languages import language_warnings, refuse_foreign_text
 from worker.respelling import respell_script
 from worker.script_reading import read_script
 from worker.segmentation import NothingToSpeak, segment_script
@@ -54,6 +55,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
         estimated_audio_ms=planned.speech_ms,
         input_chars=len(planned.script.text),
         stored_bytes=script_bytes + len(data),
+        warnings=language_warnings(planned.plan.segments, item.narration),
     )
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
     failpoint("plan.before_tickets")
@@ -68,6 +70,7 @@ def _planned(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> _P
         segmented = segment_script(script, spec.segmentation, spec.pauses)
     except NothingToSpeak as error:
         raise unusable("invalid_request", str(error)) from error
+    refuse_foreign_text(segmented.segments, spec)
     speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
     _refuse_endless(speech_ms + round(1000 * sum(segment.pause_after_s for segment in segmented.segments)))
     plan = Plan(

@@ -1,5 +1,5 @@
 -- ARGV: job, fence, plan key, segments, estimated audio ms, smallest window, characters of the text or '' (as known),
---       bytes of what was stored
+--       bytes of what was stored, warnings as a JSON list
 -- -> ok | lost | aborted
 local id, fence, plan_key = ARGV[1], ARGV[2], ARGV[3]
 local total, estimate, window = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -21,5 +21,6 @@ local changes = {
 if ARGV[7] ~= '' then changes.input_chars = tonumber(ARGV[7]) end
 save(job, changes)
 count_stored(job, tonumber(ARGV[8]))
+for _, warning in ipairs(cjson.decode(ARGV[9])) do warn(job, warning) end
 open_window(job, window)
 return answer('ok')

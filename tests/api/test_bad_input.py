@@ -6,12 +6,12 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
-from tests.api.harness import ServedApi
+from tests.api.harness import SMALL, ServedApi
 
 TEXT = {"text": "Good morning."}
 
@@ -264,6 +264,8 @@ def test_tabs_and_line_ends_may_be_spoken_over(api: ServedApi) -> None:
 
 
 def test_a_chinese_sentence_without_spaces_is_not_a_long_word(api: ServedApi) -> None:
+    api.models.publish(replace(SMALL, languages=("chinese", "english")))
+
     assert api.submit("\u4e2d\u6587" * 2_000)["state"] == "pending"
 
 
