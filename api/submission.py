@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from api.acceptance import Accepted, find_replay, submit_with_input
 from api.cast import Cast, choose_cast
-from api.deadlines import future_ms, refuse_unreachable
+from api.deadlines import future_ms, refuse_late_start, refuse_unreachable, start_ms
 from api.input_schemas import JobInput
 from api.job_dictionaries import copy_dictionaries, find_dictionaries
 from api.job_input import (
@@ -22,12 +22,13 @@ from api.job_input import (
 from api.job_webhook import choose_webhook
 from api.narration import Voices, resolve_language, resolve_narration
 from api.own_voice import announce_build, prepare_voice, reference_room
+from api.problems import invalid_field
 from api.request_parsing import parse_job_request
 from api.schemas import JobRequest
 from api.services import ApiServices
 from api.uploads import take_named_upload
-from storage.ids import new_job_id
 from api.written_languages import refuse_foreign_text
+from storage.ids import new_job_id
 from storage.jobs import JobId, TenantId
 from storage.keys import input_text
 from storage.narrations import NarrationSpec
@@ -114,9 +115,10 @@ def resolve_submission(
     cast = choose_cast(services, tenant, request, prepared, job)
     spec = _spec(request, cast, prepared.source, dictionaries)
     languages = {use.name: resolve_language(use.name, cast.lead.card, use.pointer) for use in prepared.languages}
-    submission = _submission(tenant, job, request, spec, prepared)
     if not dictionaries:
         refuse_foreign_text(request.input, cast.lead.card)
+    submission = _submission(tenant, job, request, spec, prepared)
+    refuse_late_start(submission.not_before_ms, submission.deadline_ms)
     refuse_unreachable(services, submission)
     return ResolvedSubmission(submission, cast, prepared, languages)
 
@@ -160,5 +162,12 @@ def _submission(
         estimated_audio_ms=1 if request.validate_only else prepared.audio_ms,
         retention_s=request.retention_s,
         deadline_ms=future_ms(request.deadline),
+        not_before_ms=_start_ms(request),
         metadata=request.metadata,
     )
+
+
+def _start_ms(request: JobRequest) -> int | None:
+    if request.not_before is not None and request.validate_only:
+        raise invalid_field("/not_before", "not_supported", "a plan alone is made at once")
+    return start_ms(request.not_before)

@@ -18,7 +18,7 @@ local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit',
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s', 'run',
-  'credit_ms',
+  'credit_ms', 'asleep',
 }
 local FIELDS = {unpack(TEXT)}
 for _, name in ipairs(NUMBERS) do FIELDS[#FIELDS + 1] = name end
@@ -343,7 +343,42 @@ local function forget_retry(job, item)
   tally(job, 'retries:', -1)
 end
 
+-- Sleep. A job that may not start before a time waits for it in K.scheduled, with its plan in live as S. Its expected
+-- audio is admitted but in no flow until then: nobody's wait depends on it, and no worker is wanted for it.
+
+local function put_to_sleep(job, until_ms)
+  redis.call('HSET', K.live .. job.id, 'plan', 'S')
+  redis.call('ZADD', K.scheduled, text(until_ms), job.id)
+  tally(job, 'scheduled:', 1)
+  save(job, {asleep = 1})
+end
+
+local function forget_sleep(job)
+  redis.call('ZREM', K.scheduled, job.id)
+  redis.call('HDEL', K.live .. job.id, 'plan')
+  tally(job, 'scheduled:', -1)
+  save(job, {asleep = 0})
+end
+
+-- Behind all that wait, with its plan to make.
+local function join_queue(job)
+  local before = count_flow(job, 'in', job.estimated_audio_ms) - job.estimated_audio_ms
+  redis.call('HSET', K.job .. job.id, 'queue_mark_ms', text(before))
+  make_ready(job, 'plan', 'RPUSH')
+end
+
+local function wake(job)
+  forget_sleep(job)
+  join_queue(job)
+end
+
+local function is_asleep(job) return job.asleep > 0 end
+
+-- What of the job's expected audio came into a flow and has not gone out.
+local function audio_in_flow(job) return is_asleep(job) and 0 or job.estimated_audio_ms - job.out_ms end
+
 local function drop_unleased(job)
+  if is_asleep(job) then forget_sleep(job) end
   for _, queue in ipairs(queues_of(job)) do
     close_queue(job, queue)
     redis.call('DEL', ready_key(job, queue), parked_key(job, queue))
@@ -416,19 +451,19 @@ local function give_back_admission(job)
   count_end(EVERYBODY, K.total, held)
   local tenant = K.admission .. job.tenant
   if redis.call('HGET', tenant, 'jobs') == '0' then redis.call('DEL', tenant) end
-  count_flow(job, 'out', job.estimated_audio_ms - job.out_ms)
+  count_flow(job, 'out', audio_in_flow(job))
 end
 
 local count_child -- of a batch; defined with batches, behind the ends
 
 local function finish_job(job, state, failure)
+  give_back_admission(job)
   drop_unleased(job)
   local live = redis.call('HGETALL', K.live .. job.id)
   for i = 1, #live, 2 do
     local _, fence, worker = string.match(live[i + 1], '^([LA])(%d+)|(.*)$')
     forget_lease(job, live[i], fence, worker)
   end
-  give_back_admission(job)
   redis.call('SREM', K.active, job.id)
   redis.call('ZREM', K.deadlines, job.id)
   local expires = now + job.retention_s * 1000
@@ -555,19 +590,25 @@ local function wait_for(scope, name, needed, needed_audio_ms)
   return math.max(wait - since, wait / 2)
 end
 
+-- what: 'jobs' or 'audio_ms'
+local function refuse_held(scope, what, held, most, wait_ms)
+  if scope == EVERYBODY then return refuse('total_' .. what, held, most, wait_ms) end
+  tell_of_quota(scope, what, held, most)
+  return refuse('tenant_' .. what, held, most, wait_ms)
+end
+
 local function check_admission(scope, held_key, audio_ms, max_jobs, max_audio)
   local held = redis.call('HMGET', held_key, 'jobs', 'audio_ms')
   local jobs, audio = tonumber(held[1]) or 0, tonumber(held[2]) or 0
-  local name = scope == EVERYBODY and 'total' or 'tenant'
   if jobs + 1 > max_jobs then
     local wait = jobs > 0 and (wait_for(scope, 'jobs', jobs + 1 - max_jobs, audio / jobs) or LONGEST_WAIT_MS)
-    return refuse(name .. '_jobs', jobs, max_jobs, wait)
+    return refuse_held(scope, 'jobs', jobs, max_jobs, wait)
   end
   local excess = audio + audio_ms - max_audio
   if excess > 0 then
     -- What is more than the whole room never fits.
     local wait = audio_ms <= max_audio and (wait_for(scope, 'audio_ms', excess, excess) or LONGEST_WAIT_MS)
-    return refuse(name .. '_audio_ms', audio, max_audio, wait)
+    return refuse_held(scope, 'audio_ms', audio, max_audio, wait)
   end
   return nil
 end
@@ -583,7 +624,10 @@ local function admission_refusal(tenant, audio_ms, bytes, limits)
   if most_stored < math.huge then
     local held = stored_of(tenant)
     -- What the job makes comes on top, and nobody knows how much that will be: it needs some room at least.
-    if held + math.max(bytes, 1) > most_stored then return refuse('tenant_stored_bytes', held, most_stored) end
+    if held + math.max(bytes, 1) > most_stored then
+      tell_of_quota(tenant, 'stored_bytes', held, most_stored)
+      return refuse('tenant_stored_bytes', held, most_stored)
+    end
   end
   return check_admission(EVERYBODY, K.total, audio_ms, tonumber(all_jobs) or math.huge, tonumber(all_audio) or math.huge)
 end
@@ -683,8 +727,14 @@ local function settle_voices(job)
   finish_job(job, 'succeeded')
 end
 
+-- What a caller gave or asked for is theirs to mend. A request that no API refused and an engine does is ours.
+local function is_callers_fault(job, item, code)
+  return CALLERS_FAULTS[code] and not (code == 'invalid_request' and is_segment(item) and not is_voice_job(job))
+end
+
 -- For operators; what it says holds no text of the job.
 local function bury(job, item, failure)
+  if is_callers_fault(job, item, failure.code) then return end
   redis.call('XADD', K.dead, 'MAXLEN', '~', DEAD_KEPT, '*', 'at_ms', text(now), 'job', job.id, 'tenant', job.tenant,
     'item', item, 'code', failure.code, 'detail', failure.detail, 'attempts', text((read_tries(job.id, item))))
 end
@@ -727,11 +777,5 @@ local function release_item(job_id, item, fence, reason, max_attempts)
     return
   end
   save(job, {retries = job.retries + 1})
--- What a caller gave or asked for is theirs to mend. A request that no API refused and an engine does is ours.
-local function is_callers_fault(job, item, code)
-  return CALLERS_FAULTS[code] and not (code == 'invalid_request' and is_segment(item) and not is_voice_job(job))
-end
-
   make_ready(job, item, 'LPUSH')
 end
-  if is_callers_fault(job, item, failure.code) then return end
