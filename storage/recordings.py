@@ -1,18 +1,15 @@
 """Recordings that strangers send: told apart by their first bytes, decoded by a process that can do nothing else.
 
-Decoders of compressed audio are large C programs that read hostile input. They run in a child of their own with
-bounded memory and time, without secrets in its environment, and without a free file descriptor, so that it can open
-neither file nor socket. This module starts the child, and itself knows neither numpy nor a decoder.
+Decoders of compressed audio are large C programs that read hostile input. They run in a child for each recording, with
+bounded memory and time, without secrets, and without a free file descriptor, so that it can open neither file nor
+socket (`storage.zygote`). This module asks for the child, and itself knows neither numpy nor a decoder.
 """
 
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Literal
 
@@ -25,21 +22,24 @@ from storage.recording_verdict import (
     RefusalCode,
     parse_verdict,
 )
+from storage.zygote.incarnation import ZygoteBroken
+from storage.zygote.zygote import Ended, Reading, Zygote
 
 logger = logging.getLogger(__name__)
 
 SNIFF_BYTES = 12
 """How much of a file's beginning `sniff_container` wants."""
 
-DECODER_COMMAND = (sys.executable, "-I", "-B", "-m", "worker.reference_audio")
-"""Isolated: neither the working folder nor PYTHONPATH decides what runs."""
+DECODERS = Zygote((sys.executable, "-I", "-B", "-m", "worker.reference_audio"))
+"""This process's. Isolated: neither the working folder nor PYTHONPATH decides what runs."""
 
 _PATIENCE_S = 30.0
-# The child's own output is at most a minute at the highest rate; what it writes beyond that is not read.
-_MAX_PCM_BYTES = round(MAX_DURATION_S + 1) * RATES_HZ.stop * 4
 _MAX_VERDICT_BYTES = 4_096
-# What a dynamic loader or a locale may need; nothing that is named after us, no credentials.
-_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
+# Samples are of at most a minute at the highest rate; what a child writes beyond that is not read.
+_MAX_ANSWER_BYTES = {
+    "facts": _MAX_VERDICT_BYTES,
+    "pcm": _MAX_VERDICT_BYTES + round(MAX_DURATION_S + 1) * RATES_HZ.stop * 4,
+}
 
 
 class DecoderBroken(RuntimeError):
@@ -67,61 +67,50 @@ def sniff_container(head: bytes) -> Container:
     raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording is not a WAV, FLAC, MP3 or Ogg file")
 
 
-def inspect_recording(file: IO[bytes], command: Sequence[str] = DECODER_COMMAND) -> RecordingFacts:
+def inspect_recording(file: IO[bytes], decoders: Zygote = DECODERS) -> RecordingFacts:
     """Decode a whole file on disk (a named or unnamed temporary one), keeping only what it turned out to be.
 
-    Takes about a quarter of a second. Raises `RecordingRefused` or `DecoderBroken`.
+    Takes some milliseconds, the first one a fifth of a second. Raises `RecordingRefused` or `DecoderBroken`.
     """
-    with tempfile.TemporaryFile() as answer:
-        return _decode(file, answer, "facts", command)
+    return _decode(file, "facts", decoders)[0]
 
 
-def decode_recording(data: bytes, command: Sequence[str] = DECODER_COMMAND) -> DecodedRecording:
+def decode_recording(data: bytes, decoders: Zygote = DECODERS) -> DecodedRecording:
     """The samples of a whole file. Raises `RecordingRefused` or `DecoderBroken`."""
-    with tempfile.TemporaryFile() as file, tempfile.TemporaryFile() as answer:
+    with tempfile.TemporaryFile() as file:
         file.write(data)
-        file.flush()
-        facts = _decode(file, answer, "pcm", command)
-        pcm = answer.read(_MAX_PCM_BYTES)
+        facts, pcm = _decode(file, "pcm", decoders)
     if len(pcm) != facts.num_samples * 4:
         raise DecoderBroken(f"the decoder spoke of {facts.num_samples} samples and wrote {len(pcm)} bytes")
     return DecodedRecording(facts, pcm)
 
 
-def _decode(
-    file: IO[bytes], answer: IO[bytes], wanted: Literal["facts", "pcm"], command: Sequence[str]
-) -> RecordingFacts:
-    """Run the child on the file; leaves `answer` behind the verdict's line.
-
-    Files instead of pipes: a child gone wrong can neither block this process nor fill its memory.
-    """
+def _decode(file: IO[bytes], wanted: Literal["facts", "pcm"], decoders: Zygote) -> tuple[RecordingFacts, bytes]:
+    """Run a child on the file; its verdict, and what it wrote behind it."""
     file.seek(0)
     sniff_container(file.read(SNIFF_BYTES))
-    # The descriptor itself: file.seek may be content with moving inside its own buffer, which the child does not share.
-    file.flush()
-    os.lseek(file.fileno(), 0, os.SEEK_SET)
-    with tempfile.TemporaryFile() as complaints:
-        status = _run((*command, wanted), file, answer, complaints)
-        if status > 0:
-            complaints.seek(0)
-            tail = complaints.read(100_000)[-500:].decode(errors="replace").strip()
-            raise DecoderBroken(f"the decoder of recordings ended with status {status}: {tail}")
-    answer.seek(0)
-    return _facts(answer.readline(_MAX_VERDICT_BYTES))
+    ended = _run(decoders, Reading((wanted,), file, _MAX_ANSWER_BYTES[wanted], _PATIENCE_S))
+    _require_end(ended)
+    line, _, rest = ended.answer.partition(b"\n")
+    return _facts(line), rest
 
 
-def _run(command: Sequence[str], file: IO[bytes], answer: IO[bytes], complaints: IO[bytes]) -> int:
-    """The child's status. Raises `RecordingRefused` when it was killed: by its limits, by us, or by a crash."""
-    with subprocess.Popen(command, stdin=file, stdout=answer, stderr=complaints, env=_environment()) as child:
-        try:
-            status = child.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired as error:
-            child.kill()
-            raise RecordingRefused(RefusalCode.UNREADABLE, "the recording takes too long to decode") from error
-    if status < 0:
-        logger.warning("a recording killed its decoder", extra={"signal": -status})
+def _run(decoders: Zygote, reading: Reading) -> Ended:
+    try:
+        return decoders.run(reading)
+    except TimeoutError as error:
+        raise RecordingRefused(RefusalCode.UNREADABLE, "the recording takes too long to decode") from error
+    except ZygoteBroken as error:
+        raise DecoderBroken(f"the decoder of recordings does not run: {error}") from error
+
+
+def _require_end(ended: Ended) -> None:
+    if ended.status < 0:
+        # By its limits, by a crash, or by somebody who needed its memory.
+        logger.warning("a recording killed its decoder", extra={"signal": -ended.status})
         raise RecordingRefused(RefusalCode.UNREADABLE, "the recording cannot be decoded")
-    return status
+    if ended.status > 0:
+        raise DecoderBroken(f"the decoder of recordings ended with status {ended.status}: {ended.complaints}")
 
 
 def _facts(line: bytes) -> RecordingFacts:
@@ -129,12 +118,6 @@ def _facts(line: bytes) -> RecordingFacts:
         return parse_verdict(line)
     except ValueError as error:
         raise DecoderBroken("the decoder of recordings gave no verdict") from error
-
-
-def _environment() -> Mapping[str, str]:
-    kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-    # A pool of threads for nothing would take address space that the child's limit counts.
-    return kept | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 def _is_mpeg_layer_3(head: bytes) -> bool:

@@ -1,26 +1,25 @@
-"""The decoding process: a recording on standard input, a verdict and perhaps its samples on standard output.
+"""The zygote of processes that decode: a recording on standard input, a verdict and perhaps samples on standard output.
 
-    python -m worker.reference_audio facts|pcm < recording
+    python -m worker.reference_audio    (started by `storage.recordings`)
 
-Both ends are files. The verdict is one line of JSON; behind it, for `pcm`, float32 samples of the channels' mean.
+A child has one argument, `facts` or `pcm`. Its verdict is one line of JSON; behind it, for `pcm`, float32 samples of
+the channels' mean.
 """
 
 from __future__ import annotations
 
-from worker.reference_audio.limits import close_the_doors, limit_resources
+import sys
+from collections.abc import Sequence
 
-# Before numpy and the decoders are loaded: their memory counts too.
-limit_resources()
-
-import sys  # noqa: E402
-
-from storage.recording_verdict import RecordingRefused, RefusalCode, verdict_line  # noqa: E402
-from worker.reference_audio.decoding import decode  # noqa: E402
+from storage.recording_verdict import RecordingRefused, RefusalCode, verdict_line
+from storage.zygote.server import serve
+from worker.reference_audio.decoding import decode
+from worker.reference_audio.limits import LIMITS
 
 
-def main() -> None:
-    wants_samples = {"facts": False, "pcm": True}[sys.argv[1]]
-    close_the_doors()
+def answer(arguments: Sequence[str]) -> None:
+    (wanted,) = arguments
+    wants_samples = {"facts": False, "pcm": True}[wanted]
     out = sys.stdout.buffer
     try:
         facts, pcm = decode(sys.stdin.fileno())
@@ -31,9 +30,8 @@ def main() -> None:
     else:
         out.write(verdict_line(facts))
         if wants_samples:
-            out.write(pcm.tobytes())
-    out.flush()
+            out.write(pcm.data)
 
 
 if __name__ == "__main__":
-    main()
+    serve(answer, LIMITS)

@@ -89,7 +89,7 @@ def _mono(recording: soundfile.SoundFile, rate: int) -> Mono:
             raise RecordingRefused(
                 RefusalCode.TOO_LONG, f"the recording is longer than {MAX_DURATION_S:g} s, the most that is taken"
             )
-        mono = block.mean(axis=1, dtype=np.float32)
+        mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
         loudness.add(block, mono)
         blocks.append(mono)
     if num_samples:

@@ -1,30 +1,8 @@
-"""What the decoding process may still do: compute, for a while, in bounded memory."""
+"""What the process that decodes one recording may use."""
 
 from __future__ import annotations
 
-import resource
-import sys
+from storage.zygote.limits import ChildLimits
 
-MAX_MEMORY_BYTES = 1 << 30
-MAX_CPU_S = 20
-
-
-def limit_resources() -> None:
-    """Before anything of the recording is read: memory, time, and no file beyond what a minute of samples takes."""
-    _lower(resource.RLIMIT_CPU, MAX_CPU_S)
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_FSIZE, 64 << 20)
-    if sys.platform == "linux":  # elsewhere the limit is refused or not kept
-        _lower(resource.RLIMIT_AS, MAX_MEMORY_BYTES)
-
-
-def close_the_doors() -> None:
-    """After the last import: no further descriptor, so neither file nor socket can be opened, and no new process."""
-    _lower(resource.RLIMIT_NOFILE, 0)
-    _lower(resource.RLIMIT_NPROC, 0)
-
-
-def _lower(limit: int, value: int) -> None:
-    _, most = resource.getrlimit(limit)
-    wanted = value if most == resource.RLIM_INFINITY else min(value, most)
-    resource.setrlimit(limit, (wanted, wanted))
+LIMITS = ChildLimits(memory_bytes=1 << 30, cpu_s=20, output_bytes=64 << 20)
+"""The output is at most a minute of samples at the highest rate."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from storage.sources import DocumentFormat
+from tests.storage.zygote.programs import zygote_of
 from tests.worker.documents.books import book, package, page
 from worker.documents.errors import DocumentError
 from worker.documents.reading import ReaderBroken, read_document
@@ -37,28 +36,21 @@ def test_nesting_without_end_is_refused() -> None:
         read_document(b"<p>" + b"<div>" * 100_000 + b"lost", DocumentFormat.HTML, (), unconcerned)
 
 
-def run(source: str) -> tuple[str, ...]:
-    return (sys.executable, "-I", "-c", source)
-
-
 def test_a_reader_that_is_killed_blames_the_document() -> None:
-    suicide = run("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)")
-
-    with pytest.raises(DocumentError, match="too much time or memory"):
-        read_document(b"", DocumentFormat.TEXT, (), unconcerned, suicide)
+    with (
+        zygote_of("os.kill(os.getpid(), signal.SIGXCPU)") as readers,
+        pytest.raises(DocumentError, match="too much time or memory"),
+    ):
+        read_document(b"", DocumentFormat.TEXT, (), unconcerned, readers)
 
 
 def test_a_reader_that_does_not_run_is_not_the_documents_fault() -> None:
-    with pytest.raises(ReaderBroken, match="status 3: no parser"):
-        read_document(
-            b"",
-            DocumentFormat.TEXT,
-            (),
-            unconcerned,
-            run("import sys; print('no parser', file=sys.stderr); sys.exit(3)"),
-        )
-    with pytest.raises(ReaderBroken, match="no answer"):
-        read_document(b"", DocumentFormat.TEXT, (), unconcerned, run("print('hello')"))
+    with zygote_of("raise RuntimeError('no parser')") as readers, pytest.raises(ReaderBroken, match="no parser"):
+        read_document(b"", DocumentFormat.TEXT, (), unconcerned, readers)
+    with zygote_of("print('hello')") as readers, pytest.raises(ReaderBroken, match="no answer"):
+        read_document(b"", DocumentFormat.TEXT, (), unconcerned, readers)
+    with zygote_of("", "import lxmls") as readers, pytest.raises(ReaderBroken, match="No module named 'lxmls'"):
+        read_document(b"", DocumentFormat.TEXT, (), unconcerned, readers)
 
 
 def test_reading_ends_when_nobody_wants_the_document_any_more() -> None:
@@ -68,18 +60,21 @@ def test_reading_ends_when_nobody_wants_the_document_any_more() -> None:
     def give_up() -> None:
         raise GivenUp
 
-    with pytest.raises(GivenUp):
-        read_document(b"", DocumentFormat.TEXT, (), give_up, run("import time; time.sleep(60)"))
+    with zygote_of("signal.pause()") as readers, pytest.raises(GivenUp):
+        read_document(b"", DocumentFormat.TEXT, (), give_up, readers)
 
 
 def test_the_reader_can_open_neither_file_nor_socket() -> None:
-    source = (
-        "from worker.documents.limits import close_the_doors, limit_resources\n"
-        "import socket, sys\nlimit_resources()\nclose_the_doors()\nopened = 0\n"
-        "for door in (lambda: open('/etc/hostname'), socket.socket):\n"
-        "    try:\n        door()\n        opened += 1\n    except OSError:\n        pass\n"
-        "sys.stderr.write(f'{opened} opened')\nsys.exit(9)"
-    )
+    task = """
+opened = 0
+for door in (lambda: open('/etc/hostname'), socket.socket):
+    try:
+        door()
+        opened += 1
+    except OSError:
+        pass
+raise RuntimeError(f'{opened} opened')
+"""
 
-    with pytest.raises(ReaderBroken, match="status 9: 0 opened"):
-        read_document(b"", DocumentFormat.TEXT, (), unconcerned, run(source))
+    with zygote_of(task) as readers, pytest.raises(ReaderBroken, match="RuntimeError: 0 opened"):
+        read_document(b"", DocumentFormat.TEXT, (), unconcerned, readers)

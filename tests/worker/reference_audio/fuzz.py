@@ -18,7 +18,7 @@ from pathlib import Path
 
 from storage.recordings import RecordingRefused, sniff_container
 from worker.reference_audio.decoding import decode
-from worker.reference_audio.limits import limit_resources
+from worker.reference_audio.limits import LIMITS
 
 LIES = (0, 1, 7, 0x7F, 0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)
 HEADER_BYTES = 80
@@ -26,7 +26,7 @@ HEADER_BYTES = 80
 
 def main() -> None:
     folder, num_files = Path(sys.argv[1]), int(sys.argv[2])
-    limit_resources()
+    LIMITS.apply()
     recordings = [path.read_bytes() for path in sorted(folder.iterdir())]
     before_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     outcomes: Counter[str] = Counter()

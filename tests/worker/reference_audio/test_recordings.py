@@ -22,6 +22,7 @@ from storage.recordings import (
     inspect_recording,
     sniff_container,
 )
+from tests.storage.zygote.programs import zygote_of
 from tests.worker.reference_audio.sounds import KINDS, file_of, tone
 
 HERE = Path(__file__).parent
@@ -159,27 +160,17 @@ def test_a_thousand_damaged_recordings_neither_crash_the_decoder_nor_fill_its_me
     assert result["grown_kb"] < MAX_GROWTH_KB
 
 
-def child(program: str) -> tuple[str, ...]:
-    """A decoder of our own; it prints its findings as the refusal that the parent raises."""
-    prelude = "import json, os, resource, socket, sys\n"
-    return (sys.executable, "-I", "-c", prelude + program)
-
-
-TELL = "sys.stdout.write(json.dumps({'refused': 'unreadable', 'detail': json.dumps(found)}) + '\\n')"
-
-
-def findings(program: str) -> list[str]:
-    with pytest.raises(RecordingRefused) as refused:
-        decode_recording(silence(), child(f"found = []\n{program}\n{TELL}\n"))
+def findings(task: str) -> list[str]:
+    """What a child of our own finds; it answers as the refusal that the caller gets."""
+    tell = "say({'refused': 'unreadable', 'detail': json.dumps(found)})"
+    with zygote_of(f"found = []\n{task}\n{tell}") as decoders, pytest.raises(RecordingRefused) as refused:
+        decode_recording(silence(), decoders)
     found: list[str] = json.loads(refused.value.detail)
     return found
 
 
 def test_the_decoder_can_open_neither_file_nor_socket_nor_process() -> None:
-    program = """
-from worker.reference_audio.limits import close_the_doors, limit_resources
-limit_resources()
-close_the_doors()
+    task = """
 for what, attempt in {
     'file': lambda: open('/etc/hostname'),
     'socket': lambda: socket.socket(),
@@ -193,7 +184,7 @@ for what, attempt in {
         pass
 """
 
-    assert findings(program) == []
+    assert findings(task) == []
 
 
 def test_the_decoder_sees_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,15 +198,15 @@ def test_the_decoder_sees_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_recording_that_kills_its_decoder_is_refused() -> None:
-    with pytest.raises(RecordingRefused, match="cannot be decoded"):
-        decode_recording(silence(), child("os.kill(os.getpid(), 11)"))
+    with zygote_of("os.kill(os.getpid(), 11)") as decoders, pytest.raises(RecordingRefused, match="cannot be decoded"):
+        decode_recording(silence(), decoders)
 
 
 def test_a_decoder_that_does_not_run_is_not_blamed_on_the_recording() -> None:
-    with pytest.raises(DecoderBroken, match="No module named 'soundfiles'"):
-        decode_recording(silence(), child("import soundfiles"))
-    with pytest.raises(DecoderBroken, match="no verdict"):
-        decode_recording(silence(), child("print('hello')"))
+    with zygote_of("", "import soundfiles") as decoders, pytest.raises(DecoderBroken, match="No module named"):
+        decode_recording(silence(), decoders)
+    with zygote_of("print('hello')") as decoders, pytest.raises(DecoderBroken, match="no verdict"):
+        decode_recording(silence(), decoders)
 
 
 def test_containers_are_told_by_their_bytes() -> None:

@@ -1,0 +1,36 @@
+"""What a child may still do: compute, for a while, in bounded memory, and write so much."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ChildLimits:
+    """memory_bytes: of address space, with what the zygote had loaded. output_bytes: of any one file."""
+
+    memory_bytes: int
+    cpu_s: int
+    output_bytes: int
+
+    def apply(self) -> None:
+        """Before anything of the file is read."""
+        _lower(resource.RLIMIT_CPU, self.cpu_s)
+        _lower(resource.RLIMIT_CORE, 0)
+        _lower(resource.RLIMIT_FSIZE, self.output_bytes)
+        if sys.platform == "linux":  # elsewhere the limit is refused or not kept
+            _lower(resource.RLIMIT_AS, self.memory_bytes)
+
+
+def close_the_doors() -> None:
+    """After the last import: no further descriptor, so neither file nor socket can be opened, and no new process."""
+    _lower(resource.RLIMIT_NOFILE, 0)
+    _lower(resource.RLIMIT_NPROC, 0)
+
+
+def _lower(limit: int, value: int) -> None:
+    _, most = resource.getrlimit(limit)
+    wanted = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(limit, (wanted, wanted))
