@@ -316,7 +316,7 @@ def sending(api: ServedApi, body: bytes, claimed: int | str) -> Iterator[socket.
     host, port = api.url.removeprefix("http://").split(":")
     lines = ("POST /v1/jobs HTTP/1.1", f"Host: {host}", "Content-Type: application/json", f"Content-Length: {claimed}")
     head = "".join(f"{line}\r\n" for line in (*lines, "Connection: close", ""))
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
         connection.sendall(head.encode() + body)
         yield connection
 

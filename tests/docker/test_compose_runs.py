@@ -169,7 +169,7 @@ def test_the_services_narrate_and_end_in_time_with_no_right_and_a_read_only_tree
 
 def is_served(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=10):
+        with urllib.request.urlopen(url, timeout=30):
             return True
     except OSError:
         return False

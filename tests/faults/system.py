@@ -102,7 +102,7 @@ class RunningSystem:
         for pid in pids:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self.eventually(lambda: not any(is_alive(pid) for pid in pids), 10)
+        self.eventually(lambda: not any(is_alive(pid) for pid in pids), 60)
 
     # ------------------------------------------------------------------------------------------ processes
 

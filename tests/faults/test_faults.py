@@ -116,7 +116,7 @@ def _end_engine(system: RunningSystem, how: signal.Signals, name: str, load: Loa
     engine, struck_s = system.engine_pid(), time.time()
     os.kill(engine, how)
     log.struck(name)
-    system.eventually(lambda: system.engine_pid() != engine, 30)
+    system.eventually(lambda: system.engine_pid() != engine, 120)
     log.until_progress(system, load, struck_s, since_s=time.time())
 
 
@@ -183,17 +183,16 @@ def test_row_3_killing_the_engine_costs_nobody_an_attempt(
 def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
     start_system: StartSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
-    lease_s = 2.0
-    system = start_system(RHAPSODE_LEASE_S=str(lease_s))
+    system = start_system(RHAPSODE_LEASE_S="2")
     sleeper = system.start_gpu_worker("gpu-sleeper")
     stops = _scaled(num_jobs, 2)
 
     def put_to_sleep(load: Load, log: FaultLog) -> None:
         # Something to lose: the worker is stopped while it speaks.
-        system.eventually(lambda: system.leases_of("gpu-sleeper") > 0, 30)
+        system.eventually(lambda: system.leases_of("gpu-sleeper") > 0, 120)
         os.kill(sleeper, signal.SIGSTOP)
         log.struck("SIGSTOP gpu worker")
-        time.sleep(2 * lease_s)
+        system.eventually(lambda: system.leases_of("gpu-sleeper") == 0, 120)
         os.kill(sleeper, signal.SIGCONT)
 
     strike = _repeated(stops, seed, put_to_sleep)
@@ -282,7 +281,7 @@ def test_rows_25_and_46_repeats_have_one_effect_and_messages_that_are_no_tickets
     assert figures.reruns == 0
     assert [system.restarts(name) for name in (processes.CPU_WORKER, processes.GPU_WORKER)] == [0, 0]
     assert not canary.exists()
-    assert len(system.log_events("refused what is no ticket")) >= len(bombs) // 3
+    system.eventually(lambda: len(system.log_events("refused what is no ticket")) >= len(bombs) // 3, 60)
 
 
 def test_row_33_poison_fails_alone(start_system: StartSystem, num_jobs: int, seed: int, report: Report) -> None:
@@ -313,7 +312,7 @@ def test_row_35_a_hung_engine_is_replaced(start_system: StartSystem, num_jobs: i
     figures = _run_row("35 hung engine", system, standard_load(num_jobs, seed), seed, report, strike)
 
     # The figure is printed; what is asserted leaves a busy machine time to start an engine.
-    assert max(figures.recoveries_s) <= watchdog_s + 20
+    assert max(figures.recoveries_s) <= watchdog_s + 60
 
 
 @pytest.mark.long_run

@@ -31,7 +31,7 @@ KEY_SHA256 = "a7b53cfb4fd7d1a2ac04d6de3a28bd86ea9c0e13d0b1b4e8a2a1b6cf3f3a8f10"
 
 def scrape(url: str, **headers: str) -> dict[str, float]:
     """Samples as they are written: name{labels} -> value."""
-    answer = httpx.get(f"{url}/metrics", headers=headers)
+    answer = httpx.get(f"{url}/metrics", headers=headers, timeout=60)
     assert answer.status_code == 200, answer.text
     samples: dict[str, float] = {}
     for family in text_string_to_metric_families(answer.text):

@@ -50,10 +50,12 @@ def receiver() -> Iterator[tuple[str, threading.Event]]:
 
 
 def spans_in(folder: Path) -> list[dict]:
-    return [json.loads(line) for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
+    # A line that is still being written has no end yet.
+    lines = [line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines(keepends=True)]
+    return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
-def eventually(is_so: Callable[[], bool], timeout_s: float = 60) -> None:
+def eventually(is_so: Callable[[], bool], timeout_s: float = 120) -> None:
     until_s = time.monotonic() + timeout_s
     while not is_so():
         assert time.monotonic() < until_s, "it did not come true"
@@ -69,7 +71,7 @@ def test_a_request_and_all_that_follows_from_it_are_one_trace(data_dir: Path) ->
         body = {"input": {"text": "Good morning. Good night."}, "webhook": {"url": url, "events": ["job.succeeded"]}}
         answer = httpx.post(f"{stack.url}/v1/jobs", json=body, headers={"traceparent": PARENT}, timeout=30)
         assert answer.status_code == 202, answer.text
-        assert came.wait(60)
+        assert came.wait(120)
         eventually(lambda: any(each["name"] == "webhook" for each in spans_in(traces)))
 
     mine = [each for each in spans_in(traces) if each["context"]["trace_id"] == f"0x{TRACE_ID}"]

@@ -21,7 +21,7 @@ def test_a_text_becomes_a_wav_whose_bytes_are_the_recorded_ones(client: Rhapsode
     job = client.submit_job(TEXT, seed=7, metadata={"book": "fables"})
     assert not job.state.is_terminal
 
-    ended = client.wait(job, timeout_s=60).raise_unless_succeeded()
+    ended = client.wait(job, timeout_s=120).raise_unless_succeeded()
     path = client.download(ended, "narration.wav", tmp_path / "out.wav")
 
     recorded = ended.artifact("narration.wav")
@@ -41,7 +41,7 @@ def test_the_same_key_is_the_same_job(client: Rhapsode) -> None:
     second = client.submit_job(TEXT, idempotency_key="fable-1")
 
     assert first.id == second.id
-    client.wait(first, timeout_s=60)
+    client.wait(first, timeout_s=120)
 
 
 def test_events_tell_the_whole_story_and_can_be_read_from_the_middle(client: Rhapsode) -> None:
@@ -64,7 +64,7 @@ def test_a_job_is_cancelled_then_deleted_then_gone(client: Rhapsode) -> None:
     with pytest.raises(Conflict):
         client.delete(job)
     client.cancel(job)
-    ended = client.wait(job, timeout_s=30)
+    ended = client.wait(job, timeout_s=120)
 
     assert ended.state is JobState.CANCELLED
     assert client.cancel(job).state is JobState.CANCELLED
@@ -78,7 +78,7 @@ def test_a_job_is_cancelled_then_deleted_then_gone(client: Rhapsode) -> None:
 def test_every_job_is_listed_across_pages(client: Rhapsode) -> None:
     made = [client.submit_job("Short.", metadata={"run": "pages"}).id for _ in range(5)]
     for job_id in made:
-        client.wait(job_id, timeout_s=60)
+        client.wait(job_id, timeout_s=120)
 
     listed = [job.id for job in client.jobs(JobFilter(metadata={"run": "pages"}), page_size=2)]
     failed = list(client.jobs(JobFilter(states=frozenset({JobState.FAILED}), metadata={"run": "pages"})))
@@ -111,7 +111,7 @@ def test_the_asyncio_client_does_the_same(stack: Stack, tmp_path: Path) -> None:
         async with AsyncRhapsode(stack.url) as client:
             job = await client.submit_job(TEXT, seed=3, metadata={"run": "async"})
             kinds = [event.type async for event in client.events(job)]
-            ended = await client.wait(job, timeout_s=60)
+            ended = await client.wait(job, timeout_s=120)
             await client.download(ended, "narration.wav", tmp_path / "async.wav")
             assert [job.id async for job in client.jobs(JobFilter(metadata={"run": "async"}))] == [job.id]
             assert (await client.models())[0].name == "fake"

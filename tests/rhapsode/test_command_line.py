@@ -190,7 +190,7 @@ def test_where_nothing_ever_answered_nobody_waits_long(run_cli: Any) -> None:
         outcome = run_cli("jobs", "list", "--server", f"http://127.0.0.1:{taken.getsockname()[1]}")
 
         assert_one_line(outcome, 1, "no answer from http://127.0.0.1")
-        assert time.monotonic() - began_s < 20
+        assert time.monotonic() - began_s < 60
 
 
 def test_options_of_a_stack_of_ones_own_are_refused_where_another_serves(run_cli: Any) -> None:

@@ -15,6 +15,7 @@ from rhapsode import JobState, Rhapsode
 from rhapsode.stack.stack import Stack
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
+PATIENCE_S = 120.0
 LONG = " ".join(f"{TEXT} That was number {number}." for number in range(400))
 
 
@@ -78,7 +79,7 @@ def test_ctrl_c_cancels_the_job(start_cli: Any, client: Rhapsode, here: dict[str
     job = _new_job(client, before)
 
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 130
     assert f"job {job} cancelled" in said
@@ -93,7 +94,7 @@ def test_a_failed_job_is_status_1(start_cli: Any, client: Rhapsode, here: dict[s
     process = start_cli("narrate", "long.txt", env=here)
 
     client.cancel(_new_job(client, before))
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 1
     assert "cancelled" in said.splitlines()[-1]
@@ -110,7 +111,7 @@ def test_jobs_are_listed_shown_watched_cancelled_and_deleted(
     shown_as_json = run_cli("jobs", "show", short.id, "--json", env=here)
     refused = run_cli("jobs", "rm", long.id, env=here)
     cancelled = run_cli("jobs", "cancel", long.id, env=here)
-    client.wait(long, timeout_s=30)
+    client.wait(long, timeout_s=PATIENCE_S)
     deleted = run_cli("jobs", "rm", short.id, long.id, env=here)
     gone = run_cli("jobs", "show", short.id, env=here)
 
@@ -126,7 +127,7 @@ def test_jobs_are_listed_shown_watched_cancelled_and_deleted(
 
 
 def _new_job(client: Rhapsode, before: set[str]) -> str:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for job in client.jobs():
             if job.id not in before:

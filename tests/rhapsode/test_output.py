@@ -94,7 +94,7 @@ def test_a_job_is_heard_to_its_end_by_both_clients_and_the_command_line(
 ) -> None:
     job = client.submit_job(TEXT, seed=7)
     live = b"".join(client.listen(job))
-    ended = client.wait(job, timeout_s=60).raise_unless_succeeded()
+    ended = client.wait(job, timeout_s=120).raise_unless_succeeded()
 
     async def heard() -> bytes:
         async with AsyncRhapsode(stack.url) as other:
@@ -112,7 +112,7 @@ def test_a_job_is_heard_to_its_end_by_both_clients_and_the_command_line(
 
 def test_the_manifest_is_enough_to_make_the_same_file_again(client: Rhapsode, stack: Stack, tmp_path: Path) -> None:
     job = client.submit_job(f"A: {TEXT}\n\nB: 1,234 times.", seed=7, voice="ada", speakers={"A": "ada", "B": "tom"})
-    ended = client.wait(job, timeout_s=60).raise_unless_succeeded()
+    ended = client.wait(job, timeout_s=120).raise_unless_succeeded()
     first = client.download(ended, "narration.wav", tmp_path / "first.wav").read_bytes()
     manifest = json.loads(client.download(ended, "manifest.json", tmp_path / "manifest.json").read_bytes())
 
@@ -124,7 +124,7 @@ def test_the_manifest_is_enough_to_make_the_same_file_again(client: Rhapsode, st
     answer = httpx.post(f"{stack.url}/v1/jobs", json=body, timeout=30, trust_env=False)
 
     assert answer.status_code == 202, answer.text
-    again = client.wait(answer.json()["id"], timeout_s=60).raise_unless_succeeded()
+    again = client.wait(answer.json()["id"], timeout_s=120).raise_unless_succeeded()
     assert client.download(again, "narration.wav", tmp_path / "again.wav").read_bytes() == first
 
 

@@ -66,5 +66,5 @@ def test_a_caller_who_prefers_a_job_gets_one_that_plays(stack: Stack, client: Rh
 
     answer = httpx.post(f"{stack.url}/v1/audio/speech", json=order, headers={"Prefer": "respond-async"})
 
-    job = client.wait(answer.json()["id"], timeout_s=60).raise_unless_succeeded()
+    job = client.wait(answer.json()["id"], timeout_s=120).raise_unless_succeeded()
     assert (answer.status_code, job.artifacts[0].type) == (202, "wav")

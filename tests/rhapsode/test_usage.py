@@ -12,7 +12,7 @@ from tests.rhapsode.conftest import RunCli
 
 def test_usage_is_shown_as_a_table_and_as_csv(stack: Stack, client: Rhapsode, run_cli: RunCli) -> None:
     before = client.usage().total.characters
-    client.wait(client.submit_job("Counted once."), timeout_s=60)
+    client.wait(client.submit_job("Counted once."), timeout_s=120)
 
     shown = run_cli("usage", "--by", "day", "--server", stack.url)
     table = run_cli("usage", "--csv", "--server", stack.url)

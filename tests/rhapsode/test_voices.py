@@ -133,7 +133,7 @@ def is_settled(caches: tuple[VoiceCache, ...]) -> bool:
 
 
 def eventually(look: Callable[[], tuple[VoiceCache, ...]]) -> tuple[VoiceCache, ...]:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not is_settled(caches := look()):
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -160,7 +160,7 @@ def test_many_voices_are_made_ready_by_one_job(client: Rhapsode, recording: Path
 
     job = client.voices.prepare_many(BulkOrder(), idempotency_key="once")
     again = client.voices.prepare_many(BulkOrder(), idempotency_key="once")
-    ended = client.wait(job, timeout_s=60)
+    ended = client.wait(job, timeout_s=120)
 
     assert again.id == job.id
     assert (ended.kind, ended.state, ended.progress.segments.done) == ("voice_cache", "succeeded", 5)
@@ -175,7 +175,7 @@ def test_voices_come_from_a_manifest_of_uploads(client: Rhapsode, recording: Pat
     manifest.write_text(f"name,audio,ref_text\nMary,{audio},Hello there.\nGrace,{audio},\n")
 
     order = BulkOrder(manifest=Manifest(client.upload(manifest).id, "csv", CONSENT))
-    ended = client.wait(client.voices.prepare_many(order), timeout_s=60)
+    ended = client.wait(client.voices.prepare_many(order), timeout_s=120)
 
     assert (ended.state, ended.progress.segments.done) == ("succeeded", 2)
     mary = client.voices.get("Mary")
@@ -190,7 +190,7 @@ def test_the_asyncio_client_makes_voices_ready_too(stack: Stack, recording: Path
         async with AsyncRhapsode(stack.url) as client:
             made = await client.voices.add("Mary", recording, consent=CONSENT)
             await client.voices.prepare(made)
-            ended = await client.wait(await client.voices.prepare_many(BulkOrder(["Mary"])), timeout_s=60)
+            ended = await client.wait(await client.voices.prepare_many(BulkOrder(["Mary"])), timeout_s=120)
             assert ended.progress.segments.done == 1
             assert is_settled(await client.voices.caches("Mary"))
             assert [cache.voice async for cache in client.voices.list_caches({CacheState.READY})] == [made.id]
@@ -210,7 +210,7 @@ def test_a_job_speaks_with_a_voice_of_ones_own(client: Rhapsode, recording: Path
     other = client.submit_job(TEXT, voice="Mary", seed=1, ref_text="Good day.")
     waiting = client.submit_job(TEXT, voice="Mary", seed=1, if_cache_missing="wait")
 
-    ended = [client.wait(job, timeout_s=60) for job in (whole, bare, other, waiting)]
+    ended = [client.wait(job, timeout_s=120) for job in (whole, bare, other, waiting)]
     assert [job.state for job in ended] == ["succeeded"] * 4
     voices = [job.request.own_voice for job in ended if isinstance(job.request, ResolvedRequest)]
     assert [voice.mode for voice in voices if voice] == ["in_context", "x_vector", "in_context", "in_context"]
@@ -220,7 +220,7 @@ def test_a_job_speaks_with_a_voice_of_ones_own(client: Rhapsode, recording: Path
 def test_a_job_brings_its_voice_along(client: Rhapsode) -> None:
     values = np.linspace(-1, 1, 8, dtype="<f4").tobytes()
 
-    ended = client.wait(client.submit_job(TEXT, speaker_embedding=values, consent=CONSENT), timeout_s=60)
+    ended = client.wait(client.submit_job(TEXT, speaker_embedding=values, consent=CONSENT), timeout_s=120)
 
     assert ended.state == "succeeded"
     assert list(client.voices.list("own")) == []
@@ -243,7 +243,7 @@ def test_a_voice_says_a_sentence_and_others_are_blended_into_a_new_one(client: R
     client.voices.add_embedding("One", one.tobytes(), consent=CONSENT)
     client.voices.add_embedding("Other", other.tobytes(), consent=CONSENT)
 
-    said = client.wait(client.voices.preview("Mary", Preview("Good morning.", seed=3)), timeout_s=60)
+    said = client.wait(client.voices.preview("Mary", Preview("Good morning.", seed=3)), timeout_s=120)
     between = client.voices.blend(Blend("Between", {"One": 1, "Other": 1}))
 
     assert said.state == "succeeded"

@@ -21,7 +21,7 @@ TEXT = "The sparrow carried the letter over the harbour."
 
 def next_event(listener: Listener) -> tuple[str, str]:
     """Type and id of the next webhook, which has to be verified."""
-    received = listener.received.get(timeout=60)
+    received = listener.received.get(timeout=120)
     assert received.event is not None, received.reason
     return received.event.type, received.event.id
 
@@ -31,7 +31,7 @@ def test_a_receiver_is_told_of_a_job_and_the_log_says_so(client: Rhapsode) -> No
         endpoint = client.webhooks.create(f"http://127.0.0.1:{listener.port}/", ["job.succeeded"])
         listener.secret = endpoint.secret
 
-        job = client.wait(client.submit_job(TEXT), timeout_s=60)
+        job = client.wait(client.submit_job(TEXT), timeout_s=120)
         kind, delivery = next_event(listener)
         again = client.webhooks.redeliver(_settled(client, delivery))
 
@@ -95,7 +95,7 @@ def test_the_command_line_listens_registers_and_tests(stack: Stack, client: Rhap
         assert endpoint is not None
 
         tested = run_cli("webhooks", "test", endpoint.group(), "--server", stack.url)
-        said, _ = listen.communicate(timeout=60)
+        said, _ = listen.communicate(timeout=120)
 
     assert (tested.returncode, tested.stdout.startswith("delivered: 204")) == (0, True)
     assert "webhook_endpoint.test" in said

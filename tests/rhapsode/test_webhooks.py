@@ -115,7 +115,7 @@ def test_the_listener_of_the_command_line_verifies_and_hands_over() -> None:
         assert http.post("/", content=BODY, headers={}).status_code == 401
         assert http.post("/", content=b"x" * (MAX_BODY_BYTES + 1), headers=signed()).status_code == 413
 
-        early, good, bad = (listener.received.get(timeout=30) for _ in range(3))
+        early, good, bad = (listener.received.get(timeout=120) for _ in range(3))
 
     assert (early.event, bad.event) == (None, None)
     assert good.event is not None

@@ -158,13 +158,13 @@ def test_supervisor_starts_the_server_by_its_command(data_dir: Path) -> None:
     server = EmbeddedRedis(data_dir)
     process = subprocess.Popen(server.command(), stdout=subprocess.DEVNULL)
     try:
-        server.wait_ready(10)
+        server.wait_ready(60)
 
         with redis.Redis.from_url(server.url) as client:
             assert client.info("server")["process_id"] == process.pid
     finally:
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
 
 
 def test_stop_kills_a_server_that_does_not_listen(

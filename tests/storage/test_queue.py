@@ -69,7 +69,7 @@ def without_broker(broker_url: str, tmp_path: Path) -> StorageSettings:
     return StorageSettings(broker_url=broker_url, store=f"file://{tmp_path}", url_secret="a-secret-for-tests-only")
 
 
-def until(predicate: Callable[[], bool], timeout_s: float = 20) -> None:
+def until(predicate: Callable[[], bool], timeout_s: float = 60) -> None:
     deadline = time.monotonic() + timeout_s
     while not predicate():
         assert time.monotonic() < deadline

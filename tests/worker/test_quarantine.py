@@ -33,6 +33,13 @@ def claimed_after(jobs: JobStore, suspicions: int) -> ClaimedItem:
     return item
 
 
+def until_suspect_waits(gate: QuarantineGate) -> None:
+    with gate._changed:
+        # A suspect tells nobody that it has come; it lets go of the lock only to wait.
+        while not gate._suspects_waiting:
+            gate._changed.wait(0.005)
+
+
 def test_the_innocent_run_together() -> None:
     gate = QuarantineGate()
     meeting = threading.Barrier(4, timeout=30)
@@ -91,7 +98,7 @@ def test_newcomers_wait_behind_a_waiting_suspect() -> None:
         pool.submit(first)
         first_inside.wait(30)
         done = [pool.submit(suspect)]
-        time.sleep(0.05)
+        until_suspect_waits(gate)
         done.append(pool.submit(newcomer))
         time.sleep(0.05)
         may_leave.set()
@@ -149,7 +156,7 @@ def test_a_suspect_that_only_waited_is_not_charged_for_the_death_of_its_worker(s
     with ThreadPoolExecutor(1) as pool:
         with gate.together():
             waiting = pool.submit(stand_at_the_gate)
-            time.sleep(0.05)
+            until_suspect_waits(gate)
             jobs.release_worker(WorkerIdentity(WORKER.name, "2"))
             held.drop(DropReason.LOST)
         with pytest.raises(WorkDropped):

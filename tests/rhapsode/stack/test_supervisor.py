@@ -51,7 +51,7 @@ def program(folder: Path, name: str, code: str, grace_s: float = 5.0) -> Child:
 
 
 def wait_until(is_so: Callable[[], bool], look: Callable[[], None] = lambda: None) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < deadline
         look()
@@ -142,12 +142,12 @@ def test_who_does_not_end_within_his_grace_is_killed(recorder: Recorder, tmp_pat
 
 
 def test_in_a_hurry_nobody_gets_a_grace(recorder: Recorder, tmp_path: Path) -> None:
-    recorder.supervisor.start([program(tmp_path, "deaf", DEAF, grace_s=60)])
+    recorder.supervisor.start([program(tmp_path, "deaf", DEAF, grace_s=120)])
 
     began_s = time.monotonic()
     recorder.supervisor.stop([["deaf"]], lambda: True)
 
-    assert time.monotonic() - began_s < 5
+    assert time.monotonic() - began_s < 60
 
 
 def test_a_full_log_makes_room_and_keeps_one_predecessor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

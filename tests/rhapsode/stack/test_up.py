@@ -23,6 +23,9 @@ from rhapsode.stack.state_file import StackState, read_state
 from storage.embedded_redis import EmbeddedRedis
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
+PATIENCE_S = 120.0
+"""For what takes seconds."""
+
 NAMES = {"valkey", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"}
 
 Up = Callable[..., tuple[subprocess.Popen[str], StackState]]
@@ -43,6 +46,11 @@ def up(start_cli: Any, data_dir: Path) -> Up:
         raise AssertionError("".join(said))
 
     return start
+
+
+def wait_until_said(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stderr is not None
+    assert any(line.startswith(words) for line in process.stderr), f"it ended without saying {words!r}"
 
 
 def state_of(data_dir: Path) -> StackState:
@@ -72,8 +80,8 @@ def everything_below(pids: set[int]) -> set[int]:
     return found
 
 
-def wait_until_gone(pids: set[int], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
+def wait_until_gone(pids: set[int]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
     while alive := {pid for pid in pids if start_mark(pid) is not None}:
         assert time.monotonic() < deadline, f"still there: {alive}"
         time.sleep(0.1)
@@ -81,7 +89,7 @@ def wait_until_gone(pids: set[int], seconds: float) -> None:
 
 def speak(url: str) -> None:
     with Rhapsode(url) as client:
-        client.wait(client.submit_job(TEXT), timeout_s=90).raise_unless_succeeded()
+        client.wait(client.submit_job(TEXT), timeout_s=PATIENCE_S).raise_unless_succeeded()
 
 
 def test_ctrl_c_stops_every_process_and_the_next_start_remembers_the_jobs(up: Up, data_dir: Path) -> None:
@@ -91,11 +99,11 @@ def test_ctrl_c_stops_every_process_and_the_next_start_remembers_the_jobs(up: Up
     everything = everything_below({process.pid})
 
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 0
     assert said.splitlines()[-1] == "stopped"
-    wait_until_gone(everything, 1)
+    wait_until_gone(everything)
     assert read_state(DataDir(data_dir)) is None
     _, again = up()
     with Rhapsode(again.url) as client:
@@ -109,11 +117,11 @@ def test_a_second_ctrl_c_does_not_wait(up: Up) -> None:
     os.kill(pids_of(state)["cpu-worker"], signal.SIGSTOP)
 
     process.send_signal(signal.SIGINT)
-    time.sleep(1)
+    wait_until_said(process, "stopping")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=90)
+    process.communicate(timeout=PATIENCE_S)
 
-    wait_until_gone(everything, 1)
+    wait_until_gone(everything)
 
 
 def test_each_killed_process_comes_back_and_the_system_speaks_again(up: Up, data_dir: Path) -> None:
@@ -123,7 +131,7 @@ def test_each_killed_process_comes_back_and_the_system_speaks_again(up: Up, data
         killed = pids_of(state_of(data_dir))[name]
         os.kill(killed, signal.SIGKILL)
 
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         while pids_of(state_of(data_dir)).get(name) in (None, killed):
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -139,7 +147,7 @@ def test_a_killed_supervisor_leaves_nothing_and_the_next_start_works(up: Up, dat
 
     _, again = up()
     speak(again.url)
-    wait_until_gone(everything, 30)
+    wait_until_gone(everything)
 
 
 def test_a_running_stack_is_found_by_its_folder_and_shares_neither_that_nor_its_port(
@@ -173,18 +181,16 @@ def test_narrate_without_a_server_runs_one_for_the_duration(run_cli: Any, tmp_pa
 def test_ctrl_c_during_narrate_ends_its_stack_too(start_cli: Any, tmp_path: Path, data_dir: Path) -> None:
     (tmp_path / "long.txt").write_text(" ".join([TEXT] * 2000))
     process = start_cli("narrate", "long.txt", "--data-dir", str(data_dir))
-    for line in iter(process.stderr.readline, ""):
-        if line.startswith("speaking"):
-            break
+    wait_until_said(process, "speaking")
     everything = everything_below({process.pid})
 
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=90)
+    _, said = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 130
     assert "cancelled" in said
     assert "Traceback" not in said
-    wait_until_gone(everything, 1)
+    wait_until_gone(everything)
 
 
 def test_a_process_that_cannot_start_ends_the_start_with_its_reason(run_cli: Any, data_dir: Path) -> None:
@@ -206,7 +212,7 @@ def test_a_second_narrate_uses_the_stack_of_the_first_which_waits_for_it(
         time.sleep(0.01)
 
     second = run_cli("narrate", "long.txt", "-o", "second.wav", "--data-dir", str(data_dir))
-    _, said = first.communicate(timeout=60)
+    _, said = first.communicate(timeout=PATIENCE_S)
 
     assert first.returncode == 0, said
     assert second.returncode == 0, second.stderr
@@ -238,7 +244,7 @@ def test_two_narrates_at_the_same_moment_share_one_stack(start_cli: Any, tmp_pat
         start_cli("narrate", "-", "-o", f"{number}.wav", "--data-dir", str(data_dir), input=TEXT) for number in (1, 2)
     ]
 
-    said = [process.communicate(timeout=60)[1] for process in both]
+    said = [process.communicate(timeout=PATIENCE_S)[1] for process in both]
 
     assert [process.returncode for process in both] == [0, 0], said
     assert sum("started one" in each for each in said) == 1
@@ -250,7 +256,7 @@ def test_s3_keeps_the_artifacts_in_a_bucket(up: Up, tmp_path: Path, data_dir: Pa
     _, state = up("--s3")
 
     with Rhapsode(state.url) as client:
-        job = client.wait(client.submit_job(TEXT), timeout_s=90).raise_unless_succeeded()
+        job = client.wait(client.submit_job(TEXT), timeout_s=PATIENCE_S).raise_unless_succeeded()
         client.download(job, "narration.wav", tmp_path / "out.wav")
 
     assert (job.artifact("narration.wav").url or "").startswith("http://127.0.0.1:")

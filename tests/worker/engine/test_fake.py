@@ -131,9 +131,9 @@ def test_steps_grow_while_a_request_is_active(engine: FakeEngine) -> None:
     engine.submit(_request("a", "x" * 4000))
 
     before = engine.stats().steps
-    time.sleep(0.1)
+    while engine.stats().steps == before:
+        time.sleep(0.005)
 
-    assert engine.stats().steps > before
     assert engine.stats().active == 1
 
 
@@ -165,7 +165,8 @@ def test_voice_prompts_are_a_function_of_the_recording(engine: FakeEngine) -> No
 def test_a_hung_loop_still_answers_stats_and_makes_no_steps() -> None:
     engine = FakeEngine(FakeEngineSettings(slots=2, step_s=0.001))
     engine.submit(_request("a", HANG_MARKER))
-    time.sleep(0.1)
+    while not engine.stats().active:
+        time.sleep(0.005)
 
     before = engine.stats()
     time.sleep(0.1)
@@ -182,7 +183,7 @@ def test_poison_ends_the_process() -> None:
         f"engine.submit(SpeechRequest('a', {POISON_MARKER!r}, BuiltInSpeaker('ada'))).result(20)\n"
     )
 
-    ended = subprocess.run([sys.executable, "-c", program], timeout=30, check=False)
+    ended = subprocess.run([sys.executable, "-c", program], timeout=120, check=False)
 
     assert ended.returncode == POISON_EXIT_STATUS
 
@@ -196,5 +197,5 @@ def test_the_fake_is_built_without_torch() -> None:
         "sys.exit('torch' in sys.modules)\n"
     )
 
-    assert subprocess.run([sys.executable, "-c", program], timeout=30, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0
     assert isinstance(build_engine(FakeEngineSettings()), FakeEngine)

@@ -146,7 +146,7 @@ def test_segments_that_start_together_encode_a_voice_once(voices: VoiceStudio, e
     with ThreadPoolExecutor(6) as threads:
         segments = [threads.submit(voices.resolver.resolve, ada, voices.hold()) for _ in range(6)]
         engine.gate.set()
-        prompts = [segment.result(20) for segment in segments]
+        prompts = [segment.result(60) for segment in segments]
 
     assert engine.encoded == 1
     assert len({id(prompt) for prompt in prompts}) == 1

@@ -51,7 +51,7 @@ class CountingEngine(FakeEngine):
     def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
         self.encoded += 1
         self.before_encode()
-        assert self.gate.wait(20)
+        assert self.gate.wait(60)
         return super().encode_voice(reference)
 
 
