@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import resource
 import socket
 import sys
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ import uvicorn
 from api.app import app_from_environment
 from api.server_protocol import ConnectionLimits, HttpProtocol
 from api.settings import ApiSettings
+from storage.open_files import allow_files
 from storage.settings import SettingsError, load_settings
 
 BACKLOG = 512
@@ -61,14 +61,6 @@ def server_config(app: Any, settings: ApiSettings, **more: Any) -> uvicorn.Confi
         "timeout_graceful_shutdown": STOP_AFTER_S,
     }
     return uvicorn.Config(app, **(options | more))
-
-
-def allow_files(num_files: int) -> None:
-    """Raise this process's limit of open files as far as it may: the usual 1,024 is fewer than the connections."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = num_files if hard == resource.RLIM_INFINITY else min(num_files, hard)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

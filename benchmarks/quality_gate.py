@@ -35,10 +35,11 @@ from storage.work_queues import CPU_QUEUE, speech_queue
 from worker.engine.interface import FinishReason, Speech
 from worker.norms import SAMPLE
 from worker.quality.calibration import UNCALIBRATED
-from worker.quality.gate import QualityGate, Utterance
+from worker.quality.gate import QualityGate
 from worker.quality.listening import RecogniserPool
 from worker.quality.measures import measure
 from worker.quality.moonshine import MoonshineTiny
+from worker.quality.verdict import Utterance, measured_verdict
 
 RATE_HZ, SAMPLES_PER_FRAME, NUM_CODEBOOKS = 24_000, 1_920, 16
 TENANT, WORKER, MODEL = TenantId("local"), WorkerIdentity("w", "1"), "small"
@@ -59,7 +60,7 @@ def main() -> None:
 
 
 def measure_gate() -> None:
-    gate = QualityGate(UNCALIBRATED, {})
+    gate = QualityGate(UNCALIBRATED, {}, measured_verdict)
     print(f"{'gate':<28}{'audio s':>9}{'CPU ms':>9}{'x real time':>13}")
     for seconds in SECONDS:
         speech = synthetic(seconds)

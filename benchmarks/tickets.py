@@ -8,8 +8,9 @@ own, which is measured alone first, in a closed loop over its process boundary; 
 150 segments of 8 s a second. The rate through the system is that of the middle three fifths of one long job.
 
 A real Valkey, a folder store, one gpu worker (threads pool at 1.5 x slots) and one cpu worker as the supervisor
-starts them. The gpu worker's CPU covers ticket, claim, the engine's socket, edges, encoding, put (with fsync) and
-commit; the engine host's and Valkey's CPU are listed apart. Prints one JSON object.
+starts them. The gpu worker's CPU covers ticket, claim, the engine's socket and commit; that of its finishers the
+verdict, edges, encoding and put (with fsync), which are the worker's own at `--finishers 0`. The engine host's and
+Valkey's CPU are listed apart. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -60,13 +61,15 @@ class Load:
     chars: int
     slots: int
     step_s: float
+    finishers: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """CPU seconds since the start of each process."""
+    """CPU seconds since the start of each process; the finishers' together."""
 
     worker: float
+    finishers: float
     host: float
     valkey: float
 
@@ -78,6 +81,7 @@ class Cost:
     segments_per_s: float
     engine_alone_segments_per_s: float | None
     gpu_worker_cpu_ms: float
+    finishers_cpu_ms: float
     engine_host_cpu_ms: float
     valkey_cpu_ms: float
     audio_s_per_segment: float
@@ -93,10 +97,10 @@ class Bench:
         self._models = ModelRegistry(self._redis, settings.key_prefix)
         self._tickets = TicketQueue(create_celery(settings, "bench"))
 
-    def wait_for_engine(self) -> None:
+    def wait_for_engine(self, log: Path) -> None:
         give_up = time.monotonic() + START_TIMEOUT_S
         while not self._models.list():
-            assert time.monotonic() < give_up, "the worker did not start"
+            assert time.monotonic() < give_up, f"the worker did not start: {log.read_text()[-500:]}"
             time.sleep(0.1)
 
     def submit(self, num_segments: int, chars: int) -> JobRecord:
@@ -139,8 +143,9 @@ def main() -> None:
     parser.add_argument("--chars", type=int, default=220)
     parser.add_argument("--slots", type=int, default=16)
     parser.add_argument("--step-s", type=float, default=0.0)
+    parser.add_argument("--finishers", type=int, help="as RHAPSODE_FINISHERS; unset, as many as a worker takes itself")
     arguments = parser.parse_args()
-    load = Load(arguments.segments, arguments.chars, arguments.slots, arguments.step_s)
+    load = Load(arguments.segments, arguments.chars, arguments.slots, arguments.step_s, arguments.finishers)
     with tempfile.TemporaryDirectory(prefix="rhapsode-bench-") as folder:
         cost = measure(Path(folder), load)
     print(json.dumps({"load": asdict(load), "cost": asdict(cost), "cores": os.cpu_count()}, indent=1))
@@ -186,7 +191,7 @@ def measure(folder: Path, load: Load) -> Cost:
             worker(settings, Lane.GPU, concurrency, load, folder) as gpu,
             worker(settings, Lane.CPU, 2, load, folder),
         ):
-            bench.wait_for_engine()
+            bench.wait_for_engine(folder / f"{Lane.GPU.value}.log")
             bench.wait_done(bench.submit(WARM_UP_SEGMENTS, load.chars))
             assert server.pid is not None
             before, job = cpu_times(gpu, server.pid), bench.submit(load.segments, load.chars)
@@ -198,6 +203,7 @@ def measure(folder: Path, load: Load) -> Cost:
         segments_per_s=round(rate, 1),
         engine_alone_segments_per_s=alone and round(alone, 1),
         gpu_worker_cpu_ms=per_segment(before.worker, after.worker, load),
+        finishers_cpu_ms=per_segment(before.finishers, after.finishers, load),
         engine_host_cpu_ms=per_segment(before.host, after.host, load),
         valkey_cpu_ms=per_segment(before.valkey, after.valkey, load),
         audio_s_per_segment=round(record.samples_done / record.sample_rate_hz / load.segments, 2),
@@ -209,8 +215,11 @@ def per_segment(before: float, after: float, load: Load) -> float:
 
 
 def cpu_times(gpu: psutil.Process, valkey_pid: int) -> Cpu:
-    (host,) = (child for child in gpu.children() if "worker.engine.process.host" in " ".join(child.cmdline()))
-    return Cpu(spent(gpu), spent(host), spent(psutil.Process(valkey_pid)))
+    hosts, finishers = (
+        sum(spent(child) for child in gpu.children() if module in child.cmdline())
+        for module in ("worker.engine.process.host", "worker.finishing.process")
+    )
+    return Cpu(spent(gpu), finishers, hosts, spent(psutil.Process(valkey_pid)))
 
 
 def spent(process: psutil.Process) -> float:
@@ -233,6 +242,8 @@ def worker(
         "RHAPSODE_FAKE_STEP_S": str(load.step_s),
         "RHAPSODE_SLOTS": str(load.slots),
     }
+    if load.finishers is not None:
+        environment["RHAPSODE_FINISHERS"] = str(load.finishers)
     options = "--without-mingle --without-gossip --without-heartbeat"
     arguments = f"-m celery -A worker.app worker --pool threads --concurrency {concurrency} {options}"
     with (folder / f"{lane.value}.log").open("wb") as log:

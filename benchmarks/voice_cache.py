@@ -68,12 +68,14 @@ from worker.claim_ahead import ClaimAhead
 from worker.engine.interface import Engine, ReferenceAudio, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import NativeEngineSettings
+from worker.finishing.own_finisher import OwnFinisher
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import HeldLease, LeaseKeeper
 from worker.norms import NormsCache
 from worker.quality.calibration import UNCALIBRATED
 from worker.quality.counters import GateCounters
 from worker.quality.gate import QualityGate
+from worker.quality.verdict import measured_verdict
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.voices.cache import VoiceCache
@@ -321,10 +323,11 @@ def bench(folder: Path, checkpoint: Path, device: str, threads: int) -> Generato
             engine=engine,
             ahead=ClaimAhead(engine.info.slots),
             voices=VoiceResolver(store, artifacts, engine, VoiceCache(64 << 20), places=threads),
-            quality=QualityGate(UNCALIBRATED, {}),
+            quality=QualityGate(UNCALIBRATED, {}, measured_verdict),
             counters=GateCounters(),
             norms=NormsCache(ResultSamples(client), engine.info.sample_rate_hz),
             reuse=ReuseIndex(client),
+            finisher=OwnFinisher(artifacts),
         )
         leases.start()
         try:

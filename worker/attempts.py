@@ -19,7 +19,7 @@ from worker.errors import PermanentItemError, unusable
 from worker.leases import HeldLease
 from worker.quality.checks import Defect
 from worker.quality.counters import GateCounters
-from worker.quality.gate import Verdict
+from worker.quality.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 

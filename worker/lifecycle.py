@@ -13,6 +13,7 @@ import time
 import uuid
 from typing import assert_never
 
+from storage.artifacts import ArtifactStore
 from storage.certificates import check_certificates
 from storage.connections import connect_redis, open_artifacts
 from storage.errors import StorageError
@@ -41,6 +42,10 @@ from worker.engine.errors import EngineError
 from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.engine_meter import EngineMeter
+from worker.finishing.child import FinisherUnusable
+from worker.finishing.finisher import Finisher
+from worker.finishing.own_finisher import OwnFinisher
+from worker.finishing.pool import FinisherPool
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
 from worker.load import WorkerLoad
@@ -69,6 +74,16 @@ SHUTDOWN_GRACE_S = 20.0
 
 CARD_INTERVAL_S = 30.0
 
+START_ERRORS = (
+    SettingsError,
+    StorageError,
+    EngineError,
+    FinisherUnusable,
+    CalibrationUnreadable,
+    RecogniserUnusable,
+)
+"""What is said in one line, and no traceback."""
+
 
 class WorkerProcess:
     """The services of this process between `worker_init` and `worker_shutdown`; the composition root."""
@@ -89,6 +104,7 @@ class WorkerProcess:
         self._meter: EngineMeter | None = None
         self._consumption: TicketConsumption | None = None
         self._metrics: MetricsServer | None = None
+        self._finishers: FinisherPool | None = None
         incarnation = uuid.uuid4().hex
         self._identity = WorkerIdentity(settings.name_for(incarnation), incarnation)
         role = WorkerRole(settings.lane.value)
@@ -114,7 +130,7 @@ class WorkerProcess:
             self._tickets.send(self._jobs.release_worker(self._services.identity))
             self._reporting.begin(load.now)
             self._join_fleet(self._services)
-        except (SettingsError, StorageError, EngineError, CalibrationUnreadable, RecogniserUnusable) as error:
+        except START_ERRORS as error:
             self.stop()
             raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
         self._leases.start()
@@ -157,6 +173,8 @@ class WorkerProcess:
             each.close()
         if isinstance(self._services, SpeechServices):
             self._services.engine.close()
+        if self._finishers is not None:
+            self._finishers.close()
         end_tracing()
         self._tickets.close()
         self._redis.close()
@@ -188,6 +206,7 @@ class WorkerProcess:
                 assert_never(self._settings.lane)
 
     def _with_engine(self, common: WorkerServices) -> SpeechServices:
+        finisher = self._finisher(common.artifacts)
         times = ProcessTimes(watchdog_s=self._settings.engine_watchdog_s)
         engine = EngineProcess(self._settings.engine_settings(), times)
         engine.start()
@@ -195,7 +214,7 @@ class WorkerProcess:
         self._periodic.append(Periodic("engine-meter", REPORT_INTERVAL_S, self._meter.look))
         model = self._settings.model_name
         registry = ModelRegistry(self._redis, self._settings.key_prefix)
-        quality = self._quality_gate(engine.info)
+        quality = self._quality_gate(engine.info, finisher)
         card = model_card(model, engine.info, quality.recognised_languages)
         if card.notice:
             logger.warning(card.notice)
@@ -222,9 +241,20 @@ class WorkerProcess:
             counters=GateCounters(),
             norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
             reuse=ReuseIndex(self._redis, self._settings.key_prefix),
+            finisher=finisher,
         )
 
-    def _quality_gate(self, info: EngineInfo) -> QualityGate:
+    def _finisher(self, artifacts: ArtifactStore) -> Finisher:
+        """Processes beside this one where there are slots enough to keep them busy."""
+        settings = self._settings
+        if not settings.num_finishers:
+            return OwnFinisher(artifacts)
+        store = "folder" if settings.store.startswith("file:") else "s3"
+        self._finishers = FinisherPool(settings.num_finishers, settings.num_places, store, self._identity.name)
+        self._finishers.start()
+        return self._finishers
+
+    def _quality_gate(self, info: EngineInfo, finisher: Finisher) -> QualityGate:
         """With what was measured of these weights, and with the recognisers there are."""
         settings = self._settings
         calibration = None
@@ -239,7 +269,7 @@ class WorkerProcess:
             info.languages,
             settings.recogniser_threads,
         )
-        return QualityGate(calibration or UNCALIBRATED, recognisers)
+        return QualityGate(calibration or UNCALIBRATED, recognisers, finisher.judge)
 
     def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
         cache = VoiceCache(self._settings.voice_cache_mb << 20)

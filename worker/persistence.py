@@ -35,21 +35,23 @@ def settle(call: Callable[[], T], patience_s: float) -> T:
 
 
 def put_fenced(artifacts: ArtifactStore, key: str, data: bytes, held: HeldLease) -> str:
-    """Store `data` under a key that carries the fence of our own lease; returns its sha256.
+    """Store `data` under a key that carries the fence of our own lease; returns its sha256."""
+    return until_available(lambda: put_once(artifacts, key, data), held)
 
-    Nobody else writes this name, so finding it taken means that an earlier try arrived and its answer did not.
+
+def put_once(artifacts: ArtifactStore, key: str, data: bytes) -> str:
+    """One try at a key that nobody else writes; returns its sha256.
+
+    Finding the key taken by as many bytes means that an earlier try arrived and its answer did not. Raises
+    `ArtifactExists` for another number of bytes, and `StoreUnavailable`.
     """
-
-    def put() -> str:
-        try:
-            return artifacts.put(key, data).sha256
-        except ArtifactExists:
-            stored = artifacts.stat(key)
-            if stored is None or stored.bytes != len(data):
-                raise
-            return hashlib.sha256(data).hexdigest()
-
-    return until_available(put, held)
+    try:
+        return artifacts.put(key, data).sha256
+    except ArtifactExists:
+        stored = artifacts.stat(key)
+        if stored is None or stored.bytes != len(data):
+            raise
+        return hashlib.sha256(data).hexdigest()
 
 
 def _repeated(call: Callable[[], T], patience_s: float, check: Callable[[], None]) -> T:

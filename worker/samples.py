@@ -22,11 +22,16 @@ def to_samples(pcm: Pcm) -> Samples:
 
     Raises `NotFinite`: casting NaN to an integer would put an arbitrary click into the audio.
     """
-    if not np.isfinite(pcm).all():
-        raise NotFinite("the engine returned samples that are not finite")
+    require_finite(pcm)
     scaled = pcm * np.float32(FULL_SCALE)
     np.rint(scaled, out=scaled)
     return np.clip(scaled, -FULL_SCALE - 1, FULL_SCALE, out=scaled).astype(np.int16)
+
+
+def require_finite(pcm: Pcm) -> None:
+    """Raises `NotFinite`."""
+    if not np.isfinite(pcm).all():
+        raise NotFinite("the engine returned samples that are not finite")
 
 
 def to_bytes(samples: Samples) -> bytes:

@@ -15,6 +15,7 @@ from storage.work_items import WorkerIdentity
 from storage.work_queues import WorkQueue
 from worker.claim_ahead import ClaimAhead
 from worker.engine.interface import Engine
+from worker.finishing.finisher import Finisher
 from worker.leases import LeaseKeeper
 from worker.norms import NormsCache
 from worker.quality.counters import GateCounters
@@ -57,7 +58,8 @@ class SpeechServices(WorkerServices):
     """For the lane that speaks.
 
     counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
-    segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet.
+    segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet. finisher: who judges and stores
+    what was spoken.
     """
 
     engine: Engine
@@ -67,3 +69,4 @@ class SpeechServices(WorkerServices):
     counters: GateCounters
     norms: NormsCache
     reuse: ReuseIndex
+    finisher: Finisher

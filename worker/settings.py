@@ -10,6 +10,7 @@ from typing import Literal, Self, assert_never
 from pydantic import Field, field_validator, model_validator
 
 from storage.work_queues import CPU_QUEUE, Lane, WorkQueue, speech_queue
+from worker.engine.cores import usable_cores
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 from worker.metrics_settings import MeasuredSettings
@@ -17,6 +18,9 @@ from worker.quality.recognisers import RecogniserChoice
 
 SMALL_VOICE = Path(__file__).parent / "small_voice"
 """The checkpoint that comes with the project."""
+
+SLOTS_OF_A_FINISHER = 32
+"""A GPU that speaks thirty times real time in so many slots ends 4 segments a second for each of them, at 7 ms each."""
 
 
 class ItemSettings(MeasuredSettings):
@@ -37,6 +41,8 @@ class WorkerSettings(ItemSettings):
     checkpoint: directory of the model in its published layout.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time.
+    finishers: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is enough
+        for some tens of slots. Unset, one for every 32 slots, and no more than there are cores.
     device: cpu, mps, cuda or cuda:N.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
     engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
@@ -57,6 +63,7 @@ class WorkerSettings(ItemSettings):
     checkpoint: Path = SMALL_VOICE
     model: str = ""
     slots: int = Field(default=16, ge=1, le=1024)
+    finishers: int | None = Field(default=None, ge=0, le=64)
     device: str = "cpu"
     engine_threads: int = Field(default=0, ge=0)
     engine_profile: ServingProfile = ServingProfile.BALANCED
@@ -87,6 +94,17 @@ class WorkerSettings(ItemSettings):
     def model_name(self) -> str:
         """The name under which jobs ask for this worker's model."""
         return self.model or ("fake" if self.engine == "fake" else self.checkpoint.absolute().name)
+
+    @property
+    def num_finishers(self) -> int:
+        if self.finishers is not None:
+            return self.finishers
+        return min(self.slots // SLOTS_OF_A_FINISHER, usable_cores())
+
+    @property
+    def num_places(self) -> int:
+        """Segments that are under way at the same time: as many threads as the worker's command line gives it."""
+        return self.slots + self.slots // 2
 
     @property
     def queue(self) -> WorkQueue:

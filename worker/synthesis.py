@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 from storage import keys
 from storage.errors import ArtifactMissing
@@ -15,21 +14,20 @@ from storage.segment_file import SegmentHeader
 from storage.segment_results import SegmentReport
 from storage.segment_reuse import SegmentContent
 from storage.tickets import Tickets
-from storage.work_items import ClaimedItem
+from storage.work_items import ClaimedItem, Lease
 from worker import metrics
 from worker.attempts import Outcome, Speaker, settle_attempts
 from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechRequest
 from worker.errors import unusable
+from worker.finishing.finisher import StoredSpeech
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
-from worker.quality.gate import Utterance, Verdict
 from worker.quality.job_norms import JobNorms
-from worker.samples import to_samples
-from worker.segment_audio import SegmentAudio, encode_segment
+from worker.quality.verdict import Utterance, Verdict
+from worker.segment_audio import encode_segment
 from worker.segment_recovery import find_recovered
 from worker.segment_reuse import find_reusable, reusable_content, voice_fingerprint
 from worker.services import SpeechServices
-from worker.speech_edges import finish_edges
 from worker.speech_requests import built_in_conditioning, effective_sampling, speech_request
 from worker.spoken_segment import SpokenSegment, spoken_segment
 
@@ -48,10 +46,14 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
         copied = find_reusable(content, held, services)
     if copied is not None:
         services.counters.reused()
-        return _committed(copied, _report(copied, segment, content), held, services)
+        data = encode_segment(copied)
+        sha256 = put_fenced(services.artifacts, _key(held.lease), data, held)
+        stored = StoredSpeech(len(data), sha256, len(copied.pcm))
+        return _committed(_report(copied.header, stored, segment, content), held, services)
     outcome = _spoken(item, segment, plan, held, services)
-    audio = finished_segment(item, segment, outcome, services.engine.info)
-    return _committed(audio, _report(audio, segment, content, outcome), held, services)
+    header = _header(item, segment, outcome, services.engine.info)
+    stored = until_available(lambda: services.finisher.store(_key(held.lease), header, outcome.speech), held)
+    return _committed(_report(header, stored, segment, content, outcome), held, services)
 
 
 def _spoken(
@@ -79,11 +81,11 @@ def _spoken(
     return settle_attempts(attempts, segment.index, spec.quality, expected_s, info)
 
 
-def finished_segment(item: ClaimedItem, segment: SpokenSegment, outcome: Outcome, info: EngineInfo) -> SegmentAudio:
-    """The speech with its edges trimmed and faded, as 16-bit samples, and with its provenance. Pure."""
-    speech, kept = outcome.speech, outcome.kept
-    samples = to_samples(finish_edges(speech.pcm, speech.sample_rate_hz))
-    header = SegmentHeader(
+def _header(item: ClaimedItem, segment: SpokenSegment, outcome: Outcome, info: EngineInfo) -> SegmentHeader:
+    """Where the speech comes from. Pure."""
+    kept = outcome.kept
+    is_spoken = outcome.speech is kept.speech
+    return SegmentHeader(
         job=item.lease.job,
         index=segment.index,
         fence=item.lease.fence,
@@ -92,29 +94,32 @@ def finished_segment(item: ClaimedItem, segment: SpokenSegment, outcome: Outcome
         finish_reason=kept.speech.finish_reason.value,
         model=item.narration.model,
         revision=info.revision,
-        sample_rate_hz=speech.sample_rate_hz,
+        sample_rate_hz=outcome.speech.sample_rate_hz,
         voice=voice_fingerprint(item, segment, info),
         speaker=segment.speaker,
         language=segment.language,
-        attempt=kept.number if speech is kept.speech else 0,
+        attempt=kept.number if is_spoken else 0,
         take=segment.take,
         checks=kept.verdict.checks,
         flags=outcome.flags,
-        loudness_lufs=kept.verdict.loudness_lufs if speech is kept.speech else None,
+        loudness_lufs=kept.verdict.loudness_lufs if is_spoken else None,
     )
-    return SegmentAudio(header, samples, speech.frames)
 
 
 def _report(
-    audio: SegmentAudio, segment: SpokenSegment, content: SegmentContent | None, outcome: Outcome | None = None
+    header: SegmentHeader,
+    stored: StoredSpeech,
+    segment: SpokenSegment,
+    content: SegmentContent | None,
+    outcome: Outcome | None = None,
 ) -> SegmentReport:
-    """outcome: None for a segment that was copied. `sha256` is of what is stored, and comes later."""
-    header = audio.header
+    """outcome: None for a segment that was copied."""
     return SegmentReport(
-        num_samples=len(audio.pcm),
+        num_samples=stored.num_samples,
         sample_rate_hz=header.sample_rate_hz,
         num_chars=segment.num_chars,
-        sha256="",
+        sha256=stored.sha256,
+        stored_bytes=stored.num_bytes,
         finish_reason=header.finish_reason,
         engine_ms=round(outcome.engine_s * 1000) if outcome else 0,
         seed=header.seed,
@@ -129,17 +134,16 @@ def _report(
     )
 
 
-def _committed(audio: SegmentAudio, report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
-    lease = held.lease
-    key = keys.segment(lease.tenant, lease.job, audio.header.index, lease.fence)
-    data = encode_segment(audio)
-    sha256 = put_fenced(services.artifacts, key, data, held)
+def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
     failpoint("segment.after_put")
-    stored = replace(report, sha256=sha256, stored_bytes=len(data))
-    tickets = until_available(lambda: services.jobs.commit_segment(lease, stored), held)
+    tickets = until_available(lambda: services.jobs.commit_segment(held.lease, report), held)
     metrics.committed(report.num_samples, report.sample_rate_hz, was_reused=report.reused)
     failpoint("segment.before_tickets")
     return tickets
+
+
+def _key(lease: Lease) -> str:
+    return keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence)
 
 
 def _plan(item: ClaimedItem, services: SpeechServices) -> Plan:

@@ -21,11 +21,13 @@ from tests.worker.studio import GPU_QUEUE, Studio
 from worker.claim_ahead import ClaimAhead
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
+from worker.finishing.own_finisher import OwnFinisher
 from worker.leases import LeaseKeeper
 from worker.norms import NormsCache
 from worker.quality.calibration import UNCALIBRATED
 from worker.quality.counters import GateCounters
 from worker.quality.gate import QualityGate
+from worker.quality.verdict import measured_verdict
 from worker.quarantine import QuarantineGate
 from worker.services import SpeechServices
 from worker.voices.cache import VoiceCache
@@ -62,10 +64,11 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         ahead=ClaimAhead(engine.info.slots),
         voices=VoiceResolver(voice_store, artifacts, engine, VoiceCache(1 << 20)),
         gate=QuarantineGate(),
-        quality=QualityGate(UNCALIBRATED, {}),
+        quality=QualityGate(UNCALIBRATED, {}, measured_verdict),
         counters=GateCounters(),
         norms=NormsCache(ResultSamples(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
+        finisher=OwnFinisher(artifacts),
     )
     leases.start()
     yield Studio(services, jobs, artifacts)

@@ -16,6 +16,7 @@ from storage.plan_cache import PlanCache
 from storage.service_classes import Priority
 from storage.submissions import Submission
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from worker.finishing.own_finisher import OwnFinisher
 from worker.items import run_cpu_ticket, run_gpu_ticket
 from worker.services import SpeechServices
 
@@ -75,7 +76,9 @@ class Studio:
 
     def with_artifacts(self, artifacts: ArtifactStore) -> Studio:
         """The same studio over another view of its store."""
-        services = replace(self.services, artifacts=artifacts, plans=PlanCache(artifacts))
+        services = replace(
+            self.services, artifacts=artifacts, plans=PlanCache(artifacts), finisher=OwnFinisher(artifacts)
+        )
         return Studio(services, self.jobs, self.artifacts)
 
 

@@ -26,6 +26,7 @@ from worker.quality.counters import GateCounters
 from worker.quality.gate import QualityGate
 from worker.quality.listening import RecogniserPool, Recognisers
 from worker.quality.measures import measure
+from worker.quality.verdict import measured_verdict
 from worker.segment_audio import SegmentAudio, decode_segment
 
 WORDS = tuple("rain falls softly on the quiet garden where nobody walks anymore today because it is late".split())  # noqa: SIM905
@@ -54,7 +55,7 @@ CALIBRATION = Calibration("fake-1", {"english": 60}, {"english": fake_bounds()})
 
 def with_engine(studio: Studio, engine: Engine, recognisers: Recognisers | None = None) -> Studio:
     """The studio with another engine, a calibrated gate and counters of its own."""
-    gate = QualityGate(CALIBRATION, recognisers or {})
+    gate = QualityGate(CALIBRATION, recognisers or {}, measured_verdict)
     return replace(studio, services=replace(studio.services, engine=engine, quality=gate, counters=GateCounters()))
 
 

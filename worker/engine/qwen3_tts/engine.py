@@ -10,8 +10,6 @@ Each future has a ticket, and who takes the ticket resolves the future; so each 
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
+from worker.engine.cores import usable_cores
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     EngineInfo,
@@ -318,12 +317,7 @@ class LaneEngine:
 
 def use_threads(num_threads: int) -> None:
     """torch's intra-op threads of this process, before anything is loaded; 0 takes half of the usable cores."""
-    torch.set_num_threads(num_threads or _half_the_cores())
-
-
-def _half_the_cores() -> int:
-    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return max(1, usable // 2)
+    torch.set_num_threads(num_threads or max(1, usable_cores() // 2))
 
 
 def _require_sampling(sampling: SamplingParams) -> None:

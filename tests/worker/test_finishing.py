@@ -1,0 +1,246 @@
+"""Speech is judged and stored by processes beside the worker, with the same result, and whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.connections import open_artifacts
+from storage.errors import ArtifactExists, StoreUnavailable
+from storage.quality import Gate
+from storage.segment_file import SegmentHeader
+from storage.settings import StorageSettings
+from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
+from worker.engine.interface import FinishReason, Speech
+from worker.finishing.calls import Raised, Store, answer
+from worker.finishing.child import FinisherUnusable
+from worker.finishing.line import Line, LineClosed
+from worker.finishing.own_finisher import OwnFinisher
+from worker.finishing.pool import FinisherDied, FinisherPool
+from worker.quality.calibration import UNCALIBRATED
+from worker.quality.verdict import Utterance
+from worker.samples import NotFinite
+
+TEXT = "Rain falls softly on the quiet garden where nobody walks anymore."
+BOUNDS = UNCALIBRATED.bounds("english", "ada")
+HEADER = SegmentHeader(
+    job="j", index=0, fence=1, text_sha256="", seed=1, finish_reason="eos", model="fake", revision="1",
+    sample_rate_hz=SAMPLE_RATE_HZ,
+)  # fmt: skip
+
+
+def speech(text: str = TEXT) -> Speech:
+    return Speech(*fake_speech(text, 1), SAMPLE_RATE_HZ, FinishReason.EOS, 0.0)
+
+
+def utterance(text: str = TEXT) -> Utterance:
+    return Utterance(speech(text), text, "ada", "english")
+
+
+def key(name: str) -> str:
+    return f"tenants/t/jobs/j/segments/{name}.safetensors"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture(scope="module")
+def environment(folder: Path) -> dict[str, str]:
+    return {"RHAPSODE_STORE": f"file://{folder}", "RHAPSODE_URL_SECRET": "only-for-these-tests"}
+
+
+@pytest.fixture(scope="module")
+def pool(environment: dict[str, str]) -> Iterator[FinisherPool]:
+    pool = FinisherPool(2, 6, "folder", "test", environment)
+    pool.start()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def own(folder: Path, storage_settings: StorageSettings) -> OwnFinisher:
+    return OwnFinisher(open_artifacts(storage_settings.model_copy(update={"store": f"file://{folder}"})))
+
+
+@pytest.mark.parametrize("gate", [Gate.OFF, Gate.BASIC])
+def test_a_process_judges_as_the_worker_itself_would(pool: FinisherPool, own: OwnFinisher, gate: Gate) -> None:
+    for text in (TEXT, "Short."):
+        there, here = pool.judge(utterance(text), gate, BOUNDS, None), own.judge(utterance(text), gate, BOUNDS, None)
+
+        assert there == here
+    silent = replace(utterance(), speech=replace(speech(), pcm=np.zeros(24_000, np.float32)))
+    assert pool.judge(silent, Gate.BASIC, BOUNDS, None).flags[0] == "silent"
+
+
+def test_a_process_stores_the_same_bytes(pool: FinisherPool, own: OwnFinisher, folder: Path) -> None:
+    there, here = pool.store(key("there"), HEADER, speech()), own.store(key("here"), HEADER, speech())
+
+    assert there == here
+    files = [(folder / "objects" / key(name)).read_bytes() for name in ("there", "here")]
+    assert files[0] == files[1]
+    assert len(files[0]) == there.num_bytes
+
+
+def test_what_is_stored_already_is_no_error_and_something_else_there_is(pool: FinisherPool) -> None:
+    first = pool.store(key("again"), HEADER, speech())
+
+    assert pool.store(key("again"), HEADER, speech()) == first
+    with pytest.raises(ArtifactExists):
+        pool.store(key("again"), HEADER, speech("Something of another length altogether, much longer."))
+
+
+def test_errors_arrive_as_what_they_are(pool: FinisherPool) -> None:
+    broken = replace(speech(), pcm=np.full(2400, np.nan, np.float32))
+
+    with pytest.raises(NotFinite, match="not finite"):
+        pool.store(key("broken"), HEADER, broken)
+    with pytest.raises(ValueError, match=r"\.\."):
+        pool.store("../outside", HEADER, speech())
+
+
+def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words() -> None:
+    class Odd(StoreUnavailable):
+        def __init__(self, first: str, second: str) -> None:
+            super().__init__(first + second)
+
+    class Store_(OwnFinisher):
+        def store(self, key: str, header: SegmentHeader, speech: Speech) -> None:  # pyright: ignore
+            raise Odd("it ", "broke")
+
+    told = answer(Store(key("odd"), HEADER, speech()), Store_(None))  # pyright: ignore
+
+    assert isinstance(told, Raised)
+    assert type(told.error) is RuntimeError
+    assert "it broke" in str(told.error)
+
+
+def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_whole(
+    pool: FinisherPool, own: OwnFinisher, folder: Path
+) -> None:
+    expected = own.store(key("expected"), HEADER, speech())
+    before = pool.restarts
+    names = [f"kill-{number}" for number in range(120)]
+
+    with ThreadPoolExecutor(6) as threads:
+        stored = [threads.submit(pool.store, key(name), HEADER, speech()) for name in names]
+        for done in (20, 50):
+            while sum(each.done() for each in stored) < done:
+                time.sleep(0.001)
+            for pid in pool.pids[:1]:
+                os.kill(pid, signal.SIGKILL)
+        results = [each.result() for each in stored]
+
+    assert set(results) == {expected}
+    assert {(folder / "objects" / key(name)).stat().st_size for name in names} == {expected.num_bytes}
+    assert pool.restarts > before
+
+
+def test_a_process_that_is_killed_while_idle_is_replaced_and_nobody_notices(pool: FinisherPool) -> None:
+    for pid in pool.pids:
+        os.kill(pid, signal.SIGKILL)
+
+    assert pool.judge(utterance(), Gate.BASIC, BOUNDS, None).passed
+
+
+def test_a_call_that_kills_every_process_it_meets_is_given_up(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = FinisherPool(1, 2, "folder", "test", environment)
+    pool.start()
+    killed: list[int] = []
+    receive = Line.receive
+
+    def killing(line: Line) -> object:
+        if threading.current_thread() is threading.main_thread():
+            killed.extend(pool.pids)
+            os.kill(pool.pids[0], signal.SIGKILL)
+        return receive(line)
+
+    monkeypatch.setattr(Line, "receive", killing)
+    with pytest.raises(FinisherDied, match="3 finisher processes"):
+        # So much that it cannot have been answered by then.
+        pool.judge(replace(utterance(), speech=replace(speech(), pcm=np.zeros(24_000_000, np.float32))), *REST)
+    monkeypatch.undo()
+
+    assert len(set(killed)) == 3
+    assert pool.judge(utterance(), *REST).passed
+    pool.close()
+
+
+REST = (Gate.BASIC, BOUNDS, None)
+
+
+def test_a_process_that_hangs_is_killed_and_its_call_done_by_another(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.finishing.child.PATIENCE_S", 1)
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+    (hanging,) = pool.pids
+    os.kill(hanging, signal.SIGSTOP)
+
+    assert pool.judge(utterance(), *REST).passed
+    assert hanging not in pool.pids
+    with pytest.raises(ProcessLookupError):
+        os.kill(hanging, 0)
+    pool.close()
+
+
+def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folder: Path) -> None:
+    full = {**environment, "RHAPSODE_STORE": f"file://{folder}/objects/{key('there')}/below"}
+    pool = FinisherPool(2, 2, "folder", "test", full)
+
+    with pytest.raises(FinisherUnusable, match="Not a directory"):
+        pool.start()
+    assert pool.pids == ()
+
+
+def test_processes_end_with_their_worker_and_leave_no_descriptor(environment: dict[str, str]) -> None:
+    open_before = len(os.listdir("/proc/self/fd"))
+    pool = FinisherPool(2, 8, "folder", "test", environment)
+    pool.start()
+    pids = pool.pids
+
+    pool.close()
+
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    with pytest.raises(FinisherDied):
+        pool.judge(utterance(), *REST)
+
+
+@given(
+    body=st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.tuples(inner)),
+    sizes=st.lists(st.integers(0, 100_000), max_size=4),
+)
+def test_values_and_arrays_come_out_of_a_line_as_they_went_in(body: object, sizes: list[int]) -> None:
+    arrays = [np.arange(size, dtype=np.float32) for size in sizes]
+    ours, its = (Line(end) for end in socket.socketpair())
+    sender = threading.Thread(target=lambda: (ours.send((body, arrays)), ours.close()))
+    sender.start()
+
+    said, came = its.receive()  # pyright: ignore
+
+    sender.join()
+    assert said == body
+    for sent, received in zip(arrays, came, strict=True):
+        np.testing.assert_array_equal(sent, received)
+    with pytest.raises(LineClosed):
+        its.receive()
+    its.close()

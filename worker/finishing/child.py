@@ -1,0 +1,89 @@
+"""One finisher process, seen from the worker: its lines, and its end."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from worker.finishing.line import Line
+from worker.finishing.process import READY
+
+START_PATIENCE_S = 60
+"""From starting the process to its readiness. It takes half a second where nothing else does."""
+
+PATIENCE_S = 150
+"""For a call. An object store that answers at its very last moment takes 92 s: four tries of 23 s."""
+
+_EXIT_GRACE_S = 2.0
+
+
+class FinisherUnusable(Exception):
+    """A finisher said why it cannot start."""
+
+
+class FinisherChild:
+    """A process and its lines. Only `end` may be called while others use them.
+
+    idle: the lines that nobody has borrowed; whoever borrows one closes it if the process has ended meanwhile.
+    """
+
+    def __init__(self, num_lines: int, environment: Mapping[str, str], worker: str) -> None:
+        """Returns at once; the process is of use after `wait_ready`."""
+        self.idle: list[Line] = []
+        with ExitStack() as its_ends:
+            self._leash, its_leash = _pair(its_ends)
+            self._leash.set_patience(START_PATIENCE_S)
+            its_lines: list[int] = []
+            for _ in range(num_lines):
+                line, its_end = _pair(its_ends)
+                line.set_patience(PATIENCE_S)
+                self.idle.append(line)
+                its_lines.append(its_end)
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "worker.finishing.process", "--worker", worker),
+                    *("--leash", str(its_leash), "--lines", ",".join(map(str, its_lines))),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[its_leash, *its_lines],
+                # Its threads are many already: linear algebra with threads of its own would only be in the way.
+                env={**os.environ, **environment, "OPENBLAS_NUM_THREADS": "1"},
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait_ready(self) -> None:
+        """Raises `FinisherUnusable` with what it says, or `OSError` if it ends or says nothing."""
+        said = self._leash.receive()
+        if said != READY:
+            raise FinisherUnusable(str(said))
+
+    def end(self) -> None:
+        """Kill it; calls under way fail, and their lines are closed by who has borrowed them."""
+        self._process.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Hang up, and wait until it has gone."""
+        self._leash.close()
+        for line in self.idle:
+            line.close()
+        try:
+            self._process.wait(_EXIT_GRACE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _pair(its_ends: ExitStack) -> tuple[Line, int]:
+    """Our end, and the descriptor of the other, which is closed here once the process has it."""
+    ours, its = socket.socketpair()
+    its_ends.enter_context(its)
+    return Line(ours), its.fileno()

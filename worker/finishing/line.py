@@ -1,0 +1,71 @@
+"""Values between a worker and its finishers, over a socket pair that nobody else holds an end of.
+
+A value travels as a pickle, its arrays behind it as they lie in memory, so that neither end copies samples. Both ends
+are of one release on one machine, and a finisher is the worker's own child: what it says is trusted as the worker is.
+"""
+
+from __future__ import annotations
+
+import pickle
+import socket
+import struct
+from dataclasses import dataclass
+
+_COUNTS = struct.Struct("=QI")
+"""Bytes of the pickle, number of arrays; the size of each array follows, then the pickle, then the arrays."""
+_SIZE = struct.Struct("=Q")
+
+
+class LineClosed(ConnectionError):
+    """The other end is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One end. Not for two threads at once.
+
+    Every call raises `OSError` when the other end is gone, or silent for longer than `set_patience` allows.
+    """
+
+    stream: socket.socket
+
+    def set_patience(self, seconds: int) -> None:
+        """How long a single read or write may take. By the kernel: a socket with Python's time-out reads in pieces."""
+        for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            self.stream.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", seconds, 0))
+
+    def send(self, value: object) -> None:
+        arrays: list[memoryview] = []
+        body = pickle.dumps(value, protocol=5, buffer_callback=lambda array: arrays.append(array.raw()))
+        sizes = b"".join(_SIZE.pack(array.nbytes) for array in arrays)
+        self.stream.sendall(_COUNTS.pack(len(body), len(arrays)) + sizes + body)
+        for array in arrays:
+            if array.nbytes:
+                self.stream.sendall(array)
+
+    def receive(self) -> object:
+        """Raises `LineClosed` when the other end has closed."""
+        body_bytes, num_arrays = _COUNTS.unpack(self._read(_COUNTS.size))
+        table = self._read(num_arrays * _SIZE.size) if num_arrays else bytearray()
+        sizes = [size for (size,) in _SIZE.iter_unpack(table)]
+        data = memoryview(self._read(body_bytes + sum(sizes)))
+        arrays: list[memoryview] = []
+        start = body_bytes
+        for size in sizes:
+            arrays.append(data[start : start + size])
+            start += size
+        return pickle.loads(data[:body_bytes], buffers=arrays)  # noqa: S301  (of our own child or parent)
+
+    def close(self) -> None:
+        self.stream.close()
+
+    def _read(self, num_bytes: int) -> bytearray:
+        data = bytearray(num_bytes)
+        view = memoryview(data)
+        filled = 0
+        while filled < num_bytes:
+            received = self.stream.recv_into(view[filled:], flags=socket.MSG_WAITALL)
+            if received == 0:
+                raise LineClosed("the other end has closed")
+            filled += received
+        return data

@@ -1,0 +1,79 @@
+"""A finisher's own process: `python -m worker.finishing.process`, started by `FinisherPool` and by nothing else.
+
+A thread for each line, so that a store that answers slowly holds up nobody else. The process ends with its leash, the
+socket whose other end the worker holds: a worker that is gone, however it went, leaves no finisher behind.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import threading
+from contextlib import suppress
+
+from storage.certificates import check_certificates
+from storage.connections import open_artifacts
+from storage.errors import StorageError
+from storage.settings import SettingsError, StorageSettings, load_settings
+from storage.telemetry import configure_process_logging
+from worker.finishing.calls import Call, answer
+from worker.finishing.finisher import Finisher
+from worker.finishing.line import Line
+from worker.finishing.own_finisher import OwnFinisher
+
+READY = "ready"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--leash", type=int, required=True, help="the socket this process ends with")
+    parser.add_argument("--lines", type=_descriptors, required=True, help="the sockets that calls come by")
+    parser.add_argument("--worker", required=True, help="name of the worker, for the log")
+    arguments = parser.parse_args()
+    # Ctrl-C and a service manager's SIGTERM reach the whole group; the worker decides when its finishers end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    leash = Line(socket.socket(fileno=arguments.leash))
+    try:
+        finisher = _open(arguments.worker)
+    except (SettingsError, StorageError) as error:
+        leash.send(str(error))
+        return
+    for number, descriptor in enumerate(arguments.lines):
+        line = Line(socket.socket(fileno=descriptor))
+        threading.Thread(target=_serve, args=(line, finisher), name=f"line-{number}", daemon=True).start()
+    leash.send(READY)
+    _wait_for_end(leash)
+    # Nobody waits for what is still under way.
+    os._exit(0)
+
+
+def _descriptors(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+def _open(worker: str) -> Finisher:
+    settings = load_settings(StorageSettings)
+    configure_process_logging(settings, role="finisher", worker=worker)
+    check_certificates(settings)
+    return OwnFinisher(open_artifacts(settings))
+
+
+def _serve(line: Line, finisher: Finisher) -> None:
+    """Until the worker hangs up, which ends the process anyway."""
+    with suppress(OSError):
+        while True:
+            call = line.receive()
+            assert isinstance(call, Call)  # noqa: S101  (the worker's own code wrote it)
+            line.send(answer(call, finisher))
+
+
+def _wait_for_end(leash: Line) -> None:
+    with suppress(OSError):
+        leash.receive()
+
+
+if __name__ == "__main__":
+    main()
