@@ -64,6 +64,7 @@ class JobViewer:
                 engine_s=record.engine_ms / 1000,
                 retries=record.retries,
             ),
+            engine=_engine(record),
             quality=job_quality(record),
             warnings=job_warnings(record),
             error=_failure(record),
@@ -209,6 +210,7 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
         normalization=spec.normalization.value,
         pronunciation_dictionaries=list(spec.dictionaries),
         validate_only=spec.validate_only,
+        reproducibility=spec.reproducibility.value,
         quality=resolved_quality(spec.quality),
         sampling=schemas.ResolvedSampling(
             temperature=spec.sampling.temperature,
@@ -233,6 +235,18 @@ def _resolved_voice(voice: VoiceReference | None) -> schemas.ResolvedVoice | Non
         mode=voice.mode.value,
         ref_text=voice.ref_text,
         if_cache_missing=voice.if_missing.value,
+    )
+
+
+def _engine(record: JobRecord) -> schemas.SpokenWith:
+    if isinstance(record.spec, BatchSpec):
+        raise TypeError(f"{record.id} is a batch, which has a view of its own")
+    by = record.spoken_by
+    return schemas.SpokenWith(
+        model=record.spec.model,
+        model_revision=by.model_revision,
+        voice_cache=by.voice_cache,
+        config_sha256=by.config_sha256,
     )
 
 

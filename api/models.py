@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Path
 
 from api import schemas
 from api.dependencies import Services, Tenant
 from api.job_view import moment
+from api.problems import not_found
 from storage.models import ModelCard, served_models
 
 router = APIRouter(prefix="/v1/models", tags=["models"])
@@ -18,6 +21,18 @@ def list_models(_: Tenant, services: Services) -> schemas.ModelList:
     cards = services.models.list()
     served = served_models(cards)
     return schemas.ModelList(data=[_shown(card, available=card in served) for card in cards])
+
+
+@router.get("/{model_name}", response_model=schemas.Model)
+def get_model(_: Tenant, services: Services, model_name: Annotated[str, Path(max_length=200)]) -> schemas.Model:
+    """One model, by its name."""
+    cards = services.models.list()
+    card = next((card for card in cards if card.name == model_name), None)
+    if card is None:
+        raise not_found(
+            f"there is no model {model_name!r}; there are: {', '.join(each.name for each in cards) or 'none'}"
+        )
+    return _shown(card, available=card in served_models(cards))
 
 
 def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
@@ -36,6 +51,7 @@ def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
         max_text_tokens=card.max_text_tokens,
         accepts_instructions=card.accepts_instructions,
         speaker_dim=card.speaker_dim,
+        reproducibility=["best_effort", "strict"] if card.runs_strict else ["best_effort"],
         voice_modes=list(card.voice_modes),
         recognised_languages=list(card.recognised_languages),
         notice=card.notice,

@@ -14,7 +14,7 @@ from api.quality_choice import resolve_quality
 from api.schemas import MAX_SEED, JobRequest
 from storage.languages import AUTO_LANGUAGE, NORMALIZED_LANGUAGES, language_name
 from storage.models import ModelCard, served_models
-from storage.narrations import NarrationSpec, Normalization, Pauses, SamplingOverrides, Segmentation
+from storage.narrations import NarrationSpec, Normalization, Pauses, Reproducibility, SamplingOverrides, Segmentation
 from storage.plan import CLOSING_MARK_BYTES
 from storage.sources import Source
 from storage.speaker_cast import SpeakerVoice
@@ -90,10 +90,23 @@ def resolve_narration(
         normalization=_normalization(request, language),
         dictionaries=dictionaries,
         validate_only=request.validate_only,
+        reproducibility=_reproducibility(request, card),
         quality=resolve_quality(request.quality, language, card),
         output=resolve_output(request.output, card.sample_rate_hz),
         languages=card.languages,
     )
+
+
+def _reproducibility(request: JobRequest, card: ModelCard) -> Reproducibility:
+    """Raises the `Problem` of what no worker of the model can see to: it is not replaced by less."""
+    wanted = Reproducibility(request.reproducibility)
+    if wanted is Reproducibility.STRICT and not card.runs_strict:
+        detail = (
+            f"no worker of {card.name} speaks a request alike in any company; start one with "
+            "RHAPSODE_ENGINE_REPRODUCIBILITY=strict, or ask for best_effort"
+        )
+        raise invalid_field("/reproducibility", "not_supported", detail)
+    return wanted
 
 
 def _voice(request: JobRequest, card: ModelCard) -> str:

@@ -113,6 +113,10 @@ class JobRequest(RequestBody):
     pronunciation_dictionaries: Dictionaries = Field(default=[])
     sampling: SamplingRequest = SamplingRequest()
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="absent: drawn at random and told in the job")
+    reproducibility: Literal["best_effort", "strict"] = Field(
+        default="best_effort",
+        description="`strict`: equal requests give equal speech, whatever else the workers speak at the time",
+    )
     quality: QualityRequest = QualityRequest()
     output: OutputRequest = OutputRequest()
     priority: Literal["high", "normal", "low"] = "normal"
@@ -228,6 +232,7 @@ class ResolvedRequest(Answer):
     pronunciation_dictionaries: list[str]
     validate_only: bool
     sampling: ResolvedSampling
+    reproducibility: str
     quality: ResolvedQuality
     output: ResolvedOutput
     priority: Priority
@@ -257,6 +262,19 @@ class Usage(Answer):
     cached_audio_s: float
     engine_s: float
     retries: int
+
+
+class SpokenWith(Answer):
+    """What spoke the job: null until it has succeeded, and where its segments differ, which the manifest tells apart.
+
+    `model_revision`: digest of the checkpoint. `voice_cache`: `content` of your voice's cache, null for a voice of the
+    model's. `config_sha256`: of how the engine was set up; equal ones speak equal requests alike in `strict` jobs.
+    """
+
+    model: str
+    model_revision: str | None
+    voice_cache: str | None
+    config_sha256: str | None
 
 
 class Failure(Answer):
@@ -294,6 +312,7 @@ class Job(Answer):
     artifacts: list[Artifact]
     quality: JobQuality | None = Field(description="null for a job of kind `voice_cache`")
     usage: Usage
+    engine: SpokenWith
     warnings: list[JobWarning]
     error: Failure | None
     metadata: dict[str, str]
@@ -318,6 +337,7 @@ class Model(Answer):
     `voice_modes`: how it speaks with voices that were uploaded ("x_vector", "in_context"); empty: not at all.
     `recognised_languages`: what its workers can read back, for the quality gate `asr`.
     `speaker_dim`: numbers of a speaker embedding.
+    `reproducibility`: what jobs may ask for; `strict` where a worker is there that can see to it.
     `available`: false while workers serve other models and none serves this one.
     `id` is the name and `created` is `seen_at` in Unix seconds: so OpenAI's clients list models.
     """
@@ -338,6 +358,7 @@ class Model(Answer):
     max_text_tokens: int
     accepts_instructions: bool
     speaker_dim: int
+    reproducibility: list[Literal["best_effort", "strict"]]
     voice_modes: list[str]
     recognised_languages: list[str]
     notice: str
@@ -390,12 +411,14 @@ class Health(Answer):
 
 
 class Readiness(Answer):
-    """`models`: names of the announced models; an empty list says that no worker ever came."""
+    """`models`: names of the announced models; an empty list says that no worker ever came. `claims`: `held` while no
+    worker is given anything, because Redis lost something; null if Redis does not answer."""
 
     status: Literal["ready", "unavailable"]
     redis: Literal["ok", "unavailable"]
     store: Literal["ok", "unavailable"]
     models: list[str] | None
+    claims: Literal["open", "held"] | None
 
 
 class ProblemDetail(Answer):

@@ -11,7 +11,17 @@ from pydantic import Discriminator, Tag, TypeAdapter
 from storage.batches import BatchSpec
 from storage.job_states import JobPhase, JobState
 from storage.job_warnings import JobWarning
-from storage.jobs import ArtifactRecord, ChildCounts, JobError, JobId, JobRecord, JobSpec, SegmentCounts, TenantId
+from storage.jobs import (
+    ArtifactRecord,
+    ChildCounts,
+    JobError,
+    JobId,
+    JobRecord,
+    JobSpec,
+    SegmentCounts,
+    SpokenBy,
+    TenantId,
+)
 from storage.narrations import NarrationSpec
 from storage.service_classes import JobClass, Priority
 from storage.submissions import Submission
@@ -40,6 +50,7 @@ _METADATA = TypeAdapter(dict[str, str])
 _ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
 _ERROR = TypeAdapter(JobError)
 _WEBHOOK = TypeAdapter(JobWebhook)
+_SPOKEN_BY = TypeAdapter(SpokenBy)
 _WARNINGS = TypeAdapter(tuple[JobWarning, ...])
 
 
@@ -119,6 +130,7 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
         run=_integer(fields, "run"),
         done_before=_integer(fields, "done_before"),
         out_audio_ms=_integer(fields, "out_ms"),
+        spoken_by=_SPOKEN_BY.validate_json(fields["spoken_by"]) if "spoken_by" in fields else SpokenBy(),
         webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
         batch=JobId(fields["batch"]) if "batch" in fields else None,
         children=ChildCounts(
@@ -152,6 +164,10 @@ def decode_metadata(text: str) -> dict[str, str]:
 def encode_warnings(warnings: tuple[JobWarning, ...]) -> str:
     """Without `segment` where there is none: a script would read null as a value of its own."""
     return _WARNINGS.dump_json(warnings, exclude_none=True).decode()
+
+
+def encode_spoken_by(spoken_by: SpokenBy) -> str:
+    return _SPOKEN_BY.dump_json(spoken_by).decode()
 
 
 def encode_artifacts(artifacts: tuple[ArtifactRecord, ...]) -> str:

@@ -63,6 +63,19 @@ class ArtifactRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class SpokenBy:
+    """What spoke a finished job, where all of its segments agree on it; None where they do not.
+
+    model_revision: digest of the checkpoint. voice_cache: content of the own voice's cache, None for a voice of the
+    model's. config_sha256: of how the engine was set up.
+    """
+
+    model_revision: str | None = None
+    voice_cache: str | None = None
+    config_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JobError:
     """Why a job failed; `code` is one of the public contract's.
 
@@ -124,6 +137,7 @@ class JobRecord:
     run: int = 0
     done_before: int = 0
     out_audio_ms: int = 0
+    spoken_by: SpokenBy = field(default_factory=SpokenBy)
 
     @property
     def queue(self) -> WorkQueue:

@@ -6,6 +6,8 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import cast
 
 import redis
 
@@ -26,6 +28,8 @@ class ModelCard:
     from before this field says no, until its worker is of this release. notice: what a listener must be told, or "".
     speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
     not. recognised_languages: what its workers can read back, for the quality gate `asr`.
+    is_strict: whether the worker that announces it gives a request the same codes in any company. strict_at_ms: when
+    such a worker last did; the registry sets it.
     updated_at_ms: the Redis server's clock when a worker last announced it; the registry sets it.
     """
 
@@ -44,7 +48,14 @@ class ModelCard:
     speaker_dim: int = 0
     voice_modes: tuple[str, ...] = ()
     recognised_languages: tuple[str, ...] = ()
+    is_strict: bool = False
+    strict_at_ms: int = 0
     updated_at_ms: int = 0
+
+    @property
+    def runs_strict(self) -> bool:
+        """Whether a worker is there that does, as far as cards tell."""
+        return self.strict_at_ms > 0 and self.updated_at_ms - self.strict_at_ms <= AWAY_MS
 
 
 def served_models(cards: Sequence[ModelCard]) -> tuple[ModelCard, ...]:
@@ -58,11 +69,15 @@ def served_models(cards: Sequence[ModelCard]) -> tuple[ModelCard, ...]:
 
 
 class ModelRegistry:
-    """One hash, a field a model. A card stays when its workers leave: what waits in the queue is still valid."""
+    """One hash, a field a model, and one of those that strict workers announced: a model's workers need not be alike.
+
+    A card stays when its workers leave: what waits in the queue is still valid.
+    """
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
         self._redis = redis
         self._key = f"{key_prefix}:models"
+        self._strict_key = f"{key_prefix}:strict:models"
 
     def publish(self, card: ModelCard) -> None:
         """Announce or refresh a card; workers repeat this while they live. Raises `StoreUnavailable`."""
@@ -70,21 +85,33 @@ class ModelRegistry:
             seconds, microseconds = self._redis.time()  # pyright: ignore[reportGeneralTypeIssues]
             now_ms = int(seconds) * 1000 + int(microseconds) // 1000
             announced = dataclasses.replace(card, updated_at_ms=now_ms)
-            self._redis.hset(self._key, card.name, json.dumps(dataclasses.asdict(announced)))
+            pipeline = self._redis.pipeline(transaction=False)
+            pipeline.hset(self._key, card.name, json.dumps(dataclasses.asdict(announced)))
+            if card.is_strict:
+                pipeline.hset(self._strict_key, card.name, now_ms)
+            pipeline.execute()
 
     def list(self) -> tuple[ModelCard, ...]:
         """Every model ever announced, by name. Raises `StoreUnavailable`."""
         with redis_errors_named():
-            cards = self._redis.hgetall(self._key)
-        return tuple(_card(str(cards[name])) for name in sorted(cards))
+            pipeline = self._redis.pipeline(transaction=False)
+            pipeline.hgetall(self._key)
+            pipeline.hgetall(self._strict_key)
+            cards, strict = cast("list[dict[str, str]]", pipeline.execute())
+        return tuple(_card(cards[name], strict.get(name, "0")) for name in sorted(cards))
 
     def get(self, name: str) -> ModelCard | None:
         with redis_errors_named():
-            card = self._redis.hget(self._key, name)
-        return None if card is None else _card(str(card))
+            pipeline = self._redis.pipeline(transaction=False)
+            pipeline.hget(self._key, name)
+            pipeline.hget(self._strict_key, name)
+            card, strict_at_ms = cast("list[str | None]", pipeline.execute())
+        return None if card is None else _card(card, strict_at_ms or "0")
 
 
-def _card(text: str) -> ModelCard:
-    fields = json.loads(text)
+@lru_cache(maxsize=256)
+def _card(text: str, strict_at_ms: str) -> ModelCard:
+    """Equal texts give the same card, which nobody can change: every submit reads all of them."""
+    fields = json.loads(text) | {"strict_at_ms": int(strict_at_ms)}
     lists = ("speakers", "languages", "voice_modes", "recognised_languages")
     return ModelCard(**fields | {name: tuple(fields.get(name, ())) for name in lists})

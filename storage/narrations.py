@@ -48,6 +48,14 @@ class Normalization(enum.StrEnum):
     """Numbers, dates, money and units become words, in the languages that have rules."""
 
 
+class Reproducibility(enum.StrEnum):
+    """Whether a segment's codes may depend, in rounding, on what else its worker speaks at the time."""
+
+    BEST_EFFORT = "best_effort"
+    STRICT = "strict"
+    """They may not: only workers that can see to it speak the job, and it takes nothing that others spoke."""
+
+
 @dataclass(frozen=True, slots=True)
 class SamplingOverrides:
     """Fields the caller set; None keeps the checkpoint's own value."""
@@ -90,3 +98,4 @@ class NarrationSpec:
     quality: Quality = field(default_factory=Quality)
     output: OutputSpec = field(default_factory=OutputSpec)
     languages: tuple[str, ...] = ()
+    reproducibility: Reproducibility = Reproducibility.BEST_EFFORT

@@ -36,7 +36,7 @@ class SegmentHeader:
     speaker: the cast's name of who speaks, "" for the job's own voice. attempt: the one that was kept, 0 if silence
     took its place. take: which of the segment's takes this is. checks: what the quality gate measured, by name. flags:
     what it found and could not cure. loudness_lufs: of the samples, None where it is not defined. reused_from: the job
-    it was copied from, "" if it was spoken for this one.
+    it was copied from, "" if it was spoken for this one. config_sha256: of how its engine was set up, "" if not known.
     """
 
     job: str
@@ -58,6 +58,7 @@ class SegmentHeader:
     flags: tuple[str, ...] = ()
     loudness_lufs: float | None = None
     reused_from: str = ""
+    config_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ class SegmentContent:
     tenant: what one has paid for must not be noticed by another. text: as it is spoken. voice: a built-in speaker by
     name, an uploaded voice by its content key. revision: digest of the checkpoint, speech tokenizer included.
     seed: the one the caller chose; None if any will do. occurrence: of the same text in its job, so that a refrain is
-    not the same recording again. gate: what it has passed.
+    not the same recording again. gate: what it has passed. configuration: of the engine, "" where any will do.
     """
 
     tenant: TenantId
@@ -47,11 +47,16 @@ class SegmentContent:
     seed: int | None
     occurrence: int
     gate: Gate
+    configuration: str = ""
 
     @property
     def id(self) -> str:
         """128 bits of the content's sha256, in 22 characters."""
-        named = json.dumps([CONTENT_FORMAT, asdict(self)], sort_keys=True)
+        parts = asdict(self)
+        if not self.configuration:
+            # As it was named before there was a choice, so that what was spoken then is still found.
+            del parts["configuration"]
+        named = json.dumps([CONTENT_FORMAT, parts], sort_keys=True)
         return base64.urlsafe_b64encode(hashlib.sha256(named.encode()).digest()[:_ID_BYTES]).decode().rstrip("=")
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from storage.job_records import decode_spec, encode_artifacts, encode_warnings
+from storage.job_records import decode_spec, encode_artifacts, encode_spoken_by, encode_warnings
 from storage.job_scripts import JobScripts, Transitioned, milliseconds, record_of, tickets_of, tickets_or_lost
 from storage.job_warnings import ASSEMBLY_CODES, JobWarning
-from storage.jobs import ArtifactRecord, JobError, JobId, TenantId
+from storage.jobs import ArtifactRecord, JobError, JobId, SpokenBy, TenantId
 from storage.segment_edits import decode_edit
 from storage.segment_results import SegmentReport, encode_report
 from storage.service_classes import JobClass
@@ -160,7 +160,11 @@ class WorkLedger(JobScripts):
         return self._fail(lease, error, "")
 
     def finish(
-        self, lease: Lease, artifacts: Sequence[ArtifactRecord], warnings: Sequence[JobWarning] = ()
+        self,
+        lease: Lease,
+        artifacts: Sequence[ArtifactRecord],
+        warnings: Sequence[JobWarning] = (),
+        spoken_by: SpokenBy = SpokenBy(),  # noqa: B008 - frozen
     ) -> Transitioned:
         """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`.
 
@@ -176,6 +180,7 @@ class WorkLedger(JobScripts):
             lease.fence,
             encode_artifacts(tuple(artifacts)),
             encode_warnings(tuple(warnings)),
+            encode_spoken_by(spoken_by),
             *ASSEMBLY_CODES,
         )
         tickets = tickets_or_lost(lease, reply)

@@ -16,7 +16,7 @@ from storage.failpoints import failpoint
 from storage.failure_codes import CALLERS_FAULTS
 from storage.job_store import JobStore
 from storage.jobs import JobError
-from storage.narrations import NarrationSpec
+from storage.narrations import NarrationSpec, Reproducibility
 from storage.telemetry import item_fields
 from storage.tickets import Tickets
 from storage.tracing import span
@@ -25,6 +25,7 @@ from storage.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, Lease, Rel
 from worker.assembly.item import run_assembly
 from worker.batch_items import run_batch_item
 from worker.engine.errors import EngineDied, EngineUnavailable
+from worker.engine.profiles import Reproducibility as EngineReproducibility
 from worker.errors import NotYet, PermanentItemError
 from worker.leases import DropReason, HeldLease, WorkDropped
 from worker.metrics import ItemMeter
@@ -40,6 +41,9 @@ RETRY_DELAYS_S = (1.0, 4.0, 15.0, 60.0)
 """Upper bounds by attempt; the delay is drawn from the whole range below, so that retries spread."""
 
 SHUTDOWN_PATIENCE_S = 2.0
+
+OTHER_WORKER_S = 5.0
+"""When an item is offered again that this worker could not take; only a fleet of unequal workers comes to that."""
 
 TICKET_LIFE_S = 60.0
 """How long one ticket goes on with items: far below the broker's visibility timeout, after which it would be restored.
@@ -85,8 +89,16 @@ def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) 
             return run_voice_item(item, spec, held, services)
         case BatchSpec():
             raise RuntimeError("batches are no work of a GPU")
-        case NarrationSpec():
+        case NarrationSpec() as spec:
+            _leave_to_strict_workers(spec, services)
             return run_segment(item, held, services)
+
+
+def _leave_to_strict_workers(spec: NarrationSpec, services: SpeechServices) -> None:
+    """Raises `NotYet` where this worker's engine cannot keep what was promised: another one of the model can."""
+    is_strict = services.engine.info.reproducibility is EngineReproducibility.STRICT
+    if spec.reproducibility is Reproducibility.STRICT and not is_strict:
+        raise NotYet(OTHER_WORKER_S)
 
 
 def _run_ticket(services: WorkerServices, claimed: Next, run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from storage.models import ModelCard
 from storage.voice_reference import CacheMode
 from worker.engine.interface import EngineInfo
+from worker.engine.profiles import Reproducibility
 
 
 def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...]) -> ModelCard:
@@ -25,4 +26,5 @@ def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...
         speaker_dim=info.speaker_dim,
         voice_modes=tuple(CacheMode(mode.value) for mode in info.voice_modes),
         recognised_languages=recognised_languages,
+        is_strict=info.reproducibility is Reproducibility.STRICT,
     )

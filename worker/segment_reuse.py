@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from storage import keys
 from storage.errors import ArtifactCorrupt, ArtifactMissing
+from storage.narrations import Reproducibility
 from storage.segment_edits import FIRST_TAKE
 from storage.segment_file import SegmentFormatError
 from storage.segment_reuse import ReusableSegment, SegmentContent
@@ -43,6 +44,7 @@ def reusable_content(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo
         seed=chosen if segment.own_seed is None else segment.own_seed,
         occurrence=segment.occurrence,
         gate=spec.quality.gate,
+        configuration=info.config_sha256 if spec.reproducibility is Reproducibility.STRICT else "",
     )
 
 

@@ -103,6 +103,7 @@ def _header(item: ClaimedItem, segment: SpokenSegment, outcome: Outcome, info: E
         checks=kept.verdict.checks,
         flags=outcome.flags,
         loudness_lufs=kept.verdict.loudness_lufs if is_spoken else None,
+        config_sha256=info.config_sha256,
     )
 
 

@@ -1,4 +1,4 @@
--- ARGV: job, fence, artifacts as JSON, warnings as JSON, codes of those that an earlier assembly may have left
+-- ARGV: job, fence, artifacts as JSON, warnings as JSON, what spoke it as JSON, codes of those that an earlier assembly may have left
 -- -> ok + the record | lost | aborted
 local id, fence, artifacts, warnings = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
@@ -10,7 +10,8 @@ if verdict ~= 'held' then return answer(verdict) end
 forget_lease(job, 'assemble', fence, worker)
 redis.call('HSET', K.results .. id, 'assemble', 'D' .. fence)
 replace_artifacts(job, artifacts)
-for index = 5, #ARGV do forget_warnings_of(job, ARGV[index]) end
+save(job, {spoken_by = ARGV[5]})
+for index = 6, #ARGV do forget_warnings_of(job, ARGV[index]) end
 for _, warning in ipairs(cjson.decode(warnings)) do warn(job, warning) end
 if job.state == 'paused' then
   -- Nothing is left that a pause could hold back.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from storage import keys
 from storage.artifacts import ArtifactStore, StoredObject
@@ -19,7 +19,7 @@ from storage.job_warnings import (
     QUALITY_UNCALIBRATED,
     JobWarning,
 )
-from storage.jobs import ArtifactRecord, JobRecord
+from storage.jobs import ArtifactRecord, JobRecord, SpokenBy
 from storage.outputs import OutputFormat, Timestamps
 from storage.segment_file import SegmentHeader
 from storage.tickets import Tickets
@@ -33,6 +33,7 @@ from worker.assembly.narration import Narration, load_narration
 from worker.assembly.scratch import require_room, scratch_file
 from worker.assembly.segment_reader import SegmentReader
 from worker.assembly.sound import SoundShaper, num_output_samples
+from worker.assembly.spoken_by import spoken_by
 from worker.assembly.subtitles import subtitles, timestamps
 from worker.leases import HeldLease
 from worker.persistence import until_available
@@ -52,13 +53,20 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
     narration = load_narration(item, record, held, services)
     assembly = Assembly(item, narration, services.artifacts, held)
-    artifacts, warnings = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
+    made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
     failpoint("assemble.after_put")
-    finished = until_available(lambda: services.jobs.finish(lease, artifacts, warnings), held)
+    finished = until_available(lambda: services.jobs.finish(lease, made.artifacts, made.warnings, made.spoken_by), held)
     failpoint("assemble.after_finish")
     _delete_earlier(item, record, services.artifacts)
     logger.info("job finished", extra={"segments": len(narration.placed), "audio_s": round(narration.duration_s, 3)})
     return finished.tickets
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    artifacts: list[ArtifactRecord]
+    warnings: list[JobWarning]
+    spoken_by: SpokenBy
 
 
 class Assembly:
@@ -74,8 +82,8 @@ class Assembly:
         self._reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
 
-    def make(self, earlier_warnings: Sequence[JobWarning]) -> tuple[list[ArtifactRecord], list[JobWarning]]:
-        """Every artifact, and what the job should be warned of."""
+    def make(self, earlier_warnings: Sequence[JobWarning]) -> Assembled:
+        """Every artifact, what the job should be warned of, and what spoke it."""
         levels = self._levels()
         description = self._description()
         with scratch_file() as scratch:
@@ -89,7 +97,7 @@ class Assembly:
             all_warnings = (*earlier_warnings, *self._warnings)
             facts = Made(headers, levels, tuple(made), all_warnings, codes.num_frames, self._rate_hz)
             made.append(self._put(MANIFEST_NAME, "manifest", manifest(self._item, self._narration, facts)))
-        return made, self._warnings
+        return Assembled(made, self._warnings, spoken_by(self._item, headers))
 
     def _levels(self) -> tuple[Level, ...]:
         target = self._output.loudness

@@ -63,6 +63,8 @@ def _head(item: ClaimedItem, narration: Narration, made: Made) -> dict[str, obje
         "model": spec.model,
         # More than one if the checkpoint was replaced while the job ran.
         "revisions": sorted({header.revision for header in made.headers}),
+        # Of how the engines were set up; more than one if workers differ, or if segments were reused.
+        "config_sha256": sorted({header.config_sha256 for header in made.headers if header.config_sha256}),
         "settings": asdict(spec),
         "sample_rate_hz": made.output_rate_hz,
         "totals": _totals(narration, made),
@@ -132,6 +134,7 @@ def _segment(placed: Placed, header: SegmentHeader, narration: Narration, spec: 
         "flags": list(result.flags),
         "loudness_lufs": result.loudness_lufs,
         "revision": header.revision,
+        "config_sha256": header.config_sha256 or None,
         "text_sha256": header.text_sha256,
         "sha256": result.sha256,
     }
@@ -153,6 +156,7 @@ def _request(spec: NarrationSpec) -> dict[str, object]:
         "seed": spec.seed,
         "sampling": sampling,
         "quality": {"gate": "off"},
+        "reproducibility": spec.reproducibility.value,
         "output": _output(spec),
     }
     return {name: value for name, value in wanted.items() if value not in (None, {})}

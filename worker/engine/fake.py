@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.engine.chunks import ChunkPlan
+from worker.engine.configuration import configured
 from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -119,6 +120,7 @@ class FakeEngine:
         if settings.slots < 1:
             raise ValueError(f"an engine should have at least one slot, not {settings.slots}")
         self._settings = settings
+        self._info = configured(_describe(settings), settings)
         self._wake = threading.Condition()
         self._waiting: WaitingLine[_Running] = WaitingLine()
         self._active: dict[str, _Running] = {}
@@ -130,24 +132,7 @@ class FakeEngine:
 
     @property
     def info(self) -> EngineInfo:
-        return EngineInfo(
-            model="fake",
-            revision="fake-1",
-            task=ModelTask.CUSTOM_VOICE,
-            speakers=SPEAKERS,
-            languages=LANGUAGES,
-            sample_rate_hz=SAMPLE_RATE_HZ,
-            samples_per_frame=SAMPLES_PER_FRAME,
-            num_codebooks=NUM_CODEBOOKS,
-            codebook_size=CODEBOOK_SIZE,
-            speaker_dim=SPEAKER_DIM,
-            slots=self._settings.slots,
-            max_text_tokens=MAX_TEXT_TOKENS,
-            accepts_instructions=True,
-            voice_modes=tuple(VoiceMode),
-            default_sampling=SamplingParams(),
-            notice="This is the fake engine: tones instead of speech, for tests only.",
-        )
+        return self._info
 
     def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         """Any kind of conditioning is taken, and none changes the sound; an unknown name is rejected."""
@@ -298,4 +283,25 @@ def _say(running: _Running) -> Speech:
         sample_rate_hz=SAMPLE_RATE_HZ,
         finish_reason=FinishReason.EOS if whole else FinishReason.LENGTH,
         engine_s=time.monotonic() - running.admitted_s,
+    )
+
+
+def _describe(settings: FakeEngineSettings) -> EngineInfo:
+    return EngineInfo(
+        model="fake",
+        revision="fake-1",
+        task=ModelTask.CUSTOM_VOICE,
+        speakers=SPEAKERS,
+        languages=LANGUAGES,
+        sample_rate_hz=SAMPLE_RATE_HZ,
+        samples_per_frame=SAMPLES_PER_FRAME,
+        num_codebooks=NUM_CODEBOOKS,
+        codebook_size=CODEBOOK_SIZE,
+        speaker_dim=SPEAKER_DIM,
+        slots=settings.slots,
+        max_text_tokens=MAX_TEXT_TOKENS,
+        accepts_instructions=True,
+        voice_modes=tuple(VoiceMode),
+        default_sampling=SamplingParams(),
+        notice="This is the fake engine: tones instead of speech, for tests only.",
     )

@@ -1,7 +1,7 @@
 """What a speech engine is: one request value in, one speech value out.
 
 Everything that runs the model (native, fake, later vLLM) implements `Engine`, and everything that wants
-speech talks to `Engine`. This module knows numpy and nothing else: no jobs, no Redis, no store, no torch.
+speech talks to `Engine`. This module knows numpy and the profiles' names: no jobs, no Redis, no store, no torch.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from worker.engine.profiles import Reproducibility
 
 Pcm = NDArray[np.float32]
 """Mono samples in [-1, 1], shape (num_samples,)."""
@@ -216,6 +218,9 @@ class EngineInfo:
     """The checkpoint's own `generation_config.json`; requests override single fields of it."""
     notice: str = ""
     """A sentence the user should see about this checkpoint (for instance: a prototype), else empty."""
+    config_sha256: str = ""
+    """Of how the engine was set up, see `configuration`; empty before it is known."""
+    reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
+from worker.engine.configuration import configured
 from worker.engine.native.eager_lane import EagerTalkerLane, rows_for
 from worker.engine.native.runner import LENGTH_STEP, StepRunner
 from worker.engine.qwen3_tts.engine import LaneEngine, use_threads
@@ -22,7 +25,8 @@ class NativeEngine(LaneEngine):
         use_threads(settings.num_threads)
         device = device_named(settings.device)
         stages = StageSettings(settings.checkpoint, device, settings.profile, settings.role)
-        super().__init__(load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device)))
+        parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
+        super().__init__(replace(parts, info=configured(parts.info, settings)))
 
 
 def _start_talker(

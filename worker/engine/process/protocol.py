@@ -410,6 +410,8 @@ def _decode_info(fields: MessageFields) -> EngineInfo:
         voice_modes=fields.members("voice_modes", VoiceMode),
         default_sampling=_decode_sampling(fields.section("default_sampling")),
         notice=fields.text("notice"),
+        config_sha256=fields.text("config_sha256"),
+        reproducibility=fields.member("reproducibility", Reproducibility),
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 
 import psutil
 import torch
 
+from worker.engine.configuration import configured
 from worker.engine.errors import CheckpointError
 from worker.engine.qwen3_tts.engine import LaneEngine, use_threads
 from worker.engine.qwen3_tts.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
@@ -40,7 +42,8 @@ class VllmEngine(LaneEngine):
         use_threads(settings.num_threads)
         device = device_named(settings.device)
         stages = StageSettings(settings.checkpoint, device, settings.profile, EngineRole.WHOLE)
-        super().__init__(load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device)))
+        parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
+        super().__init__(replace(parts, info=configured(parts.info, settings)))
 
 
 def _start_talker(

@@ -1,0 +1,72 @@
+"""How an engine was set up: what besides the checkpoint its rounding depends on, and whether that is the same in any
+company. Pure but for one line of the log.
+
+An engine's profile is resolved to its numbers here, so that a release that changes them gives another digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from dataclasses import asdict, replace
+from typing import assert_never
+
+from worker.engine.interface import EngineInfo
+from worker.engine.profiles import PROFILES, Reproducibility, ServingProfile
+from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
+
+logger = logging.getLogger(__name__)
+
+
+def configured(info: EngineInfo, settings: EngineSettings) -> EngineInfo:
+    """What an engine says of itself, with its configuration, which is logged in its resolved form."""
+    text = json.dumps(_resolved(settings, info.slots), sort_keys=True)
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    logger.info("engine configuration", extra={"configuration": text, "config_sha256": sha256})
+    return replace(info, config_sha256=sha256, reproducibility=_reproducibility(settings))
+
+
+def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
+    """slots: those there are, of which memory may allow fewer than were wanted."""
+    match settings:
+        case NativeEngineSettings():
+            return {
+                **_of_torch("native", settings.device, settings.num_threads, settings.profile, slots),
+                "reproducibility": settings.reproducibility.value,
+                "role": settings.role.value,
+            }
+        case VllmEngineSettings():
+            return {
+                **_of_torch("vllm", settings.device, settings.num_threads, settings.profile, slots),
+                "max_step_tokens": settings.max_step_tokens,
+                "runner": settings.runner.value,
+            }
+        case FakeEngineSettings():
+            return {"engine": "fake", "slots": slots}
+        case _:
+            assert_never(settings)
+
+
+def _of_torch(engine: str, device: str, num_threads: int, profile: ServingProfile, slots: int) -> dict[str, object]:
+    return {
+        "engine": engine,
+        "device": device.partition(":")[0],
+        "num_threads": num_threads,
+        "profile": profile.value,
+        "parameters": asdict(PROFILES[profile]),
+        "slots": slots,
+    }
+
+
+def _reproducibility(settings: EngineSettings) -> Reproducibility:
+    """On a CPU the native engine's rows round alike in any batch; vLLM's do not, and no mode of it makes them."""
+    match settings:
+        case NativeEngineSettings():
+            return Reproducibility.STRICT if settings.device == "cpu" else settings.reproducibility
+        case VllmEngineSettings():
+            return Reproducibility.BEST_EFFORT
+        case FakeEngineSettings():
+            return Reproducibility.STRICT
+        case _:
+            assert_never(settings)
