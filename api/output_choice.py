@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import fields
 
 from api.output_schemas import (
     LoudnessRequest,
@@ -56,12 +56,23 @@ def resolved_output(spec: OutputSpec) -> ResolvedOutput:
     return ResolvedOutput(
         formats=[ResolvedFormat(type=form.type, bitrate_kbps=form.bitrate_kbps) for form in spec.formats],
         sample_rate=spec.sample_rate_hz,
-        loudness=None if loudness is None else ResolvedLoudness(**asdict(loudness)),
+        loudness=None if loudness is None else _shown_loudness(loudness),
         chapters=spec.chapters.value,
         timestamps=spec.timestamps.value,
         subtitles=[subtitles.value for subtitles in spec.subtitles],
-        tags={name: value for name, value in asdict(spec.tags).items() if value},
+        tags=_shown_tags(spec.tags),
     )
+
+
+def _shown_loudness(target: LoudnessTarget) -> ResolvedLoudness:
+    return ResolvedLoudness(
+        target_lufs=target.target_lufs, max_true_peak_db=target.max_true_peak_db, scope=target.scope.value
+    )
+
+
+def _shown_tags(tags: Tags) -> dict[str, str]:
+    given = ((each.name, getattr(tags, each.name)) for each in fields(tags))
+    return {name: value for name, value in given if value}
 
 
 def _misfits(request: OutputRequest, rate_hz: int) -> Iterator[Violation]:
@@ -103,4 +114,4 @@ def _loudness(request: LoudnessRequest | None) -> LoudnessTarget | None:
 
 
 def _tags(request: TagsRequest) -> Tags:
-    return Tags(**{name: value.strip() for name, value in request.model_dump().items()})
+    return Tags(**{name: getattr(request, name).strip() for name in TagsRequest.model_fields})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, cast
+from typing import Annotated, Self, cast
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
@@ -18,6 +18,10 @@ class RequestBody(BaseModel):
     """Strict: no unknown field, no number as text, no boolean as number, no infinity."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    def __deepcopy__(self, memo: dict[int, object] | None = None) -> Self:
+        """Itself, as nobody can change it: validation copies the default of every field that was left out."""
+        return self
 
 
 def exactly_one(**types: str) -> JsonDict:
