@@ -107,8 +107,10 @@ class Zygote:
         # child: one that is being killed may still write.
         with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as complaints:
             status = self._status(reading, answer, complaints)
+            # A buffer of the most that is wanted would cost more than most answers.
+            size = min(answer.seek(0, os.SEEK_END), reading.max_answer_bytes)
             answer.seek(0)
-            return Ended(status, answer.read(reading.max_answer_bytes), tail(complaints))
+            return Ended(status, answer.read(size), tail(complaints))
 
     def _status(self, reading: Reading, answer: IO[bytes], complaints: IO[bytes]) -> int:
         # The descriptor itself: file.seek may be content with moving inside its own buffer, which no child shares.

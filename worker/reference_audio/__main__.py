@@ -22,7 +22,7 @@ def answer(arguments: Sequence[str]) -> None:
     wants_samples = {"facts": False, "pcm": True}[wanted]
     out = sys.stdout.buffer
     try:
-        facts, pcm = decode(sys.stdin.fileno())
+        facts, blocks = decode(sys.stdin.fileno())
     except RecordingRefused as refused:
         out.write(verdict_line(refused))
     except MemoryError:
@@ -30,7 +30,7 @@ def answer(arguments: Sequence[str]) -> None:
     else:
         out.write(verdict_line(facts))
         if wants_samples:
-            out.write(pcm.data)
+            out.writelines(block.tobytes() for block in blocks)
 
 
 if __name__ == "__main__":

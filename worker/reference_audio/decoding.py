@@ -37,8 +37,8 @@ _CONTAINERS = {
 Mono = NDArray[np.float32]
 
 
-def decode(file: BinaryIO | int) -> tuple[RecordingFacts, Mono]:
-    """The channels' mean, float32 (N,), and what the recording is. `file` is an open file or its descriptor.
+def decode(file: BinaryIO | int) -> tuple[RecordingFacts, list[Mono]]:
+    """What the recording is, and the channels' mean in blocks, float32 (N,) each. `file` is open, or a descriptor.
 
     Raises `RecordingRefused` for what is broken, too short or long, silent, clipped, or of another kind.
     """
@@ -49,19 +49,20 @@ def decode(file: BinaryIO | int) -> tuple[RecordingFacts, Mono]:
         raise RecordingRefused(RefusalCode.UNREADABLE, "the recording is damaged and cannot be decoded") from error
 
 
-def _decode(recording: soundfile.SoundFile) -> tuple[RecordingFacts, Mono]:
+def _decode(recording: soundfile.SoundFile) -> tuple[RecordingFacts, list[Mono]]:
     container = _CONTAINERS.get(recording.format)
     if container is None:
         raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording is not a WAV, FLAC, MP3 or Ogg file")
     rate, channels = recording.samplerate, recording.channels
     _require_layout(rate, channels)
-    pcm = _mono(recording, rate)
-    if pcm.size < MIN_DURATION_S * rate:
+    blocks = _mono(recording, rate)
+    num_samples = sum(block.size for block in blocks)
+    if num_samples < MIN_DURATION_S * rate:
         raise RecordingRefused(
             RefusalCode.TOO_SHORT,
-            f"the recording has {pcm.size / rate:.2f} s; at least {MIN_DURATION_S:g} s are needed",
+            f"the recording has {num_samples / rate:.2f} s; at least {MIN_DURATION_S:g} s are needed",
         )
-    return RecordingFacts(container, rate, channels, pcm.size), pcm
+    return RecordingFacts(container, rate, channels, num_samples), blocks
 
 
 def _require_layout(rate: int, channels: int) -> None:
@@ -76,7 +77,7 @@ def _require_layout(rate: int, channels: int) -> None:
         )
 
 
-def _mono(recording: soundfile.SoundFile, rate: int) -> Mono:
+def _mono(recording: soundfile.SoundFile, rate: int) -> list[Mono]:
     blocks: list[Mono] = []
     num_samples = 0
     loudness = Loudness()
@@ -94,4 +95,4 @@ def _mono(recording: soundfile.SoundFile, rate: int) -> Mono:
         blocks.append(mono)
     if num_samples:
         loudness.require_speakable()
-    return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+    return blocks

@@ -34,10 +34,11 @@ class Loudness:
 
     def add(self, block: NDArray[np.float32], mono: NDArray[np.float32]) -> None:
         """A block (N, channels) and its mean (N,). Raises `RecordingRefused` for NaN and infinity."""
-        if not np.isfinite(block).all():
-            raise RecordingRefused(RefusalCode.NOT_FINITE, "the recording has samples that are not finite numbers")
         magnitude = np.abs(block)
-        self._peak = max(self._peak, float(magnitude.max()))
+        peak = float(magnitude.max())  # NaN if any sample is
+        if not math.isfinite(peak):
+            raise RecordingRefused(RefusalCode.NOT_FINITE, "the recording has samples that are not finite numbers")
+        self._peak = max(self._peak, peak)
         self._num_clipped += int(np.count_nonzero(magnitude >= FULL_SCALE))
         self._num_samples += block.size
         self._num_mono += mono.size
