@@ -221,6 +221,10 @@ class AsyncRhapsode:
     async def capabilities(self) -> Capabilities:
         return await self._send(get_capabilities())
 
+    async def model(self, name: str) -> Model:
+        """One model of the server's. Raises `NotFound`."""
+        return await self._send(calls.get_model(name))
+
     async def models(self) -> tuple[Model, ...]:
         return await self._send(calls.list_models())
 

@@ -133,6 +133,10 @@ def delete_job(job_id: str) -> Call[None]:
     return Call("DELETE", job_path(job_id), nothing)
 
 
+def get_model(name: str) -> Call[Model]:
+    return Call("GET", f"/v1/models/{quote(name, safe='')}", resource(Model))
+
+
 def list_models() -> Call[tuple[Model, ...]]:
     read = resource(ModelList)
     return Call("GET", "/v1/models", lambda response: read(response).data)

@@ -273,6 +273,10 @@ class Rhapsode:
         """What the server understands and makes: formats, SSML, languages, limits."""
         return self._send(get_capabilities())
 
+    def model(self, name: str) -> Model:
+        """One model of the server's. Raises `NotFound`."""
+        return self._send(calls.get_model(name))
+
     def models(self) -> tuple[Model, ...]:
         """The checkpoints that workers have loaded."""
         return self._send(calls.list_models())

@@ -123,7 +123,7 @@ class ResolvedVoice(Resource):
 class ResolvedRequest(Resource):
     """What was asked for, with the server's defaults filled in. own_voice: None for a voice of the model's.
 
-    not_before: nothing is done before it.
+    not_before: nothing is done before it. reproducibility: `strict` for the same speech in any company.
     """
 
     model: str
@@ -132,6 +132,7 @@ class ResolvedRequest(Resource):
     language: str
     seed: int
     not_before: datetime | None = None
+    reproducibility: str = "best_effort"
 
 
 class ResolvedVoiceCaches(Resource):
@@ -140,6 +141,19 @@ class ResolvedVoiceCaches(Resource):
     model: str
     voices: int
     force: bool
+
+
+class SpokenWith(Resource):
+    """What spoke a job: None until it has succeeded, and where its segments differ, which its manifest tells apart.
+
+    model_revision: digest of the checkpoint. voice_cache: `content` of the cache of a voice of yours. config_sha256: of
+    how the engine was set up.
+    """
+
+    model: str
+    model_revision: str | None = None
+    voice_cache: str | None = None
+    config_sha256: str | None = None
 
 
 class Job(Resource):
@@ -158,6 +172,7 @@ class Job(Resource):
     request: ResolvedRequest | ResolvedVoiceCaches | None = None
     artifacts: tuple[Artifact, ...] = ()
     usage: Usage | None = None
+    engine: SpokenWith | None = None
     error: JobFailure | None = None
     warnings: tuple[JobWarning, ...] = ()
     metadata: dict[str, str] = {}
@@ -187,6 +202,7 @@ class Model(Resource):
     """A checkpoint that workers have loaded. `notice` is a sentence its users should see, or empty.
 
     available: false once its workers were not heard of for minutes while another model's were.
+    reproducibility: what jobs may ask for.
     """
 
     name: str
@@ -196,6 +212,7 @@ class Model(Resource):
     languages: tuple[str, ...] = ()
     sample_rate_hz: int | None = None
     accepts_instructions: bool = False
+    reproducibility: tuple[str, ...] = ()
     available: bool = True
     notice: str = ""
 

@@ -57,6 +57,7 @@ class JobOptions(TypedDict, total=False):
     the statement that the speaker agrees.
     speakers: a cast, name to voice. normalization: numbers and units as words. pronunciation_dictionaries: `pd_...@3`.
     quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("fail", "keep_best", "silence").
+    reproducibility: "strict" where equal requests have to give equal speech, whatever else the workers speak.
     not_before: with a time zone; nothing of the job is done before it.
     deadline: with a time zone; a job that is not done by then fails, one that has not started expires.
     retention_s: how long the result is kept after the job has ended.
@@ -79,6 +80,7 @@ class JobOptions(TypedDict, total=False):
     segmentation: Segmentation | None
     pauses: Pauses | None
     sampling: Sampling | None
+    reproducibility: Literal["best_effort", "strict"] | None
     quality: Mapping[str, JsonValue] | None
     output: Output | None
     not_before: datetime | None

@@ -158,6 +158,7 @@ def cases(folder: Path) -> dict[str, Case]:
         "list_voice_caches": Case(lambda c: c.voices.list_caches()),
         "speak": Case(lambda c: c.speak("Hello.", model="small", voice="alice"), AUDIO, "audio/mpeg"),
         "list_models": Case(lambda c: c.models()),
+        "get_model": Case(lambda c: c.model("small")),
         "get_capabilities": Case(lambda c: c.capabilities()),
         "post_key": Case(lambda c: c.keys.create("ann", "the shop")),
         "list_keys": Case(lambda c: c.keys.list()),
