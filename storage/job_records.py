@@ -83,7 +83,8 @@ def submitted_fields(submission: Submission) -> list[str]:
     return [part for pair in fields.items() for part in pair]
 
 
-def decode_record(fields: Mapping[str, str]) -> JobRecord:
+def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> JobRecord:
+    """known: a spec that the record's may equal, which saves reading that again."""
     phase = JobPhase(fields["phase"]) if "phase" in fields else None
     leased = _integer(fields, "leased")
     return JobRecord(
@@ -94,7 +95,7 @@ def decode_record(fields: Mapping[str, str]) -> JobRecord:
         version=int(fields["version"]),
         job_class=JobClass(fields["class"]),
         priority=Priority(fields["priority"]),
-        spec=decode_spec(fields["spec"]),
+        spec=known if known is not None and encode_spec(known) == fields["spec"] else decode_spec(fields["spec"]),
         input_key=fields["input_key"],
         input_chars=int(fields["input_chars"]),
         created_at_ms=int(fields["created_at_ms"]),
@@ -148,8 +149,9 @@ def decode_spec(text: str) -> JobSpec:
     return _SPEC.validate_json(text)
 
 
+@lru_cache(maxsize=512)
 def encode_spec(spec: JobSpec) -> str:
-    """Equal specs give equal text."""
+    """Equal specs give equal text. A submit asks twice, for the record and for the journal."""
     return _SPEC.dump_json(spec).decode()
 
 

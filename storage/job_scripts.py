@@ -10,7 +10,7 @@ import redis
 from storage.availability import redis_errors_named
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost
 from storage.job_records import decode_record
-from storage.jobs import JobId, JobRecord, TenantId
+from storage.jobs import JobId, JobRecord, JobSpec, TenantId
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
 from storage.submissions import AdmissionLimits
@@ -86,10 +86,10 @@ def tickets_of(reply: Reply) -> Tickets:
     return Tickets({WorkQueue(str(queue)): int(count) for queue, count in zip(ready[::2], ready[1::2], strict=True)})
 
 
-def record_of(part: object) -> JobRecord:
-    """`part` is what HGETALL gives inside a script: field, value, field, value, ..."""
+def record_of(part: object, known: JobSpec | None = None) -> JobRecord:
+    """`part` is what HGETALL gives inside a script: field, value, field, value, ... `known` as of `decode_record`."""
     flat = cast("list[str]", part)
-    return decode_record(dict(zip(flat[::2], flat[1::2], strict=True)))
+    return decode_record(dict(zip(flat[::2], flat[1::2], strict=True)), known)
 
 
 def milliseconds(seconds: float) -> int:

@@ -63,7 +63,8 @@ class JobSubmits(JobScripts):
             case _:
                 if not reply[3]:
                     raise JobGone(f"{reply[2]} answered this idempotency key and was deleted since")
-                return Submitted(record_of(reply[3]), replayed=reply[0] == "replayed", tickets=tickets_of(reply))
+                job = record_of(reply[3], submission.spec)
+                return Submitted(job, replayed=reply[0] == "replayed", tickets=tickets_of(reply))
 
     def find_replay(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
         """The job this key was used for, if any; `submit` decides, this only saves storing the text in vain."""

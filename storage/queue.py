@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import redis
 from celery import Celery
-from kombu.exceptions import KombuError, LimitExceeded
+from kombu.exceptions import KombuError, LimitExceeded, OperationalError
 from redis.exceptions import RedisError
 
 from storage.errors import StoreUnavailable
@@ -91,7 +92,10 @@ class TicketQueue:
             "interval_step": 0.05,
             "interval_max": 0.1,
         }
-        self._connections = celery.connection_for_write(transport_options=options).Pool(MAX_CONNECTIONS)
+        self._connection = celery.connection_for_write(transport_options=options)
+        self._client: redis.Redis | None = None
+        self._connecting = threading.Lock()
+        self._turns = threading.BoundedSemaphore(MAX_CONNECTIONS)
         self._lock = threading.Lock()
         self._unsent = 0
         self._rest_until = 0.0
@@ -110,9 +114,9 @@ class TicketQueue:
             self._count_unsent(total)
             return
         try:
-            with self._connections.acquire(block=True, timeout=SEND_TIMEOUT_S) as connection:
-                self._publish(connection.default_channel.client, tickets.by_queue)
-        except (*_BROKER_TROUBLE, LimitExceeded) as error:
+            with self._broker() as client:
+                self._publish(client, tickets.by_queue)
+        except _BROKER_TROUBLE as error:
             self._rest_until = time.monotonic() + REST_AFTER_FAILURE_S
             self._count_unsent(total)
             logger.warning("tickets not sent", extra={"unsent": total, "error": str(error)})
@@ -120,16 +124,53 @@ class TicketQueue:
     def waiting(self, queue: WorkQueue) -> int:
         """Tickets in the broker that no worker has taken. Raises `StoreUnavailable`."""
         try:
-            with self._connections.acquire(block=True, timeout=SEND_TIMEOUT_S) as connection:
-                return int(connection.default_channel.client.llen(queue))
-        except (*_BROKER_TROUBLE, LimitExceeded) as error:
+            with self._broker() as client:
+                return int(str(client.llen(queue)))
+        except _BROKER_TROUBLE as error:
             raise StoreUnavailable(f"the broker does not answer: {error}") from error
 
     def close(self) -> None:
-        self._connections.force_close_all()
+        self._disconnect()
+
+    @contextmanager
+    def _broker(self) -> Generator[redis.Redis]:
+        """The transport's own client, which spells keys with their prefix. It has connections for several threads;
+        kombu's pool wants a client for each, and a tenth of a millisecond at every use of it.
+        """
+        if not self._turns.acquire(timeout=SEND_TIMEOUT_S):
+            raise LimitExceeded(MAX_CONNECTIONS)
+        try:
+            yield self._client or self._connect()
+        except _BROKER_TROUBLE:
+            self._disconnect()
+            raise
+        finally:
+            self._turns.release()
+
+    def _connect(self) -> redis.Redis:
+        with self._connecting:
+            if self._client is None:
+                self._client = self._reach_broker()
+            return self._client
+
+    def _reach_broker(self) -> redis.Redis:
+        """Whoever waited while somebody else tried in vain does not try again."""
+        if time.monotonic() < self._rest_until:
+            raise OperationalError("the broker was away a moment ago")
+        try:
+            return cast("redis.Redis", self._connection.default_channel.client)
+        except _BROKER_TROUBLE:
+            self._rest_until = time.monotonic() + REST_AFTER_FAILURE_S
+            raise
+
+    def _disconnect(self) -> None:
+        """The next one connects anew, to another broker if the address names several."""
+        with self._connecting:
+            self._client = None
+            self._connection.release()
 
     def _publish(self, client: redis.Redis, wanted: Mapping[WorkQueue, int]) -> None:
-        """client: the transport's own, which spells keys with their prefix; a list is what it keeps a queue in."""
+        """A list is what the transport keeps a queue in."""
         for queue, count in wanted.items():
             for start in range(0, count, BATCH_SIZE):
                 client.lpush(queue, *self._messages.draw(queue, min(BATCH_SIZE, count - start)))
