@@ -35,6 +35,7 @@ TENANTS = tuple(f"tenant-{number}" for number in range(7))
 SLOTS = 16
 STEP_S = 0.007
 START_S = 120
+ENGINE_HOST = b"worker.engine.process.host"
 KEYS = RedisKeys("rhapsode")
 
 
@@ -123,11 +124,15 @@ class RunningSystem:
         found: list[int] = []
 
         def is_there() -> bool:
-            found[:] = _hosts_of(self.pid(processes.GPU_WORKER))
+            found[:] = _children_of(self.pid(processes.GPU_WORKER), ENGINE_HOST)
             return bool(found)
 
         self.eventually(is_there, START_S)
         return found[0]
+
+    def finisher_pids(self) -> list[int]:
+        """The processes that judge and store what the gpu worker's engine spoke."""
+        return _children_of(self.pid(processes.GPU_WORKER), b"worker.finishing.process")
 
     def wait_replaced(self, name: str, old_pid: int) -> None:
         self.eventually(lambda: self.pid(name) != old_pid, START_S)
@@ -289,7 +294,7 @@ class RunningSystem:
         state = read_state(self._data_dir)
         pids = [child.pid for child in (state.children if state else ())]
         pids += [process.pid for process in self._extra]
-        return [*pids, *(host for pid in pids for host in _hosts_of(pid))]
+        return [*pids, *(host for pid in pids for host in _children_of(pid, ENGINE_HOST))]
 
 
 def is_alive(pid: int) -> bool:
@@ -300,15 +305,16 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def _hosts_of(worker: int) -> list[int]:
-    hosts: list[int] = []
+def _children_of(worker: int, module: bytes) -> list[int]:
+    """Those that run this module, lowest number first."""
+    children: list[int] = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(FileNotFoundError, ProcessLookupError):
             if int(stat.read_text().rpartition(")")[2].split()[1]) != worker:
                 continue
-            if b"worker.engine.process.host" in (stat.parent / "cmdline").read_bytes():
-                hosts.append(int(stat.parent.name))
-    return hosts
+            if module in (stat.parent / "cmdline").read_bytes().split(b"\0"):
+                children.append(int(stat.parent.name))
+    return sorted(children)
 
 
 def _spawn(command: tuple[str, ...], environment: dict[str, str], log: Path, folder: Path) -> subprocess.Popen[bytes]:

@@ -29,7 +29,7 @@ from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
-from tests.faults.system import SLOTS, RunningSystem, api_key
+from tests.faults.system import SLOTS, RunningSystem, api_key, is_alive
 from worker.engine.fake import POISON_MARKER
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
@@ -178,6 +178,30 @@ def test_row_3_killing_the_engine_costs_nobody_an_attempt(
     figures = _run_row("3 kill -9 engine", system, standard_load(num_jobs, seed), seed, report, strike)
 
     assert figures.reruns <= kills * GPU_THREADS
+
+
+def test_killing_those_who_finish_segments_costs_nothing_at_all(
+    start_system: StartSystem, num_jobs: int, seed: int, report: Report
+) -> None:
+    """What such a process was doing is done by another; and all of them end with their worker."""
+    system, kills, dice = start_system(RHAPSODE_FINISHERS="2"), _scaled(num_jobs, 5), random.Random(seed)
+
+    def kill_one(load: Load, log: FaultLog) -> None:
+        victim, struck_s = dice.choice(system.finisher_pids()), time.time()
+        os.kill(victim, signal.SIGKILL)
+        log.struck("kill -9 finisher")
+        log.until_progress(system, load, struck_s, since_s=time.time())
+        system.eventually(lambda: len(system.finisher_pids()) == 2, 120)
+
+    figures = _run_row(
+        "kill -9 finisher", system, standard_load(num_jobs // 2, seed), seed, report, _repeated(kills, seed, kill_one)
+    )
+
+    assert figures.reruns == 0
+    finishers, worker = system.finisher_pids(), system.pid(processes.GPU_WORKER)
+    os.kill(worker, signal.SIGKILL)
+    system.wait_replaced(processes.GPU_WORKER, worker)
+    system.eventually(lambda: not any(is_alive(pid) for pid in finishers), 120)
 
 
 def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
