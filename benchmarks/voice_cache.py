@@ -6,127 +6,47 @@
 Without a checkpoint a random one of the published layout and the given size (tiny, 0.6b, 1.7b) is written first; its
 speech is noise, its costs are real. Everything runs for real: a Valkey of its own, a folder store, the decoder of
 recordings, the engine in its process. Builds go through the queue, one item a voice, on `--threads` threads as in a
-worker.
+worker. The costs are those of the first profile's engine, the last table has one for each profile.
 
     decode       a FLAC recording to samples, in its limited process
     encode       samples to the engine's prompt, without the queue: one at a time, and all at once
-    build        all of it through the queue: claim, decode, encode, store, commit
+    build        all of it through the queue: claim, decode, encode, store, commit; CPU of the worker and its decoder
     load         from the store into memory, checked
     hit          from memory: what a segment pays
-    first audio  one short segment: with nothing made, from the store, from memory
+    first audio  a short segment until its first samples: with nothing made, from the store, from memory
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import platform
 import statistics
-import subprocess
-import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import redis
-import soundfile
-import torch
-from random_checkpoint import write_random_checkpoint
 
-from storage import keys
-from storage.connections import connect_redis, open_artifacts
-from storage.embedded_redis import EmbeddedRedis
-from storage.ids import new_job_id, new_voice_id
-from storage.job_states import JobState
-from storage.job_store import JobStore
-from storage.jobs import TenantId
-from storage.plan_cache import PlanCache, VoicePlanCache
-from storage.queue import TicketQueue, create_celery
+from benchmarks.voice_building import build_all, decoder_cpu
+from benchmarks.voice_first_audio import first_audio
+from benchmarks.voice_rig import REF_TEXT, TENANT, Bench, Times, bench, create_voice, recording_of, write_checkpoint
 from storage.recordings import DecodedRecording, decode_recording
-from storage.result_samples import ResultSamples
-from storage.segment_reuse import ReuseIndex
-from storage.service_classes import Priority
-from storage.settings import StorageSettings
-from storage.submissions import Submission
 from storage.voice_keys import VoiceKeys
-from storage.voice_plan import encode_voice_plan
-from storage.voice_reference import CacheMode, SourceKind, VoiceCacheSpec, VoiceReference, VoiceSource
-from storage.voice_store import VoiceStore
-from storage.voices import Consent, NewVoice
-from storage.work_items import Lease, WorkerIdentity
-from storage.work_queues import CPU_QUEUE, speech_queue
-from worker.claim_ahead import ClaimAhead
-from worker.engine.interface import Engine, ReferenceAudio, SpeechRequest
-from worker.engine.process.engine_process import EngineProcess
+from storage.voice_reference import CacheMode
+from worker.engine.interface import Engine, ReferenceAudio
+from worker.engine.profiles import ServingProfile
 from worker.engine.settings import NativeEngineSettings
-from worker.finishing.own_finisher import OwnFinisher
-from worker.items import run_cpu_ticket, run_gpu_ticket
-from worker.leases import HeldLease, LeaseKeeper
-from worker.norms import NormsCache
-from worker.quality.calibration import UNCALIBRATED
-from worker.quality.counters import GateCounters
-from worker.quality.gate import QualityGate
-from worker.quality.verdict import measured_verdict
-from worker.quarantine import QuarantineGate
-from worker.services import SpeechServices
-from worker.voices.cache import VoiceCache
-from worker.voices.resolving import VoiceResolver
 from worker.voices.voice_files import memory_bytes
 
-ROOT = Path(__file__).resolve().parents[1]
-TENANT = TenantId("bench")
-MODEL = "bench"
-RATE_HZ = 24_000
-REF_TEXT = "The wind and the sun were disputing which of them was the stronger."
-SENTENCE = "He took it off."
-SPOKEN_FRAMES = 12
-T = TypeVar("T")
+PROFILES = (ServingProfile.BALANCED, ServingProfile.LATENCY)
 
-
-@dataclass(slots=True)
-class Times:
-    """Of one kind of call, in milliseconds."""
-
-    milliseconds: list[float] = field(default_factory=list)
-
-    def run(self, call: Callable[[], T]) -> T:
-        start = time.perf_counter()
-        answer = call()
-        self.milliseconds.append((time.perf_counter() - start) * 1000)
-        return answer
-
-    def figures(self) -> dict[str, float]:
-        ordered = sorted(self.milliseconds)
-        return {"p50_ms": statistics.median(ordered), "p95_ms": ordered[int(0.95 * (len(ordered) - 1))]}
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    services: SpeechServices
-    client: redis.Redis
-    store: VoiceStore
-
-    def forgetful(self) -> VoiceResolver:
-        """A worker that has just started."""
-        services = self.services
-        return VoiceResolver(self.store, services.artifacts, services.engine, VoiceCache(1 << 30))
-
-    def planner(self) -> SpeechServices:
-        """The same worker, on the queue of plans."""
-        return replace(self.services, queue=CPU_QUEUE)
-
-    def hold(self) -> HeldLease:
-        """For what needs no lease of the store: loads and voices without a record."""
-        return HeldLease(Lease(new_job_id(), TENANT, "0", 1), lease_s=30.0)
+Figures = dict[str, dict[str, float]]
+"""By mode, then by name."""
 
 
 def main() -> None:
@@ -137,31 +57,46 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="length of each recording")
     parser.add_argument("--threads", type=int, default=4, help="items prepared at the same time")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    parser.add_argument("--profiles", type=ServingProfile, nargs="+", default=PROFILES)
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rhb-") as folder:
         checkpoint = options.checkpoint or write_checkpoint(Path(folder) / options.size, options.size, options.device)
-        with bench(Path(folder), checkpoint, options.device, options.threads) as rig:
-            result = {
-                "machine": platform.machine(),
-                "device": options.device,
-                "checkpoint": rig.services.engine.info.model,
-                "voices": options.voices,
-                "recording_s": options.seconds,
-                "modes": {
-                    mode.value: measure(rig, mode, options.voices, options.seconds, options.threads)
-                    for mode in CacheMode
-                    if mode.value in {each.value for each in rig.services.engine.info.voice_modes}
-                },
-            }
-    print(json.dumps(result)) if options.json else print_table(result["modes"])
+        modes, waits = measure_profiles(options, checkpoint, Path(folder))
+    result = {
+        "machine": platform.machine(),
+        "device": options.device,
+        "checkpoint": checkpoint.name,
+        "voices": options.voices,
+        "recording_s": options.seconds,
+        "threads": options.threads,
+        "modes": modes,
+        "first_audio": waits,
+    }
+    print(json.dumps(result)) if options.json else print_tables(modes, waits)
 
 
-def measure(rig: Bench, mode: CacheMode, num_voices: int, seconds: float, threads: int) -> dict[str, float]:
+def measure_profiles(options: argparse.Namespace, checkpoint: Path, folder: Path) -> tuple[Figures, dict[str, Figures]]:
+    """The costs of the first profile's engine, and what first audio waits for in each of them."""
+    costs: Figures = {}
+    waits: dict[str, Figures] = {}
+    for profile in options.profiles:
+        settings = NativeEngineSettings(checkpoint, slots=4, device=options.device, profile=profile)
+        with bench(folder / profile.value, settings, options.threads) as rig:
+            usable = {mode.value for mode in rig.services.engine.info.voice_modes}
+            modes = [mode for mode in CacheMode if mode.value in usable]
+            costs = costs or {mode.value: measure(rig, mode, options) for mode in modes}
+            waits[profile.value] = {mode.value: first_audio(rig, mode, options.seconds) for mode in modes}
+    return costs, waits
+
+
+def measure(rig: Bench, mode: CacheMode, options: argparse.Namespace) -> dict[str, float]:
+    num_voices = options.voices
     with ThreadPoolExecutor() as pool:
-        recordings = list(pool.map(partial(recording_of, seconds), range(num_voices)))
+        recordings = list(pool.map(partial(recording_of, options.seconds), range(num_voices)))
     few = recordings[:10]
     decode, encode, load, hit = Times(), Times(), Times(), Times()
+    decode_recording(few[0])  # the first one starts the zygote
     decoded = [decode.run(lambda data=data: decode_recording(data)) for data in few]
     engine = rig.services.engine
     references = [reference_of(each, mode) for each in decoded]
@@ -170,7 +105,8 @@ def measure(rig: Bench, mode: CacheMode, num_voices: int, seconds: float, thread
     together_per_s = encoded_together_per_s(engine, references, num_voices)
     before = memory_of(rig.client)
     voices = [create_voice(rig, mode, data, f"{mode} {index}") for index, data in enumerate(recordings)]
-    built_s = build_all(rig, voices, threads)
+    with decoder_cpu() as decoder_cpu_s:
+        built = build_all(rig, voices, options.threads)
     redis_bytes = (memory_of(rig.client) - before) / num_voices
     stored = sum(entry.bytes for entry in rig.services.artifacts.list(f"voice-caches/{TENANT}/")) / num_voices
     worker = rig.forgetful()
@@ -181,11 +117,13 @@ def measure(rig: Bench, mode: CacheMode, num_voices: int, seconds: float, thread
         for voice in voices:
             hit.run(lambda voice=voice: worker.resolve(voice, held))
     rig.services.artifacts.delete_prefix(f"voice-caches/{TENANT}/")
-    figures = {
+    return {
         "decode_ms": decode.figures()["p50_ms"],
         "encode_ms": encode.figures()["p50_ms"],
         "encode_together_voices_per_s": together_per_s,
-        "build_voices_per_s": num_voices / built_s,
+        "build_voices_per_s": num_voices / built.wall_s,
+        "build_worker_cpu_ms": 1000 * built.worker_cpu_s / num_voices,
+        "build_decoder_cpu_ms": 1000 * decoder_cpu_s() / num_voices,
         "load_ms": load.figures()["p50_ms"],
         "hit_us": 1000 * hit.figures()["p50_ms"],
         "hit_p95_us": 1000 * hit.figures()["p95_ms"],
@@ -193,7 +131,6 @@ def measure(rig: Bench, mode: CacheMode, num_voices: int, seconds: float, thread
         "file_bytes": stored,
         "redis_bytes": redis_bytes,
     }
-    return figures | first_audio(rig, mode, seconds)
 
 
 def reference_of(recording: DecodedRecording, mode: CacheMode) -> ReferenceAudio:
@@ -211,71 +148,6 @@ def encoded_together_per_s(engine: Engine, references: Sequence[ReferenceAudio],
     return num_voices / (time.perf_counter() - start)
 
 
-def first_audio(rig: Bench, mode: CacheMode, seconds: float) -> dict[str, float]:
-    """One short segment in three states of its voice; the median of five voices each."""
-    cold, stored, warm = Times(), Times(), Times()
-    for seed in range(5):
-        voice = create_voice(rig, mode, recording_of(seconds, 1_000 + seed), f"{mode} first {seed}")
-        fresh = rig.forgetful()
-        cold.run(lambda fresh=fresh, voice=voice: speak(rig, fresh, voice))
-        warm.run(lambda fresh=fresh, voice=voice: speak(rig, fresh, voice))
-        build_all(rig, [voice], 1)
-        stored.run(lambda voice=voice: speak(rig, rig.forgetful(), voice))
-    return {
-        "first_audio_cold_ms": cold.figures()["p50_ms"],
-        "first_audio_stored_ms": stored.figures()["p50_ms"],
-        "first_audio_warm_ms": warm.figures()["p50_ms"],
-    }
-
-
-def speak(rig: Bench, resolver: VoiceResolver, voice: VoiceReference) -> None:
-    prompt = resolver.resolve(voice, rig.hold())
-    request = SpeechRequest(str(time.monotonic_ns()), SENTENCE, prompt, max_frames=SPOKEN_FRAMES)
-    rig.services.engine.submit(request).result()
-
-
-def build_all(rig: Bench, voices: Sequence[VoiceReference], threads: int) -> float:
-    """Seconds from the job's submission until the last of its voices is ready."""
-    job = new_job_id()
-    input_key = keys.voice_list(TENANT, job)
-    rig.services.artifacts.put(input_key, encode_voice_plan(voices))
-    spec = VoiceCacheSpec(MODEL, rig.services.engine.info.revision, len(voices))
-    wanted = Submission(job, TENANT, spec, Priority.LOW, input_key, 0, 0, retention_s=3_600)
-    start = time.perf_counter()
-    rig.services.jobs.submit(wanted)
-    run_cpu_ticket(rig.planner())
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda _: run_gpu_ticket(rig.services), range(threads)))
-        while not (record := rig.services.jobs.get(TENANT, job)).state.is_terminal:
-            list(pool.map(lambda _: run_gpu_ticket(rig.services), range(threads)))
-    if record.state is not JobState.SUCCEEDED:
-        raise SystemExit(f"the voices were not built: {record.error}")
-    return time.perf_counter() - start
-
-
-def create_voice(rig: Bench, mode: CacheMode, recording: bytes, name: str) -> VoiceReference:
-    voice = new_voice_id()
-    stored = rig.services.artifacts.put(keys.voice_source(TENANT, voice, "1"), recording)
-    source = VoiceSource(SourceKind.RECORDING, stored.key, stored.sha256, stored.bytes, "audio/flac")
-    text = REF_TEXT if mode is CacheMode.IN_CONTEXT else ""
-    consent = Consent("a synthetic tone", TENANT, 0)
-    rig.store.create(NewVoice(voice, TENANT, name, source, REF_TEXT, consent=consent))
-    return VoiceReference(voice, name, 1, MODEL, mode, source, text)
-
-
-@cache
-def recording_of(seconds: float, seed: int) -> bytes:
-    """A voice-like buzz that is different for every seed, as FLAC."""
-    generator = np.random.default_rng(seed)
-    t = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
-    pitch = 90 + 5 * (seed % 40)
-    buzz = sum(np.sin(2 * np.pi * pitch * n * t + 3 * np.sin(2 * np.pi * 4 * t)) / n for n in range(1, 12))
-    pcm = 0.15 * buzz * (0.6 + 0.4 * np.sin(2 * np.pi * 3 * t)) + 0.01 * generator.standard_normal(t.size)
-    file = io.BytesIO()
-    soundfile.write(file, np.clip(pcm, -1, 1), RATE_HZ, format="FLAC", subtype="PCM_16")
-    return file.getvalue()
-
-
 def memory_of(client: redis.Redis) -> int:
     """Bytes of everything that is kept about voices."""
     return sum(
@@ -283,66 +155,17 @@ def memory_of(client: redis.Redis) -> int:
     )
 
 
-def write_checkpoint(path: Path, size: str, device: str) -> Path:
-    if torch.device(device).type == "cuda":  # drawn there, seconds instead of minutes
-        write_random_checkpoint(path, size, "base", torch.device(device), eos_gain=0.0)
-        return path
-    command = [sys.executable, str(ROOT / "tests" / "parity" / "make_checkpoint.py"), str(path)]
-    subprocess.run([*command, "--size", size, "--variant", "base", "--seed", "3"], check=True, capture_output=True)
-    return path
+def print_tables(costs: Figures, waits: dict[str, Figures]) -> None:
+    print_table(costs)
+    for profile, figures in waits.items():
+        print(f"\nengine_profile {profile}")
+        print_table(figures)
 
 
-@contextmanager
-def bench(folder: Path, checkpoint: Path, device: str, threads: int) -> Generator[Bench]:
-    with EmbeddedRedis(folder / "valkey") as server:
-        settings = StorageSettings(
-            redis_url=server.url,
-            broker_url=server.broker_url,
-            store=f"file://{folder}/store",
-            url_secret="of a benchmark, and of no use elsewhere",  # noqa: S106
-        )
-        client = connect_redis(settings)
-        tickets = TicketQueue(create_celery(settings, "benchmark"))
-        jobs, artifacts = JobStore(client), open_artifacts(settings)
-        leases, store = LeaseKeeper(jobs, lease_s=30.0), VoiceStore(client)
-        engine = EngineProcess(NativeEngineSettings(checkpoint, slots=4, device=device))
-        engine.start()
-        services = SpeechServices(
-            identity=WorkerIdentity("benchmark", "1"),
-            queue=speech_queue(MODEL),
-            jobs=jobs,
-            artifacts=artifacts,
-            tickets=tickets,
-            leases=leases,
-            plans=PlanCache(artifacts),
-            voice_store=store,
-            voice_plans=VoicePlanCache(artifacts),
-            lease_s=30.0,
-            closing=threading.Event(),
-            gate=QuarantineGate(),
-            engine=engine,
-            ahead=ClaimAhead(engine.info.slots),
-            voices=VoiceResolver(store, artifacts, engine, VoiceCache(64 << 20), places=threads),
-            quality=QualityGate(UNCALIBRATED, {}, measured_verdict),
-            counters=GateCounters(),
-            norms=NormsCache(ResultSamples(client), engine.info.sample_rate_hz),
-            reuse=ReuseIndex(client),
-            finisher=OwnFinisher(artifacts),
-        )
-        leases.start()
-        try:
-            yield Bench(services, client, store)
-        finally:
-            leases.close()
-            engine.close()
-            tickets.close()
-            client.close()
-
-
-def print_table(modes: dict[str, dict[str, float]]) -> None:
-    print(f"{'':<24}" + "".join(f"{mode:>14}" for mode in modes))
+def print_table(modes: Figures) -> None:
+    print(f"{'':<30}" + "".join(f"{mode:>14}" for mode in modes))
     for name in next(iter(modes.values())):
-        print(f"{name:<24}" + "".join(f"{figures[name]:>14.4g}" for figures in modes.values()))
+        print(f"{name:<30}" + "".join(f"{figures[name]:>14.4g}" for figures in modes.values()))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import enum
 import logging
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -25,6 +23,7 @@ from storage.voice_artifact import ArtifactFormatError, ArtifactUnknown, decode_
 from storage.voice_reference import ContentKey, IfCacheMissing, VoiceReference
 from storage.voice_store import VoiceStore
 from storage.voices import BuildClaim, CacheArtifact, ClaimStatus
+from worker.engine.cores import usable_cores
 from worker.engine.interface import Engine, VoicePrompt
 from worker.errors import PermanentItemError, unusable
 from worker.leases import HeldLease
@@ -71,8 +70,8 @@ class VoiceResolver:
         self._artifacts = artifacts
         self._engine = engine
         self._cache = cache
-        self._decoding = threading.BoundedSemaphore(places or _usable_cores())
-        self._preparing = threading.BoundedSemaphore(places or _usable_cores())
+        self._decoding = threading.BoundedSemaphore(places or usable_cores())
+        self._preparing = threading.BoundedSemaphore(places or usable_cores())
 
     @property
     def cache(self) -> VoiceCache:
@@ -233,10 +232,6 @@ class VoiceResolver:
         except StoreUnavailable as error:
             # The janitor sweeps what nobody points at.
             logger.warning("refused voice left in the store", extra={"error": str(error)})
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _served(claim: BuildClaim) -> CacheArtifact:
