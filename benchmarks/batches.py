@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import threading
 import time
 from collections.abc import Generator
@@ -34,6 +33,7 @@ from storage.submissions import AdmissionLimits
 from storage.voice_store import VoiceStore
 from storage.work_items import ClaimedItem, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
+from tests.run_guard import guarded_run
 from worker.batch_items import run_batch_item
 from worker.leases import HeldLease, LeaseKeeper
 from worker.quarantine import QuarantineGate
@@ -69,8 +69,8 @@ def main() -> None:
     num_lines = parser.parse_args().lines
     if not 0 < num_lines <= MAX_LINES:
         parser.error(f"--lines: from 1 to {MAX_LINES:,}")
-    with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as name, served_api(Path(name)) as api:
-        file = Path(name) / "batch.jsonl"
+    with guarded_run() as folder, served_api(folder) as api:
+        file = folder / "batch.jsonl"
         _write_lines(file, num_lines)
         batch, submit = _submit(api, file)
         print(f"submit of {num_lines:,} lines, {file.stat().st_size / 1e6:.1f} MB: {submit.seconds:.2f} s")

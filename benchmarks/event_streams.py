@@ -12,7 +12,6 @@ import hashlib
 import json
 import resource
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from storage.job_store import JobStore
 from storage.segment_results import SegmentReport
 from storage.work_items import ClaimedItem, PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from tests.run_guard import guarded_run
 
 WORKER = WorkerIdentity("benchmark", "1")
 LEASE_S = 600.0
@@ -64,7 +64,7 @@ async def main() -> None:
     )
     print(f"{'':>58}   event and listener, memory for a listener)")
     for listeners in arguments.listeners:
-        with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder, served_api(Path(folder)) as api:
+        with guarded_run() as folder, served_api(folder) as api:
             print(await _measure(api, listeners, arguments.segments, arguments.interval_ms / 1000))
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from tests.run_guard import guarded_run
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,8 +56,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", default=["demo", "demo", "test"], help="make targets, in order")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rhapsode-clone-") as scratch:
-        clone = Path(scratch) / "rhapsode"
+    with guarded_run() as scratch:
+        clone = scratch / "rhapsode"
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
         for target in arguments.targets:
             run = measure(["make", target], clone)

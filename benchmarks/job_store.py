@@ -10,10 +10,8 @@ from __future__ import annotations
 import argparse
 import hashlib
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
 import redis
@@ -29,6 +27,7 @@ from storage.service_classes import Priority
 from storage.submissions import Submission
 from storage.work_items import ClaimedItem, PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from tests.run_guard import guarded_run
 
 TENANTS = 7
 SEGMENT_AUDIO_MS = 12_000
@@ -65,8 +64,8 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=5_000)
     options = parser.parse_args()
     with (
-        tempfile.TemporaryDirectory() as folder,
-        EmbeddedRedis(Path(folder) / "valkey") as server,
+        guarded_run() as folder,
+        EmbeddedRedis(folder / "valkey") as server,
         redis.Redis.from_url(server.url, decode_responses=True) as client,
     ):
         store = JobStore(client)

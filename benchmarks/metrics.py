@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import tempfile
 import time
-from pathlib import Path
 
 import httpx
 import redis
@@ -26,6 +24,7 @@ from storage.service_classes import Priority
 from storage.submissions import Submission
 from storage.work_items import PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
+from tests.run_guard import guarded_run
 
 TENANTS = 20
 SEGMENTS = 20
@@ -37,7 +36,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1_000)
     parser.add_argument("--scrapes", type=int, default=50)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rh-") as folder, served_api(Path(folder)) as api:
+    with guarded_run() as folder, served_api(folder) as api:
         fill(JobStore(api.state, api.settings.key_prefix), arguments.jobs)
         admin = ApiKeyStore(api.state, api.settings.key_prefix).create(
             TenantId("operator"), "scrapes", frozenset({Scope.ADMIN}), None

@@ -22,7 +22,6 @@ import json
 import os
 import random
 import statistics
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -36,6 +35,7 @@ from urllib.parse import urlsplit
 from rhapsode.stack.events import StackEvent
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
+from tests.run_guard import guarded_run
 from worker.engine.fake import SPEAKERS
 
 HEAVY, LIGHT = "heavy", "light"
@@ -164,7 +164,7 @@ def main() -> None:
     parser.add_argument("--factor", type=float, default=10.0, help="times the capacity that is submitted")
     arguments = parser.parse_args()
     load = Load(arguments.slots, arguments.segment_s, arguments.seconds, arguments.factor)
-    with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder, stack(Path(folder), load) as url:
+    with guarded_run() as folder, stack(folder, load) as url:
         heavy = Client(url, HEAVY, [load.text(times) for times in LENGTHS])
         result = measure(heavy, Client(url, LIGHT, [load.text()]), load)
     print(json.dumps({"load": asdict(load), "result": asdict(result), "cores": os.cpu_count()}, indent=1))

@@ -12,14 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -28,6 +25,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from api.page import page as page_files
 from benchmarks.served_api import ServedApi, served_api
 from tests.page.chromium import HOW_TO_GET, find_browser, start_browser
+from tests.run_guard import guarded_run
 
 LIST_ANSWERS = 40
 READY = "html[data-ready]"
@@ -183,13 +181,8 @@ def _fill(url: str, jobs: int) -> None:
 
 @contextmanager
 def _api() -> Generator[ServedApi]:
-    # Not deep in a temporary folder of a test: the server's socket needs a short path.
-    folder = Path(tempfile.mkdtemp(prefix="rhb-", dir="/tmp"))
-    try:
-        with served_api(folder) as api:
-            yield api
-    finally:
-        shutil.rmtree(folder)
+    with guarded_run() as folder, served_api(folder) as api:
+        yield api
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,6 +31,7 @@ from storage.service_classes import Priority
 from storage.submissions import Submission
 from storage.work_items import PlanResult, WorkerIdentity
 from storage.work_queues import CPU_QUEUE, speech_queue
+from tests.run_guard import guarded_run
 from worker.engine.interface import FinishReason, Speech
 from worker.norms import SAMPLE
 from worker.quality.calibration import UNCALIBRATED
@@ -53,7 +53,7 @@ def main() -> None:
     arguments = parser.parse_args()
     measure_gate()
     measure_recogniser()
-    with tempfile.TemporaryDirectory(prefix="rhq-", dir="/tmp") as folder, EmbeddedRedis(Path(folder)) as server:
+    with guarded_run() as folder, EmbeddedRedis(folder) as server:
         client = redis.Redis.from_url(server.url, decode_responses=True)
         measure_index(client, arguments.segments)
         client.close()

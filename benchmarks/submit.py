@@ -14,15 +14,14 @@ import json
 import secrets
 import statistics
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.served_api import ServedApi, served_api
 from storage.narrations import Pauses, Segmentation
+from tests.run_guard import guarded_run
 from worker.segmentation import plan_segments
 
 SENTENCE = "The lamp in the hall was lit, and nobody could say who had come down to do it."
@@ -55,8 +54,8 @@ def main() -> None:
     print(f"{'processes':>9} {'clients':>7} {'submits':>8} {'submits/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8}")
     for processes in arguments.processes:
         with (
-            tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder,
-            served_api(Path(folder), processes) as api,
+            guarded_run() as folder,
+            served_api(folder, processes) as api,
         ):
             _submit_many(api, clients=2 * processes, submits=100 * processes)
             for clients in arguments.clients:
@@ -66,7 +65,7 @@ def main() -> None:
 
 
 def _measure_long_texts() -> None:
-    with tempfile.TemporaryDirectory(prefix="rh-", dir="/tmp") as folder, served_api(Path(folder)) as api:
+    with guarded_run() as folder, served_api(folder) as api:
         for sentences in SENTENCES:
             text = " ".join([SENTENCE] * sentences)
             segments = len(plan_segments(text, Segmentation(target_chars=TARGET_CHARS), Pauses()))

@@ -5,7 +5,8 @@
 First the engine in this process is given every segment at once. Then a stack (Valkey, API, workers, janitor, a folder
 store) gets the text as `--jobs` bulk jobs over HTTP, with the same seeds. The middle is from a tenth to nine tenths of
 the segments, without start-up, filling and the last stragglers. The engine's audio is counted in codec frames, the
-system's in what is kept of them after silent edges are cut, so the share is rather too small. Prints one JSON object.
+system's in what is kept of them after silent edges are cut, so the share is rather too small. Of every process of the
+system the CPU per segment is told, and of the GPU worker's how much of one core it took. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -14,22 +15,23 @@ import argparse
 import json
 import os
 import platform
-import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
+
+import psutil
 
 from rhapsode import Job, Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from storage.narrations import Pauses, Segmentation
+from tests.run_guard import guarded_run
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
 from worker.engine.native.engine import NativeEngine
 from worker.engine.profiles import ServingProfile
@@ -54,6 +56,17 @@ class Work:
     segments: tuple[str, ...]
 
 
+PROCESSES = {
+    "engine_host": "worker.engine.process.host",
+    "finishers": "worker.finishing.process",
+    "gpu_worker": "gpu@%h",
+    "cpu_worker": "cpu@%h",
+    "janitor": "worker.janitor",
+    "api": "api.server",
+}
+"""A word of the command line that tells each kind from the others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Speed:
     """wall_s: from the first submit to the last result, files included where there are any."""
@@ -63,6 +76,14 @@ class Speed:
     audio_s_per_s: float
     middle_audio_s_per_s: float
     middle_segments_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """ms_per_segment: of each kind of process. gpu_worker_cores: how many the worker's one process kept busy."""
+
+    ms_per_segment: dict[str, float]
+    gpu_worker_cores: float
 
 
 def main() -> None:
@@ -84,7 +105,7 @@ def main() -> None:
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as child:
         alone = child.submit(measure_engine, settings, work).result()
     note(f"engine alone: {asdict(alone)}")
-    through = measure_system(settings, work, arguments.gate)
+    through, cpu = measure_system(settings, work, arguments.gate)
 
     print(
         json.dumps(
@@ -96,6 +117,7 @@ def main() -> None:
                 "segments": sum(len(job.segments) for job in work),
                 "engine_alone": asdict(alone),
                 "whole_system": asdict(through),
+                "cpu": asdict(cpu),
                 "share_of_the_engine": round(through.middle_audio_s_per_s / alone.middle_audio_s_per_s, 3),
             },
             indent=1,
@@ -154,12 +176,12 @@ def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> Spee
     return _speed(wall_s, counts, len(futures), audio_s)
 
 
-def measure_system(settings: NativeEngineSettings, work: Sequence[Work], gate: str) -> Speed:
+def measure_system(settings: NativeEngineSettings, work: Sequence[Work], gate: str) -> tuple[Speed, Cpu]:
     with _stack(settings) as stack, Rhapsode(stack.url) as client:
         voice = client.models()[0].speakers[0]
         quality = {"gate": gate}
         client.wait(client.submit_job(work[0].segments[0], voice=voice, quality=quality))
-        started_s = time.perf_counter()
+        started_s, before = time.perf_counter(), cpu_by_kind()
         jobs = [client.submit_job(job.text, voice=voice, seed=job.seed, quality=quality) for job in work]
         counts: list[tuple[float, int]] = []
         noted_s = started_s
@@ -172,10 +194,27 @@ def measure_system(settings: NativeEngineSettings, work: Sequence[Work], gate: s
                 noted_s = counts[-1][0]
                 note(f"{counts[-1][1]} segments after {noted_s - started_s:.0f} s")
             time.sleep(POLL_S)
-        wall_s = time.perf_counter() - started_s
+        wall_s, after = time.perf_counter() - started_s, cpu_by_kind()
         _require_same_segments(now, work)
         audio_s = sum(job.usage.audio_s for job in now if job.usage)
-    return _speed(wall_s, counts, sum(len(job.segments) for job in work), audio_s)
+    total = sum(len(job.segments) for job in work)
+    spent = {kind: after[kind] - before.get(kind, 0.0) for kind in after}
+    cpu = Cpu(
+        {kind: round(seconds * 1000 / total, 2) for kind, seconds in spent.items()},
+        round(spent["gpu_worker"] / wall_s, 2),
+    )
+    return _speed(wall_s, counts, total, audio_s), cpu
+
+
+def cpu_by_kind() -> dict[str, float]:
+    """CPU seconds since their start of the processes below this one, by `PROCESSES`; the others as "others"."""
+    spent: dict[str, float] = {}
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            words, times = process.cmdline(), process.cpu_times()
+            kind = next((kind for kind, word in PROCESSES.items() if word in words), "others")
+            spent[kind] = spent.get(kind, 0.0) + times.user + times.system
+    return spent
 
 
 def _require_same_segments(jobs: Sequence[Job], work: Sequence[Work]) -> None:
@@ -200,18 +239,14 @@ def _speed(wall_s: float, counts: Sequence[tuple[float, int]], total: int, audio
 
 @contextmanager
 def _stack(settings: NativeEngineSettings) -> Generator[Stack]:
-    # Not deep in a temporary folder of a test: the server's socket needs a short path.
-    folder = Path(tempfile.mkdtemp(prefix="rhb-", dir="/tmp"))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
-    environment["RHAPSODE_ENGINE_PROFILE"] = settings.profile.value
-    options = StackOptions(folder, slots=settings.slots, checkpoint=settings.checkpoint, device=settings.device)
-    try:
+    with guarded_run() as folder:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        environment["RHAPSODE_ENGINE_PROFILE"] = settings.profile.value
+        options = StackOptions(folder, slots=settings.slots, checkpoint=settings.checkpoint, device=settings.device)
         with Stack(options, environment, lambda event: note(str(event))) as stack:
             stack.wait_ready()
             note("the stack is ready")
             yield stack
-    finally:
-        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

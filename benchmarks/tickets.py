@@ -20,7 +20,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -45,6 +44,7 @@ from storage.service_classes import Priority
 from storage.settings import StorageSettings
 from storage.submissions import Submission
 from storage.work_queues import Lane
+from tests.run_guard import guarded_run
 from worker.engine.interface import BuiltInSpeaker, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
 from worker.engine.settings import FakeEngineSettings
@@ -146,8 +146,8 @@ def main() -> None:
     parser.add_argument("--finishers", type=int, help="as RHAPSODE_FINISHERS; unset, as many as a worker takes itself")
     arguments = parser.parse_args()
     load = Load(arguments.segments, arguments.chars, arguments.slots, arguments.step_s, arguments.finishers)
-    with tempfile.TemporaryDirectory(prefix="rhapsode-bench-") as folder:
-        cost = measure(Path(folder), load)
+    with guarded_run() as folder:
+        cost = measure(folder, load)
     print(json.dumps({"load": asdict(load), "cost": asdict(cost), "cores": os.cpu_count()}, indent=1))
 
 

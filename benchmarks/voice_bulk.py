@@ -20,14 +20,11 @@ import argparse
 import json
 import os
 import platform
-import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 import redis
@@ -49,6 +46,7 @@ from storage.settings import StorageSettings
 from storage.voice_reference import SourceKind, VoiceSource
 from storage.voice_store import VoiceStore
 from storage.voices import Consent, NewVoice
+from tests.run_guard import guarded_run
 
 TENANT = TenantId("local")
 SENTENCE = "A short sentence is spoken."
@@ -165,30 +163,25 @@ def _used_bytes(state: redis.Redis) -> int:
 
 @contextmanager
 def _system(slots: int) -> Generator[tuple[StorageSettings, Stack]]:
-    # Not deep in a temporary folder of a test: the server's socket needs a short path.
-    folder = Path(tempfile.mkdtemp(prefix="rhb-", dir="/tmp"))
-    try:
-        with EmbeddedRedis(folder / "valkey") as server:
-            store = f"file://{folder}/store"
-            environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
-            environment |= {
-                "RHAPSODE_ENGINE": "fake",
-                "RHAPSODE_REDIS_URL": server.url,
-                "RHAPSODE_BROKER_URL": server.broker_url,
-                "RHAPSODE_STORE": store,
-                "RHAPSODE_URL_SECRET": SIGNING,
-            }
-            settings = StorageSettings(
-                redis_url=SecretStr(server.url),
-                broker_url=SecretStr(server.broker_url),
-                store=store,
-                url_secret=SecretStr(SIGNING),
-            )
-            with Stack(StackOptions(folder / "data", slots=slots), environment, lambda event: None) as stack:
-                stack.wait_ready()
-                yield settings, stack
-    finally:
-        shutil.rmtree(folder)
+    with guarded_run() as folder, EmbeddedRedis(folder / "valkey") as server:
+        store = f"file://{folder}/store"
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        environment |= {
+            "RHAPSODE_ENGINE": "fake",
+            "RHAPSODE_REDIS_URL": server.url,
+            "RHAPSODE_BROKER_URL": server.broker_url,
+            "RHAPSODE_STORE": store,
+            "RHAPSODE_URL_SECRET": SIGNING,
+        }
+        settings = StorageSettings(
+            redis_url=SecretStr(server.url),
+            broker_url=SecretStr(server.broker_url),
+            store=store,
+            url_secret=SecretStr(SIGNING),
+        )
+        with Stack(StackOptions(folder / "data", slots=slots), environment, lambda event: None) as stack:
+            stack.wait_ready()
+            yield settings, stack
 
 
 if __name__ == "__main__":

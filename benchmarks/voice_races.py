@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -19,6 +18,7 @@ import redis
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the stories are the tests'
 
 from storage.embedded_redis import EmbeddedRedis
+from tests.run_guard import guarded_run
 from tests.storage.voice_races import run_interleaving
 
 
@@ -31,8 +31,8 @@ def main() -> None:
     broken: list[int] = []
     started = time.monotonic()
     with (
-        tempfile.TemporaryDirectory(prefix="rh-") as folder,
-        EmbeddedRedis(Path(folder) / "v") as server,
+        guarded_run() as folder,
+        EmbeddedRedis(folder / "v") as server,
         redis.Redis.from_url(server.url, decode_responses=True) as client,
     ):
         for seed in range(options.seed, options.seed + options.count):

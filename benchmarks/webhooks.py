@@ -20,16 +20,13 @@ import argparse
 import asyncio
 import multiprocessing
 import os
-import shutil
 import statistics
 import subprocess
-import tempfile
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import ClassVar
 
 import psutil
@@ -54,6 +51,7 @@ from storage.webhook_secrets import SecretSealer, new_secret
 from storage.webhook_store import WebhookStore
 from storage.webhooks import NewEndpoint
 from storage.work_queues import HOOKS_QUEUE
+from tests.run_guard import guarded_run
 
 KEY = "a-sealing-key-of-a-benchmark"
 TENANT = TenantId("local")
@@ -189,13 +187,13 @@ class Bench:
 
 @contextmanager
 def opened() -> Generator[Bench]:
-    folder = Path(tempfile.mkdtemp(prefix="rhb-"))
-    data_dir = DataDir(folder)
-    data_dir.create()
-    ours, theirs = multiprocessing.Pipe()
-    receiver = multiprocessing.Process(target=_receive, args=(theirs,), daemon=True)
-    receiver.start()
-    try:
+    with guarded_run() as folder:
+        data_dir = DataDir(folder)
+        data_dir.create()
+        ours, theirs = multiprocessing.Pipe()
+        # A fork would hold the guard's pipe open as well.
+        receiver = multiprocessing.get_context("spawn").Process(target=_receive, args=(theirs,), daemon=True)
+        receiver.start()
         with EmbeddedRedis(data_dir.valkey) as valkey:
             settings = StorageSettings.model_validate(
                 {
@@ -207,9 +205,6 @@ def opened() -> Generator[Bench]:
             )
             with connect_redis(settings) as client:
                 yield Bench(client, settings, valkey, data_dir, ours, *ours.recv())
-    finally:
-        receiver.terminate()
-        shutil.rmtree(folder)
 
 
 def cost_of_telling(bench: Bench, num_endpoints: int, num_jobs: int) -> float:

@@ -1,7 +1,7 @@
-"""Nothing that a test run started outlives it, not even after a kill -9 of pytest.
+"""Nothing that a run of tests or a benchmark started outlives it, not even after a kill -9 of pytest.
 
 Every run has a folder of its own, and every process it starts inherits that folder's path in its environment. This
-file, run as a program, is the run's guard: in a session of its own it waits for the end of a pipe that only pytest
+file, run as a program, is the run's guard: in a session of its own it waits for the end of a pipe that only the run
 holds, then kills what is left of the run and removes the folder. Only Linux shows other processes' environments, so
 elsewhere a killed run leaves its servers behind.
 """
@@ -29,16 +29,20 @@ def guarded_run(*more_folders: Path) -> Iterator[Path]:
     """
     # Not pytest's folder: a server's socket needs a short path.
     folder = Path(tempfile.mkdtemp(prefix="rh-", dir="/tmp"))
-    with subprocess.Popen(
-        [sys.executable, __file__, str(folder), *map(str, more_folders)], stdin=subprocess.PIPE, start_new_session=True
-    ) as guard:
+    # A run within a run: the inner one's guard is left to do its work by the outer one's.
+    unmarked = {name: value for name, value in os.environ.items() if name != MARK}
+    command = [sys.executable, __file__, str(folder), *map(str, more_folders)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True, env=unmarked, cwd="/") as guard:
+        outer = os.environ.get(MARK)
         os.environ[MARK] = str(folder)
         try:
             yield folder
         finally:
             del os.environ[MARK]
+            if outer is not None:
+                os.environ[MARK] = outer
             # Popen's exit closes the pipe and waits.
-    assert guard.returncode == 0, "the guard of the test run failed"
+    assert guard.returncode == 0, "the guard of the run failed"
 
 
 def processes_of(folders: tuple[Path, ...]) -> list[int]:

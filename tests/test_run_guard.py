@@ -1,4 +1,4 @@
-"""A run that is killed takes its servers along."""
+"""A run that is killed takes its servers along, whether of tests or a benchmark, also one that another run started."""
 
 from __future__ import annotations
 
@@ -18,29 +18,32 @@ import subprocess, sys, time
 from pathlib import Path
 from storage.embedded_redis import EmbeddedRedis
 from tests.run_guard import guarded_run
+def sleeper():
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True).pid
 with guarded_run(Path(sys.argv[1])) as folder:
     servers = [EmbeddedRedis(folder / "near"), EmbeddedRedis(Path(sys.argv[1]) / "far")]
     for server in servers:
         server.start()
-    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
-    print(folder, sleeper.pid, *(server.pid for server in servers), flush=True)
-    time.sleep(600)
+    pids = [sleeper(), *(server.pid for server in servers)]
+    with guarded_run() as within:
+        print(folder, within, sleeper(), *pids, flush=True)
+        time.sleep(600)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the environment of other processes")
-def test_a_killed_run_leaves_neither_servers_nor_its_folder(tmp_path: Path) -> None:
+def test_a_killed_run_and_one_within_it_leave_neither_servers_nor_folders(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name != MARK}
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as run:
         assert run.stdout is not None
-        folder, *pids = run.stdout.readline().split()
-        assert len(pids) == 3
+        folder, within, *pids = run.stdout.readline().split()
+        assert len(pids) == 4
 
         run.send_signal(signal.SIGKILL)
 
     deadline = time.monotonic() + 60
-    while any(_is_alive(int(pid)) for pid in pids) or Path(folder).exists():
+    while any(_is_alive(int(pid)) for pid in pids) or Path(folder).exists() or Path(within).exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
