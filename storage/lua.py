@@ -1,7 +1,8 @@
 """Loads the Lua scripts and runs them by their hash.
 
-A script is the generated tables (keys, moves, constants), a clock, `prelude.lua` and its own body, in one
-chunk. Scripts build their keys from the table; the one declared key is the hash tag, which routes them.
+A script is its own body behind what that needs of the generated tables (keys, moves, constants), a clock and the
+preludes, in one chunk. Scripts build their keys from the table; the one declared key is the hash tag, which routes
+them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from redis.exceptions import NoScriptError, RedisError
 
 from storage.failure_codes import CALLERS_FAULTS
 from storage.job_states import MOVES
+from storage.lua_linking import linked
 from storage.metrics import redis_call
 from storage.redis_keys import RedisKeys
 from storage.service_classes import INTERACTIVE_AUDIO_MS
@@ -72,8 +74,8 @@ def load_script(client: redis.Redis, keys: RedisKeys, name: str, clock: str, pre
     """
     tables = [keys.lua_table(), _moves_table(), _constants()]
     shared = (_read(part) for part in ("quota_prelude", "prelude", *preludes))
-    parts = [*tables, clock, webhook_prelude(keys), *shared, _read(name)]
-    return Script(client, keys.root, "\n".join(parts), name)
+    parts = [*tables, clock, webhook_prelude(keys), *shared]
+    return Script(client, keys.root, linked("\n".join(parts), _read(name)), name)
 
 
 def _read(name: str) -> str:

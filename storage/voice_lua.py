@@ -8,6 +8,7 @@ import redis
 
 from storage.job_states import MOVES
 from storage.lua import Script
+from storage.lua_linking import linked
 from storage.redis_keys import RedisKeys
 from storage.voice_keys import VoiceKeys
 from storage.webhook_lua import webhook_prelude
@@ -25,9 +26,8 @@ def load_voice_script(client: redis.Redis, key_prefix: str, name: str, clock: st
         webhook_prelude(job_keys),
         _read("quota_prelude"),
         _read("voice_prelude"),
-        _read(name),
     )
-    return Script(client, job_keys.root, "\n".join(parts), name)
+    return Script(client, job_keys.root, linked("\n".join(parts), _read(name)), name)
 
 
 def _read(name: str) -> str:

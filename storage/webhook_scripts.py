@@ -10,6 +10,7 @@ import redis
 
 from storage.availability import redis_errors_named
 from storage.lua import Argument, Script
+from storage.lua_linking import linked
 from storage.redis_keys import RedisKeys
 from storage.webhook_lua import webhook_prelude
 
@@ -19,7 +20,7 @@ class WebhookScripts:
 
     def __init__(self, client: redis.Redis, keys: RedisKeys, names: Collection[str], clock: str) -> None:
         prelude = f"{clock}\n{webhook_prelude(keys)}"
-        self._scripts = {name: Script(client, keys.root, f"{prelude}\n{_read(name)}", name) for name in names}
+        self._scripts = {name: Script(client, keys.root, linked(prelude, _read(name)), name) for name in names}
 
     def run(self, name: str, *arguments: Argument) -> list[object]:
         """Raises `StoreUnavailable`."""

@@ -20,8 +20,14 @@ local NUMBERS = {
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s', 'run',
   'credit_ms', 'asleep',
 }
-local FIELDS = {unpack(TEXT)}
-for _, name in ipairs(NUMBERS) do FIELDS[#FIELDS + 1] = name end
+
+local function all_fields()
+  local names = {unpack(TEXT)}
+  for _, name in ipairs(NUMBERS) do names[#names + 1] = name end
+  return names
+end
+
+local FIELDS = all_fields()
 
 -- Never of -x: a negated zero reads "-0", which Redis takes for no integer.
 local function text(number) return string.format('%.0f', number) end
