@@ -37,6 +37,7 @@ def is_ready(services: Services, response: Response) -> schemas.Readiness:
         redis="unavailable" if models is None else "ok",
         store=store,
         models=models,
+        claims=None if models is None else _claims(services),
     )
 
 
@@ -45,6 +46,15 @@ def _models(services: ApiServices) -> list[str] | None:
         agree_on_layout(services.redis, services.settings.key_prefix)
         return [card.name for card in services.models.list()]
     except (StoreUnavailable, LayoutMismatch) as error:
+        logger.warning("redis is unavailable", extra={"error": str(error)})
+        return None
+
+
+def _claims(services: ApiServices) -> Literal["open", "held"] | None:
+    """What is held is no reason to refuse jobs: they wait as they do for a worker."""
+    try:
+        return "open" if services.guard.held() is None else "held"
+    except StoreUnavailable as error:
         logger.warning("redis is unavailable", extra={"error": str(error)})
         return None
 

@@ -34,6 +34,7 @@ from storage.rate_limits import CallerGate
 from storage.replays import ReplayStore
 from storage.roster import Roster
 from storage.segment_states import SegmentReader
+from storage.state_guard import StateGuard
 from storage.stored_recount import StoredRecount
 from storage.upload_ledger import UploadLedger
 from storage.usage import UsageLedger
@@ -74,6 +75,7 @@ class ApiServices:
     fleet: Fleet
     roster: Roster
     overviews: Overviews
+    guard: StateGuard
     dead_items: DeadItems
     audits: AuditLog
     stored: StoredRecount
@@ -116,6 +118,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             fleet=Fleet(client, settings.key_prefix),
             roster=Roster(client, settings.key_prefix),
             overviews=Overviews(client, settings.key_prefix),
+            guard=StateGuard(client, artifacts, settings.key_prefix),
             dead_items=DeadItems(client, settings.key_prefix),
             audits=AuditLog(client, settings.key_prefix),
             stored=StoredRecount(client, settings.key_prefix),

@@ -50,7 +50,7 @@ def built_in_voices(cards: Sequence[ModelCard]) -> list[voice_schemas.Voice]:
     """One for each name, with the served models that have it."""
     served = served_models(cards)
     names = dict.fromkeys(speaker for card in served for speaker in card.speakers)
-    return [_built_in(name, [card.name for card in served if name in card.speakers]) for name in names]
+    return [built_in_voice(name, [card.name for card in served if name in card.speakers]) for name in names]
 
 
 def can_speak(record: VoiceRecord, card: ModelCard) -> bool:
@@ -61,12 +61,12 @@ def can_speak(record: VoiceRecord, card: ModelCard) -> bool:
     return bool(card.voice_modes)
 
 
-def _built_in(name: str, models: list[str]) -> voice_schemas.Voice:
+def built_in_voice(name: str, models: Sequence[str]) -> voice_schemas.Voice:
     return voice_schemas.Voice(
         id=None,
         kind="built_in",
         name=name,
-        models=models,
+        models=list(models),
         language="auto",
         description="",
         ref_text="",

@@ -15,6 +15,7 @@ from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, 
 from api.idempotent_route import IdempotentRoute
 from api.job_answers import accepted_answer
 from api.job_view import URL_TTL_S
+from api.named_voices import BuiltInVoice, find_named_voice
 from api.problems import name_taken
 from api.request_parsing import parse_body
 from api.services import ApiServices
@@ -25,7 +26,7 @@ from api.voice_names import VOICE_ID, built_in_speaker
 from api.voice_preview import preview
 from api.voice_schemas import BlendOrder, PreviewOrder, VoiceChange
 from api.voice_upload import read_upload
-from api.voice_view import built_in_voices, own_voice
+from api.voice_view import built_in_voice, built_in_voices, own_voice
 from storage.artifacts import Download
 from storage.voice_reference import VoiceId
 from storage.voices import VoiceChanges, VoiceRecord
@@ -97,8 +98,12 @@ def list_voices(
 
 @router.head("/{voice_id}", include_in_schema=False)
 @router.get("/{voice_id}", response_model=voice_schemas.Voice)
-def get_voice(tenant: Tenant, services: Services, links: Links, voice_id: KnownVoiceId) -> voice_schemas.Voice:
-    return _shown(services, links, services.voices.get(tenant, voice_id))
+def get_voice(tenant: Tenant, services: Services, links: Links, voice_id: str) -> voice_schemas.Voice:
+    """One of yours by its id, or a built-in voice by its name."""
+    voice = find_named_voice(services, tenant, voice_id)
+    if isinstance(voice, BuiltInVoice):
+        return built_in_voice(voice.name, voice.models)
+    return _shown(services, links, voice)
 
 
 @router.patch("/{voice_id}", response_model=voice_schemas.Voice, openapi_extra=_json("VoiceChange"))
@@ -137,15 +142,15 @@ def post_preview(
     tenant: Tenant,
     services: Services,
     links: Links,
-    voice_id: KnownVoiceId,
+    voice_id: str,
     body: OptionalJsonBytes,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> Response:
-    """Hear the voice: a job that speaks one sentence, before other work."""
-    record = services.voices.get(tenant, voice_id)
+    """Hear one of your voices, or a built-in one by its name: a job that speaks one sentence, before other work."""
+    voice = find_named_voice(services, tenant, voice_id)
     order = parse_body(PreviewOrder, body) if body else PreviewOrder()
     idempotency = idempotency_key(idempotency_header, body, f"/v1/voices/{voice_id}/preview")
-    return accepted_answer(services, links, preview(services, tenant, record, order, idempotency))
+    return accepted_answer(services, links, preview(services, tenant, voice, order, idempotency))
 
 
 @router.put("/{voice_id}/sample", response_model=voice_schemas.Voice, openapi_extra=_form("RecordingForm"))

@@ -77,6 +77,10 @@ class AsyncRhapsode:
     ) -> None:
         await self.close()
 
+    @property
+    def server_url(self) -> str:
+        return self._connection.server_url
+
     async def close(self) -> None:
         await self._http.aclose()
 

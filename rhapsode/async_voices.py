@@ -14,7 +14,7 @@ from rhapsode.resources import Job
 from rhapsode.voice_cache_calls import BulkOrder, CacheOrder
 from rhapsode.voice_calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
 from rhapsode.voice_resources import CacheState, Voice, VoiceCache, VoiceMode
-from rhapsode.voices import only_match, own_id
+from rhapsode.voices import only_match, own_id, path_name
 
 T = TypeVar("T")
 
@@ -89,9 +89,9 @@ class AsyncVoices:
         return await self._send(voice_calls.get_embedding(await self._id(voice), model))
 
     async def preview(self, voice: Voice | str, preview: Preview | None = None) -> Job:
-        return await self._send(
-            voice_calls.preview_voice(await self._id(voice), preview or Preview(), str(uuid.uuid4()))
-        )
+        if isinstance(voice, str) and not voice.startswith("voc_"):
+            voice = await self.get(voice)
+        return await self._send(voice_calls.preview_voice(path_name(voice), preview or Preview(), str(uuid.uuid4())))
 
     async def blend(self, blend: Blend) -> Voice:
         return await self._send(voice_calls.blend_voices(blend))

@@ -84,6 +84,10 @@ class Rhapsode:
     ) -> None:
         self.close()
 
+    @property
+    def server_url(self) -> str:
+        return self._connection.server_url
+
     def close(self) -> None:
         self._http.close()
 

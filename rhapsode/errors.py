@@ -6,6 +6,7 @@ RhapsodeError
 ├── WaitTimedOut           the job is still working; wait again or leave it
 ├── BatchWaitTimedOut      jobs of the batch are still working
 ├── JobNotSucceeded        the job ended as failed, cancelled or expired; see `.job.error`
+├── BuiltInVoice           it comes with its model: it can be spoken with, and nothing else
 ├── SecretNotShown         made, but the answer with its secret was lost: make another; see the message
 ├── DownloadCorrupt        the bytes are not those the job recorded; download again
 └── ApiError               the server answered with a problem
@@ -55,6 +56,13 @@ class BatchWaitTimedOut(RhapsodeError):
         done = f"{batch.counts.ended} of {batch.counts.total} jobs have ended"
         super().__init__(f"batch {batch.id} is still {batch.state} after {timeout_s:g} s: {done}")
         self.batch = batch
+
+
+class BuiltInVoice(RhapsodeError, ValueError):
+    """Only voices that were uploaded can be changed, prepared or deleted."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} comes with its model; only voices that were uploaded can be changed")
 
 
 class JobNotSucceeded(RhapsodeError):

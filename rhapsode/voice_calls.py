@@ -94,8 +94,8 @@ def list_voices(kind: VoiceKind | None, page_size: int, cursor: str | None) -> C
 
 
 def find_voice(name: str) -> Call[VoicePage]:
-    """A page with the tenant's own voice of this name, or an empty one."""
-    return Call("GET", "/v1/voices", resource(VoicePage), params=(("name", name), ("kind", "own")))
+    """A page with the voices of this name: one's own, a built-in one, or none."""
+    return Call("GET", "/v1/voices", resource(VoicePage), params=(("name", name),))
 
 
 def change_voice(voice: str, changes: VoiceChanges) -> Call[Voice]:

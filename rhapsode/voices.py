@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from rhapsode import voice_cache_calls, voice_calls
 from rhapsode.calls import Call
-from rhapsode.errors import NotFound, Problem
+from rhapsode.errors import BuiltInVoice, NotFound, Problem
 from rhapsode.resources import Job
 from rhapsode.voice_cache_calls import BulkOrder, CacheOrder
 from rhapsode.voice_calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
@@ -107,8 +107,10 @@ class Voices:
         return self._send(voice_calls.get_embedding(self._id(voice), model))
 
     def preview(self, voice: Voice | str, preview: Preview | None = None) -> Job:
-        """Have the voice say a sentence: a job like any other, whose speech is `narration.wav`."""
-        return self._send(voice_calls.preview_voice(self._id(voice), preview or Preview(), str(uuid.uuid4())))
+        """Have any voice say a sentence: a job like any other, whose speech is `narration.wav`."""
+        if isinstance(voice, str) and not voice.startswith("voc_"):
+            voice = self.get(voice)
+        return self._send(voice_calls.preview_voice(path_name(voice), preview or Preview(), str(uuid.uuid4())))
 
     def blend(self, blend: Blend) -> Voice:
         """A new voice between others, which speaks from its embedding. All of them need one: see `prepare`."""
@@ -154,16 +156,21 @@ class Voices:
 
 
 def own_id(voice: Voice | str) -> str:
-    """Raises `ValueError` for a built-in voice, which nobody uploaded."""
+    """Raises `BuiltInVoice` for a voice that nobody uploaded."""
     if isinstance(voice, str):
         return voice
     if voice.id is None:
-        raise ValueError(f"{voice.name} comes with its model; only voices that were uploaded can be changed")
+        raise BuiltInVoice(voice.name)
     return voice.id
 
 
+def path_name(voice: Voice | str) -> str:
+    """What the API calls a voice that is only to be heard: its id, or the name of a built-in one."""
+    return voice if isinstance(voice, str) else voice.id or voice.name
+
+
 def only_match(name: str, found: tuple[Voice, ...]) -> Voice:
-    """The voice of that name. Raises `NotFound`."""
-    for voice in found:
+    """The voice of that name; one's own before one that a model has brought since. Raises `NotFound`."""
+    for voice in sorted(found, key=lambda voice: voice.kind != "own"):
         return voice
     raise NotFound(Problem(404, "voice_not_found", "No such voice", f"no voice is called {name!r}"))

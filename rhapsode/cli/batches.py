@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import connected
+from rhapsode.cli.each import for_each
 from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse
 from rhapsode.cli.job_control import DAY_S, read_pair
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
@@ -16,6 +17,7 @@ from rhapsode.cli.sent_files import readable
 
 if TYPE_CHECKING:
     from rhapsode.batch_calls import Batch
+    from rhapsode.client import Rhapsode
 
 app = typer.Typer(
     help="Hand in many jobs in one file; list, watch and cancel batches, read their results.",
@@ -119,18 +121,18 @@ def results(batch: BatchArgument, server: ServerOption = None, data_dir: DataDir
 @app.command()
 def cancel(batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Cancel batches with their jobs; what has ended stays."""
-    with connected(server, data_dir) as client:
-        for batch in batches:
-            typer.echo(f"{batch} {client.batches.cancel(batch).state}")
+    for_each(batches, lambda client, batch: client.batches.cancel(batch).state, server, data_dir)
 
 
 @app.command()
 def rm(batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Forget batches that have ended; their jobs stay."""
-    with connected(server, data_dir) as client:
-        for batch in batches:
-            client.batches.delete(batch)
-            typer.echo(f"{batch} deleted")
+
+    def delete(client: Rhapsode, batch: str) -> str:
+        client.batches.delete(batch)
+        return "deleted"
+
+    for_each(batches, delete, server, data_dir)
 
 
 def _counts(batch: Batch) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rhapsode.cli.clients import connected
+from rhapsode.cli.each import for_each
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.options import DataDirOption, ServerOption, check_choices
+from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pydantic import JsonValue
 
     from rhapsode.control_calls import JobChanges, RetryOptions
@@ -26,16 +28,12 @@ SUBTITLES = ("srt", "vtt")
 
 def pause(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Pause jobs; what is being spoken is finished and kept."""
-    with connected(server, data_dir) as client:
-        for job in jobs:
-            typer.echo(f"{job} {client.pause(job).state}")
+    for_each(jobs, lambda client, job: client.pause(job).state, server, data_dir)
 
 
 def resume(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Go on with paused jobs."""
-    with connected(server, data_dir) as client:
-        for job in jobs:
-            typer.echo(f"{job} {client.resume(job).state}")
+    for_each(jobs, lambda client, job: client.resume(job).state, server, data_dir)
 
 
 def set_options(
@@ -43,6 +41,9 @@ def set_options(
     priority: Annotated[Literal["high", "normal", "low"] | None, typer.Option(help="Who goes first.")] = None,
     deadline: Annotated[
         str | None, typer.Option(metavar="TIME", help='2026-12-01T08:00 in local time, or "none" to remove it.')
+    ] = None,
+    not_before: Annotated[
+        str | None, typer.Option(metavar="TIME", help='When a job that waits for its time may start; "none": now.')
     ] = None,
     keep_days: Annotated[
         float | None, typer.Option(min=0.001, max=90, help="How long the result is kept after the job's end.")
@@ -54,7 +55,7 @@ def set_options(
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Change a job's priority, deadline, metadata.
+    """Change a job's priority, times, metadata.
 
     Only until it has ended.
     """
@@ -62,13 +63,16 @@ def set_options(
     if priority is not None:
         changes["priority"] = priority
     if deadline is not None:
-        changes["deadline"] = _time(deadline)
+        changes["deadline"] = _time("--deadline", deadline)
+    if not_before is not None:
+        changes["not_before"] = _time("--not-before", not_before)
     if keep_days is not None:
         changes["retention_s"] = max(60, round(keep_days * DAY_S))
     if metadata:
         changes["metadata"] = dict(read_pair(each) for each in metadata)
     if not changes:
-        raise Misuse("nothing to change; give at least one of --priority, --deadline, --keep-days, --metadata")
+        options = "--priority, --deadline, --not-before, --keep-days, --metadata"
+        raise Misuse(f"nothing to change; give at least one of {options}")
     with connected(server, data_dir) as client:
         changed = client.change(job, **changes)
     typer.echo(f"{changed.id} {changed.state}")
@@ -158,16 +162,8 @@ def _output(
     return output
 
 
-def _time(text: str) -> datetime | None:
-    if text == "none":
-        return None
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise Misuse(
-            f"--deadline: {text!r} is no time; write 2026-12-01T08:00, with +01:00 or Z behind it if you like"
-        ) from error
-    return time.astimezone(UTC)
+def _time(option: str, text: str) -> datetime | None:
+    return None if text == "none" else read_time(option, text)
 
 
 def read_pair(text: str) -> tuple[str, str]:

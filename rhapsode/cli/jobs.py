@@ -10,10 +10,12 @@ import typer
 from rhapsode.cli import job_control, segments
 from rhapsode.cli import listen as listening
 from rhapsode.cli.clients import connected
+from rhapsode.cli.each import for_each
 from rhapsode.cli.failures import FAILED, INTERRUPTED
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
+    from rhapsode.client import Rhapsode
     from rhapsode.resources import Job, JobState
 
 app = typer.Typer(
@@ -91,18 +93,18 @@ def watch(job: JobArgument, server: ServerOption = None, data_dir: DataDirOption
 @app.command()
 def cancel(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Cancel jobs; what is being spoken stops at the next codec frame."""
-    with connected(server, data_dir) as client:
-        for job in jobs:
-            typer.echo(f"{job} {client.cancel(job).state}")
+    for_each(jobs, lambda client, job: client.cancel(job).state, server, data_dir)
 
 
 @app.command()
 def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Delete ended jobs with everything they stored."""
-    with connected(server, data_dir) as client:
-        for job in jobs:
-            client.delete(job)
-            typer.echo(f"{job} deleted")
+
+    def delete(client: Rhapsode, job: str) -> str:
+        client.delete(job)
+        return "deleted"
+
+    for_each(jobs, delete, server, data_dir)
 
 
 app.command("segments")(segments.list_segments)
@@ -156,6 +158,8 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
     yield "job", job.id
     yield "state", job.state if stage(job) == job.state else f"{job.state}, {stage(job)}"
     yield "created", _when(job)
+    if isinstance(job.request, ResolvedRequest) and job.request.not_before:
+        yield "not before", f"{job.request.not_before.astimezone():%Y-%m-%d %H:%M:%S}"
     if job.started_at and job.finished_at:
         yield "took", span((job.finished_at - job.started_at).total_seconds())
     yield "segments", _share(job)
@@ -173,11 +177,17 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
             yield "voice", request.voice
             yield "language", request.language
             yield "seed", str(request.seed)
+            if request.reproducibility == "strict":
+                yield "strict", "the same speech in any company"
         case ResolvedVoiceCaches() as request:
             yield "model", request.model
             yield "voices", str(request.voices)
         case None:
             pass
+    if job.engine and job.engine.model_revision:
+        yield "revision", job.engine.model_revision
+    if job.engine and job.engine.config_sha256:
+        yield "engine", job.engine.config_sha256
     for name, value in sorted(job.metadata.items()):
         yield "metadata", f"{name}={value}"
     if job.error:

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rhapsode.cli.audio_options import (
-    BitrateOption,
-    LoudnessOption,
-    SampleRateOption,
-    SubtitlesOption,
-    audio_type,
-    wanted_output,
-)
+from rhapsode.cli.audio_options import Subtitles, audio_type
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.grouped_options import grouped
+from rhapsode.cli.narrate_options import AudioOptions, SpeechOptions, SystemOptions
 from rhapsode.cli.narration_files import choose_output, choose_speakers, read_spoken, sent_input
-from rhapsode.cli.options import (
-    CheckpointOption,
-    DataDirOption,
-    DeviceOption,
-    JsonOption,
-    ServerOption,
-    SlotsOption,
-    choose_checkpoint,
-    choose_data_dir,
-    read_settings,
-)
+from rhapsode.cli.narration_summary import summarise
+from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, read_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +30,9 @@ if TYPE_CHECKING:
 CANCEL_PATIENCE_S = 10.0
 
 
+@grouped
 def narrate(
+    *,
     file: Annotated[
         str,
         typer.Argument(
@@ -60,37 +48,9 @@ def narrate(
             help="Where to put the speech, as .wav, .flac, .mp3, .opus or .m4b; else FILE's name and .wav, here.",
         ),
     ] = None,
-    voice: Annotated[
-        str | None, typer.Option(help="A speaker of the model, or a voice of yours; else the model's first.")
-    ] = None,
-    speaker: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VOICE", help="Who speaks lines that begin with `NAME:`; may be given several times."
-        ),
-    ] = None,
-    language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None,
-    dictionary: Annotated[
-        list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
-    ] = None,
-    words: Annotated[
-        bool, typer.Option("--words", help="Numbers, dates, money and units as words; needs --language.")
-    ] = False,
-    describe_images: Annotated[
-        bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None,
-    model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,
-    loudness: LoudnessOption = None,
-    sample_rate: SampleRateOption = None,
-    bitrate: BitrateOption = None,
-    subtitles: SubtitlesOption = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-    slots: SlotsOption = None,
-    checkpoint: CheckpointOption = None,
-    device: DeviceOption = None,
+    speech: SpeechOptions,
+    audio: AudioOptions,
+    system: SystemOptions,
     as_json: JsonOption = False,
 ) -> None:
     """Narrate a text, a book (.epub, .html, .md) or .ssml into a WAV, or into what the output's name says.
@@ -100,37 +60,40 @@ def narrate(
     Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
     for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
     """
-    spoken, speakers = read_spoken(file), choose_speakers(speaker or [])
+    spoken, speakers = read_spoken(file), choose_speakers(speech.speaker or [])
     target_file = choose_output(file, output)
-    audio = wanted_output(target_file, loudness, sample_rate, bitrate, subtitles)
-    if target_file.exists() and not force:
+    wishes = speech.wishes(speakers, audio.wanted(target_file))
+    if target_file.exists() and not audio.force:
         raise Misuse(f"{target_file} exists; --force replaces it, -o chooses another name")
 
     from rich.console import Console
 
+    console = Console(stderr=True)
+    with terminated_like_interrupted():
+        try:
+            with _server(system, console) as client:
+                given = sent_input(client, spoken, describe_images=speech.describe_images)
+                job, wall_s = _run(client, given, wishes, console)
+                job.raise_unless_succeeded()
+                artifact = _fetched(client, job, target_file, audio.subtitles, console)
+                summarise(client, job, artifact, target_file, wall_s, as_json=as_json)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
+
+
+@contextmanager
+def _server(system: SystemOptions, console: Console) -> Generator[Rhapsode]:
     from rhapsode.cli.servers import any_server, choose_target
     from rhapsode.stack.options import StackOptions
 
     settings = read_settings()
-    folder = choose_data_dir(data_dir, settings)
-    target = choose_target(server, data_dir=folder, is_data_dir_given=data_dir is not None, settings=settings)
-    options = StackOptions(data_dir=folder.root, slots=slots, checkpoint=choose_checkpoint(checkpoint), device=device)
-    console = Console(stderr=True)
-    with terminated_like_interrupted():
-        try:
-            with any_server(target, options, settings, console) as client:
-                wishes: JobOptions = {"voice": voice, "language": language, "seed": seed, "model": model}
-                wishes |= {"output": audio, "speakers": speakers or None}
-                wishes |= {"pronunciation_dictionaries": dictionary, "normalization": "basic" if words else None}
-                job, wall_s = _run(client, sent_input(client, spoken, describe_images=describe_images), wishes, console)
-                job.raise_unless_succeeded()
-                artifact = _speech(job, target_file)
-                client.download(job, artifact.name, target_file)
-                if subtitles is not None:
-                    client.download(job, f"narration.{subtitles}", target_file.with_suffix(f".{subtitles}"))
-                _summarise(client, job, artifact, target_file, wall_s, as_json=as_json)
-        except KeyboardInterrupt as interrupt:
-            raise typer.Exit(status_of(interrupt)) from interrupt
+    folder = choose_data_dir(system.data_dir, settings)
+    is_given = system.data_dir is not None
+    target = choose_target(system.server, data_dir=folder, is_data_dir_given=is_given, settings=settings)
+    checkpoint = choose_checkpoint(system.checkpoint)
+    options = StackOptions(data_dir=folder.root, slots=system.slots, checkpoint=checkpoint, device=system.device)
+    with any_server(target, options, settings, console) as client:
+        yield client
 
 
 def _run(client: Rhapsode, spoken: JobInput, wishes: JobOptions, console: Console) -> tuple[Job, float]:
@@ -153,11 +116,15 @@ def _run(client: Rhapsode, spoken: JobInput, wishes: JobOptions, console: Consol
 
 
 def _cancel(client: Rhapsode, find: Callable[[], Job], console: Console) -> None:
-    from rhapsode.errors import RhapsodeError, WaitTimedOut
+    from rhapsode.errors import Conflict, RhapsodeError, WaitTimedOut
 
     try:
         job = find()
-        client.cancel(job)
+        try:
+            client.cancel(job)
+        except Conflict:
+            # It was quicker than the key; `wait` below tells how it ended.
+            console.print("too late to cancel:", end=" ", highlight=False)
         ended = client.wait(job, timeout_s=CANCEL_PATIENCE_S)
     except WaitTimedOut as error:
         console.print(f"job {error.job.id} is {error.job.state}", markup=False, highlight=False)
@@ -167,41 +134,15 @@ def _cancel(client: Rhapsode, find: Callable[[], Job], console: Console) -> None
         console.print(f"job {ended.id} {ended.state}", markup=False, highlight=False)
 
 
-def _speech(job: Job, file: Path) -> Artifact:
-    return next(artifact for artifact in job.artifacts if artifact.type == audio_type(file))
-
-
-def _summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
-    """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
-    from rhapsode.cli.wording import counted, span, warned
-    from rhapsode.resources import ResolvedRequest
-
-    audio_s = artifact.duration_s or 0.0
-    factor = wall_s / audio_s if audio_s else 0.0
-    request = job.request if isinstance(job.request, ResolvedRequest) else None
-    notice = next((m.notice for m in client.models() if request and m.name == request.model), "")
-    if as_json:
-        facts = {
-            "file": str(file),
-            "job": job.id,
-            "audio_s": round(audio_s, 3),
-            "wall_s": round(wall_s, 3),
-            "real_time_factor": round(factor, 4),
-            "segments": job.progress.segments.total,
-            "model": request.model if request else None,
-            "voice": request.voice if request else None,
-            "seed": request.seed if request else None,
-            "notice": notice,
-            "warnings": [each.model_dump() for each in job.warnings],
-        }
-        typer.echo(json.dumps(facts))
-        return
-    speed = f", {1 / factor:.1f}x real time (real-time factor {factor:.3f})" if factor else ""
-    typer.echo(f"{file}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
-    if request:
-        segments = counted(job.progress.segments.total, "segment")
-        typer.echo(f"  {segments}, model {request.model}, voice {request.voice}, seed {request.seed}")
-    if notice:
-        typer.echo(f"  {notice}")
-    for warning in job.warnings:
-        typer.echo(f"  {warned(warning)}")
+def _fetched(client: Rhapsode, job: Job, file: Path, subtitles: Subtitles | None, console: Console) -> Artifact:
+    """The speech, downloaded with its subtitles. Who interrupts that is told that nothing is lost."""
+    artifact = next(each for each in job.artifacts if each.type == audio_type(file))
+    try:
+        client.download(job, artifact.name, file)
+        if subtitles is not None:
+            client.download(job, f"narration.{subtitles}", file.with_suffix(f".{subtitles}"))
+    except KeyboardInterrupt:
+        kept = f"; the server keeps its speech as {artifact.name}"
+        console.print(f"job {job.id} {job.state}{kept}", markup=False, highlight=False, soft_wrap=True)
+        raise
+    return artifact

@@ -12,6 +12,8 @@ import typer
 from rhapsode.cli.failures import Misuse
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rhapsode.settings import ClientSettings
     from rhapsode.stack.layout import DataDir
 
@@ -51,6 +53,17 @@ def check_choices(option: str, given: Iterable[str], known: Collection[str]) -> 
     for name in given:
         if name not in known:
             raise Misuse(f"{option}: {name!r} is none of {', '.join(known)}")
+
+
+def read_time(option: str, text: str) -> datetime:
+    """Without a time zone it is this machine's. Raises `Misuse`."""
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        example = "2026-12-01T08:00, with +01:00 or Z behind it if you like"
+        raise Misuse(f"{option}: {text!r} is no time; write {example}") from error
 
 
 def choose_data_dir(option: Path | None, settings: ClientSettings) -> DataDir:

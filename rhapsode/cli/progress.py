@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from rhapsode.cli.hindrances import Hindrances
 from rhapsode.cli.wording import clock, stage
 from rhapsode.client import Rhapsode
-from rhapsode.resources import Job
+from rhapsode.resources import Job, ResolvedRequest
 
 POLL_S = 0.3
 LINE_EVERY_S = 5.0
@@ -41,7 +43,9 @@ class Chapters:
 
 
 class Display(Protocol):
-    def show(self, job: Job, chapter: str | None) -> None: ...
+    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
+        """hindrance: why the job stands still."""
+        ...
 
 
 class Speed:
@@ -70,14 +74,14 @@ class Bar:
         self._task = task
         self._speed = Speed()
 
-    def show(self, job: Job, chapter: str | None) -> None:
+    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
         segments = job.progress.segments
         self._progress.update(
             self._task,
             description=stage(job),
             total=segments.total or None,
             completed=segments.done,
-            facts=" · ".join(_facts(job, chapter, self._speed.of(job))),
+            facts=" · ".join(_facts(job, chapter, self._speed.of(job), hindrance)),
         )
 
 
@@ -88,17 +92,16 @@ class Lines:
         self._console = console
         self._speed = Speed()
         self._said_s = 0.0
-        self._said = ("", -1)
+        self._said: tuple[tuple[str, str | None], int] = (("", None), -1)
 
-    def show(self, job: Job, chapter: str | None) -> None:
+    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
         speed = self._speed.of(job)
-        now, news = time.monotonic(), (stage(job), job.progress.segments.done)
+        now, news = time.monotonic(), ((stage(job), hindrance), job.progress.segments.done)
         is_due = news[0] != self._said[0] or now - self._said_s >= LINE_EVERY_S
         if news != self._said and is_due:
             self._said_s, self._said = now, news
-            self._console.print(
-                ": ".join(filter(None, (news[0], ", ".join(_facts(job, chapter, speed))))), markup=False
-            )
+            facts = ", ".join(_facts(job, chapter, speed, hindrance))
+            self._console.print(": ".join(filter(None, (stage(job), facts))), markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -116,18 +119,20 @@ def job_display(console: Console) -> Generator[Display]:
 def follow(client: Rhapsode, job: Job, console: Console) -> Job:
     """Show the job's progress until it has ended; returns it as it ended."""
     with job_display(console) as display:
-        chapters = Chapters(client)
+        chapters, hindrances = Chapters(client), Hindrances(client)
         display.show(job, None)
         while not job.state.is_terminal:
             time.sleep(POLL_S)
             job = client.job(job.id)
-            display.show(job, chapters.place(job))
+            display.show(job, chapters.place(job), hindrances.of(job))
     return job
 
 
-def _facts(job: Job, chapter: str | None, speed: float | None) -> list[str]:
+def _facts(job: Job, chapter: str | None, speed: float | None, hindrance: str | None) -> list[str]:
     """What is worth telling now, most important first."""
-    facts = [*([chapter] if chapter else []), *_counts(job)]
+    facts = [*([hindrance] if hindrance else []), *([chapter] if chapter else []), *_counts(job)]
+    if begins_at := _begins_at(job):
+        facts.append(f"begins on {begins_at.astimezone():%b %d at %H:%M}")
     if job.queue and job.queue.has_worker is False:
         facts.append("no worker of this model is there yet")
     if job.state == "pending" and job.queue and job.queue.ahead_audio_s:
@@ -137,6 +142,13 @@ def _facts(job: Job, chapter: str | None, speed: float | None) -> list[str]:
     if job.progress.eta_s is not None and job.phase == "synthesizing":
         facts.append(f"{clock(job.progress.eta_s)} left")
     return facts
+
+
+def _begins_at(job: Job) -> datetime | None:
+    """When a job that was given a time may begin; None once it may."""
+    begins_at = job.request.not_before if isinstance(job.request, ResolvedRequest) else None
+    is_ahead = begins_at is not None and job.state == "pending" and begins_at > datetime.now(UTC)
+    return begins_at if is_ahead else None
 
 
 def _counts(job: Job) -> list[str]:

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import httpx
-from pydantic import BaseModel
 from rich.console import Console
 
 from rhapsode.cli.failures import Misuse
@@ -17,6 +16,7 @@ from rhapsode.cli.stack_display import own_stack
 from rhapsode.client import Rhapsode
 from rhapsode.connection import PROXY_FREE
 from rhapsode.errors import ServerUnreachable
+from rhapsode.readiness import read_readiness
 from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.settings import ClientSettings
 from rhapsode.stack.errors import DataFolderTaken
@@ -181,17 +181,10 @@ def _waiting(sentence: str, console: Console) -> Generator[None]:
         yield
 
 
-class _Readiness(BaseModel):
-    models: tuple[str, ...] | None = None
-
-
 def _has_model(url: str) -> bool:
     """Also of an API that is not ready, for instance because the disk is full."""
-    try:
-        response = httpx.get(f"{url}/readyz", timeout=2.0, trust_env=False)
-    except httpx.TransportError:
-        return False
-    return bool(_Readiness.model_validate_json(response.content).models)
+    readiness = read_readiness(url)
+    return readiness is not None and bool(readiness.models)
 
 
 def _await_other_users(data_dir: DataDir, console: Console) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rhapsode.cli.clients import connected
+from rhapsode.cli.each import for_each
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 from rhapsode.cli.sent_files import readable
 
@@ -86,10 +87,10 @@ def list_voices(
 def show(
     voice: VoiceArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
 ) -> None:
-    """Show one of your voices."""
+    """Show a voice."""
     with connected(server, data_dir) as client:
         found = client.voices.get(voice)
-        caches = client.voices.caches(found)
+        caches = client.voices.caches(found) if found.kind == "own" else ()
     if as_json:
         typer.echo(found.model_dump_json(indent=2))
         return
@@ -100,10 +101,12 @@ def show(
 @app.command()
 def rm(voices: VoicesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Delete voices with their recordings and caches."""
-    with connected(server, data_dir) as client:
-        for voice in voices:
-            client.voices.delete(voice)
-            typer.echo(f"{voice} deleted")
+
+    def delete(client: Rhapsode, voice: str) -> str:
+        client.voices.delete(voice)
+        return "deleted"
+
+    for_each(voices, delete, server, data_dir)
 
 
 @app.command()
@@ -294,7 +297,7 @@ def _origin(voice: Voice) -> str:
 
 
 def _facts(voice: Voice) -> Generator[tuple[str, str]]:
-    yield "voice", voice.id or "-"
+    yield "voice", voice.id or "built in"
     yield "name", voice.name
     yield "models", ", ".join(voice.models) or "none that has workers"
     yield "language", voice.language

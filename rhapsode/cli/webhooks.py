@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import connected
+from rhapsode.cli.each import for_each
 from rhapsode.cli.failures import FAILED
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
@@ -80,10 +81,12 @@ def rm(
     data_dir: DataDirOption = None,
 ) -> None:
     """Delete receivers. What waits for them is not sent."""
-    with connected(server, data_dir) as client:
-        for endpoint in endpoints:
-            client.webhooks.delete(endpoint)
-            typer.echo(f"{endpoint} deleted")
+
+    def delete(client: Rhapsode, endpoint: str) -> str:
+        client.webhooks.delete(endpoint)
+        return "deleted"
+
+    for_each(endpoints, delete, server, data_dir)
 
 
 @app.command()

@@ -78,8 +78,16 @@ def test_ready_names_the_models(api: ServedApi) -> None:
 
     assert (answer.status_code, answer.json()) == (
         200,
-        {"status": "ready", "redis": "ok", "store": "ok", "models": ["small"]},
+        {"status": "ready", "redis": "ok", "store": "ok", "models": ["small"], "claims": "open"},
     )
+
+
+def test_a_system_that_gives_nothing_to_its_workers_takes_jobs_and_says_so(api: ServedApi) -> None:
+    api.redis.set(RedisKeys("rhapsode").single("held"), "Redis is empty")
+
+    answer = api.http.get("/readyz")
+
+    assert (answer.status_code, answer.json()["claims"]) == (200, "held")
 
 
 def test_a_system_without_a_model_is_ready_and_says_so(api_settings: ApiSettings) -> None:

@@ -14,6 +14,7 @@ import pytest
 from rhapsode import JobState, Rhapsode
 from rhapsode.stack.stack import Stack
 
+NOBODYS_JOB = "job_01jd0000000000000000000000"
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
 PATIENCE_S = 120.0
 LONG = " ".join(f"{TEXT} That was number {number}." for number in range(400))
@@ -104,6 +105,8 @@ def test_jobs_are_listed_shown_watched_cancelled_and_deleted(
     run_cli: Any, client: Rhapsode, here: dict[str, str]
 ) -> None:
     short, long = client.submit_job(TEXT), client.submit_job(LONG)
+    # However long the commands take, it has not ended when it is cancelled.
+    client.pause(long)
 
     watched = run_cli("jobs", "watch", short.id, env=here)
     listed = run_cli("jobs", "list", "--limit", "5", env=here)
@@ -112,7 +115,7 @@ def test_jobs_are_listed_shown_watched_cancelled_and_deleted(
     refused = run_cli("jobs", "rm", long.id, env=here)
     cancelled = run_cli("jobs", "cancel", long.id, env=here)
     client.wait(long, timeout_s=PATIENCE_S)
-    deleted = run_cli("jobs", "rm", short.id, long.id, env=here)
+    deleted = run_cli("jobs", "rm", short.id, NOBODYS_JOB, long.id, env=here)
     gone = run_cli("jobs", "show", short.id, env=here)
 
     assert watched.stdout == f"{short.id} succeeded\n"
@@ -123,6 +126,8 @@ def test_jobs_are_listed_shown_watched_cancelled_and_deleted(
     assert refused.stderr.count("\n") == 1
     assert cancelled.stdout.startswith(f"{long.id} cancel")
     assert deleted.stdout == f"{short.id} deleted\n{long.id} deleted\n"
+    assert (deleted.returncode, deleted.stderr.count("\n")) == (1, 1)
+    assert deleted.stderr.startswith(f"rhapsode: {NOBODYS_JOB}: ")
     assert gone.returncode == 1
 
 

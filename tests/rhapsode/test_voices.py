@@ -98,6 +98,24 @@ def test_voices_of_the_models_are_listed_before_ones_own(client: Rhapsode, recor
         client.voices.delete(found[0])
 
 
+def test_a_voice_of_a_model_is_found_by_its_name_and_heard_and_nothing_else(
+    client: Rhapsode, stack: Stack, run_cli: RunCli
+) -> None:
+    found = client.voices.get("ADA")
+    heard = client.wait(client.voices.preview("ada", Preview("Good morning.", seed=3)), timeout_s=120)
+    shown = run_cli("voices", "show", "ada", "--server", stack.url)
+    deleted = run_cli("voices", "rm", "ada", "nobody", "--server", stack.url)
+
+    assert (found.kind, found.name, found.id) == ("built_in", "ada", None)
+    assert heard.raise_unless_succeeded().metadata == {"preview_of": "ada"}
+    assert shown.stdout.splitlines()[:2] == ["voice       built in", "name        ada"]
+    assert (deleted.returncode, deleted.stdout) == (1, "")
+    assert deleted.stderr.splitlines() == [
+        "rhapsode: ada: ada comes with its model; only voices that were uploaded can be changed",
+        "rhapsode: nobody: no voice is called 'nobody' [404 voice_not_found]",
+    ]
+
+
 def test_an_embedding_goes_in_and_comes_out_bit_for_bit(client: Rhapsode) -> None:
     values = np.linspace(-1, 1, 8, dtype="<f4")
 

@@ -10,8 +10,6 @@ import { playRecording } from "./recordings.js";
 
 const CACHE_WORDS = { pending: "Waiting to be prepared", processing: "Being prepared", ready: "Ready", failed: "Failed", stale: "Out of date" };
 const URGENCY = ["failed", "processing", "pending", "stale", "ready"];
-const SAMPLE_TEXT = "This is how I sound when I read something aloud.";
-const SAMPLE_KEPT_S = 86_400;
 const HUES = 12;
 
 export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
@@ -35,9 +33,7 @@ export function voiceCard(voice, { onChosen, onDeleted, onChanged }) {
   }
 
   function preview() {
-    if (isOwn) return sendJson("POST", `v1/voices/${voice.id}/preview`);
-    return sendJson("POST", "v1/jobs", { input: { text: SAMPLE_TEXT }, voice: voice.name, priority: "high",
-      retention_s: SAMPLE_KEPT_S, metadata: { preview_of: voice.name } });
+    return sendJson("POST", `v1/voices/${voice.id ?? encodeURIComponent(voice.name)}/preview`);
   }
 
   async function hearRecording() {

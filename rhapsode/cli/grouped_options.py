@@ -1,0 +1,43 @@
+"""Options of a command in groups: a parameter whose type is a dataclass stands for one option for each of its fields.
+
+The command line looks as if the fields were parameters of the command, in their order; the command gets the groups.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, get_type_hints
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer is to see it."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters = inspect.signature(command).parameters.values()
+    groups = {each.name: hints[each.name] for each in parameters if dataclasses.is_dataclass(hints[each.name])}
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:  # noqa: ANN401 - whatever typer has parsed, as the fields' types say
+        made = {
+            name: group(**{field.name: given.pop(field.name) for field in dataclasses.fields(group)})
+            for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    flat = [each for parameter in parameters for each in _flattened(parameter, hints[parameter.name])]
+    # What typer reads: the signature for names and defaults, the annotations for types and help.
+    called.__signature__ = inspect.Signature(flat)  # pyright: ignore[reportAttributeAccessIssue]
+    called.__annotations__ = {each.name: each.annotation for each in flat}
+    return called
+
+
+def _flattened(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:  # noqa: ANN401
+    if not dataclasses.is_dataclass(hint):
+        yield inspect.Parameter(parameter.name, parameter.KEYWORD_ONLY, default=parameter.default, annotation=hint)
+        return
+    field_hints = get_type_hints(hint, include_extras=True)
+    for field in dataclasses.fields(hint):
+        default = parameter.empty if field.default is dataclasses.MISSING else field.default
+        yield inspect.Parameter(field.name, parameter.KEYWORD_ONLY, default=default, annotation=field_hints[field.name])
