@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rhapsode.cli.clients import connected
-from rhapsode.cli.each import for_each
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
 
@@ -28,12 +27,16 @@ SUBTITLES = ("srt", "vtt")
 
 def pause(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Pause jobs; what is being spoken is finished and kept."""
-    for_each(jobs, lambda client, job: client.pause(job).state, server, data_dir)
+    with connected(server, data_dir) as client:
+        for job in jobs:
+            typer.echo(f"{job} {client.pause(job).state}")
 
 
 def resume(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Go on with paused jobs."""
-    for_each(jobs, lambda client, job: client.resume(job).state, server, data_dir)
+    with connected(server, data_dir) as client:
+        for job in jobs:
+            typer.echo(f"{job} {client.resume(job).state}")
 
 
 def set_options(

@@ -64,8 +64,11 @@ const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembl
 
 export const stateWord = (state) => STATES[state] || state;
 
+/** Whether a job waits for the time that it was given. */
+export const beginsLater = ({ state, request }) => state === "pending" && Boolean(request.not_before) && new Date(request.not_before) > new Date();
+
 /** What a job is doing now, in one or two words. */
-export const doing = (job) => (job.state === "running" && PHASES[job.phase]) || stateWord(job.state);
+export const doing = (job) => (beginsLater(job) && "Scheduled") || (job.state === "running" && PHASES[job.phase]) || stateWord(job.state);
 
 export const isOver = (state) => ["succeeded", "failed", "cancelled", "expired"].includes(state);
 

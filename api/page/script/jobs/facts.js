@@ -24,7 +24,7 @@ function speechFacts({ request, usage }) {
   const found = [
     ["Voice", request.voice],
     ["Language", request.language],
-    ["Seed", String(request.seed)],
+    ["Seed", request.reproducibility === "strict" ? `${request.seed}, strictly kept` : String(request.seed)],
     ["Quality gate", `${request.quality.gate}, at most ${request.quality.max_attempts} attempts`],
     ["Formats", request.output.formats.map((format) => format.type).join(", ")],
     ["Characters", String(usage.input_chars)],
@@ -39,7 +39,10 @@ function commonFacts(job) {
   if (job.started_at) found.push(["Begun", moment(job.started_at)]);
   if (job.finished_at) found.push(["Ended", moment(job.finished_at)]);
   if (job.expires_at) found.push(["Kept until", moment(job.expires_at)]);
+  if (job.request.not_before) found.push(["Not before", moment(job.request.not_before)]);
   if (job.request.deadline) found.push(["Deadline", moment(job.request.deadline)]);
+  if (job.engine.model_revision) found.push(["Model revision", job.engine.model_revision]);
+  if (job.engine.config_sha256) found.push(["Engine configuration", job.engine.config_sha256.slice(0, 16)]);
   for (const [name, value] of Object.entries(job.metadata)) found.push([name, value]);
   found.push(["Id", job.id]);
   return found;
