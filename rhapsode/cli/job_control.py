@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rhapsode.cli.clients import connected
+from rhapsode.cli.each import for_each
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
 
@@ -27,16 +28,12 @@ SUBTITLES = ("srt", "vtt")
 
 def pause(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Pause jobs; what is being spoken is finished and kept."""
-    with connected(server, data_dir) as client:
-        for job in jobs:
-            typer.echo(f"{job} {client.pause(job).state}")
+    for_each(jobs, lambda client, job: client.pause(job).state, server, data_dir)
 
 
 def resume(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Go on with paused jobs."""
-    with connected(server, data_dir) as client:
-        for job in jobs:
-            typer.echo(f"{job} {client.resume(job).state}")
+    for_each(jobs, lambda client, job: client.resume(job).state, server, data_dir)
 
 
 def set_options(

@@ -10,10 +10,12 @@ import typer
 from rhapsode.cli import job_control, segments
 from rhapsode.cli import listen as listening
 from rhapsode.cli.clients import connected
+from rhapsode.cli.each import for_each
 from rhapsode.cli.failures import FAILED, INTERRUPTED
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
+    from rhapsode.client import Rhapsode
     from rhapsode.resources import Job, JobState
 
 app = typer.Typer(
@@ -91,18 +93,18 @@ def watch(job: JobArgument, server: ServerOption = None, data_dir: DataDirOption
 @app.command()
 def cancel(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Cancel jobs; what is being spoken stops at the next codec frame."""
-    with connected(server, data_dir) as client:
-        for job in jobs:
-            typer.echo(f"{job} {client.cancel(job).state}")
+    for_each(jobs, lambda client, job: client.cancel(job).state, server, data_dir)
 
 
 @app.command()
 def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Delete ended jobs with everything they stored."""
-    with connected(server, data_dir) as client:
-        for job in jobs:
-            client.delete(job)
-            typer.echo(f"{job} deleted")
+
+    def delete(client: Rhapsode, job: str) -> str:
+        client.delete(job)
+        return "deleted"
+
+    for_each(jobs, delete, server, data_dir)
 
 
 app.command("segments")(segments.list_segments)
