@@ -7,7 +7,6 @@ do twice, and everything a janitor does is visible in its log.
 from __future__ import annotations
 
 import logging
-import signal
 import socket
 import sys
 import threading
@@ -16,7 +15,6 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from types import FrameType
 
 from storage import keys
 from storage.artifacts import ArtifactStore, ObjectEntry
@@ -47,6 +45,7 @@ from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue
 from storage.work_queues import WorkQueue
 from worker.janitor_metrics import LEADER, chore_failed, swept, topped_up
+from worker.leaving import leave_on_signals
 from worker.metrics_server import parse_ports, serve_metrics
 from worker.reporting import Reporting
 from worker.settings import JanitorSettings
@@ -63,6 +62,9 @@ STATE_INTERVAL_S = 5.0
 AUDIT_INTERVAL_S = 60.0
 RETENTION_INTERVAL_S = 5.0
 LEFTOVERS_INTERVAL_S = 3600.0
+
+LEAVE_WITHIN_S = 7.0
+"""Whatever Redis does; who stops containers gives them ten seconds."""
 
 BATCH = 200
 PATIENCE_AFTER_OUTAGE_S = 5.0
@@ -326,12 +328,7 @@ def main() -> None:
     configure_process_logging(settings, role="janitor")
     logger.info("settings", extra={"values": " ".join(describe(settings))})
     stop = threading.Event()
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
+    leave_on_signals(stop, LEAVE_WITHIN_S)
     tickets = TicketQueue(create_celery(settings, "rhapsode-janitor"))
     _agree_on_layout(settings)
     with connect_redis(settings) as redis:

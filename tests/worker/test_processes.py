@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -228,3 +229,18 @@ def test_the_janitor_ends_cleanly_on_sigterm(system: System) -> None:
 
     assert janitor.wait(120) == 0
     assert "Traceback" not in system.log("janitor.log")
+
+
+def test_the_janitor_ends_soon_also_while_redis_says_nothing(system: System) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(120)
+        address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        janitor = system.start(["-m", "worker.janitor"], "janitor.log", {"RHAPSODE_REDIS_URL": address})
+        asked, _ = silent.accept()
+        with asked:
+            asked.recv(1)
+
+            janitor.send_signal(signal.SIGTERM)
+
+            assert janitor.wait(120) == 0
+    assert "left without a goodbye" in system.log("janitor.log")
