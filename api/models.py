@@ -29,9 +29,8 @@ def get_model(_: Tenant, services: Services, model_name: Annotated[str, Path(max
     cards = services.models.list()
     card = next((card for card in cards if card.name == model_name), None)
     if card is None:
-        raise not_found(
-            f"there is no model {model_name!r}; there are: {', '.join(each.name for each in cards) or 'none'}"
-        )
+        known = ", ".join(each.name for each in cards) or "none"
+        raise not_found(f"there is no model {model_name!r}; there is: {known}")
     return _shown(card, available=card in served_models(cards))
 
 

@@ -48,6 +48,7 @@ WAYS = (
         {**_OF_THE_SAME_JOB, "segment": "$request.path.segment", "take": "$response.body#/data/0/take"},
         ("select_take",),
     ),
+    Way("list_models", "200", {"model_name": _FIRST_NAME}, ("get_model",)),
     Way("list_artifacts", "200", {**_OF_THE_SAME_JOB, "name": _FIRST_NAME}, ("get_artifact",)),
     Way("post_batch", "202", {"batch_id": _ID}, ("get_batch", "get_results", "cancel_batch", "delete_batch")),
     Way("post_upload", "201", {"upload_id": _ID}, ("get_upload", "delete_upload")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import wave
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -128,12 +129,30 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     assert "no such segment" in run("edit", told.id, "99", "--text", "x", status=1)
 
 
+def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, stack: Stack, client: Rhapsode) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    job = client.submit_job("Good night.", voice="ada", seed=5, reproducibility="strict", not_before=tomorrow)
+
+    waits = commands.run("show", job.id, "--server", stack.url)
+    let_go = commands.run("set", job.id, "--not-before", "none", "--server", stack.url)
+    ended = client.wait(job).raise_unless_succeeded()
+    shown = commands.run("show", job.id, "--server", stack.url)
+
+    assert f"{tomorrow.astimezone():%Y-%m-%d %H:%M}" in waits
+    assert "pending" in let_go
+    assert ended.engine is not None
+    assert ended.engine.config_sha256 is not None
+    assert ended.engine.config_sha256 in shown
+    assert "the same speech in any company" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("edit", "job_x", "0"), "nothing to change"),
         (("set", "job_x"), "nothing to change"),
         (("set", "job_x", "--deadline", "tomorrow"), "2026-12-01T08:00"),
+        (("set", "job_x", "--not-before", "tonight"), "2026-12-01T08:00"),
         (("set", "job_x", "--metadata", "x"), "NAME=VALUE"),
         (("takes", "job_x", "0", "--new", "--select", "1"), "exclude"),
         (("takes", "job_x", "0", "--save", "nowhere"), "not a folder"),
