@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from api.settings import ApiSettings
 from rhapsode import Rhapsode
@@ -33,6 +33,30 @@ def submit(page: Page, text: str) -> None:
     page.get_by_label("Text", exact=True).fill(text)
     page.get_by_role("button", name="Narrate").click()
     page.wait_for_selector(".job-title:not(:text-is('…'))")
+
+
+def test_an_order_whose_first_sending_is_still_at_work_is_waited_for(open_page: OpenPage) -> None:
+    page = open_page()
+    sent: list[str] = []
+
+    def in_progress_once(route: Route) -> None:
+        if route.request.method != "POST":
+            route.continue_()
+            return
+        sent.append(route.request.headers["idempotency-key"])
+        if len(sent) > 1:
+            route.continue_()
+            return
+        problem = {"status": 409, "code": "idempotency_in_progress", "title": "The key is in use", "detail": "wait"}
+        route.fulfill(status=409, headers={"Retry-After": "1"}, json=problem)
+
+    page.route("**/v1/jobs", in_progress_once)
+
+    submit(page, "It is said once. It is heard once.")
+
+    expect(page.get_by_role("heading", level=1, name="It is said once.")).to_be_visible()
+    assert len(sent) == 2
+    assert sent[0] == sent[1]
 
 
 def test_a_text_is_narrated_watched_heard_and_downloaded(

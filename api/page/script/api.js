@@ -2,6 +2,8 @@
 
 const ROOT = new URL("../../../", import.meta.url);
 const REPEAT_MS = 300;
+const IN_PROGRESS = "idempotency_in_progress";
+const MOST_LOOKS = 60;
 const KEY_NAME = "rhapsode.key";
 
 /** What tells others that a key is needed ("unauthorized"), and whether the server answers ("reached", "unreached"). */
@@ -34,13 +36,17 @@ export async function request(method, path, { json, body, headers = {}, signal }
   // A repeat of a request that did reach the server finds what the first one did.
   if (method === "POST" && !(body instanceof FormData)) sent["Idempotency-Key"] ??= randomToken();
   const content = json === undefined ? body : JSON.stringify(json);
-  const answer = await reach(new URL(path, ROOT), { method, headers: sent, body: content, signal, cache: "no-store" });
-  signals.dispatchEvent(new Event("reached"));
-  if (answer.ok) return answer;
-  const problem = new Problem(answer.status, await problemDocument(answer));
-  // Of a key that has been exchanged meanwhile nobody wants to hear.
-  if (answer.status === 401 && used === key.get()) signals.dispatchEvent(new Event("unauthorized"));
-  throw problem;
+  for (let looks = 1; ; looks += 1) {
+    const answer = await reach(new URL(path, ROOT), { method, headers: sent, body: content, signal, cache: "no-store" });
+    signals.dispatchEvent(new Event("reached"));
+    if (answer.ok) return answer;
+    const problem = new Problem(answer.status, await problemDocument(answer));
+    // Of a key that has been exchanged meanwhile nobody wants to hear.
+    if (answer.status === 401 && used === key.get()) signals.dispatchEvent(new Event("unauthorized"));
+    if (problem.code !== IN_PROGRESS || looks === MOST_LOOKS) throw problem;
+    // The first sending of this very request is still at work: its answer is the one to wait for.
+    await pause((Number(answer.headers.get("Retry-After")) || 1) * 1000, signal);
+  }
 }
 
 /** One more time where the connection broke off: networks change, servers start anew. */
@@ -52,13 +58,28 @@ async function reach(address, options) {
     // A form is written anew each time, so the server could not know it for the same.
     if (options.body instanceof FormData) throw unreached();
   }
-  await new Promise((resolve) => setTimeout(resolve, REPEAT_MS));
+  await pause(REPEAT_MS, options.signal);
   try {
     return await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw unreached();
   }
+}
+
+/** Throws the `AbortError` of `signal` as soon as that says so. */
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
 }
 
 function unreached() {
