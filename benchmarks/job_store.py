@@ -12,6 +12,7 @@ import hashlib
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 import redis
@@ -100,6 +101,8 @@ def measure_long_job(store: JobStore, client: redis.Redis, num_segments: int) ->
     held = [must_claim(store, GPU_QUEUE) for _ in range(24)]
     for _ in range(200):
         extend.run(lambda: store.extend([item.lease for item in held], 30))
+    pid = int(client.info("server")["process_id"])
+    busy_s = cpu_s(pid)
     while held:
         item = held.pop(0)
         digest = hashlib.sha256(item.lease.item.encode()).hexdigest()
@@ -110,7 +113,22 @@ def measure_long_job(store: JobStore, client: redis.Redis, num_segments: int) ->
     for watch in (claim, commit, extend):
         watch.print_row()
     print_server_times(client)
+    print_limit(client, pid, busy_s, num_segments)
     print_memory(client, wanted.id)
+
+
+def print_limit(client: redis.Redis, pid: int, busy_s: float, num_segments: int) -> None:
+    """What one server's thread can take: claim and commit of each segment, with its log, and nothing besides."""
+    each_s = (cpu_s(pid) - busy_s) / num_segments
+    print(
+        f"{'':<16} {each_s * 1e6:.0f} us of the server's CPU for a segment's claim and commit: at most {1 / each_s:,.0f}/s"
+    )
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of the server's threads so far (Linux)."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
 def print_memory(client: redis.Redis, job_id: JobId) -> None:

@@ -56,15 +56,18 @@ class ServedApi:
 
 
 @contextmanager
-def served_api(folder: Path, processes: int = 1) -> Generator[ServedApi]:
-    """A served API on an empty system; several processes share one listening socket."""
+def served_api(folder: Path, processes: int = 1, store_folder: Path | None = None) -> Generator[ServedApi]:
+    """A served API on an empty system; several processes share one listening socket.
+
+    store_folder: of the object store, if that is not to lie in `folder`.
+    """
     with (
         socket.create_server(("127.0.0.1", 0), backlog=1024) as listener,
         EmbeddedRedis(folder / "valkey") as server,
         redis.Redis.from_url(server.url, decode_responses=True) as client,
     ):
         ModelRegistry(client).publish(CARD)
-        secret, store = secrets.token_hex(16), f"file://{folder}/store"
+        secret, store = secrets.token_hex(16), f"file://{store_folder or folder}/store"
         settings = StorageSettings(
             redis_url=SecretStr(server.url),
             broker_url=SecretStr(server.broker_url),
