@@ -120,9 +120,8 @@ def measure_long_job(store: JobStore, client: redis.Redis, num_segments: int) ->
 def print_limit(client: redis.Redis, pid: int, busy_s: float, num_segments: int) -> None:
     """What one server's thread can take: claim and commit of each segment, with its log, and nothing besides."""
     each_s = (cpu_s(pid) - busy_s) / num_segments
-    print(
-        f"{'':<16} {each_s * 1e6:.0f} us of the server's CPU for a segment's claim and commit: at most {1 / each_s:,.0f}/s"
-    )
+    limit = f"{each_s * 1e6:.0f} us of the server's CPU for a segment's claim and commit, at most {1 / each_s:,.0f}/s"
+    print(f"{'':<16} {limit}")
 
 
 def cpu_s(pid: int) -> float:
