@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from storage.artifacts import ArtifactStore
-from storage.errors import ArtifactExists, StoreUnavailable
+from storage.errors import StoreUnavailable
 from worker.leases import HeldLease
+from worker.put_once import put_once
 
 T = TypeVar("T")
 
@@ -37,21 +37,6 @@ def settle(call: Callable[[], T], patience_s: float) -> T:
 def put_fenced(artifacts: ArtifactStore, key: str, data: bytes, held: HeldLease) -> str:
     """Store `data` under a key that carries the fence of our own lease; returns its sha256."""
     return until_available(lambda: put_once(artifacts, key, data), held)
-
-
-def put_once(artifacts: ArtifactStore, key: str, data: bytes) -> str:
-    """One try at a key that nobody else writes; returns its sha256.
-
-    Finding the key taken by as many bytes means that an earlier try arrived and its answer did not. Raises
-    `ArtifactExists` for another number of bytes, and `StoreUnavailable`.
-    """
-    try:
-        return artifacts.put(key, data).sha256
-    except ArtifactExists:
-        stored = artifacts.stat(key)
-        if stored is None or stored.bytes != len(data):
-            raise
-        return hashlib.sha256(data).hexdigest()
 
 
 def _repeated(call: Callable[[], T], patience_s: float, check: Callable[[], None]) -> T:

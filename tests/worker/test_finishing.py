@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from storage.connections import open_artifacts
 from storage.errors import ArtifactExists, StoreUnavailable
+from storage.key_rules import KeyRefused
 from storage.quality import Gate
 from storage.segment_file import SegmentHeader
 from storage.settings import StorageSettings
@@ -108,7 +109,7 @@ def test_errors_arrive_as_what_they_are(pool: FinisherPool) -> None:
 
     with pytest.raises(NotFinite, match="not finite"):
         pool.store(key("broken"), HEADER, broken)
-    with pytest.raises(ValueError, match=r"\.\."):
+    with pytest.raises(KeyRefused, match=r"\.\."):
         pool.store("../outside", HEADER, speech())
 
 

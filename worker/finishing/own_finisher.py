@@ -7,7 +7,7 @@ from storage.quality import Gate
 from storage.segment_file import SegmentHeader
 from worker.engine.interface import Speech
 from worker.finishing.finisher import StoredSpeech
-from worker.persistence import put_once
+from worker.put_once import put_once
 from worker.quality.calibration import SpeechBounds
 from worker.quality.job_norms import JobNorms
 from worker.quality.verdict import Utterance, Verdict, measured_verdict
