@@ -163,17 +163,16 @@ def test_a_call_that_kills_every_process_it_meets_is_given_up(
     pool = FinisherPool(1, 2, "folder", "test", environment)
     pool.start()
     killed: list[int] = []
-    receive = Line.receive
+    send = Line.send
 
-    def killing(line: Line) -> object:
-        if threading.current_thread() is threading.main_thread():
-            killed.extend(pool.pids)
-            os.kill(pool.pids[0], signal.SIGKILL)
-        return receive(line)
+    def killing(line: Line, value: object) -> None:
+        killed.extend(pool.pids)
+        os.kill(killed[-1], signal.SIGKILL)
+        send(line, value)
 
-    monkeypatch.setattr(Line, "receive", killing)
+    monkeypatch.setattr(Line, "send", killing)
     with pytest.raises(FinisherDied, match="3 finisher processes"):
-        # So much that it cannot have been answered by then.
+        # So much that nobody could answer it before the signal arrives.
         pool.judge(replace(utterance(), speech=replace(speech(), pcm=np.zeros(24_000_000, np.float32))), *REST)
     monkeypatch.undo()
 
