@@ -44,6 +44,13 @@ class PlannedSegment(Answer):
     chapter: int | None = None
 
 
+class PlanWarning(Answer):
+    """What will be spoken although it may sound wrong; a job that is not only planned has the same in `warnings`."""
+
+    code: str
+    detail: str
+
+
 class PlanDocument(Answer):
     """`estimated_render_s`: at the measured pace of the model's workers; null before anything was measured."""
 
@@ -56,6 +63,7 @@ class PlanDocument(Answer):
     num_segments: int
     estimated_audio_s: float
     estimated_render_s: float | None
+    warnings: list[PlanWarning]
     speakers: list[PlannedSpeaker]
     chapters: list[PlannedChapter]
     segments: list[PlannedSegment]

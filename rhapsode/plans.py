@@ -10,7 +10,7 @@ import httpx
 from rhapsode.calls import MAX_HOLD_S, Call, resource, submit_job
 from rhapsode.errors import JobNotSucceeded
 from rhapsode.inputs import JobInput
-from rhapsode.resources import Job, JobState, Resource
+from rhapsode.resources import Job, JobState, JobWarning, Resource
 from rhapsode.submission import JobOptions
 
 
@@ -62,6 +62,7 @@ class Plan(Resource):
     num_segments: int
     estimated_audio_s: float
     estimated_render_s: float | None
+    warnings: tuple[JobWarning, ...] = ()
     speakers: tuple[PlannedSpeaker, ...]
     chapters: tuple[PlannedChapter, ...]
     segments: tuple[PlannedSegment, ...]

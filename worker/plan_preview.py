@@ -16,6 +16,7 @@ from storage.work_items import ClaimedItem
 from storage.work_queues import speech_queue
 from worker.leases import HeldLease
 from worker.persistence import put_fenced, until_available
+from worker.planned_languages import language_warnings
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,9 @@ def preview(script: Script, plan: Plan, spec: NarrationSpec, pace: float | None)
         "num_segments": len(plan.segments),
         "estimated_audio_s": round(speech_s + pauses_s, 3),
         "estimated_render_s": round(speech_s / pace, 3) if pace else None,
+        "warnings": [
+            {"code": warning.code, "detail": warning.detail} for warning in language_warnings(plan.segments, spec)
+        ],
         "speakers": _speakers(plan, spec, lengths_s),
         "chapters": _chapters(plan, lengths_s),
         "segments": [

@@ -10,7 +10,7 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.narration_files import choose_speakers, read_spoken, sent_input
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
-from rhapsode.cli.wording import counted
+from rhapsode.cli.wording import counted, warned
 
 if TYPE_CHECKING:
     from rhapsode.plans import Plan
@@ -73,7 +73,7 @@ def _lines(plan: Plan) -> list[str]:
         lines.append(f"  {_clock(speaker.estimated_audio_s)}  {who}: {counted(speaker.num_segments, 'segment')}")
     for chapter in plan.chapters:
         lines.append(f"{chapter.id:>4}  {_clock(chapter.estimated_audio_s)}  {chapter.title}")
-    return lines
+    return [*lines, *map(warned, plan.warnings)]
 
 
 def _changes(plan: Plan) -> Iterator[str]:

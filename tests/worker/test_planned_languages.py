@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import redis
@@ -62,6 +63,13 @@ def test_a_text_in_another_language_is_spoken_and_the_job_says_what_it_will_soun
     assert [(each.code, each.detail) for each in record.warnings if each.code != "quality_uncalibrated"] == [
         ("language_mismatch", "from character 0 on the text seems to be in german, and fake reads it as english")
     ]
+
+
+def test_a_plan_alone_says_it_too(studio: Studio) -> None:
+    record = planned_record(studio, GERMAN_TEXT.encode(), replace(ENGLISH, validate_only=True))
+
+    shown = json.loads(studio.artifacts.get(record.artifacts[0].key))
+    assert [each["code"] for each in shown["warnings"]] == ["language_mismatch"]
 
 
 def test_a_few_other_letters_are_counted(studio: Studio) -> None:
