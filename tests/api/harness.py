@@ -72,8 +72,9 @@ class ServedApi:
 
 
 @contextmanager
-def serve(settings: ApiSettings) -> Iterator[ServedApi]:
-    config = server_config(create_app(settings), settings, log_level="warning", timeout_graceful_shutdown=1)
+def serve(settings: ApiSettings, grace_s: int = 1) -> Iterator[ServedApi]:
+    """grace_s: how long requests that are under way are waited for at the end."""
+    config = server_config(create_app(settings), settings, log_level="warning", timeout_graceful_shutdown=grace_s)
     listener = socket.create_server(("127.0.0.1", 0))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     server = uvicorn.Server(config)
@@ -97,6 +98,21 @@ def serve(settings: ApiSettings) -> Iterator[ServedApi]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+def until_under_way(api: ServedApi, num_requests: int) -> None:
+    """Wait until the server is busy with so many requests at once."""
+    give_up_s = time.monotonic() + 60
+    # The question itself is one.
+    while _num_under_way(api) <= num_requests:
+        assert time.monotonic() < give_up_s, "they did not come"
+        time.sleep(0.02)
+
+
+def _num_under_way(api: ServedApi) -> int:
+    lines = api.http.get("/metrics").text.splitlines()
+    (line,) = (line for line in lines if line.startswith("rhapsode_http_requests_in_progress "))
+    return int(float(line.split()[1]))
 
 
 def claim(api: ServedApi, queue: WorkQueue) -> ClaimedItem:
