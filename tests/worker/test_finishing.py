@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.connections import open_artifacts
+from storage.embedded_s3 import BUCKET, EmbeddedS3
 from storage.errors import ArtifactExists, StoreUnavailable
 from storage.key_rules import KeyRefused
 from storage.quality import Gate
@@ -94,6 +95,16 @@ def test_a_process_stores_the_same_bytes(pool: FinisherPool, own: OwnFinisher, f
     files = [(folder / "objects" / key(name)).read_bytes() for name in ("there", "here")]
     assert files[0] == files[1]
     assert len(files[0]) == there.num_bytes
+
+
+def test_a_process_stores_in_s3(own: OwnFinisher, weed: EmbeddedS3) -> None:
+    where = {"RHAPSODE_STORE": f"s3://{BUCKET}/finishing", "RHAPSODE_S3_ENDPOINT_URL": weed.endpoint_url}
+    pool = FinisherPool(1, 2, "s3", "test", {**where, **weed.environment})
+    pool.start()
+
+    assert pool.store(key("there"), HEADER, speech()) == own.store(key("beside"), HEADER, speech())
+    assert pool.store(key("there"), HEADER, speech()).num_samples
+    pool.close()
 
 
 def test_what_is_stored_already_is_no_error_and_something_else_there_is(pool: FinisherPool) -> None:
