@@ -17,6 +17,7 @@ from storage.failpoints import failpoint
 from storage.job_submits import Submitted
 from storage.jobs import JobId, JobRecord, TenantId
 from storage.keys import job_prefix
+from storage.queue_places import QueuePlace
 from storage.submissions import IdempotencyKey, Submission
 
 MAX_KEY_CHARS = 255
@@ -24,10 +25,13 @@ MAX_KEY_CHARS = 255
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """`replayed`: the key had been used for this very body, and `job` is what it made then."""
+    """`replayed`: the key had been used for this very body, and `job` is what it made then. place: of a new job, as it
+    was then.
+    """
 
     job: JobRecord
     replayed: bool
+    place: QueuePlace | None = None
 
 
 def submit_stored(services: ApiServices, submission: Submission, data: bytes) -> Accepted:
@@ -63,7 +67,7 @@ def submit_with_input(
             on_accepted(submitted.job.id)
     failpoint("submit.before_tickets")
     services.tickets.send(submitted.tickets)
-    return Accepted(submitted.job, submitted.replayed)
+    return Accepted(submitted.job, submitted.replayed, submitted.place)
 
 
 def idempotency_key(header: str | None, body: bytes, path: str = "/v1/jobs") -> IdempotencyKey | None:
@@ -87,7 +91,7 @@ def find_replay(services: ApiServices, tenant: TenantId, idempotency: Idempotenc
 
 def _submit(services: ApiServices, submission: Submission) -> Submitted:
     try:
-        return services.jobs.submit(submission)
+        return services.jobs.submit_placed(submission, services.places)
     except (AdmissionRefused, IdempotencyMismatch):
         # Only after an answer: when Redis was not heard, the job may exist and needs its input.
         _delete_input(services, submission)

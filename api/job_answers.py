@@ -22,7 +22,8 @@ def shown_job(services: ApiServices, links: LinkBuilder, record: JobRecord) -> s
 
 def accepted_answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Response:
     """202 with the job's address."""
-    job = shown_job(services, links, accepted.job)
+    waiting = waiting_of(services, accepted.job, accepted.place)
+    job = JobViewer(services.artifacts, links, time.time()).job(accepted.job, waiting)
     headers = {"Location": job.links.self_}
     if not accepted.job.state.is_terminal:
         headers["Retry-After"] = str(retry_after_s(job))

@@ -7,13 +7,14 @@ from api.progress import Waiting
 from api.services import ApiServices
 from storage.job_states import JobState
 from storage.jobs import JobRecord
+from storage.queue_places import QueuePlace
 
 
-def waiting_of(services: ApiServices, record: JobRecord) -> Waiting | None:
-    """One question to Redis; None for a job that has ended. Raises `StoreUnavailable`."""
+def waiting_of(services: ApiServices, record: JobRecord, known: QueuePlace | None = None) -> Waiting | None:
+    """One question to Redis, unless its place is known; None for a job that has ended. Raises `StoreUnavailable`."""
     if record.state.is_terminal:
         return None
-    place = services.places.of_job(record)
+    place = known or services.places.of_job(record)
     return Waiting(
         place,
         schemas.Queue(

@@ -6,16 +6,18 @@ there was work. Everything here is an estimate that nothing else rests on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import redis
 
 from storage.availability import redis_errors_named
 from storage.job_states import JobState
-from storage.jobs import JobRecord, TenantId
-from storage.lua import SERVER_CLOCK, load_script
+from storage.jobs import JobRecord, TenantId, queue_of
+from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
 from storage.redis_keys import RedisKeys
-from storage.service_classes import JobClass
+from storage.service_classes import JobClass, job_class
+from storage.submissions import Submission
 from storage.work_queues import WorkQueue
 
 INTERACTIVE_SHARE = 0.8
@@ -59,26 +61,40 @@ class QueuePlaces:
         """Raises `StoreUnavailable`."""
         return self._read(job.queue, job.job_class, job.tenant, job.id)
 
-    def of_newcomer(self, queue: WorkQueue, job_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePlace:
+    def of_newcomer(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePlace:
         """Of a job with so much audio, were it accepted now. Raises `StoreUnavailable`."""
-        there = self._read(queue, job_class, tenant, "")
+        there = self._read(queue, of_class, tenant, "")
         backlog_s = there.backlog_audio_s + audio_s
         return QueuePlace(there.position, there.pace, there.share, there.slots, backlog_s)
 
-    def _read(self, queue: WorkQueue, job_class: JobClass, tenant: TenantId, job: str) -> QueuePlace:
+    def run_behind(
+        self, submit: Script, arguments: Sequence[Argument], submission: Submission
+    ) -> tuple[Reply, QueuePlace]:
+        """The answer of the script that submits, and where the job stands then, in one round trip. Raises what redis-py
+        raises.
+        """
+        of_class = job_class(submission.priority, submission.estimated_audio_ms)
+        asked = (queue_of(submission.spec), of_class, submission.tenant, submission.id)
+        reply, place = submit.run_with(arguments, self._script, asked)
+        return reply, _place(place, of_class)
+
+    def _read(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> QueuePlace:
         with redis_errors_named():
-            reply = self._script.run(queue, job_class, tenant, job)
-        position, pace, slots, backlog_ms, *sharers, ahead_ms = (float(str(part)) for part in reply[2:])
-        tenants, jobs, has_other_class = sharers
-        of_class = INTERACTIVE_SHARE if job_class is JobClass.INTERACTIVE else 1 - INTERACTIVE_SHARE
-        return QueuePlace(
-            position=int(position),
-            pace=pace,
-            share=(of_class if has_other_class else 1.0) / (tenants * jobs),
-            slots=int(slots),
-            backlog_audio_s=max(0.0, backlog_ms / 1000),
-            ahead_audio_s=ahead_ms / 1000,
-        )
+            return _place(self._script.run(queue, of_class, tenant, job), of_class)
+
+
+def _place(reply: Reply, of_class: JobClass) -> QueuePlace:
+    position, pace, slots, backlog_ms, *sharers, ahead_ms = (float(str(part)) for part in reply[2:])
+    tenants, jobs, has_other_class = sharers
+    portion = INTERACTIVE_SHARE if of_class is JobClass.INTERACTIVE else 1 - INTERACTIVE_SHARE
+    return QueuePlace(
+        position=int(position),
+        pace=pace,
+        share=(portion if has_other_class else 1.0) / (tenants * jobs),
+        slots=int(slots),
+        backlog_audio_s=max(0.0, backlog_ms / 1000),
+        ahead_audio_s=ahead_ms / 1000,
+    )
 
 
 def left_audio_s(job: JobRecord) -> float:

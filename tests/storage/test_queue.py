@@ -139,6 +139,22 @@ def test_a_dead_broker_is_counted_and_waits_for_nobody(short_dir: Path, tmp_path
             assert queue.waiting(CPU_QUEUE) == 1
 
 
+def test_a_broker_that_went_and_came_back_is_used_again(short_dir: Path, tmp_path: Path) -> None:
+    server = EmbeddedRedis(short_dir / "lost-broker")
+    with opened(without_broker(server.broker_url, tmp_path)) as queue:
+        with server:
+            queue.send(Tickets({CPU_QUEUE: 1}))
+            assert queue.waiting(CPU_QUEUE) == 1
+        queue.send(Tickets({CPU_QUEUE: 1}))
+        assert queue.unsent == 1
+
+        with server:
+            time.sleep(REST_AFTER_FAILURE_S)
+            queue.send(Tickets({CPU_QUEUE: 1}))
+            assert queue.unsent == 1
+            assert queue.waiting(CPU_QUEUE) >= 1
+
+
 def test_a_broker_that_says_nothing_holds_a_caller_for_seconds_only(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         port = mute.getsockname()[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import redis
 
@@ -10,6 +12,7 @@ from storage.job_store import JobStore
 from storage.jobs import JobRecord, TenantId
 from storage.queue_places import QueuePlace, QueuePlaces, left_audio_s
 from storage.service_classes import JobClass, Priority
+from storage.submissions import IdempotencyKey
 from tests.storage.job_driver import (
     ALICE,
     BOB,
@@ -49,6 +52,29 @@ def test_tenants_take_turns(store: JobStore, places: QueuePlaces) -> None:
 
     # Alice, Bob, Alice, Alice: Bob has one job, and it is served second although it came last.
     assert positions == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["scripts the server knows", "scripts it has forgotten"])
+def test_a_job_that_comes_in_is_told_its_place_at_once(
+    store: JobStore, places: QueuePlaces, redis_client: redis.Redis, is_known: bool
+) -> None:
+    waiting(store, ALICE)
+    if not is_known:
+        redis_client.script_flush()
+
+    submitted = store.submit_placed(submission(ALICE, 60_000, Priority.LOW), places)
+
+    assert submitted.place == places.of_job(submitted.job)
+    assert submitted.place.position == 1
+
+
+def test_a_repeat_is_told_no_place_of_a_job_that_it_did_not_make(store: JobStore, places: QueuePlaces) -> None:
+    key = IdempotencyKey("key", "fingerprint")
+    first = store.submit_placed(replace(submission(), idempotency=key), places)
+
+    repeat = store.submit_placed(replace(submission(), idempotency=key), places)
+
+    assert (repeat.replayed, repeat.job.id, repeat.place) == (True, first.job.id, None)
 
 
 def test_a_newcomer_is_told_that_it_comes_first_and_it_does(store: JobStore, places: QueuePlaces) -> None:
