@@ -78,6 +78,7 @@ def _add_totals(snapshot: Snapshot, overview: Overview) -> None:
     snapshot.add("rhapsode_leases", overview.leases)
     snapshot.add("rhapsode_retries_waiting", overview.retries_waiting)
     snapshot.add("rhapsode_unfinished_jobs", overview.unfinished_jobs)
+    snapshot.add("rhapsode_scheduled_jobs", overview.scheduled_jobs)
     snapshot.add("rhapsode_dead_items", overview.dead_items)
     snapshot.add("rhapsode_claims_held", int(overview.claims_held is not None))
     if overview.audited is not None:

@@ -91,9 +91,13 @@ class QueueView(Answer):
 
 
 class QueueTotals(Answer):
-    """`claims_held`: why no worker is given anything, null while claims are open."""
+    """`claims_held`: why no worker is given anything, null while claims are open.
+
+    `scheduled_jobs`: of the unfinished ones, those that wait for their `not_before`.
+    """
 
     unfinished_jobs: int
+    scheduled_jobs: int
     backlog_audio_s: float
     leases: int
     retries_waiting: int

@@ -59,6 +59,7 @@ def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotal
     filled = sum((engine.batch_fill or 0.0) * slots for engine, slots in running)
     return QueueTotals(
         unfinished_jobs=overview.unfinished_jobs,
+        scheduled_jobs=overview.scheduled_jobs,
         backlog_audio_s=sum(queue.backlog_ms for queue in overview.queues) / 1000,
         leases=overview.leases,
         retries_waiting=overview.retries_waiting,

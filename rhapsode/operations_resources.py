@@ -79,9 +79,12 @@ class WorkQueue(Resource):
 
 
 class QueueTotals(Resource):
-    """claims_held: why no worker is given anything; None while claims are open."""
+    """claims_held: why no worker is given anything; None while claims are open. scheduled_jobs: of the unfinished ones,
+    those that wait for their time.
+    """
 
     unfinished_jobs: int
+    scheduled_jobs: int = 0
     backlog_audio_s: float
     leases: int
     retries_waiting: int

@@ -126,6 +126,7 @@ _FLEET = (
     _gauge("leases", "items", Source.FLEET, "items under lease"),
     _gauge("retries_waiting", "items", Source.FLEET, "items that wait for their next try"),
     _gauge("unfinished_jobs", "jobs", Source.FLEET, "jobs that have not ended"),
+    _gauge("scheduled_jobs", "jobs", Source.FLEET, "of these, jobs that wait for the time they were given"),
     _gauge("dead_items", "items", Source.FLEET, "items that were given up and nobody has seen to"),
     _gauge("claims_held", "0 or 1", Source.FLEET, "whether nothing is claimed until Redis was reconciled"),
     _gauge("counter_drift", "counters", Source.FLEET, "counters that the last recount found wrong; must be 0"),

@@ -59,7 +59,8 @@ class TenantOverview:
 @dataclass(frozen=True, slots=True)
 class Overview:
     """dead_items: in the list of what was given up. audited: the last complete recount; None if none is known.
-    claims_held: why nothing may be claimed; None if claims are open.
+    claims_held: why nothing may be claimed; None if claims are open. scheduled_jobs: of the unfinished ones, those
+    that wait for their time.
     """
 
     queues: tuple[QueueOverview, ...]
@@ -67,6 +68,7 @@ class Overview:
     leases: int
     retries_waiting: int
     unfinished_jobs: int
+    scheduled_jobs: int
     dead_items: int
     audited: AuditRecord | None
     claims_held: str | None
@@ -103,6 +105,7 @@ class _Reply(_Row):
     leases: int
     retries: int
     unfinished_jobs: int
+    scheduled: int
     dead: int
     audited: str
     claims_held: str
@@ -125,6 +128,7 @@ class Overviews:
             leases=reply.leases,
             retries_waiting=reply.retries,
             unfinished_jobs=reply.unfinished_jobs,
+            scheduled_jobs=reply.scheduled,
             dead_items=reply.dead,
             audited=decode_audit(reply.audited) if reply.audited else None,
             claims_held=reply.claims_held or None,

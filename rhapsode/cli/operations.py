@@ -46,7 +46,8 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
             typer.echo("\t".join(_queue_columns(queue, rank)))
     totals = found.totals
     typer.echo(
-        f"{totals.unfinished_jobs} unfinished jobs, {totals.backlog_audio_s:.0f} s of audio to speak, "
+        f"{totals.unfinished_jobs} unfinished jobs ({totals.scheduled_jobs} wait for their time), "
+        f"{totals.backlog_audio_s:.0f} s of audio to speak, "
         f"{totals.audio_s_per_s:.1f} audio s/s now, {totals.leases} items under way, "
         f"{totals.retries_waiting} wait for another try, {totals.dead_items} given up",
         err=True,

@@ -43,6 +43,6 @@ end
 return answer('ok', cjson.encode({
   now_ms = now, queues = queues, tenants = held, leases = redis.call('ZCARD', K.leases),
   retries = redis.call('ZCARD', K.retries), unfinished_jobs = redis.call('SCARD', K.active),
-  dead = redis.call('XLEN', K.dead), audited = redis.call('GET', K.audited) or '',
+  scheduled = redis.call('ZCARD', K.scheduled), dead = redis.call('XLEN', K.dead), audited = redis.call('GET', K.audited) or '',
   claims_held = redis.call('GET', K.held) or '',
 }))

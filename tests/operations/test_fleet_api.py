@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -60,6 +61,7 @@ def test_queues_are_shown_with_backlog_waits_and_tickets(api: ServedApi) -> None
     announce(api)
     api.submit()
     start_job(api)
+    api.submit(not_before=(datetime.now(UTC) + timedelta(hours=1)).isoformat())
 
     answer = api.http.get("/v1/admin/queues").json()
 
@@ -72,7 +74,8 @@ def test_queues_are_shown_with_backlog_waits_and_tickets(api: ServedApi) -> None
     cpu = next(queue for queue in answer["data"] if queue["name"] == "cpu")
     assert cpu["tickets"] == 1
     assert answer["totals"]["leases"] == 1
-    assert answer["totals"]["unfinished_jobs"] == 1
+    assert (answer["totals"]["unfinished_jobs"], answer["totals"]["scheduled_jobs"]) == (2, 1)
+    assert "\nrhapsode_scheduled_jobs 1.0\n" in api.http.get("/metrics").text
     assert answer["totals"]["batch_fill"] == 0.75
 
 
