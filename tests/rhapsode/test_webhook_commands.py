@@ -9,14 +9,27 @@ import time
 
 import pytest
 
-from rhapsode import AsyncRhapsode, Rhapsode
+from rhapsode import AsyncRhapsode, JobState, Rhapsode
+from rhapsode.calls import JobFilter
 from rhapsode.cli.webhook_listener import Listener, listening
-from rhapsode.errors import Gone, InvalidRequest
+from rhapsode.errors import Conflict, Gone, InvalidRequest
 from rhapsode.stack.stack import Stack
 from rhapsode.webhook_resources import DeliveryState
 from tests.rhapsode.conftest import CLI, RunCli, clean_environment
 
 TEXT = "The sparrow carried the letter over the harbour."
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_ends(client: Rhapsode) -> None:
+    """Jobs of the tests before would be told of as well."""
+    for job in client.jobs(JobFilter(frozenset({JobState.PENDING, JobState.RUNNING, JobState.PAUSED}))):
+        try:
+            client.cancel(job)
+        except Conflict:
+            continue  # it has ended meanwhile
+    for job in client.jobs(JobFilter(frozenset({JobState.CANCELLING}))):
+        client.wait(job, timeout_s=120)
 
 
 def next_event(listener: Listener) -> tuple[str, str]:
@@ -86,7 +99,7 @@ def test_a_private_receiver_is_refused(client: Rhapsode) -> None:
 
 
 def test_the_command_line_listens_registers_and_tests(stack: Stack, client: Rhapsode, run_cli: RunCli) -> None:
-    command = [CLI, "webhooks", "listen", "--server", stack.url, "--count", "1"]
+    command = [CLI, "webhooks", "listen", "--server", stack.url, "--count", "1", "--event", "job.expired"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment()
     ) as listen:
