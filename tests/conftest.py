@@ -22,6 +22,7 @@ from storage.local_artifacts import LocalArtifactStore
 from storage.s3_artifacts import S3ArtifactStore, connect_s3
 from storage.settings import StorageSettings
 from tests.run_guard import guarded_run
+from tests.run_order import arranged
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -37,6 +38,14 @@ hypothesis.settings.register_profile(
     "exploring", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
 )
 hypothesis.settings.load_profile("exploring" if os.environ.get("RHAPSODE_TEST_EXPLORE") else "steady")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """When all that is not wanted is out."""
+    num_processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if num_processes > 1:
+        items[:] = arranged(items, num_processes)
 
 
 @pytest.fixture(scope="session", autouse=True)
