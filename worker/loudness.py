@@ -4,8 +4,7 @@
     bins       sums of squares over 100 ms; four in a row are a gating block of 400 ms
     gate       blocks below -70 LUFS do not count, then those 10 LU below the mean of the others
 
-The filters are applied as one finite response by FFT, hundreds of times faster than real time in numpy; the response
-has decayed below 1e-12 where it is cut off. Memory: eight bytes for every 100 ms, whatever the length.
+Eight thousand times faster than real time on one core. Memory: eight bytes for every 100 ms, whatever the length.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from worker.recursive_filter import BlockFilter, Section
 from worker.true_peak import Signal
 
 BIN_S = 0.1
@@ -29,10 +29,8 @@ OFFSET_DB = -0.691
 SHELF_HZ, SHELF_Q, SHELF_DB, SHELF_EXPONENT = 1681.974450955533, 0.7071752369554196, 3.999843853973347, 0.499666774155
 HIGH_PASS_HZ, HIGH_PASS_Q = 38.13547087602444, 0.5003270373238773
 
-RESPONSE_S = 0.12
-FFT_SAMPLES = 5 << 12
-"""Of transforms long enough for the response the one that takes least for a sample: with its spectrum it stays in a
-core's own cache, which the next power of two does not."""
+PIECE_SAMPLES = 1 << 15
+"""Filtered at once: what the filter makes of so many stays in a core's own cache."""
 
 
 class LoudnessMeter:
@@ -40,15 +38,15 @@ class LoudnessMeter:
 
     def __init__(self, sample_rate_hz: int) -> None:
         self._bin_samples = round(BIN_S * sample_rate_hz)
-        self._spectrum = _weighting_spectrum(sample_rate_hz)
-        self._past = np.zeros(round(RESPONSE_S * sample_rate_hz) - 1)
+        self._weighting = _weighting(sample_rate_hz)
+        self._state = self._weighting.rest
         self._unbinned = np.zeros(0)
         self._bins: list[NDArray[np.float64]] = []
 
     def add(self, samples: Signal) -> None:
-        step = FFT_SAMPLES - len(self._past)
-        for start in range(0, len(samples), step):
-            self._bin(self._weighted(samples[start : start + step]))
+        for start in range(0, len(samples), PIECE_SAMPLES):
+            weighted, self._state = self._weighting.apply(samples[start : start + PIECE_SAMPLES], self._state)
+            self._bin(weighted)
 
     def integrated_lufs(self) -> float:
         """-inf for silence, and for less than 400 ms, of which loudness is not defined."""
@@ -57,13 +55,6 @@ class LoudnessMeter:
             return -math.inf
         sums = np.convolve(bins, np.ones(BINS_PER_BLOCK), "valid")
         return _gated(sums / (BINS_PER_BLOCK * self._bin_samples))
-
-    def _weighted(self, samples: Signal) -> Signal:
-        """The next samples behind the filters (overlap-save)."""
-        framed = np.concatenate((self._past, samples))
-        filtered = np.fft.irfft(np.fft.rfft(framed, FFT_SAMPLES) * self._spectrum, FFT_SAMPLES)
-        self._past, num_past = framed[len(samples) :], len(self._past)
-        return filtered[num_past : len(framed)]
 
     def _bin(self, weighted: Signal) -> None:
         pending = np.concatenate((self._unbinned, weighted))
@@ -87,49 +78,21 @@ def _power(lufs: float) -> float:
 
 
 @lru_cache(maxsize=8)
-def _weighting_spectrum(sample_rate_hz: int) -> NDArray[np.complex128]:
-    spectrum = np.fft.rfft(_weighting_response(sample_rate_hz), FFT_SAMPLES)
-    spectrum.flags.writeable = False
-    return spectrum
+def _weighting(sample_rate_hz: int) -> BlockFilter:
+    return BlockFilter((_shelf(sample_rate_hz), _high_pass(sample_rate_hz)))
 
 
-def _weighting_response(sample_rate_hz: int) -> Signal:
-    """What both filters make of one impulse, shape (RESPONSE_S,)."""
-    impulse = np.zeros(round(RESPONSE_S * sample_rate_hz))
-    impulse[0] = 1.0
-    return _filtered(_filtered(impulse, *_shelf(sample_rate_hz)), *_high_pass(sample_rate_hz))
-
-
-Coefficients = tuple[float, float, float]
-
-
-def _shelf(sample_rate_hz: int) -> tuple[Coefficients, Coefficients]:
+def _shelf(sample_rate_hz: int) -> Section:
     k = math.tan(math.pi * SHELF_HZ / sample_rate_hz)
     high = 10 ** (SHELF_DB / 20)
     band = high**SHELF_EXPONENT
     scale = 1 + k / SHELF_Q + k * k
-    forward = (high + band * k / SHELF_Q + k * k, 2 * (k * k - high), high - band * k / SHELF_Q + k * k)
-    back = (scale, 2 * (k * k - 1), 1 - k / SHELF_Q + k * k)
-    return _over(forward, scale), _over(back, scale)
+    first, last = high + band * k / SHELF_Q + k * k, high - band * k / SHELF_Q + k * k
+    forward = (first / scale, 2 * (k * k - high) / scale, last / scale)
+    return Section(forward, (2 * (k * k - 1) / scale, (1 - k / SHELF_Q + k * k) / scale))
 
 
-def _high_pass(sample_rate_hz: int) -> tuple[Coefficients, Coefficients]:
+def _high_pass(sample_rate_hz: int) -> Section:
     k = math.tan(math.pi * HIGH_PASS_HZ / sample_rate_hz)
     scale = 1 + k / HIGH_PASS_Q + k * k
-    return (1.0, -2.0, 1.0), _over((scale, 2 * (k * k - 1), 1 - k / HIGH_PASS_Q + k * k), scale)
-
-
-def _over(values: Coefficients, scale: float) -> Coefficients:
-    first, second, third = values
-    return first / scale, second / scale, third / scale
-
-
-def _filtered(samples: Signal, forward: Coefficients, back: Coefficients) -> Signal:
-    """A second-order section by its difference equation; for the few samples of a response."""
-    output = np.zeros(len(samples))
-    x1 = x2 = y1 = y2 = 0.0
-    for place, x in enumerate(samples.tolist()):
-        y = forward[0] * x + forward[1] * x1 + forward[2] * x2 - back[1] * y1 - back[2] * y2
-        output[place] = y
-        x1, x2, y1, y2 = x, x1, y, y1
-    return output
+    return Section((1.0, -2.0, 1.0), (2 * (k * k - 1) / scale, (1 - k / HIGH_PASS_Q + k * k) / scale))
