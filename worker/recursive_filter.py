@@ -19,8 +19,8 @@ BLOCK = 32
 """Samples. Fewer make more states, more make larger products; between 24 and 48 there is no difference."""
 
 ROWS = 256
-"""Blocks in a product. Larger ones are divided among threads by linear algebra libraries, which spin while they wait for
-each other and take ten times the CPU where the cores have other work."""
+"""Blocks in a product. Linear algebra libraries divide larger ones among threads, which spin while they wait for each
+other and take ten times the CPU where the cores have other work."""
 
 NOTHING = 1e-17
 """Powers of a stable filter below this add nothing to a number of 64 bits."""
