@@ -4,9 +4,10 @@
 
 First the engine in this process is given every segment at once. Then a stack (Valkey, API, workers, janitor, a folder
 store) gets the text as `--jobs` bulk jobs over HTTP, with the same seeds. The middle is from a tenth to nine tenths of
-the segments, without start-up, filling and the last stragglers. The engine's audio is counted in codec frames, the
-system's in what is kept of them after silent edges are cut, so the share is rather too small. Of every process of the
-system the CPU per segment is told, and of the GPU worker's how much of one core it took. Prints one JSON object.
+the segments, without start-up, filling and the last stragglers. The share is of segments a second, which are the same
+ones on both sides; their audio is not: the engine's is counted in codec frames, the system's in what is kept of them
+once silent edges are cut. Of every process of the system the CPU per segment is told, and of the GPU worker's how much of
+one core it took. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def main() -> None:
                 "engine_alone": asdict(alone),
                 "whole_system": asdict(through),
                 "cpu": asdict(cpu),
-                "share_of_the_engine": round(through.middle_audio_s_per_s / alone.middle_audio_s_per_s, 3),
+                "share_of_the_engine": round(through.middle_segments_per_s / alone.middle_segments_per_s, 3),
             },
             indent=1,
         )
