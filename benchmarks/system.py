@@ -6,8 +6,8 @@ First the engine in this process is given every segment at once. Then a stack (V
 store) gets the text as `--jobs` bulk jobs over HTTP, with the same seeds. The middle is from a tenth to nine tenths of
 the segments, without start-up, filling and the last stragglers. The share is of segments a second, which are the same
 ones on both sides; their audio is not: the engine's is counted in codec frames, the system's in what is kept of them
-once silent edges are cut. Of every process of the system the CPU per segment is told, and of the GPU worker's how much of
-one core it took. Prints one JSON object.
+once silent edges are cut. Of every process of the system the CPU per segment is told, and how much of one core the GPU
+worker's took. Prints one JSON object.
 """
 
 from __future__ import annotations
