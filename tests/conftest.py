@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +62,14 @@ def short_dir(run_dir: Path) -> Path:
     folder = run_dir / "session"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture
+def within_one_day() -> None:
+    """What is counted by the day is not counted while one ends, by UTC."""
+    left_s = 86_400 - time.time() % 86_400
+    if left_s < 60:
+        time.sleep(left_s)
 
 
 @pytest.fixture

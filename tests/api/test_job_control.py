@@ -187,8 +187,8 @@ def test_a_deadline_that_cannot_be_kept_is_refused(api: ServedApi) -> None:
     Fleet(api.redis).announce(GPU_QUEUE, "w", 4)
     api.submit()
     finish_job(api)
-    soon = (datetime.now(UTC) + timedelta(seconds=5)).isoformat()
-    text = "A sentence that takes a while. " * 2_000
+    soon = (datetime.now(UTC) + timedelta(seconds=60)).isoformat()
+    text = "A sentence that takes a while. " * 10_000
 
     refused = api.http.post("/v1/jobs", json={"input": {"text": text}, "deadline": soon})
     short = api.http.post("/v1/jobs", json={"input": {"text": "Short."}, "deadline": soon})

@@ -27,6 +27,9 @@ def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
         yield api
 
 
+pytestmark = pytest.mark.usefixtures("within_one_day")
+
+
 def today() -> str:
     return datetime.now(UTC).date().isoformat()
 

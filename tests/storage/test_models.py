@@ -34,7 +34,7 @@ def test_an_announced_model_is_listed_with_the_servers_time(redis_client: redis.
     card = registry.get("small-voice")
     assert card is not None
     assert dataclasses.replace(card, updated_at_ms=0) == CARD
-    assert abs(card.updated_at_ms / 1000 - time.time()) < 5
+    assert abs(card.updated_at_ms / 1000 - time.time()) < 60
     assert registry.list() == (card,)
 
 
