@@ -155,6 +155,8 @@ _GPU = (
     _counter("engine_frames", "codec frames", Source.GPU, "frames made, of 80 ms in the published models"),
     _counter("engine_finished_requests", "requests", Source.GPU, "requests that were spoken to their end"),
     _counter("engine_deaths", "processes", Source.GPU, "engine processes that ended without being asked to"),
+    _gauge("finishers", "processes", Source.GPU, "processes beside the worker that judge and store speech"),
+    _counter("finisher_deaths", "processes", Source.GPU, "such processes that ended without being asked to"),
     _counter("engine_decoder_passes", "passes", Source.GPU, "decoder passes on a GPU", "path"),
     _counter("gate_attempts", "attempts", Source.GPU, "utterances judged by the quality gate", "verdict"),
     _counter("gate_defects", "attempts", Source.GPU, "what the gate found", "defect"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from storage.metrics import Snapshot
 from storage.roster import VoiceCacheReport
 from worker.engine_meter import EngineMeter
-from worker.metrics import add_engine, add_gate, add_voice_memory
+from worker.metrics import add_engine, add_finishers, add_gate, add_voice_memory
 from worker.reporting import Load
 from worker.services import SpeechServices, WorkerServices
 
@@ -36,5 +36,6 @@ class WorkerLoad:
         snapshot.add("rhapsode_draining", self.services.draining.is_set())
         if isinstance(self.services, SpeechServices) and self.meter is not None:
             add_engine(snapshot, self.meter)
+            add_finishers(snapshot, self.services.finisher.report())
             add_gate(snapshot, self.services.counters.counts())
             add_voice_memory(snapshot, self.services.voices.cache.stats())

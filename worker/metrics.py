@@ -13,6 +13,7 @@ from storage.voice_reference import VoiceCacheSpec
 from storage.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem
 from storage.work_queues import CPU_QUEUE, WorkQueue
 from worker.engine_meter import EngineMeter
+from worker.finishing.finisher import FinisherReport
 from worker.quality.counters import GateCounts
 from worker.voices.cache import VoiceCacheStats
 
@@ -75,6 +76,11 @@ def add_gate(snapshot: Snapshot, counts: GateCounts) -> None:
         snapshot.add("rhapsode_gate_defects", number, defect=defect)
     for reason, number in sorted(counts.rerolls_by_reason.items()):
         snapshot.add("rhapsode_gate_rerolls", number, reason=reason)
+
+
+def add_finishers(snapshot: Snapshot, report: FinisherReport) -> None:
+    snapshot.add("rhapsode_finishers", report.processes)
+    snapshot.add("rhapsode_finisher_deaths", report.deaths)
 
 
 def add_voice_memory(snapshot: Snapshot, stats: VoiceCacheStats) -> None:

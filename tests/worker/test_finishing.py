@@ -144,7 +144,7 @@ def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_
     pool: FinisherPool, own: OwnFinisher, folder: Path
 ) -> None:
     expected = own.store(key("expected"), HEADER, speech())
-    before = pool.restarts
+    before = pool.report().deaths
     names = [f"kill-{number}" for number in range(120)]
 
     with ThreadPoolExecutor(6) as threads:
@@ -158,7 +158,7 @@ def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_
 
     assert set(results) == {expected}
     assert {(folder / "objects" / key(name)).stat().st_size for name in names} == {expected.num_bytes}
-    assert pool.restarts > before
+    assert pool.report().deaths > before
 
 
 def test_a_process_that_is_killed_while_idle_is_replaced_and_nobody_notices(pool: FinisherPool) -> None:

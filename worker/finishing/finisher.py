@@ -22,6 +22,14 @@ class StoredSpeech:
     num_samples: int
 
 
+@dataclass(frozen=True, slots=True)
+class FinisherReport:
+    """processes: that run now, none where the worker does the work itself. deaths: since the start."""
+
+    processes: int
+    deaths: int
+
+
 class Finisher(Protocol):
     """Any thread may call; a call returns when it is done."""
 
@@ -36,3 +44,5 @@ class Finisher(Protocol):
         and `ArtifactExists` if something else lies there.
         """
         ...
+
+    def report(self) -> FinisherReport: ...

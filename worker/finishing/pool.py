@@ -20,7 +20,7 @@ from worker.engine.interface import Speech
 from worker.engine.process.watchdog import Backoff
 from worker.finishing.calls import Answer, Call, Done, Judge, Raised, Store
 from worker.finishing.child import FinisherChild, FinisherUnusable
-from worker.finishing.finisher import StoredSpeech
+from worker.finishing.finisher import FinisherReport, StoredSpeech
 from worker.finishing.line import Line
 from worker.quality.calibration import SpeechBounds
 from worker.quality.job_norms import JobNorms
@@ -65,7 +65,7 @@ class FinisherPool:
         self._worker = worker
         self._changed = threading.Condition()
         self._closing = False
-        self._restarts = 0
+        self._deaths = 0
         self._keeper = threading.Thread(target=self._keep, name="finisher-keeper", daemon=True)
         self._written = ARTIFACT_WRITTEN.labels(store)
         self._measured_store = store_call("put", store)(self._store)
@@ -76,10 +76,9 @@ class FinisherPool:
         with self._changed:
             return tuple(place.child.pid for place in self._places if place.child)
 
-    @property
-    def restarts(self) -> int:
+    def report(self) -> FinisherReport:
         with self._changed:
-            return self._restarts
+            return FinisherReport(sum(place.child is not None for place in self._places), self._deaths)
 
     def start(self) -> None:
         """Start all and wait for them. Raises `FinisherUnusable`; the pool is closed then."""
@@ -177,6 +176,7 @@ class FinisherPool:
             if place.child is not child:
                 return
             place.child = None
+            self._deaths += 1
             self._changed.notify_all()
         child.end()
         logger.error("a finisher process ended", extra={"finisher": child.pid, "error": str(error)})
@@ -190,7 +190,6 @@ class FinisherPool:
                 if self._closing:
                     return
                 empty = next(place for place in self._places if place.child is None)
-                self._restarts += 1
                 delay_s = empty.backoff.delay_s(served=empty.has_served)
                 empty.has_served = False
                 self._changed.wait_for(lambda: self._closing, delay_s)
