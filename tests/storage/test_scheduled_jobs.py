@@ -11,6 +11,7 @@ from storage.errors import StartPassed, StartTooLate
 from storage.job_control import JobChanges
 from storage.job_states import JobState
 from storage.job_store import JobStore
+from storage.journal import decode_lines, encode_line
 from storage.queue_places import QueuePlaces
 from storage.service_classes import Priority
 from storage.submissions import Submission
@@ -142,3 +143,9 @@ def test_it_cannot_be_moved_behind_its_deadline(store: JobStore, clock: Clock, r
 
     unchanged = store.get(ALICE, wanted.id)
     assert (unchanged.priority, unchanged.not_before_ms) == (Priority.NORMAL, wanted.not_before_ms)
+
+
+def test_the_journal_knows_the_time(clock: Clock) -> None:
+    wanted = scheduled(clock)
+
+    assert decode_lines("a.jsonl", encode_line(wanted).encode()) == (wanted,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import redis
 
@@ -48,6 +50,21 @@ def test_a_chunk_is_read_as_it_was_written_and_ids_follow_from_the_line() -> Non
     assert child_id(batch, 7) == child_id(batch, 7) != child_id(batch, 8)
     assert len(child_id(batch, 7)) == len("job_") + 26
     assert child_id(batch, 7)[4:14] == batch[4:14]
+
+
+def test_a_line_with_a_time_becomes_a_job_that_waits_for_it(studio: Studio) -> None:
+    batch, far_away_ms = new_batch_id(), 4_000_000_000_000
+    lines = [replace(line(1), not_before_ms=far_away_ms), line(2)]
+    chunk = keys.batch_chunk(TENANT, batch, 0)
+    studio.artifacts.put(chunk, encode_chunk(lines))
+    submitted = studio.jobs.submit(Submission(batch, TENANT, BatchSpec(2, 1), Priority.LOW, chunk, 0, 0, 3600)).job
+
+    studio.drain()
+
+    waits, spoken = (studio.jobs.get(TENANT, JobId(child_id(batch, number))) for number in (1, 2))
+    assert (waits.state, waits.is_asleep, waits.not_before_ms) == (JobState.PENDING, True, far_away_ms)
+    assert spoken.state is JobState.SUCCEEDED
+    assert studio.record(submitted).state is JobState.RUNNING
 
 
 def test_every_line_becomes_a_job_and_the_batch_ends_with_the_last(studio: Studio, redis_client: redis.Redis) -> None:
