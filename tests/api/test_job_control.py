@@ -188,7 +188,7 @@ def test_a_deadline_that_cannot_be_kept_is_refused(api: ServedApi) -> None:
     api.submit()
     finish_job(api)
     soon = (datetime.now(UTC) + timedelta(seconds=60)).isoformat()
-    text = "A sentence that takes a while. " * 10_000
+    text = "A sentence that takes a while. " * 3_000
 
     refused = api.http.post("/v1/jobs", json={"input": {"text": text}, "deadline": soon})
     short = api.http.post("/v1/jobs", json={"input": {"text": "Short."}, "deadline": soon})
