@@ -24,7 +24,7 @@ EventsOption = Annotated[
     typer.Option("--event", metavar="EVENT", help="For instance job.failed, or * for all; may be given several times."),
 ]
 
-TEST_PATIENCE_S = 20.0
+TEST_PATIENCE_S = 60.0
 
 
 @app.command()
