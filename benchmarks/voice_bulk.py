@@ -1,9 +1,10 @@
 """Ten thousand voices made ready by one job, and what a short job notices of it.
 
-    python benchmarks/voice_bulk.py [--voices 10000] [--slots 16]
+    python benchmarks/voice_bulk.py [--voices 10000] [--slots 16] [--seconds 0]
 
 A real stack (Valkey, API, workers, janitor, a folder store) with the fake engine, so that the queue is what is
-measured. The voices are embeddings, written straight into the stores. Prints one JSON object:
+measured. The voices are embeddings, written straight into the stores; with `--seconds`, recordings of that length,
+each of a content of its own, which the workers decode. Prints one JSON object:
 
     order_s            from the order over HTTP to its answer
     planned_s          until every cache is pending and the first items may be claimed
@@ -22,7 +23,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -30,6 +31,7 @@ import numpy as np
 import redis
 from pydantic import SecretStr
 
+from benchmarks.voice_rig import recording_of
 from rhapsode import Job, Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
@@ -55,6 +57,14 @@ NUM_IDLE = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    kind: SourceKind
+    data: bytes
+    media_type: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Latency:
     jobs: int
     median_s: float
@@ -75,13 +85,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--voices", type=int, default=10_000)
     parser.add_argument("--slots", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=0.0, help="length of the recordings; 0 for embeddings")
     arguments = parser.parse_args()
     with _system(arguments.slots) as (settings, stack), Rhapsode(stack.url) as client, connect_redis(settings) as state:
         card = ModelRegistry(state, settings.key_prefix).list()[0]
         idle = _latency([_speak_s(client) for _ in range(NUM_IDLE)])
         empty = _used_bytes(state)
         started_s = time.perf_counter()
-        create_voices(VoiceStore(state), open_artifacts(settings), arguments.voices, card)
+        create_voices(VoiceStore(state), open_artifacts(settings), sources(arguments.voices, arguments.seconds, card))
         created_s = time.perf_counter() - started_s
         with_voices = _used_bytes(state)
         bulk = measure_bulk(client, JobStore(state), arguments.voices)
@@ -89,6 +100,7 @@ def main() -> None:
         report = {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
             "voices": arguments.voices,
+            "recording_s": arguments.seconds,
             "slots": arguments.slots,
             "created_s": round(created_s, 1),
             "short_idle_s": asdict(idle),
@@ -101,17 +113,26 @@ def main() -> None:
     print(json.dumps(report, indent=1))
 
 
-def create_voices(voices: VoiceStore, objects: ArtifactStore, count: int, card: ModelCard) -> None:
-    """As `POST /v1/voices` leaves them, each of a content of its own."""
-    draws = np.random.default_rng(0).standard_normal((count, card.speaker_dim)).astype("<f4")
-    consent = Consent("a benchmark", TENANT, 0)
-    for number, values in enumerate(draws):
-        voice = new_voice_id()
-        stored = objects.put(keys.voice_source(TENANT, voice, "1"), values.tobytes())
-        source = VoiceSource(
-            SourceKind.EMBEDDING, stored.key, stored.sha256, stored.bytes, "application/octet-stream", card.name
+def sources(count: int, seconds: float, card: ModelCard) -> Iterator[Source]:
+    """Each of a content of its own."""
+    generator = np.random.default_rng(0)
+    if not seconds:
+        draws = generator.standard_normal((count, card.speaker_dim)).astype("<f4")
+        return (
+            Source(SourceKind.EMBEDDING, values.tobytes(), "application/octet-stream", card.name) for values in draws
         )
-        voices.create(NewVoice(voice, TENANT, f"voice {number}", source, consent=consent))
+    recording = recording_of(seconds, 0)
+    return (Source(SourceKind.RECORDING, recording + b"%d" % number, "audio/flac") for number in range(count))
+
+
+def create_voices(voices: VoiceStore, objects: ArtifactStore, wanted: Iterable[Source]) -> None:
+    """As `POST /v1/voices` leaves them."""
+    consent = Consent("a benchmark", TENANT, 0)
+    for number, source in enumerate(wanted):
+        voice = new_voice_id()
+        stored = objects.put(keys.voice_source(TENANT, voice, "1"), source.data)
+        kept = VoiceSource(source.kind, stored.key, stored.sha256, stored.bytes, source.media_type, source.model)
+        voices.create(NewVoice(voice, TENANT, f"voice {number}", kept, consent=consent))
 
 
 def measure_bulk(client: Rhapsode, jobs: JobStore, count: int) -> Bulk:

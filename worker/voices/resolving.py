@@ -34,6 +34,9 @@ from worker.voices.voice_files import to_artifact, to_prompt
 
 logger = logging.getLogger(__name__)
 
+PLACES_SHARE = 4
+"""One place to prepare a voice for so many slots, where cores are fewer: see `VoiceResolver`."""
+
 
 class Preparation(enum.Enum):
     """What `VoiceResolver.prepare` came to."""
@@ -59,8 +62,9 @@ class _Wanted:
 class VoiceResolver:
     """Thread-safe. A voice in memory costs a dictionary lookup and neither Redis nor the store.
 
-    places: recordings decoded at the same time, each by a process that takes a core; 0 for one a core. A worker may
-    have hundreds of items in hand.
+    places: voices prepared at the same time, and recordings decoded, each by a process that takes a core. 0 for what
+    the machine has: as many recordings as cores, and of voices, which wait for the store and the encoder as well, up to
+    a quarter of the slots. A worker has threads for half as many items more than it has slots.
     """
 
     def __init__(
@@ -71,7 +75,8 @@ class VoiceResolver:
         self._engine = engine
         self._cache = cache
         self._decoding = threading.BoundedSemaphore(places or usable_cores())
-        self._preparing = threading.BoundedSemaphore(places or usable_cores())
+        prepared = places or max(usable_cores(), engine.info.slots // PLACES_SHARE)
+        self._preparing = threading.BoundedSemaphore(prepared)
 
     @property
     def cache(self) -> VoiceCache:
