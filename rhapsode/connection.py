@@ -28,6 +28,8 @@ class Connection:
         url = httpx.URL(self.server_url)
         if url.scheme not in ("http", "https") or not url.host:
             raise ValueError(f"the server's URL is http(s)://host[:port], not {self.server_url!r}")
+        if url.path.rstrip("/").endswith("/v1"):
+            raise ValueError(f"the server's URL ends before /v1: {self.server_url.rstrip('/').removesuffix('/v1')!r}")
         if url.port is not None and not 0 < url.port < 65536:
             raise ValueError(f"the server's URL {self.server_url!r} has a port outside 1 to 65535")
 

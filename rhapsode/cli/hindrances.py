@@ -18,8 +18,8 @@ LOOK_AFTER_S = 3.0
 
 LOOK_EVERY_S = 5.0
 
-STORE = "the store takes nothing now: its disk is full, or it does not answer; the job goes on by itself then"
-REDIS = "Redis does not answer; the job goes on by itself when it is back"
+STORE = "the store takes nothing (its disk is full, or it does not answer), and the job goes on by itself when it does"
+REDIS = "Redis does not answer, and the job goes on by itself when it does"
 HELD = "no worker is given anything until an operator has looked: `rhapsode queues` says why"
 NO_READER = "no worker is there that reads texts and puts files together"
 

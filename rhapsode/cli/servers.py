@@ -190,6 +190,8 @@ def _has_model(url: str) -> bool:
 def _await_other_users(data_dir: DataDir, console: Console) -> None:
     if not is_used_by_others(data_dir):
         return
-    console.print("another command uses this server; it stays until that one is done (Ctrl-C stops it now)")
+    console.print(
+        "another command uses this server; it stays until that one is done (Ctrl-C stops it now)", soft_wrap=True
+    )
     while is_used_by_others(data_dir):
         time.sleep(0.2)

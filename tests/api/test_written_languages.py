@@ -6,7 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.api.harness import SMALL, ServedApi
+from storage.keys import plan as plan_key
+from storage.plan import Plan, PlannedSegment, encode_plan
+from storage.work_items import PlanResult
+from storage.work_queues import CPU_QUEUE
+from tests.api.harness import SMALL, ServedApi, claim
 
 CHINESE = "今天天气很好，我们去公园。"
 
@@ -56,3 +60,17 @@ def test_what_dictionaries_may_respell_is_not_refused_yet(api: ServedApi) -> Non
     taken = api.http.post("/v1/jobs", json={"input": {"text": CHINESE}, "pronunciation_dictionaries": [named]})
 
     assert taken.status_code == 202, taken.text
+
+
+def test_the_new_text_of_a_segment_is_refused_too(api: ServedApi) -> None:
+    job = api.submit()["id"]
+    plan = claim(api, CPU_QUEUE)
+    segments = (PlannedSegment(0, 0, 24, "Good morning, everybody.", 0.0),)
+    api.objects.put(plan_key(plan.lease), encode_plan(Plan(segments)))
+    api.jobs.commit_plan(plan.lease, PlanResult(plan_key(plan.lease), 1, 3_000))
+
+    refused = api.http.patch(f"/v1/jobs/{job}/segments/0", json={"text": CHINESE})
+
+    problem = refused.json()
+    assert (refused.status_code, problem["code"]) == (422, "unsupported_language")
+    assert problem["errors"][0]["pointer"] == "/text"

@@ -31,7 +31,7 @@ class BookArchive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except _DAMAGE as error:
-            raise DocumentError(f"the EPUB is not a ZIP file: {error}") from error
+            raise DocumentError(f"the EPUB is not a ZIP file, or a damaged one: {error}") from error
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
             raise DocumentError(f"the EPUB has {len(entries):,} files; at most {MAX_ENTRIES:,} are read")
