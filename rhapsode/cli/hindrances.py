@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from rhapsode.errors import ApiError
+from rhapsode.errors import ApiError, Gone, NotFound
 from rhapsode.readiness import read_readiness
 from rhapsode.resources import ResolvedRequest
 
@@ -73,7 +73,11 @@ class Hindrances:
         request = job.request
         if not isinstance(request, ResolvedRequest) or not request.own_voice or not request.own_voice.id:
             return None
-        caches = self._client.voices.caches(request.own_voice.id)
+        try:
+            caches = self._client.voices.caches(request.own_voice.id)
+        except (NotFound, Gone):
+            # It was deleted meanwhile; the job itself says what comes of that.
+            return None
         model = [cache for cache in caches if cache.model == request.model]
         if any(cache.state in ("pending", "processing") for cache in model):
             return f"it waits for the voice {request.voice} to be prepared"

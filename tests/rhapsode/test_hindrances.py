@@ -35,6 +35,7 @@ CPU_QUEUE = {
     "workers": 0,
     "classes": [],
 }
+CACHE = {"voice": "voc_1", "model": "small", "mode": "x_vector"}
 TOTALS = {
     "unfinished_jobs": 1,
     "backlog_audio_s": 0.0,
@@ -95,6 +96,26 @@ def test_a_caller_who_is_no_operator_is_told_nothing_and_asks_once(script: Scrip
 
     assert said == [None, None, None]
     assert [each.path for each in script.received] == ["/readyz", "/v1/admin/queues", "/readyz"]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "sentence"),
+    [
+        (200, {"data": [CACHE | {"state": "processing"}]}, "it waits for the voice Ada to be prepared"),
+        (200, {"data": [CACHE | {"state": "ready"}]}, None),
+        (410, {"title": "Gone", "status": 410, "detail": "deleted", "code": "gone"}, None),
+    ],
+)
+def test_a_voice_that_is_being_prepared_is_waited_for(
+    script: ScriptedServer, status: int, body: dict[str, object], sentence: str | None
+) -> None:
+    script.answer(200, READY)
+    script.answer(200, {"data": [], "totals": TOTALS})
+    script.answer(status, body)
+    voice = {"id": "voc_1", "revision": 1, "mode": "x_vector"}
+    request = {"model": "small", "voice": "Ada", "language": "auto", "seed": 1, "own_voice": voice}
+
+    assert standing(script, job(phase="planning", progress={}, request=request)) == sentence
 
 
 def test_a_job_that_moves_on_is_not_hindered_any_more(script: ScriptedServer) -> None:
