@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -201,6 +202,8 @@ def test_a_process_that_hangs_is_killed_and_its_call_done_by_another(
     monkeypatch.setattr("worker.finishing.child.PATIENCE_S", 1)
     pool = FinisherPool(1, 1, "folder", "test", environment)
     pool.start()
+    # The next one may take its time.
+    monkeypatch.undo()
     (hanging,) = pool.pids
     os.kill(hanging, signal.SIGSTOP)
 
@@ -221,6 +224,8 @@ def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folde
 
 
 def test_processes_end_with_their_worker_and_leave_no_descriptor(environment: dict[str, str]) -> None:
+    # What earlier tests have let go of is not to go in between.
+    gc.collect()
     open_before = len(os.listdir("/proc/self/fd"))
     pool = FinisherPool(2, 8, "folder", "test", environment)
     pool.start()

@@ -165,8 +165,9 @@ def test_a_child_ends_with_its_readers_patience(zygote: Zygote) -> None:
     with pytest.raises(TimeoutError):
         ask(zygote, "hang", patience_s=0.25)
 
-    assert zygote.pid is not None
-    assert children_of(zygote.pid) == []
+    pid = zygote.pid
+    assert pid is not None
+    wait_until(lambda: children_of(pid) == [])
 
 
 def test_a_zygote_that_was_killed_is_started_again(zygote: Zygote) -> None:
