@@ -6,6 +6,7 @@ import json
 import random
 import struct
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,10 @@ from storage.voices import CacheState, VoiceCacheRecord
 from tests.storage.voice_world import ALICE
 from tests.worker.reference_audio.sounds import file_of, tone
 from tests.worker.voices.voice_studio import REF_TEXT, CountingEngine, VoiceStudio
+from worker.engine.cores import usable_cores
+from worker.engine.fake import FakeEngine
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
+from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
 from worker.leases import DropReason, WorkDropped
 from worker.voices.cache import VoiceCache
@@ -339,6 +343,18 @@ def test_no_more_recordings_are_prepared_at_a_time_than_there_are_places(voices:
         assert later
 
     assert places == (True, True, False)
+
+
+def test_an_engine_of_many_slots_has_places_for_a_quarter_of_them(voices: VoiceStudio) -> None:
+    slots = 4 * (usable_cores() + 1)
+    engine = FakeEngine(FakeEngineSettings(slots=slots))
+    resolver = VoiceResolver(voices.world.store, voices.artifacts, engine, VoiceCache(1 << 20))
+
+    with ExitStack() as taken:
+        places = [taken.enter_context(resolver.place_to_prepare()) for _ in range(slots)]
+    engine.close()
+
+    assert places.count(True) == slots // 4
 
 
 def test_preparing_replaces_a_damaged_cache(voices: VoiceStudio) -> None:
