@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.other_files import known_as
 from rhapsode.cli.sent_files import readable, reading
 from rhapsode.inputs import DocumentFormat, JobInput, document_format
 
@@ -82,6 +83,8 @@ def _read_text(file: str) -> str:
     name = "standard input" if file == "-" else file
     with reading(name):
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    if kind := known_as(data):
+        raise Misuse(f"{name} is {kind}; what can be spoken is text in UTF-8, Markdown, HTML, EPUB and SSML")
     if b"\0" in data:
         raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
     try:

@@ -101,9 +101,11 @@ def test_a_missing_file_is_one_line_and_status_2(run_cli: Any) -> None:
         (b"", "holds no text"),
         (b" \n\t\n", "holds no text"),
         (b"\xef\xbb\xbf", "holds no text"),
-        (b"RIFF\x00\x00", "NUL byte at offset 4"),
+        (b"RIFF\x00\x00", "is a recording"),
+        (b"Hello\x00", "NUL byte at offset 5"),
+        (b"{\\rtf1 Hello.}", "is a rich text (RTF); what can be spoken is text in UTF-8"),
         ("Grüße".encode("latin-1"), "invalid byte at offset 2"),
-        ("Hello.".encode("utf-16"), "not a text file"),
+        ("Hello.".encode("utf-16"), "is a text in UTF-16"),
     ],
 )
 def test_what_is_no_text_is_one_line_and_status_2(run_cli: Any, tmp_path: Path, content: bytes, words: str) -> None:
