@@ -215,7 +215,8 @@ def test_a_process_that_hangs_is_killed_and_its_call_done_by_another(
 
 
 def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folder: Path) -> None:
-    full = {**environment, "RHAPSODE_STORE": f"file://{folder}/objects/{key('there')}/below"}
+    (folder / "file").touch()
+    full = {**environment, "RHAPSODE_STORE": f"file://{folder}/file/below"}
     pool = FinisherPool(2, 2, "folder", "test", full)
 
     with pytest.raises(FinisherUnusable, match="Not a directory"):
