@@ -90,6 +90,7 @@ def made_by_ann(api: ServedApi) -> dict[str, str]:
         "take": "1",
         "version": "1",
         "name": SECRET,
+        "model_name": SECRET,
         "batch_id": batch["id"],
     }
 

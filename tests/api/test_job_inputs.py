@@ -117,6 +117,7 @@ PLAN = (
         num_segments=1,
         estimated_audio_s=1.0,
         estimated_render_s=None,
+        warnings=[],
         speakers=[],
         chapters=[],
         segments=[],
