@@ -21,6 +21,7 @@ from storage.artifacts import ArtifactStore
 from storage.embedded_s3 import BUCKET, EmbeddedS3
 from storage.local_artifacts import LocalArtifactStore
 from storage.s3_artifacts import S3ArtifactStore, connect_s3
+from tests.run_guard import guarded_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def main() -> None:
     parser.add_argument("--dir", type=Path, help="where to write; default: a temporary folder")
     arguments = parser.parse_args()
     print(f"{'store':<8}{'what':<6}{'bytes':>10}{'threads':>9}{'calls/s':>10}{'MB/s':>8}{'p50 ms':>9}{'p99 ms':>9}")
-    with ExitStack() as opened:
+    with guarded_run(), ExitStack() as opened:
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="rhapsode-", dir=arguments.dir)))
         for name in arguments.stores:
             store = open_folder(folder) if name == "folder" else open_s3(folder, opened)

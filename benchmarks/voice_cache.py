@@ -22,7 +22,6 @@ import argparse
 import json
 import platform
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +37,7 @@ from benchmarks.voice_rig import REF_TEXT, TENANT, Bench, Times, bench, create_v
 from storage.recordings import DecodedRecording, decode_recording
 from storage.voice_keys import VoiceKeys
 from storage.voice_reference import CacheMode
+from tests.run_guard import guarded_run
 from worker.engine.interface import Engine, ReferenceAudio
 from worker.engine.profiles import ServingProfile
 from worker.engine.settings import NativeEngineSettings
@@ -60,9 +60,9 @@ def main() -> None:
     parser.add_argument("--profiles", type=ServingProfile, nargs="+", default=PROFILES)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rhb-") as folder:
-        checkpoint = options.checkpoint or write_checkpoint(Path(folder) / options.size, options.size, options.device)
-        modes, waits = measure_profiles(options, checkpoint, Path(folder))
+    with guarded_run() as folder:
+        checkpoint = options.checkpoint or write_checkpoint(folder / options.size, options.size, options.device)
+        modes, waits = measure_profiles(options, checkpoint, folder)
     result = {
         "machine": platform.machine(),
         "device": options.device,
