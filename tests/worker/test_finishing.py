@@ -162,6 +162,18 @@ def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_
     assert pool.report().deaths > before
 
 
+def test_whoever_waits_for_a_line_gets_the_next_that_is_idle(environment: dict[str, str]) -> None:
+    """Fewer lines than callers, as while a process is started again."""
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+
+    with ThreadPoolExecutor(6) as threads:
+        verdicts = [threads.submit(pool.judge, utterance("Short."), *REST) for _ in range(300)]
+
+    assert all(verdict.result().checks for verdict in verdicts)
+    pool.close()
+
+
 def test_a_process_that_is_killed_while_idle_is_replaced_and_nobody_notices(pool: FinisherPool) -> None:
     for pid in pool.pids:
         os.kill(pid, signal.SIGKILL)

@@ -63,7 +63,10 @@ class FinisherPool:
         self._places = [_Place(each) for _ in range(processes)]
         self._environment = environment or {}
         self._worker = worker
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        # Callers and the keeper wait for different things: a line given back must wake a caller.
+        self._line_idle = threading.Condition(self._lock)
+        self._place_changed = threading.Condition(self._lock)
         self._closing = False
         self._deaths = 0
         self._keeper = threading.Thread(target=self._keep, name="finisher-keeper", daemon=True)
@@ -73,11 +76,11 @@ class FinisherPool:
     @property
     def pids(self) -> tuple[int, ...]:
         """Of those that run."""
-        with self._changed:
+        with self._lock:
             return tuple(place.child.pid for place in self._places if place.child)
 
     def report(self) -> FinisherReport:
-        with self._changed:
+        with self._lock:
             return FinisherReport(sum(place.child is not None for place in self._places), self._deaths)
 
     def start(self) -> None:
@@ -107,9 +110,10 @@ class FinisherPool:
 
     def close(self) -> None:
         """Idempotent. No call may be under way."""
-        with self._changed:
+        with self._lock:
             self._closing = True
-            self._changed.notify_all()
+            self._line_idle.notify_all()
+            self._place_changed.notify_all()
         if self._keeper.ident is not None:
             self._keeper.join()
         self._discard([place.child for place in self._places if place.child])
@@ -151,33 +155,33 @@ class FinisherPool:
         try:
             yield place, child, line
         finally:
-            with self._changed:
+            with self._lock:
                 if place.child is child:
                     child.idle.append(line)
-                    self._changed.notify()
+                    self._line_idle.notify()
                 else:
                     line.close()
 
     def _take(self) -> tuple[_Place, FinisherChild, Line]:
         until_s = time.monotonic() + QUEUE_S
-        with self._changed:
+        with self._lock:
             while not self._closing:
                 usable = [(place, place.child) for place in self._places if place.child and place.child.idle]
                 if usable:
                     place, child = max(usable, key=lambda each: len(each[1].idle))
                     return place, child, child.idle.pop()
-                if not self._changed.wait(until_s - time.monotonic()):
+                if not self._line_idle.wait(until_s - time.monotonic()):
                     break
         raise FinisherDied(f"no finisher process was there for {QUEUE_S:.0f} s")
 
     def _bury(self, place: _Place, child: FinisherChild, error: OSError) -> None:
         """A process that does not answer ends. The first who notices does it; the keeper starts another."""
-        with self._changed:
+        with self._lock:
             if place.child is not child:
                 return
             place.child = None
             self._deaths += 1
-            self._changed.notify_all()
+            self._place_changed.notify()
         child.end()
         logger.error("a finisher process ended", extra={"finisher": child.pid, "error": str(error)})
 
@@ -185,14 +189,16 @@ class FinisherPool:
 
     def _keep(self) -> None:
         while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._closing or any(place.child is None for place in self._places))
+            with self._lock:
+                self._place_changed.wait_for(
+                    lambda: self._closing or any(place.child is None for place in self._places)
+                )
                 if self._closing:
                     return
                 empty = next(place for place in self._places if place.child is None)
                 delay_s = empty.backoff.delay_s(served=empty.has_served)
                 empty.has_served = False
-                self._changed.wait_for(lambda: self._closing, delay_s)
+                self._place_changed.wait_for(lambda: self._closing, delay_s)
                 if self._closing:
                     return
             self._restart(empty)
@@ -206,9 +212,9 @@ class FinisherPool:
             child.end()
             child.close()
             return
-        with self._changed:
+        with self._lock:
             place.child = child
-            self._changed.notify_all()
+            self._line_idle.notify_all()
         logger.info("a finisher process is ready", extra={"finisher": child.pid})
 
     def _new_child(self, place: _Place) -> FinisherChild:
