@@ -28,14 +28,14 @@ ENCODING = {"wav": 9633.0, "flac": 2209.0, "mp3": 144.0, "opus": 312.0, "m4b": 2
 """`assembly.py`: seconds of audio a second, loudness and all, on one core."""
 
 MEASURED = Measured(
-    # submit.py: 244 a second with a key, rate limit and quotas, and client and Valkey on the same two cores: an upper
+    # submit.py: 345 a second with a key, rate limit and quotas, and client and Valkey on the same two cores: an upper
     # bound of what the API alone takes.
-    api_submit_s=1 / 244,
+    api_submit_s=1 / 345,
     # job_store.py: a submit in the store.
-    redis_submit_s=0.00032,
-    # tickets.py: CPU of Valkey and of the GPU worker's process for a segment of 9 s.
-    redis_segment_s=0.0010,
-    worker_segment_s=0.0112,
+    redis_submit_s=0.00026,
+    # tickets.py: CPU of Valkey and of the GPU worker's process for a segment; its finishers have cores of their own.
+    redis_segment_s=0.0009,
+    worker_segment_s=0.0034,
     # planning.py: plain English.
     plan_chars_per_s=760_000.0,
     encode_audio_per_core_s=ENCODING["mp3"],
