@@ -77,6 +77,16 @@ def data_dir(run_dir: Path) -> Iterator[Path]:
     """A data folder of the test's own with a short path."""
     folder = Path(tempfile.mkdtemp(dir=run_dir))
     yield folder
+    _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Also while a process that was killed a moment ago writes its last file there."""
+    for _ in range(100):
+        try:
+            return shutil.rmtree(folder)
+        except OSError:
+            time.sleep(0.1)
     shutil.rmtree(folder)
 
 
