@@ -82,12 +82,14 @@ def data_dir(run_dir: Path) -> Iterator[Path]:
 
 def _remove(folder: Path) -> None:
     """Also while a process that was killed a moment ago writes its last file there."""
-    for _ in range(100):
+    tries_left = 100
+    while folder.exists():
         try:
-            return shutil.rmtree(folder)
+            shutil.rmtree(folder)
         except OSError:
+            if not (tries_left := tries_left - 1):
+                raise
             time.sleep(0.1)
-    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")
