@@ -74,22 +74,11 @@ def within_one_day() -> None:
 
 @pytest.fixture
 def data_dir(run_dir: Path) -> Iterator[Path]:
-    """A data folder of the test's own with a short path."""
+    """A data folder of the test's own with a short path. A fixture whose processes write there asks for this one,
+    so that they are ended before it goes."""
     folder = Path(tempfile.mkdtemp(dir=run_dir))
     yield folder
-    _remove(folder)
-
-
-def _remove(folder: Path) -> None:
-    """Also while a process that was killed a moment ago writes its last file there."""
-    tries_left = 100
-    while folder.exists():
-        try:
-            shutil.rmtree(folder)
-        except OSError:
-            if not (tries_left := tries_left - 1):
-                raise
-            time.sleep(0.1)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

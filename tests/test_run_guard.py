@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.process_tree import is_alive
 from tests.run_guard import MARK
 
 PROGRAM = """
@@ -43,11 +44,6 @@ def test_a_killed_run_and_one_within_it_leave_neither_servers_nor_folders(tmp_pa
         run.send_signal(signal.SIGKILL)
 
     deadline = time.monotonic() + 60
-    while any(_is_alive(int(pid)) for pid in pids) or Path(folder).exists() or Path(within).exists():
+    while any(is_alive(int(pid)) for pid in pids) or Path(folder).exists() or Path(within).exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)
-
-
-def _is_alive(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"

@@ -25,6 +25,7 @@ from storage.embedded_redis import find_server_binary
 from storage.embedded_s3 import BUCKET, EmbeddedS3
 from tests.docker.compose_file import image_environment
 from tests.docker.conftest import DOCKER
+from tests.process_tree import end_everything_below
 
 CLI = Path(sys.executable).parent / "rhapsode"
 WAIT_S = 120.0
@@ -125,10 +126,10 @@ def containers(
     }
     started = Containers(compose, data_dir, confinement, own)
     yield started
-    for process in started.processes.values():
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+    processes = started.processes.values()
+    end_everything_below([process.pid for process in processes if process.poll() is None])
+    for process in processes:
+        process.wait()
 
 
 @pytest.mark.timeout(600)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from storage.queue import TicketQueue, create_celery
 from storage.redis_keys import RedisKeys
 from storage.settings import StorageSettings
 from storage.work_queues import WorkQueue
+from tests.process_tree import children_of, end_everything_below, is_alive, runs_module
 from tests.security.bombs import NO_ENVELOPE, bombs, true_ticket
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
@@ -35,7 +35,8 @@ TENANTS = tuple(f"tenant-{number}" for number in range(7))
 SLOTS = 16
 STEP_S = 0.007
 START_S = 120
-ENGINE_HOST = b"worker.engine.process.host"
+ENGINE_HOST = "worker.engine.process.host"
+FINISHER = "worker.finishing.process"
 KEYS = RedisKeys("rhapsode")
 
 
@@ -94,16 +95,15 @@ class RunningSystem:
         return process.pid
 
     def kill_everything(self) -> None:
-        """SIGKILL to the supervisor first, so that it starts nobody again, then to all the others."""
+        """SIGKILL to the supervisor and all the others, down to those that the workers and the API have started."""
         assert self._up is not None
-        pids = self._pids()
-        for process in (self._up, *self._extra):
-            process.kill()
+        ours = (self._up, *self._extra)
+        state = read_state(self._data_dir)
+        # These are below the supervisor, unless it has died before.
+        children = [child.pid for child in (state.children if state else ()) if child.is_alive()]
+        end_everything_below([process.pid for process in ours if process.poll() is None] + children)
+        for process in ours:
             process.wait()
-        for pid in pids:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.eventually(lambda: not any(is_alive(pid) for pid in pids), 60)
 
     # ------------------------------------------------------------------------------------------ processes
 
@@ -124,7 +124,7 @@ class RunningSystem:
         found: list[int] = []
 
         def is_there() -> bool:
-            found[:] = _children_of(self.pid(processes.GPU_WORKER), ENGINE_HOST)
+            found[:] = self._below_gpu_worker(ENGINE_HOST)
             return bool(found)
 
         self.eventually(is_there, START_S)
@@ -132,7 +132,7 @@ class RunningSystem:
 
     def finisher_pids(self) -> list[int]:
         """The processes that judge and store what the gpu worker's engine spoke."""
-        return _children_of(self.pid(processes.GPU_WORKER), b"worker.finishing.process")
+        return self._below_gpu_worker(FINISHER)
 
     def wait_replaced(self, name: str, old_pid: int) -> None:
         self.eventually(lambda: self.pid(name) != old_pid, START_S)
@@ -290,31 +290,8 @@ class RunningSystem:
         said = (self._data_dir.root / "up.log").read_text(errors="replace")
         return said.count("is ready after") == self._starts
 
-    def _pids(self) -> list[int]:
-        state = read_state(self._data_dir)
-        pids = [child.pid for child in (state.children if state else ())]
-        pids += [process.pid for process in self._extra]
-        return [*pids, *(host for pid in pids for host in _children_of(pid, ENGINE_HOST))]
-
-
-def is_alive(pid: int) -> bool:
-    """Running; a zombie is not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-def _children_of(worker: int, module: bytes) -> list[int]:
-    """Those that run this module, lowest number first."""
-    children: list[int] = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(FileNotFoundError, ProcessLookupError):
-            if int(stat.read_text().rpartition(")")[2].split()[1]) != worker:
-                continue
-            if module in (stat.parent / "cmdline").read_bytes().split(b"\0"):
-                children.append(int(stat.parent.name))
-    return sorted(children)
+    def _below_gpu_worker(self, module: str) -> list[int]:
+        return [pid for pid in children_of(self.pid(processes.GPU_WORKER)) if runs_module(pid, module)]
 
 
 def _spawn(command: tuple[str, ...], environment: dict[str, str], log: Path, folder: Path) -> subprocess.Popen[bytes]:

@@ -29,7 +29,8 @@ from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
-from tests.faults.system import SLOTS, RunningSystem, api_key, is_alive
+from tests.faults.system import SLOTS, RunningSystem, api_key
+from tests.process_tree import is_alive
 from worker.engine.fake import POISON_MARKER
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]

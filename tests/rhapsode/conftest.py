@@ -18,6 +18,7 @@ import pytest
 from rhapsode import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
+from tests.process_tree import end_everything_below
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 FAKE_ENGINE = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "4"}
@@ -77,8 +78,8 @@ StartCli = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def start_cli(tmp_path: Path) -> Iterator[StartCli]:
-    """As `run_cli`, left running; whatever still runs at the end of the test is killed."""
+def start_cli(tmp_path: Path, data_dir: Path) -> Iterator[StartCli]:
+    """As `run_cli`, left running; whatever still runs at the end of the test is killed, before `data_dir` goes."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str, input: str = "", env: dict[str, str] | None = None) -> subprocess.Popen[str]:
@@ -101,8 +102,8 @@ def start_cli(tmp_path: Path) -> Iterator[StartCli]:
         return process
 
     yield start
+    end_everything_below([process.pid for process in processes if process.poll() is None])
     for process in processes:
-        process.kill()
         process.communicate()
 
 

@@ -28,6 +28,7 @@ from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
 from storage.work_items import WorkerIdentity
 from storage.work_queues import Lane, speech_queue
+from tests.process_tree import end_everything_below
 from tests.worker.expected import expected_narration
 from tests.worker.studio import SPEC, TENANT, TEXT, submit_narration
 
@@ -89,9 +90,8 @@ class System:
         return (self._logs / name).read_text()
 
     def close(self) -> None:
+        end_everything_below([process.pid for process in self.processes if process.poll() is None])
         for process in self.processes:
-            if process.poll() is None:
-                process.kill()
             process.wait()
         self._tickets.close()
         self._redis.close()

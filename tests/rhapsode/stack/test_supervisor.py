@@ -18,6 +18,7 @@ from rhapsode.stack.events import ProcessEnded, ProcessKilled, ProcessRestarted,
 from rhapsode.stack.orphans import end_orphans
 from rhapsode.stack.state_file import ProcessRecord
 from rhapsode.stack.supervisor import Supervisor
+from tests.process_tree import is_alive
 
 SLEEP = "import time; time.sleep(60)"
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
@@ -56,11 +57,6 @@ def wait_until(is_so: Callable[[], bool], look: Callable[[], None] = lambda: Non
         assert time.monotonic() < deadline
         look()
         time.sleep(0.02)
-
-
-def is_alive(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_a_killed_process_is_started_again_after_half_a_second(recorder: Recorder, tmp_path: Path) -> None:

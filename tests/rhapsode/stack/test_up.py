@@ -18,14 +18,11 @@ import pytest
 
 from rhapsode import Rhapsode
 from rhapsode.stack.layout import DataDir
-from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.state_file import StackState, read_state
 from storage.embedded_redis import EmbeddedRedis
+from tests.process_tree import PATIENCE_S, everything_below, wait_until_gone
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
-PATIENCE_S = 120.0
-"""For what takes seconds."""
-
 NAMES = {"valkey", "api", "gpu-worker", "cpu-worker", "hooks-worker", "janitor"}
 
 Up = Callable[..., tuple[subprocess.Popen[str], StackState]]
@@ -61,30 +58,6 @@ def state_of(data_dir: Path) -> StackState:
 
 def pids_of(state: StackState) -> dict[str, int]:
     return {record.name: record.pid for record in state.children}
-
-
-def everything_below(pids: set[int]) -> set[int]:
-    """These processes and all they started, by process group and by parent."""
-    found, grew = set(pids), True
-    while grew:
-        grew = False
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = stat.read_text().rpartition(")")[2].split()
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            pid, parent, group = int(stat.parent.name), int(fields[1]), int(fields[2])
-            if pid not in found and (parent in found or group in found) and fields[0] != "Z":
-                found.add(pid)
-                grew = True
-    return found
-
-
-def wait_until_gone(pids: set[int]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while alive := {pid for pid in pids if start_mark(pid) is not None}:
-        assert time.monotonic() < deadline, f"still there: {alive}"
-        time.sleep(0.1)
 
 
 def speak(url: str) -> None:

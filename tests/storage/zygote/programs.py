@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
 
 from storage.zygote.zygote import Ended, Reading, Zygote
 
@@ -36,27 +35,3 @@ def ask(
     with tempfile.TemporaryFile() as file:
         file.write(data)
         return zygote.run(Reading(arguments, file, 1 << 20, patience_s, check))
-
-
-def children_of(pid: int) -> list[int]:
-    """Those that run."""
-    return [
-        int(entry.name)
-        for entry in Path("/proc").glob("[0-9]*")
-        if (found := _state(int(entry.name))) and found[1] == pid and found[0] not in "ZX"
-    ]
-
-
-def is_gone(pid: int) -> bool:
-    """Ended, whether or not somebody has taken note of it."""
-    found = _state(pid)
-    return found is None or found[0] in "ZX"
-
-
-def _state(pid: int) -> tuple[str, int] | None:
-    """Of the process and the id of its parent; None if there is no such process."""
-    try:
-        state, parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return state, int(parent)

@@ -21,7 +21,8 @@ from storage.recordings import DECODERS
 from storage.zygote.incarnation import ZygoteBroken
 from storage.zygote.wire import ConnectionEnded, Order, receive_order, send_order
 from storage.zygote.zygote import Ended, Zygote
-from tests.storage.zygote.programs import PRELUDE, ask, children_of, is_gone, zygote_of
+from tests.process_tree import children_of, is_alive
+from tests.storage.zygote.programs import PRELUDE, ask, zygote_of
 from worker.documents.reading import READERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
@@ -144,13 +145,13 @@ def test_a_crash_leaves_the_siblings_alone(zygote: Zygote) -> None:
         for sibling in children_of(first) if not crashed else []:
             crashed.append(ask(zygote, "signal", str(int(signal.SIGSEGV))).status)
             assert zygote.pid != first
-            assert not is_gone(sibling)
+            assert is_alive(sibling)
             os.kill(sibling, signal.SIGTERM)
 
     ended = ask(zygote, "hang", check=crash_once)
 
     assert (crashed, ended.status) == ([-signal.SIGSEGV], -signal.SIGTERM)
-    wait_until(lambda: is_gone(first))
+    wait_until(lambda: not is_alive(first))
 
 
 def test_a_child_ends_with_its_readers_patience(zygote: Zygote) -> None:
@@ -194,7 +195,7 @@ def test_a_file_whose_zygote_is_killed_goes_to_another_once(zygote: Zygote) -> N
 
     assert len(children) == 2
     for child in children:
-        wait_until(lambda child=child: is_gone(child))
+        wait_until(lambda child=child: not is_alive(child))
 
 
 def test_nothing_outlives_the_process_that_asked() -> None:
@@ -219,7 +220,7 @@ with tempfile.TemporaryFile() as file:
 
     assert len(children) == 1
     for pid in (zygote, *children):
-        wait_until(lambda pid=pid: is_gone(pid))
+        wait_until(lambda pid=pid: not is_alive(pid))
 
 
 def test_a_program_that_does_not_start_says_why() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.process_tree import is_alive
 from worker.engine.errors import CheckpointError, EngineDied, RequestCancelled, RequestRejected
 from worker.engine.fake import HANG_MARKER, POISON_MARKER, fake_speech
 from worker.engine.interface import (
@@ -76,14 +77,6 @@ def _eventually(is_so: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None
     while not is_so():
         assert time.monotonic() < until_s, "it did not come true"
         time.sleep(0.01)
-
-
-def _is_gone(pid: int) -> bool:
-    """Ended, even if nobody has asked for its status yet."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 def _serves(engine: EngineProcess) -> bool:
@@ -348,7 +341,7 @@ def test_close_fails_what_is_in_flight_and_leaves_no_process() -> None:
         for future in in_flight:
             with pytest.raises(EngineDied):
                 future.result(TIMEOUT_S)
-        _eventually(lambda: _is_gone(pid))
+        _eventually(lambda: not is_alive(pid))
         assert engine.deaths == 0
 
 
@@ -401,12 +394,12 @@ def test_a_host_ends_with_its_worker() -> None:
     assert worker.stdout is not None
     with worker.stdout:
         host = int(worker.stdout.readline())
-        assert not _is_gone(host)
+        assert is_alive(host)
 
         worker.kill()
         worker.wait()
 
-    _eventually(lambda: _is_gone(host), timeout_s=30)
+    _eventually(lambda: not is_alive(host), timeout_s=30)
 
 
 def test_signals_to_the_group_do_not_end_the_host(steady: EngineProcess) -> None:
