@@ -22,6 +22,7 @@ import argparse
 import json
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -85,9 +86,20 @@ def measure_profiles(options: argparse.Namespace, checkpoint: Path, folder: Path
         with bench(folder / profile.value, settings, options.threads) as rig:
             usable = {mode.value for mode in rig.services.engine.info.voice_modes}
             modes = [mode for mode in CacheMode if mode.value in usable]
-            costs = costs or {mode.value: measure(rig, mode, options) for mode in modes}
-            waits[profile.value] = {mode.value: first_audio(rig, mode, options.seconds) for mode in modes}
+            for mode in modes if profile is options.profiles[0] else ():
+                costs[mode.value] = measure(rig, mode, options)
+                note(f"costs of {mode}", costs[mode.value])
+            waits[profile.value] = {}
+            for mode in modes:
+                waits[profile.value][mode.value] = first_audio(rig, mode, options.seconds)
+                note(f"first audio of {mode}, {profile}", waits[profile.value][mode.value])
     return costs, waits
+
+
+def note(what: str, figures: dict[str, float]) -> None:
+    """What is known already, should the run be cut short."""
+    said = ", ".join(f"{name} {figure:.4g}" for name, figure in figures.items())
+    print(f"{what}: {said}", file=sys.stderr, flush=True)
 
 
 def measure(rig: Bench, mode: CacheMode, options: argparse.Namespace) -> dict[str, float]:
