@@ -1,15 +1,10 @@
-"""Speech is judged and stored by processes beside the worker, with the same result, and whatever becomes of them."""
+"""Speech is judged and stored by processes beside the worker, with the same result as in the worker itself."""
 
 from __future__ import annotations
 
-import gc
-import os
-import signal
 import socket
 import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,35 +20,14 @@ from storage.key_rules import KeyRefused
 from storage.quality import Gate
 from storage.segment_file import SegmentHeader
 from storage.settings import StorageSettings
-from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
-from worker.engine.interface import FinishReason, Speech
+from tests.worker.speech_to_finish import BOUNDS, HEADER, TEXT, key, speech, utterance
+from worker.engine.interface import Speech
 from worker.finishing.calls import Raised, Store, answer
 from worker.finishing.child import FinisherUnusable
 from worker.finishing.line import Line, LineClosed
 from worker.finishing.own_finisher import OwnFinisher
-from worker.finishing.pool import FinisherDied, FinisherPool
-from worker.quality.calibration import UNCALIBRATED
-from worker.quality.verdict import Utterance
+from worker.finishing.pool import FinisherPool
 from worker.samples import NotFinite
-
-TEXT = "Rain falls softly on the quiet garden where nobody walks anymore."
-BOUNDS = UNCALIBRATED.bounds("english", "ada")
-HEADER = SegmentHeader(
-    job="j", index=0, fence=1, text_sha256="", seed=1, finish_reason="eos", model="fake", revision="1",
-    sample_rate_hz=SAMPLE_RATE_HZ,
-)  # fmt: skip
-
-
-def speech(text: str = TEXT) -> Speech:
-    return Speech(*fake_speech(text, 1), SAMPLE_RATE_HZ, FinishReason.EOS, 0.0)
-
-
-def utterance(text: str = TEXT) -> Utterance:
-    return Utterance(speech(text), text, "ada", "english")
-
-
-def key(name: str) -> str:
-    return f"tenants/t/jobs/j/segments/{name}.safetensors"
 
 
 @pytest.fixture(scope="module")
@@ -141,91 +115,6 @@ def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words() -> No
     assert "it broke" in str(told.error)
 
 
-def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_whole(
-    pool: FinisherPool, own: OwnFinisher, folder: Path
-) -> None:
-    expected = own.store(key("expected"), HEADER, speech())
-    before = pool.report().deaths
-    names = [f"kill-{number}" for number in range(120)]
-
-    with ThreadPoolExecutor(6) as threads:
-        stored = [threads.submit(pool.store, key(name), HEADER, speech()) for name in names]
-        for done in (20, 50):
-            while sum(each.done() for each in stored) < done:
-                time.sleep(0.001)
-            for pid in pool.pids[:1]:
-                os.kill(pid, signal.SIGKILL)
-        results = [each.result() for each in stored]
-
-    assert set(results) == {expected}
-    assert {(folder / "objects" / key(name)).stat().st_size for name in names} == {expected.num_bytes}
-    assert pool.report().deaths > before
-
-
-def test_whoever_waits_for_a_line_gets_the_next_that_is_idle(environment: dict[str, str]) -> None:
-    """Fewer lines than callers, as while a process is started again."""
-    pool = FinisherPool(1, 1, "folder", "test", environment)
-    pool.start()
-
-    with ThreadPoolExecutor(6) as threads:
-        verdicts = [threads.submit(pool.judge, utterance("Short."), *REST) for _ in range(300)]
-
-    assert all(verdict.result().checks for verdict in verdicts)
-    pool.close()
-
-
-def test_a_process_that_is_killed_while_idle_is_replaced_and_nobody_notices(pool: FinisherPool) -> None:
-    for pid in pool.pids:
-        os.kill(pid, signal.SIGKILL)
-
-    assert pool.judge(utterance(), Gate.BASIC, BOUNDS, None).passed
-
-
-def test_a_call_that_kills_every_process_it_meets_is_given_up(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pool = FinisherPool(1, 2, "folder", "test", environment)
-    pool.start()
-    killed: list[int] = []
-    send = Line.send
-
-    def killing(line: Line, value: object) -> None:
-        killed.extend(pool.pids)
-        os.kill(killed[-1], signal.SIGKILL)
-        send(line, value)
-
-    monkeypatch.setattr(Line, "send", killing)
-    with pytest.raises(FinisherDied, match="3 finisher processes"):
-        # So much that nobody could answer it before the signal arrives.
-        pool.judge(replace(utterance(), speech=replace(speech(), pcm=np.zeros(24_000_000, np.float32))), *REST)
-    monkeypatch.undo()
-
-    assert len(set(killed)) == 3
-    assert pool.judge(utterance(), *REST).passed
-    pool.close()
-
-
-REST = (Gate.BASIC, BOUNDS, None)
-
-
-def test_a_process_that_hangs_is_killed_and_its_call_done_by_another(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("worker.finishing.child.PATIENCE_S", 1)
-    pool = FinisherPool(1, 1, "folder", "test", environment)
-    pool.start()
-    # The next one may take its time.
-    monkeypatch.undo()
-    (hanging,) = pool.pids
-    os.kill(hanging, signal.SIGSTOP)
-
-    assert pool.judge(utterance(), *REST).passed
-    assert hanging not in pool.pids
-    with pytest.raises(ProcessLookupError):
-        os.kill(hanging, 0)
-    pool.close()
-
-
 def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folder: Path) -> None:
     (folder / "file").touch()
     full = {**environment, "RHAPSODE_STORE": f"file://{folder}/file/below"}
@@ -234,24 +123,6 @@ def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folde
     with pytest.raises(FinisherUnusable, match="Not a directory"):
         pool.start()
     assert pool.pids == ()
-
-
-def test_processes_end_with_their_worker_and_leave_no_descriptor(environment: dict[str, str]) -> None:
-    # What earlier tests have let go of is not to go in between.
-    gc.collect()
-    open_before = len(os.listdir("/proc/self/fd"))
-    pool = FinisherPool(2, 8, "folder", "test", environment)
-    pool.start()
-    pids = pool.pids
-
-    pool.close()
-
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
-    assert len(os.listdir("/proc/self/fd")) == open_before
-    with pytest.raises(FinisherDied):
-        pool.judge(utterance(), *REST)
 
 
 @given(

@@ -33,16 +33,11 @@ class FinisherChild:
 
     def __init__(self, num_lines: int, environment: Mapping[str, str], worker: str) -> None:
         """Returns at once; the process is of use after `wait_ready`."""
-        self.idle: list[Line] = []
-        with ExitStack() as its_ends:
-            self._leash, its_leash = _pair(its_ends)
-            self._leash.set_patience(START_PATIENCE_S)
-            its_lines: list[int] = []
-            for _ in range(num_lines):
-                line, its_end = _pair(its_ends)
-                line.set_patience(PATIENCE_S)
-                self.idle.append(line)
-                its_lines.append(its_end)
+        with ExitStack() as our_ends, ExitStack() as its_ends:
+            self._leash, its_leash = _pair(our_ends, its_ends, START_PATIENCE_S)
+            lines = [_pair(our_ends, its_ends, PATIENCE_S) for _ in range(num_lines)]
+            self.idle = [line for line, _ in lines]
+            its_lines = [its_end for _, its_end in lines]
             self._process = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "worker.finishing.process", "--worker", worker),
@@ -54,6 +49,7 @@ class FinisherChild:
                 # Its threads are many already: linear algebra with threads of its own would only be in the way.
                 env={**os.environ, **environment, "OPENBLAS_NUM_THREADS": "1"},
             )
+            our_ends.pop_all()
 
     @property
     def pid(self) -> int:
@@ -82,8 +78,11 @@ class FinisherChild:
             self._process.wait()
 
 
-def _pair(its_ends: ExitStack) -> tuple[Line, int]:
-    """Our end, and the descriptor of the other, which is closed here once the process has it."""
+def _pair(our_ends: ExitStack, its_ends: ExitStack, patience_s: int) -> tuple[Line, int]:
+    """Our end and the descriptor of the other, each to be closed with its stack."""
     ours, its = socket.socketpair()
+    our_ends.enter_context(ours)
     its_ends.enter_context(its)
-    return Line(ours), its.fileno()
+    line = Line(ours)
+    line.set_patience(patience_s)
+    return line, its.fileno()

@@ -9,6 +9,8 @@ from __future__ import annotations
 import pickle
 import socket
 import struct
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 _COUNTS = struct.Struct("=QI")
@@ -24,7 +26,8 @@ class LineClosed(ConnectionError):
 class Line:
     """One end. Not for two threads at once.
 
-    Every call raises `OSError` when the other end is gone, or silent for longer than `set_patience` allows.
+    Every call raises `OSError` when the other end is gone; `TimeoutError`, which is one, when it is silent for longer
+    than `set_patience` allows.
     """
 
     stream: socket.socket
@@ -38,10 +41,11 @@ class Line:
         arrays: list[memoryview] = []
         body = pickle.dumps(value, protocol=5, buffer_callback=lambda array: arrays.append(array.raw()))
         sizes = b"".join(_SIZE.pack(array.nbytes) for array in arrays)
-        self.stream.sendall(_COUNTS.pack(len(body), len(arrays)) + sizes + body)
-        for array in arrays:
-            if array.nbytes:
-                self.stream.sendall(array)
+        with _silence_named():
+            self.stream.sendall(_COUNTS.pack(len(body), len(arrays)) + sizes + body)
+            for array in arrays:
+                if array.nbytes:
+                    self.stream.sendall(array)
 
     def receive(self) -> object:
         """Raises `LineClosed` when the other end has closed."""
@@ -64,8 +68,18 @@ class Line:
         view = memoryview(data)
         filled = 0
         while filled < num_bytes:
-            received = self.stream.recv_into(view[filled:], flags=socket.MSG_WAITALL)
+            with _silence_named():
+                received = self.stream.recv_into(view[filled:], flags=socket.MSG_WAITALL)
             if received == 0:
                 raise LineClosed("the other end has closed")
             filled += received
         return data
+
+
+@contextmanager
+def _silence_named() -> Generator[None]:
+    """The kernel says of a time that ran out that the resource is temporarily unavailable."""
+    try:
+        yield
+    except BlockingIOError as error:
+        raise TimeoutError("the other end is silent") from error

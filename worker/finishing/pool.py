@@ -1,52 +1,34 @@
 """Finishing in processes beside the worker: what one interpreter cannot do for hundreds of slots.
 
 Judging and storing a segment takes more CPU than everything else the worker does for it, and Python gives a process one
-core. The caller's thread borrows a line to the least busy process and waits on it, with no other thread between.
+core. The caller's thread borrows a line to a process and waits on it, with no other thread between.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from storage.metrics import ARTIFACT_WRITTEN, store_call
 from storage.quality import Gate
 from storage.segment_file import SegmentHeader
 from worker.engine.interface import Speech
-from worker.engine.process.watchdog import Backoff
 from worker.finishing.calls import Answer, Call, Done, Judge, Raised, Store
 from worker.finishing.child import FinisherChild, FinisherUnusable
 from worker.finishing.finisher import FinisherReport, StoredSpeech
 from worker.finishing.line import Line
+from worker.finishing.places import CallBrokenOff, FinisherDied, Place, Places
 from worker.quality.calibration import SpeechBounds
 from worker.quality.job_norms import JobNorms
 from worker.quality.verdict import Utterance, Verdict
 
 logger = logging.getLogger(__name__)
 
-TRIES = 3
-"""Of a call whose process died under it. What it does is the same each time: a call that kills three is to blame."""
-
-QUEUE_S = 60.0
-"""How long a call waits for a line. There is one for each thread of the worker, so only restarts make it wait."""
-
-
-class FinisherDied(Exception):
-    """No process was left to finish a segment, or each that tried died of it."""
-
-
-@dataclass(slots=True)
-class _Place:
-    """One process's place in the pool. child: None while it is started again."""
-
-    num_lines: int
-    child: FinisherChild | None = None
-    has_served: bool = False
-    backoff: Backoff = field(default_factory=Backoff)
+TRIES_ALONE = 2
+"""Of a call whose process died under it. A process that has one call may be killed by somebody else, too, but hardly
+twice in a row."""
 
 
 class FinisherPool:
@@ -59,16 +41,10 @@ class FinisherPool:
     def __init__(
         self, processes: int, lines: int, store: str, worker: str, environment: Mapping[str, str] | None = None
     ) -> None:
-        each = -(-lines // processes)
-        self._places = [_Place(each) for _ in range(processes)]
+        self._lines_each = -(-lines // processes)
+        self._places = Places(processes, self._lines_each)
         self._environment = environment or {}
         self._worker = worker
-        self._lock = threading.Lock()
-        # Callers and the keeper wait for different things: a line given back must wake a caller.
-        self._line_idle = threading.Condition(self._lock)
-        self._place_changed = threading.Condition(self._lock)
-        self._closing = False
-        self._deaths = 0
         self._keeper = threading.Thread(target=self._keep, name="finisher-keeper", daemon=True)
         self._written = ARTIFACT_WRITTEN.labels(store)
         self._measured_store = store_call("put", store)(self._store)
@@ -76,26 +52,24 @@ class FinisherPool:
     @property
     def pids(self) -> tuple[int, ...]:
         """Of those that run."""
-        with self._lock:
-            return tuple(place.child.pid for place in self._places if place.child)
+        return self._places.pids
 
     def report(self) -> FinisherReport:
-        with self._lock:
-            return FinisherReport(sum(place.child is not None for place in self._places), self._deaths)
+        return FinisherReport(len(self._places.pids), self._places.deaths)
 
     def start(self) -> None:
         """Start all and wait for them. Raises `FinisherUnusable`; the pool is closed then."""
-        children = [self._new_child(place) for place in self._places]
+        children: list[FinisherChild] = []
         try:
-            for place, child in zip(self._places, children, strict=True):
+            for _ in self._places.all:
+                children.append(self._new_child())
+            for child in children:
                 child.wait_ready()
-                place.child = child
-        except OSError as error:
-            self._discard(children)
-            raise FinisherUnusable(f"a finisher process ended before it was ready: {error}") from error
-        except FinisherUnusable:
-            self._discard(children)
-            raise
+        except (OSError, FinisherUnusable) as error:
+            _close(children)
+            raise FinisherUnusable(f"a finisher process cannot start: {error}") from error
+        for place, child in zip(self._places.all, children, strict=True):
+            self._places.fill(place, child)
         self._keeper.start()
 
     def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
@@ -109,16 +83,11 @@ class FinisherPool:
         return stored
 
     def close(self) -> None:
-        """Idempotent. No call may be under way."""
-        with self._lock:
-            self._closing = True
-            self._line_idle.notify_all()
-            self._place_changed.notify_all()
+        """Idempotent. Calls that are under way fail."""
+        children = self._places.close()
         if self._keeper.ident is not None:
             self._keeper.join()
-        self._discard([place.child for place in self._places if place.child])
-        for place in self._places:
-            place.child = None
+        _close(children)
 
     # ------------------------------------------------------------------------------------------ any thread
 
@@ -135,91 +104,50 @@ class FinisherPool:
                 raise error
 
     def _answer(self, call: Call) -> Answer:
-        for _ in range(TRIES):
-            with self._borrowed() as (place, child, line):
-                try:
-                    line.send(call)
-                    said = line.receive()
-                except OSError as error:
-                    self._bury(place, child, error)
-                    continue
-                place.has_served = True
-                assert isinstance(said, Answer)  # noqa: S101  (our own code wrote it)
-                return said
-        raise FinisherDied(f"{TRIES} finisher processes ended with the same call")
-
-    @contextmanager
-    def _borrowed(self) -> Generator[tuple[_Place, FinisherChild, Line]]:
-        """A line of the process with most idle ones. Given back only while that process still has its place."""
-        place, child, line = self._take()
+        """With others beside it; and where nobody else is, if that process ended."""
         try:
-            yield place, child, line
-        finally:
-            with self._lock:
-                if place.child is child:
-                    child.idle.append(line)
-                    self._line_idle.notify()
-                else:
-                    line.close()
-
-    def _take(self) -> tuple[_Place, FinisherChild, Line]:
-        until_s = time.monotonic() + QUEUE_S
-        with self._lock:
-            while not self._closing:
-                usable = [(place, place.child) for place in self._places if place.child and place.child.idle]
-                if usable:
-                    place, child = max(usable, key=lambda each: len(each[1].idle))
-                    return place, child, child.idle.pop()
-                if not self._line_idle.wait(until_s - time.monotonic()):
-                    break
-        raise FinisherDied(f"no finisher process was there for {QUEUE_S:.0f} s")
-
-    def _bury(self, place: _Place, child: FinisherChild, error: OSError) -> None:
-        """A process that does not answer ends. The first who notices does it; the keeper starts another."""
-        with self._lock:
-            if place.child is not child:
-                return
-            place.child = None
-            self._deaths += 1
-            self._place_changed.notify()
-        child.end()
-        logger.error("a finisher process ended", extra={"finisher": child.pid, "error": str(error)})
+            with self._places.line_among_others() as line:
+                return _asked(line, call)
+        except CallBrokenOff as broken_off:
+            place = broken_off.place
+        for _ in range(TRIES_ALONE):
+            with suppress(CallBrokenOff), self._places.line_alone(place) as line:
+                return _asked(line, call)
+        raise FinisherDied(f"{1 + TRIES_ALONE} finisher processes ended with the same call")
 
     # ------------------------------------------------------------------------------------------ keeper thread
 
     def _keep(self) -> None:
-        while True:
-            with self._lock:
-                self._place_changed.wait_for(
-                    lambda: self._closing or any(place.child is None for place in self._places)
-                )
-                if self._closing:
-                    return
-                empty = next(place for place in self._places if place.child is None)
-                delay_s = empty.backoff.delay_s(served=empty.has_served)
-                empty.has_served = False
-                self._place_changed.wait_for(lambda: self._closing, delay_s)
-                if self._closing:
-                    return
-            self._restart(empty)
+        while place := self._places.next_vacancy():
+            try:
+                self._restart(place)
+            except (OSError, FinisherUnusable) as error:
+                # No process or no descriptor to be had, or it ends at once. The next try comes later than this one.
+                logger.error("a finisher process cannot start", extra={"error": str(error)})
 
-    def _restart(self, place: _Place) -> None:
-        child = self._new_child(place)
+    def _restart(self, place: Place) -> None:
+        child = self._new_child()
         try:
             child.wait_ready()
-        except (OSError, FinisherUnusable) as error:
-            logger.error("a finisher process cannot start", extra={"finisher": child.pid, "error": str(error)})
+        except (OSError, FinisherUnusable):
             child.end()
+            raise
+        if self._places.fill(place, child):
+            logger.info("a finisher process is ready", extra={"finisher": child.pid})
+        else:
             child.close()
-            return
-        with self._lock:
-            place.child = child
-            self._line_idle.notify_all()
-        logger.info("a finisher process is ready", extra={"finisher": child.pid})
 
-    def _new_child(self, place: _Place) -> FinisherChild:
-        return FinisherChild(place.num_lines, self._environment, self._worker)
+    def _new_child(self) -> FinisherChild:
+        return FinisherChild(self._lines_each, self._environment, self._worker)
 
-    def _discard(self, children: list[FinisherChild]) -> None:
-        for child in children:
-            child.close()
+
+def _asked(line: Line, call: Call) -> Answer:
+    line.send(call)
+    said = line.receive()
+    assert isinstance(said, Answer)  # noqa: S101  (our own code wrote it)
+    return said
+
+
+def _close(children: Sequence[FinisherChild]) -> None:
+    for child in children:
+        child.close()

@@ -1,0 +1,189 @@
+"""Finisher processes die, hang, or cannot be started: whoever waits for one notices nothing but the time it takes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from storage.connections import open_artifacts
+from storage.settings import StorageSettings
+from tests.worker.eventful_text import DeadlyText, WaitingText
+from tests.worker.speech_to_finish import HEADER, REST, TEXT, key, speech, utterance
+from worker.finishing.child import FinisherUnusable
+from worker.finishing.own_finisher import OwnFinisher
+from worker.finishing.places import FinisherDied
+from worker.finishing.pool import FinisherPool
+
+ROOT = Path(__file__).parents[2]
+STATE_S = 60.0
+"""For what comes about by itself, however busy the machine is."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("store")
+
+
+@pytest.fixture(scope="module")
+def environment(folder: Path) -> dict[str, str]:
+    # With the tests in reach, for the texts that come from them.
+    secret = "only-for-these-tests"
+    return {"RHAPSODE_STORE": f"file://{folder}", "RHAPSODE_URL_SECRET": secret, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="module")
+def pool(environment: dict[str, str]) -> Iterator[FinisherPool]:
+    pool = FinisherPool(2, 6, "folder", "test", environment)
+    pool.start()
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def own(folder: Path, storage_settings: StorageSettings) -> OwnFinisher:
+    return OwnFinisher(open_artifacts(storage_settings.model_copy(update={"store": f"file://{folder}"})))
+
+
+@contextmanager
+def no_descriptors() -> Generator[None]:
+    """What is open stays open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def eventually(is_so: Callable[[], object]) -> None:
+    until_s = time.monotonic() + STATE_S
+    while not is_so():
+        assert time.monotonic() < until_s
+        time.sleep(0.005)
+
+
+def test_who_was_beside_a_call_that_kills_is_done_alone(environment: dict[str, str], tmp_path: Path) -> None:
+    pool = FinisherPool(1, 4, "folder", "test", environment)
+    pool.start()
+    names = ["first", "second", "third"]
+
+    with ThreadPoolExecutor(4) as threads:
+        waiting = [replace(utterance(), text=WaitingText(TEXT, tmp_path, name)) for name in names]
+        innocent = [threads.submit(pool.judge, each, *REST) for each in waiting]
+        eventually(lambda: len(os.listdir(tmp_path)) == len(names))
+        guilty = threads.submit(pool.judge, replace(utterance(), text=DeadlyText(TEXT)), *REST)
+        eventually(lambda: pool.report().deaths)
+        (tmp_path / "go").touch()
+
+        assert all(each.result().passed for each in innocent)
+        with pytest.raises(FinisherDied, match="3 finisher processes"):
+            guilty.result()
+    assert [len(list(tmp_path.glob(f"{name}-*"))) for name in names] == [2, 2, 2]
+    assert pool.report().deaths == 3
+    assert pool.judge(utterance(), *REST).passed
+    pool.close()
+
+
+def test_a_process_that_cannot_be_made_for_want_of_descriptors_is_made_later(
+    environment: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    with no_descriptors(), pytest.raises(FinisherUnusable, match="Too many open files"):
+        pool.start()
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+
+    with ThreadPoolExecutor(1) as threads:
+        with no_descriptors():
+            os.kill(pool.pids[0], signal.SIGKILL)
+            verdict = threads.submit(pool.judge, utterance(), *REST)
+            eventually(lambda: "cannot start" in caplog.text)
+
+        assert verdict.result().passed
+    pool.close()
+
+
+def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_whole(
+    pool: FinisherPool, own: OwnFinisher, folder: Path
+) -> None:
+    expected = own.store(key("expected"), HEADER, speech())
+    before = pool.report().deaths
+    names = [f"kill-{number}" for number in range(120)]
+
+    with ThreadPoolExecutor(6) as threads:
+        stored = [threads.submit(pool.store, key(name), HEADER, speech()) for name in names]
+        for done in (20, 50):
+            while sum(each.done() for each in stored) < done:
+                time.sleep(0.001)
+            for pid in pool.pids[:1]:
+                os.kill(pid, signal.SIGKILL)
+        results = [each.result() for each in stored]
+
+    assert set(results) == {expected}
+    assert {(folder / "objects" / key(name)).stat().st_size for name in names} == {expected.num_bytes}
+    assert pool.report().deaths > before
+
+
+def test_whoever_waits_for_a_line_gets_the_next_that_is_idle(environment: dict[str, str]) -> None:
+    """Fewer lines than callers, as while a process is started again."""
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+
+    with ThreadPoolExecutor(6) as threads:
+        verdicts = [threads.submit(pool.judge, utterance("Short."), *REST) for _ in range(300)]
+
+    assert all(verdict.result().checks for verdict in verdicts)
+    pool.close()
+
+
+def test_a_process_that_is_killed_while_idle_is_replaced_and_nobody_notices(pool: FinisherPool) -> None:
+    for pid in pool.pids:
+        os.kill(pid, signal.SIGKILL)
+
+    assert pool.judge(utterance(), *REST).passed
+
+
+def test_a_process_that_hangs_is_killed_and_its_call_done_by_another(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.finishing.child.PATIENCE_S", 1)
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+    # The next one may take its time.
+    monkeypatch.undo()
+    (hanging,) = pool.pids
+    os.kill(hanging, signal.SIGSTOP)
+
+    assert pool.judge(utterance(), *REST).passed
+    assert hanging not in pool.pids
+    with pytest.raises(ProcessLookupError):
+        os.kill(hanging, 0)
+    pool.close()
+
+
+def test_processes_end_with_their_worker_and_leave_no_descriptor(environment: dict[str, str]) -> None:
+    # What earlier tests have let go of is not to go in between.
+    gc.collect()
+    open_before = len(os.listdir("/proc/self/fd"))
+    pool = FinisherPool(2, 8, "folder", "test", environment)
+    pool.start()
+    pids = pool.pids
+
+    pool.close()
+
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    with pytest.raises(FinisherDied):
+        pool.judge(utterance(), *REST)
