@@ -6,6 +6,9 @@ import resource
 import sys
 from dataclasses import dataclass
 
+MOST_DESCRIPTORS = 4_096
+"""Open in a zygote: one for each child under way, and some more while it begins."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChildLimits:
@@ -22,6 +25,15 @@ class ChildLimits:
         _lower(resource.RLIMIT_FSIZE, self.output_bytes)
         if sys.platform == "linux":  # elsewhere the limit is refused or not kept
             _lower(resource.RLIMIT_AS, self.memory_bytes)
+
+
+def bound_descriptors() -> None:
+    """Of a zygote, before its first child, which closes every number that there may be.
+
+    An interpreter that was built for an old C library closes them one by one: a million takes a tenth of a second,
+    and where nothing bounds them a child would never come to its file.
+    """
+    _lower(resource.RLIMIT_NOFILE, MOST_DESCRIPTORS)
 
 
 def close_the_doors() -> None:

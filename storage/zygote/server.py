@@ -13,7 +13,7 @@ import socket
 from contextlib import suppress
 
 from storage.zygote.child import Task, run_child
-from storage.zygote.limits import ChildLimits
+from storage.zygote.limits import ChildLimits, bound_descriptors
 from storage.zygote.wire import READY, ConnectionEnded, Order, receive_order, send_status
 
 
@@ -22,6 +22,7 @@ def serve(task: Task, limits: ChildLimits) -> None:
 
     Call it when everything is loaded that `task` needs, whatever is imported at first use included.
     """
+    bound_descriptors()
     with socket.socket(fileno=os.dup(0)) as control, _Children(task, limits) as children:
         children.watch(control)
         # What is there by now lives as long as the process; a collection in a child would only copy its pages.

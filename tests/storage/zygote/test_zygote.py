@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 from storage.recordings import DECODERS
 from storage.zygote.incarnation import ZygoteBroken
+from storage.zygote.limits import MOST_DESCRIPTORS
 from storage.zygote.wire import ConnectionEnded, Order, receive_order, send_order
 from storage.zygote.zygote import Ended, Zygote
 from tests.process_tree import children_of, is_alive
@@ -71,6 +73,15 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < until_s, "it never came about"
         os.sched_yield()
+
+
+def test_a_child_has_few_descriptors_to_close_however_many_the_system_allows(zygote: Zygote) -> None:
+    ask(zygote, "echo")
+    assert zygote.pid is not None
+
+    most, _ = resource.prlimit(zygote.pid, resource.RLIMIT_NOFILE)
+
+    assert most <= MOST_DESCRIPTORS
 
 
 def test_a_child_holds_three_descriptors_and_nothing_of_others(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> None:
