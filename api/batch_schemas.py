@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from api.job_problem_schemas import JobProblem
 from api.schema_base import Answer, MetadataKey, MetadataValue, Name, RequestBody
 from api.schemas import DAY_S, MAX_METADATA_PAIRS
 from storage.job_states import JobState
@@ -75,5 +76,5 @@ class BatchResult(Answer):
     job_id: str | None
     state: JobState | None
     artifacts: list[dict[str, str | int | float | None]]
-    error: dict[str, str | int | None] | None
+    error: JobProblem | None
     audio_s: float

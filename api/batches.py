@@ -21,6 +21,7 @@ from api.caller_key import caller_key
 from api.cursors import decode_cursor, encode_cursor
 from api.dependencies import Links, Services, Tenant
 from api.idempotent_route import IdempotentRoute
+from api.job_problem import job_problem
 from api.job_view import JobViewer, audio_s_done, moment, optional_moment
 from api.links import LinkBuilder
 from api.problems import invalid_field, not_found, unsupported_media
@@ -311,13 +312,12 @@ def _result(line: BatchLine, record: JobRecord | None, viewer: JobViewer) -> Bat
         return BatchResult(
             custom_id=line.custom_id, line=line.number, job_id=None, state=None, artifacts=[], error=None, audio_s=0.0
         )
-    error = record.error
     return BatchResult(
         custom_id=line.custom_id,
         line=line.number,
         job_id=record.id,
         state=record.state,
         artifacts=[each.model_dump(mode="json") for each in viewer.artifact_list(record)],
-        error=None if error is None else {"code": error.code, "detail": error.detail, "segment": error.segment},
+        error=job_problem(record),
         audio_s=audio_s_done(record),
     )

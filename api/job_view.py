@@ -11,6 +11,7 @@ from mimetypes import types_map
 
 from api import schemas
 from api.input_schemas import ResolvedInput
+from api.job_problem import job_problem
 from api.job_receiver import job_receiver
 from api.links import LinkBuilder
 from api.output_choice import resolved_output
@@ -67,7 +68,7 @@ class JobViewer:
             engine=_engine(record),
             quality=job_quality(record),
             warnings=job_warnings(record),
-            error=_failure(record),
+            error=job_problem(record),
             metadata=record.metadata,
             batch_id=record.batch,
             webhook=job_receiver(record.webhook),
@@ -248,8 +249,3 @@ def _engine(record: JobRecord) -> schemas.SpokenWith:
         voice_cache=by.voice_cache,
         config_sha256=by.config_sha256,
     )
-
-
-def _failure(record: JobRecord) -> schemas.Failure | None:
-    error = record.error
-    return None if error is None else schemas.Failure(code=error.code, detail=error.detail, segment=error.segment)

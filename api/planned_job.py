@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from fastapi import Depends
 
 from api.links import LinkBuilder
 from api.problems import not_found, state_conflict, storage_unavailable
+from api.segment_ids import segment_index
 from api.segment_view import SegmentViewer
 from api.services import ApiServices
 from storage.errors import ArtifactMissing, SegmentNotFound
@@ -16,15 +16,13 @@ from storage.jobs import JobId, JobRecord, TenantId
 from storage.narrations import NarrationSpec
 from storage.plan import PlanFormatError, PlannedSegment
 
-_SEGMENT = re.compile(r"(?:seg_)?([0-9]{1,7})")
-
 
 async def _segment_index(segment: str) -> int:
     """`seg_000331`, or the index alone."""
-    match = _SEGMENT.fullmatch(segment)
-    if match is None:
+    index = segment_index(segment)
+    if index is None:
         raise not_found(f"there is no segment {segment[:64]!r}; ids begin with seg_")
-    return int(match[1])
+    return index
 
 
 SegmentIndex = Annotated[int, Depends(_segment_index)]

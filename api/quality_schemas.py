@@ -31,13 +31,13 @@ class ResolvedQuality(Answer):
 
 
 class JobQuality(Answer):
-    """`retries`: attempts that did not pass and were spoken again. `flagged_segments`: indexes of those that were kept
+    """`retries`: attempts that did not pass and were spoken again. `flagged_segments`: ids of those that were kept
     although they did not pass, the first 100; `progress.segments.flagged` counts them all.
     """
 
     gate: Literal["off", "basic", "asr"]
     retries: int
-    flagged_segments: list[int]
+    flagged_segments: list[str]
 
 
 class JobWarning(Answer):

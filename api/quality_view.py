@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from api.quality_schemas import JobQuality, JobWarning, ResolvedQuality
+from api.segment_ids import segment_id
 from storage.jobs import JobRecord
 from storage.narrations import NarrationSpec
 from storage.quality import SEGMENT_QUALITY, Quality
@@ -13,7 +14,11 @@ def job_quality(record: JobRecord) -> JobQuality | None:
     if not isinstance(record.spec, NarrationSpec):
         return None
     flagged = [each.segment for each in record.warnings if each.code == SEGMENT_QUALITY and each.segment is not None]
-    return JobQuality(gate=record.spec.quality.gate.value, retries=record.rerolls, flagged_segments=sorted(flagged))
+    return JobQuality(
+        gate=record.spec.quality.gate.value,
+        retries=record.rerolls,
+        flagged_segments=[segment_id(each) for each in sorted(flagged)],
+    )
 
 
 def job_warnings(record: JobRecord) -> list[JobWarning]:

@@ -20,6 +20,7 @@ from api.input_schemas import (
     Speakers,
     ValidateOnly,
 )
+from api.job_problem_schemas import JobProblem
 from api.output_schemas import OutputRequest, ResolvedOutput
 from api.quality_schemas import JobQuality, JobWarning, QualityRequest, ResolvedQuality
 from api.schema_base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
@@ -277,14 +278,6 @@ class SpokenWith(Answer):
     config_sha256: str | None
 
 
-class Failure(Answer):
-    """Why the job did not succeed; `segment` is the index of the one at fault."""
-
-    code: str
-    detail: str
-    segment: int | None
-
-
 class Links(Answer):
     """`audio`: plays the job from now on, finished or not."""
 
@@ -314,7 +307,7 @@ class Job(Answer):
     usage: Usage
     engine: SpokenWith
     warnings: list[JobWarning]
-    error: Failure | None
+    error: JobProblem | None
     metadata: dict[str, str]
     batch_id: str | None
     webhook: JobReceiver | None = Field(description="whom the job itself named to be told")

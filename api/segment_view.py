@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from api.job_view import audio_s
 from api.links import LinkBuilder
+from api.segment_ids import segment_id
 from api.segment_schemas import Segment, SegmentLinks, Take
 from storage.jobs import JobRecord
 from storage.narrations import NarrationSpec
@@ -16,10 +17,6 @@ from storage.segment_states import SegmentStates
 from storage.segment_states import Take as StoredTake
 from storage.speaker_cast import find_speaker
 from storage.timeline import Placed, num_gap_samples, spoken_span
-
-
-def segment_id(index: int) -> str:
-    return f"seg_{index:06d}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from starlette.types import Receive
 from api.acceptance import Accepted, find_replay, idempotency_key
 from api.dependencies import JsonBytes, Links, Services, Tenant
 from api.job_answers import accepted_answer
-from api.problem_codes import CODES
+from api.job_problem import failure_status
 from api.problems import (
     DeadlineUnreachable,
     Problem,
@@ -59,7 +59,6 @@ MEDIA_TYPES = {
 }
 
 _ASYNC = re.compile(r"(?:^|[,;\s])respond-async(?=$|[,;\s])", re.IGNORECASE)
-_FAILURES = {each.code: max(each.statuses) for each in CODES if each.in_jobs and each.statuses}
 
 _DESCRIPTION = {
     "requestBody": {
@@ -209,4 +208,5 @@ def _failure(record: JobRecord) -> Problem:
         case _, None:
             raise RuntimeError(f"{record.id} is {record.state} and says not why")
         case _, error:
-            return Problem(_FAILURES.get(error.code, 500), error.code, "The speech could not be made", error.detail)
+            title = "The speech could not be made"
+            return Problem(failure_status(error.code) or 500, error.code, title, error.detail)

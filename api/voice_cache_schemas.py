@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from api.schema_base import exactly_one
-from api.schemas import DAY_S, MAX_METADATA_PAIRS, Answer, Failure, MetadataKey, MetadataValue, Name, RequestBody
+from api.schemas import DAY_S, MAX_METADATA_PAIRS, Answer, MetadataKey, MetadataValue, Name, RequestBody
 from api.speakable_text import check_prose
 from api.webhook_schemas import JobWebhookRequest
 
@@ -67,6 +67,13 @@ class BulkCacheOrder(RequestBody):
         if [self.voices, self.filter, self.manifest].count(None) != 2:
             raise PydanticCustomError("not_allowed", "say one of `voices`, `filter` and `manifest`")
         return self
+
+
+class Failure(Answer):
+    """Why a voice could not be made ready."""
+
+    code: str
+    detail: str
 
 
 class VoiceCache(Answer):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from api.job_view import moment, optional_moment
-from api.schemas import Failure
-from api.voice_cache_schemas import ShownState, VoiceCache
+from api.voice_cache_schemas import Failure, ShownState, VoiceCache
 from storage.models import ModelCard
 from storage.voices import CacheState, VoiceCacheRecord
 
@@ -22,7 +21,7 @@ def shown_cache(cache: VoiceCacheRecord, cards: Sequence[ModelCard]) -> VoiceCac
         model_revision=cache.model_revision,
         bytes=artifact.bytes if artifact else None,
         sha256=artifact.sha256 if artifact else None,
-        error=Failure(code=error.code, detail=error.detail, segment=None) if error else None,
+        error=Failure(code=error.code, detail=error.detail) if error else None,
         job=cache.job,
         attempts=cache.attempts,
         requested_at=moment(cache.requested_at_ms),

@@ -87,11 +87,13 @@ class ArtifactList(Resource):
 
 
 class JobFailure(Resource):
-    """Why a job failed."""
+    """Why a job failed. segment: index of the one at fault. retryable: whether a retry may help, nothing changed."""
 
     code: str
+    title: str = ""
     detail: str = ""
     segment: int | None = None
+    retryable: bool = False
 
 
 class JobWarning(Resource):

@@ -192,6 +192,8 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
         yield "metadata", f"{name}={value}"
     if job.error:
         yield "error", f"{job.error.detail} ({job.error.code})"
+        if job.error.retryable:
+            yield "", f"`rhapsode jobs retry {job.id}` may help"
     for warning in job.warnings:
         yield "", warned(warning)
     for artifact in job.artifacts:

@@ -77,7 +77,27 @@ def test_a_failed_job_says_why(api: ServedApi) -> None:
     shown = api.http.get(job["links"]["self"]).json()
 
     assert shown["state"] == "failed"
-    assert shown["error"] == {"code": "segment_quality", "detail": "it does not stop", "segment": 0}
+    assert shown["error"] == {
+        "type": "urn:problem:segment-quality",
+        "title": "A segment did not pass its checks",
+        "status": 500,
+        "detail": "it does not stop",
+        "instance": f"/v1/jobs/{job['id']}",
+        "code": "segment_quality",
+        "retryable": True,
+        "errors": [{"segment": "seg_000000", "code": "segment_quality", "detail": "it does not stop"}],
+        "segment": 0,
+    }
+
+
+def test_a_failure_of_a_kind_that_only_newer_workers_know_is_shown_all_the_same(api: ServedApi) -> None:
+    job = api.submit()
+    api.jobs.fail(start_job(api).lease, JobError("out_of_tape", "the reel is empty"))
+
+    error = api.http.get(job["links"]["self"]).json()["error"]
+
+    assert (error["code"], error["title"], error["status"]) == ("out_of_tape", "The job did not succeed", None)
+    assert (error["detail"], error["retryable"]) == ("the reel is empty", False)
 
 
 @pytest.mark.parametrize("job_id", [UNKNOWN, "job_1", "JOB_01ARZ3NDEKTSV4RRFFQ69G5FAV", "..", "job_%00", "a" * 2_000])
@@ -173,7 +193,8 @@ def test_a_pending_job_is_cancelled_at_once(api: ServedApi) -> None:
 
     assert (answer.status_code, answer.json()["state"]) == (200, "cancelled")
     assert (again.status_code, again.json()["state"]) == (200, "cancelled")
-    assert answer.json()["error"]["code"] == "cancelled_by_user"
+    error = answer.json()["error"]
+    assert (error["code"], error["status"], error["retryable"]) == ("cancelled_by_user", None, False)
 
 
 def test_a_job_at_work_is_cancelling_until_its_workers_know(api: ServedApi) -> None:

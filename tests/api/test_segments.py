@@ -106,6 +106,7 @@ def test_the_list_is_filtered_and_paged(api: ServedApi) -> None:
     assert [each["index"] for each in listed(api, job, state="done")] == [0, 1]
     assert [each["index"] for each in listed(api, job, state=["pending", "running"])] == [2]
     assert [each["index"] for each in listed(api, job, flagged="true")] == [1]
+    assert api.http.get(job["links"]["self"]).json()["quality"]["flagged_segments"] == ["seg_000001"]
     page = api.http.get(job["links"]["segments"], params={"limit": 2}).json()
     rest = api.http.get(job["links"]["segments"], params={"limit": 2, "cursor": page["next_cursor"]}).json()
     assert [each["index"] for each in [*page["data"], *rest["data"]]] == [0, 1, 2]
@@ -196,11 +197,14 @@ def test_an_edit_of_a_failed_job_waits_for_its_retry(api: ServedApi) -> None:
     item = claim(api, GPU_QUEUE)
     api.jobs.fail(item.lease, JobError("segment_quality", "it does not stop", 0))
 
-    shown = api.http.patch(at(job, 0), json={"text": "Shorter."}).json()
+    failed = api.http.get(job["links"]["self"]).json()
+    (at_fault,) = failed["error"]["errors"]
+    shown = api.http.patch(f"{job['links']['segments']}/{at_fault['segment']}", json={"text": "Shorter."}).json()
     state = api.http.get(job["links"]["self"]).json()["state"]
-    api.http.post(f"{job['links']['self']}/retry")
+    retried = api.http.post(f"{job['links']['self']}/retry").json()
 
-    assert (shown["state"], state) == ("pending", "failed")
+    assert (failed["error"]["retryable"], shown["id"]) == (True, at_fault["segment"])
+    assert (shown["state"], state, retried["error"]) == ("pending", "failed", None)
     assert speak(api).edit.text == "Shorter."
 
 
