@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from api.settings import ApiSettings
 from storage.embedded_redis import EmbeddedRedis
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
+from tests.settings import api_settings_of
 
 URL_SECRET = "a-secret-for-tests-only"
 
@@ -16,7 +18,7 @@ URL_SECRET = "a-secret-for-tests-only"
 @pytest.fixture
 def api_settings(storage_settings: StorageSettings) -> ApiSettings:
     """For an API of the test's own."""
-    return ApiSettings(**storage_settings.model_dump())
+    return api_settings_of(storage_settings)
 
 
 @pytest.fixture(scope="session")
@@ -24,10 +26,10 @@ def session_api(valkey_server: EmbeddedRedis, tmp_path_factory: pytest.TempPathF
     """Starting and stopping a server takes as long as ten tests."""
     store: Path = tmp_path_factory.mktemp("store")
     settings = ApiSettings(
-        redis_url=valkey_server.url,
-        broker_url=valkey_server.broker_url,
+        redis_url=SecretStr(valkey_server.url),
+        broker_url=SecretStr(valkey_server.broker_url),
         store=f"file://{store}",
-        url_secret=URL_SECRET,
+        url_secret=SecretStr(URL_SECRET),
         max_body_bytes=400_000,
         max_text_chars=100_000,
     )

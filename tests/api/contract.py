@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import httpx
 import jsonschema_rs
+from pydantic import SecretStr
 
 from api.app import create_app
 from api.settings import ApiSettings
@@ -20,7 +21,7 @@ _METHODS = ("get", "head", "post", "put", "patch", "delete")
 @functools.cache
 def document() -> dict[str, Any]:
     """Of an API with a folder store, which serves the most."""
-    return create_app(ApiSettings(store="file:///nowhere", url_secret="a-secret-for-tests-only")).openapi()
+    return create_app(ApiSettings(store="file:///nowhere", url_secret=SecretStr("a-secret-for-tests-only"))).openapi()
 
 
 def check_answer(response: httpx.Response) -> None:

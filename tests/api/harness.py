@@ -6,9 +6,10 @@ import hashlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import redis
@@ -59,7 +60,7 @@ class ServedApi:
     objects: ArtifactStore
     models: ModelRegistry
 
-    def submit(self, text: str = "Good morning, everybody.", **fields: object) -> dict:
+    def submit(self, text: str = "Good morning, everybody.", **fields: object) -> dict[str, Any]:
         answer = self.http.post("/v1/jobs", json={"input": {"text": text}, **fields})
         assert answer.status_code == 202, answer.text
         return answer.json()
@@ -72,7 +73,7 @@ class ServedApi:
 
 
 @contextmanager
-def serve(settings: ApiSettings, grace_s: int = 1) -> Iterator[ServedApi]:
+def serve(settings: ApiSettings, grace_s: int = 1) -> Generator[ServedApi]:
     """grace_s: how long requests that are under way are waited for at the end."""
     config = server_config(create_app(settings), settings, log_level="warning", timeout_graceful_shutdown=grace_s)
     listener = socket.create_server(("127.0.0.1", 0))
@@ -144,5 +145,5 @@ def finish_job(api: ServedApi, audio: bytes = b"RIFF" + bytes(range(256)) * 8) -
     return api.jobs.finish(item.lease, [record]).job
 
 
-def job_id(job: dict) -> JobId:
+def job_id(job: dict[str, Any]) -> JobId:
     return JobId(job["id"])

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from api.settings import ApiSettings
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
+from tests.settings import api_settings_of
 
 ANN = {"Authorization": "Bearer key-of-ann"}
 BEN = {"Authorization": "Bearer key-of-ben"}
@@ -24,7 +25,7 @@ def digest(key: str) -> str:
 @pytest.fixture
 def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
     keys = {digest("key-of-ann"): "ann", digest("key-of-ben"): "ben"}
-    with serve(ApiSettings(**api_settings.model_dump() | {"api_keys": keys})) as api:
+    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
         api.models.publish(SMALL)
         yield api
 
@@ -87,4 +88,4 @@ def test_keys_that_are_no_digests_and_names_that_are_no_tenants_stop_the_start(
     storage_settings: StorageSettings, keys: dict[str, str]
 ) -> None:
     with pytest.raises(ValidationError):
-        ApiSettings(**storage_settings.model_dump(), api_keys=keys)
+        api_settings_of(storage_settings, api_keys=keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -11,8 +12,10 @@ import pytest
 from api.access import scope_of
 from api.settings import ApiSettings
 from storage.api_keys import KEY_PREFIX, Scope, key_digest
-from tests.api.harness import SMALL, ServedApi, serve
+from storage.jobs import TenantId
+from tests.api.harness import SMALL, ServedApi, job_id, serve
 from tests.api.routes import api_routes
+from tests.settings import api_settings_of
 
 OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 
@@ -26,18 +29,18 @@ OPEN_PATHS = (
 @pytest.fixture
 def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
     keys = {key_digest("key-of-the-operator"): "operator", key_digest("key-of-ann"): "ann"}
-    with serve(ApiSettings(**api_settings.model_dump() | {"api_keys": keys})) as api:
+    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
         api.models.publish(SMALL)
         yield api
 
 
-def make(api: ServedApi, tenant: str = "ben", **fields: object) -> dict:
+def make(api: ServedApi, tenant: str = "ben", **fields: object) -> dict[str, Any]:
     answer = api.http.post("/v1/admin/api-keys", json={"tenant": tenant, "name": "test", **fields}, headers=OPERATOR)
     assert answer.status_code == 201, answer.text
     return answer.json()
 
 
-def bearer(made: dict) -> dict[str, str]:
+def bearer(made: dict[str, Any]) -> dict[str, str]:
     return {"Authorization": f"Bearer {made['secret']}"}
 
 
@@ -52,7 +55,7 @@ def test_a_key_opens_its_own_tenant_and_no_other(guarded: ServedApi) -> None:
 
     assert guarded.http.get(job["links"]["self"], headers=bearer(ben)).status_code == 200
     assert guarded.http.get(job["links"]["self"], headers=bearer(cleo)).status_code == 404
-    assert guarded.jobs.get("ben", job["id"]).tenant == "ben"  # pyright: ignore[reportArgumentType]
+    assert guarded.jobs.get(TenantId("ben"), job_id(job)).tenant == "ben"
 
 
 def test_a_secret_is_told_once_and_kept_nowhere(guarded: ServedApi) -> None:
@@ -85,7 +88,9 @@ def test_a_key_is_over_when_its_time_is(guarded: ServedApi) -> None:
 
     # The end comes nearer, since nobody knows how long a request takes here.
     record = f"{{rhapsode}}:apikey:{key_digest(made['secret'])}"
-    assert int(guarded.redis.hget(record, "expires_at_ms")) == pytest.approx(later.timestamp() * 1000, abs=1)
+    expires_at_ms = guarded.redis.hget(record, "expires_at_ms")
+    assert expires_at_ms is not None
+    assert int(expires_at_ms) == pytest.approx(later.timestamp() * 1000, abs=1)
     seconds, _ = guarded.redis.time()
     guarded.redis.hset(record, "expires_at_ms", seconds * 1000)
 
@@ -142,7 +147,7 @@ def test_a_tenants_key_of_the_settings_makes_no_keys(guarded: ServedApi) -> None
         ({"tenant": "ann", "name": "x", "expires_at": "9999-12-31T23:59:59Z"}, "/expires_at"),
     ],
 )
-def test_a_key_that_cannot_be_meant_is_refused(guarded: ServedApi, body: dict, pointer: str) -> None:
+def test_a_key_that_cannot_be_meant_is_refused(guarded: ServedApi, body: dict[str, Any], pointer: str) -> None:
     answer = guarded.http.post("/v1/admin/api-keys", json=body, headers=OPERATOR)
 
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)

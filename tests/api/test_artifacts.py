@@ -10,6 +10,7 @@ import pytest
 from api.settings import ApiSettings
 from storage.embedded_s3 import BUCKET, EmbeddedS3
 from tests.api.harness import SMALL, ServedApi, finish_job, serve
+from tests.settings import api_settings_of
 
 AUDIO = b"RIFF" + bytes(range(256)) * 40
 
@@ -144,8 +145,8 @@ def test_an_s3_store_serves_its_own_objects(
 ) -> None:
     for name, value in weed.environment.items():
         monkeypatch.setenv(name, value)
-    where = {"store": f"s3://{BUCKET}/api-test", "s3_endpoint_url": weed.endpoint_url}
-    with serve(ApiSettings(**api_settings.model_dump() | where)) as api:
+    settings = api_settings_of(api_settings, store=f"s3://{BUCKET}/api-test", s3_endpoint_url=weed.endpoint_url)
+    with serve(settings) as api:
         api.models.publish(SMALL)
         job = api.submit()
         finish_job(api, AUDIO)

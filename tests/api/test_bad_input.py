@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -311,7 +311,7 @@ def test_a_content_length_that_is_no_number_is_refused(api: ServedApi, claimed: 
 
 
 @contextmanager
-def sending(api: ServedApi, body: bytes, claimed: int | str) -> Iterator[socket.socket]:
+def sending(api: ServedApi, body: bytes, claimed: int | str) -> Generator[socket.socket]:
     """A connection on which a body was sent under a Content-Length of our choice."""
     host, port = api.url.removeprefix("http://").split(":")
     lines = ("POST /v1/jobs HTTP/1.1", f"Host: {host}", "Content-Type: application/json", f"Content-Length: {claimed}")

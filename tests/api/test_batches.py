@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import httpx
 import pytest
@@ -21,11 +22,11 @@ from tests.api.harness import GPU_QUEUE, ServedApi, claim
 LINES = "application/jsonl"
 
 
-def a_line(custom_id: str, text: str = "Good morning.", **more: object) -> dict:
+def a_line(custom_id: str, text: str = "Good morning.", **more: object) -> dict[str, Any]:
     return {"custom_id": custom_id, "input": {"text": text}, **more}
 
 
-def lines(*documents: dict) -> bytes:
+def lines(*documents: dict[str, Any]) -> bytes:
     return "\n".join(json.dumps(document) for document in documents).encode()
 
 

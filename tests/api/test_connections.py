@@ -10,11 +10,13 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
+from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 from uvicorn.server import ServerState
 
@@ -42,10 +44,10 @@ def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
 def storeless(tmp_path_factory: pytest.TempPathFactory, **more: Any) -> ApiSettings:
     """What is tested here comes before any store."""
     return ApiSettings(
-        redis_url="redis://127.0.0.1:1/0",
-        broker_url="redis://127.0.0.1:1/1",
+        redis_url=SecretStr("redis://127.0.0.1:1/0"),
+        broker_url=SecretStr("redis://127.0.0.1:1/1"),
         store=f"file://{tmp_path_factory.mktemp('store')}",
-        url_secret="a-secret-for-tests-only",
+        url_secret=SecretStr("a-secret-for-tests-only"),
         **more,
     )
 
@@ -77,7 +79,9 @@ def problem(answer: bytes) -> tuple[int, str]:
     """Status and code of an answer that is a whole problem document."""
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b"application/problem+json" in head.lower(), answer
-    assert int(re.search(rb"(?i)content-length: (\d+)", head)[1]) == len(body)  # type: ignore[index]
+    length = re.search(rb"(?i)content-length: (\d+)", head)
+    assert length is not None, answer
+    assert int(length[1]) == len(body)
     document = json.loads(body)
     assert document["request_id"].encode() in head
     assert document["status"] == int(head.split()[1])
@@ -194,8 +198,11 @@ def test_no_nonsense_is_a_fault_of_ours(hasty: ServedApi) -> None:
     draw = random.Random(7)
     requests = [_spoiled(draw) for _ in range(150)]
 
+    def send(request: bytes) -> bytes:
+        return exchange(hasty, request, b"\r\n\r\n\r\n")
+
     with ThreadPoolExecutor(16) as senders:
-        answers = list(senders.map(lambda request: exchange(hasty, request, b"\r\n\r\n\r\n"), requests))
+        answers = list(senders.map(send, requests))
 
     # Empty: what came was too little to answer. 503: there are no stores behind this API.
     wrong = [answer for answer in answers if answer and not re.match(rb"HTTP/1.1 ([24]\d\d|503) ", answer)]
@@ -258,7 +265,7 @@ def test_no_header_and_no_body_is_a_fault_of_ours(api: ServedApi) -> None:
     requests = [_odd(draw) for _ in range(250)]
 
     with ThreadPoolExecutor(8) as senders:
-        answers = list(senders.map(lambda request: _first_answer(api, request), requests))
+        answers = list(senders.map(partial(_first_answer, api), requests))
 
     wrong = [
         (request, answer[:200])

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from storage.api_keys import ApiKeyStore, Scope, key_digest
 from storage.jobs import TenantId
 from tests.api.harness import ServedApi, serve
 from tests.api.voices import BASE, EMBEDDING, recording
+from tests.settings import api_settings_of
 
 STATEMENT = "I am Ada, and I agree that my voice is cloned."
 
@@ -26,7 +28,7 @@ def cloning(api: ServedApi) -> ServedApi:
     return api
 
 
-def lay_down(api: ServedApi, **fields: str) -> dict:
+def lay_down(api: ServedApi, **fields: str) -> dict[str, Any]:
     answer = api.http.post("/v1/consents", json={"statement": STATEMENT, **fields})
     assert answer.status_code == 201, answer.text
     return answer.json()
@@ -182,7 +184,7 @@ def test_a_manifest_and_a_job_name_consents_too(cloning: ServedApi) -> None:
 @pytest.fixture
 def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
     keys = {key_digest("key-of-ann"): "ann", key_digest("key-of-bob"): "bob"}
-    with serve(ApiSettings(**api_settings.model_dump() | {"api_keys": keys})) as api:
+    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
         yield api
 
 

@@ -14,6 +14,7 @@ from api.settings import ApiSettings
 from storage.redis_keys import RedisKeys
 from storage.settings import describe
 from tests.api.harness import ServedApi, serve
+from tests.settings import api_settings_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -98,8 +99,8 @@ def test_a_system_without_a_model_is_ready_and_says_so(api_settings: ApiSettings
 
 
 def test_a_system_without_redis_is_alive_and_not_ready(api_settings: ApiSettings) -> None:
-    nowhere = {"redis_url": "redis://127.0.0.1:1/0", "broker_url": "redis://127.0.0.1:1/1"}
-    with serve(ApiSettings(**api_settings.model_dump() | nowhere)) as api:
+    nowhere = api_settings_of(api_settings, redis_url="redis://127.0.0.1:1/0", broker_url="redis://127.0.0.1:1/1")
+    with serve(nowhere) as api:
         answer = api.http.get("/readyz")
         alive = api.http.get("/livez")
 
@@ -116,7 +117,7 @@ def test_a_system_on_state_of_another_version_is_not_ready(api: ServedApi, api_s
 
 
 def test_a_system_that_cannot_store_is_not_ready(api_settings: ApiSettings) -> None:
-    with serve(ApiSettings(**api_settings.model_dump() | {"store_min_free_mb": 2**40})) as api:
+    with serve(api_settings_of(api_settings, store_min_free_mb=2**40)) as api:
         answer = api.http.get("/readyz")
 
     assert (answer.status_code, answer.json()["store"]) == (503, "unavailable")
@@ -142,7 +143,7 @@ def test_no_page_loads_scripts_from_elsewhere(api: ServedApi, path: str) -> None
 
 
 def test_the_settings_are_shown_without_their_secrets(api_settings: ApiSettings) -> None:
-    settings = ApiSettings(**api_settings.model_dump() | {"api_keys": {"a" * 64: "ann"}})
+    settings = api_settings_of(api_settings, api_keys={"a" * 64: "ann"})
 
     shown = "\n".join(describe(settings))
 
@@ -154,7 +155,7 @@ def test_the_settings_are_shown_without_their_secrets(api_settings: ApiSettings)
 @pytest.mark.parametrize("address", ["tts.example", "ftp://tts.example", "https://", "https://tts.example?x=1"])
 def test_a_public_address_must_be_one(api_settings: ApiSettings, address: str) -> None:
     with pytest.raises(ValueError, match="must be http"):
-        ApiSettings(**api_settings.model_dump() | {"public_url": address})
+        api_settings_of(api_settings, public_url=address)
 
 
 def test_the_api_starts_from_its_environment_where_torch_and_numpy_do_not_exist(api_settings: ApiSettings) -> None:

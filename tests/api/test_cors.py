@@ -7,12 +7,13 @@ from pydantic import ValidationError
 
 from api.settings import ApiSettings
 from tests.api.harness import serve
+from tests.settings import api_settings_of
 
 SHOP = "https://shop.example.org"
 
 
 def test_a_named_origin_may_ask_and_read_and_no_other(api_settings: ApiSettings) -> None:
-    settings = ApiSettings(**api_settings.model_dump() | {"cors_origins": f"{SHOP}, https://other.example.org:8443"})
+    settings = api_settings_of(api_settings, cors_origins=f"{SHOP}, https://other.example.org:8443")
     wish = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,idempotency-key"}
 
     with serve(settings) as api:
@@ -33,9 +34,9 @@ def test_a_named_origin_may_ask_and_read_and_no_other(api_settings: ApiSettings)
 @pytest.mark.parametrize("origins", ["shop.example.org", "https://shop.example.org/", "ftp://x.org", "null"])
 def test_what_is_no_origin_stops_the_server(api_settings: ApiSettings, origins: str) -> None:
     with pytest.raises(ValidationError, match="is no origin"):
-        ApiSettings(**api_settings.model_dump() | {"cors_origins": origins})
+        api_settings_of(api_settings, cors_origins=origins)
 
 
 def test_every_origin_may_not_use_an_api_without_keys(api_settings: ApiSettings) -> None:
     with pytest.raises(ValidationError, match="RHAPSODE_API_KEYS"):
-        ApiSettings(**api_settings.model_dump() | {"cors_origins": "*"})
+        api_settings_of(api_settings, cors_origins="*")

@@ -28,7 +28,7 @@ class Told:
     payload: dict[str, Any]
 
 
-def follow(api: ServedApi, job: dict, after: str | None = None) -> Iterator[Told]:
+def follow(api: ServedApi, job: dict[str, Any], after: str | None = None) -> Iterator[Told]:
     headers = {"Last-Event-ID": after} if after else {}
     with connect_sse(api.http, "GET", job["links"]["events"], headers=headers) as source:
         for message in source.iter_sse():
@@ -205,7 +205,7 @@ def test_fifty_followers_hold_up_nobody(api: ServedApi) -> None:
         assert all("job.cancelled" in follower.read().decode() for follower in followers)
 
 
-def reopen(api: ServedApi, job: dict) -> None:
+def reopen(api: ServedApi, job: dict[str, Any]) -> None:
     """Another run of an ended job, to its end."""
     answer = api.http.post(f"{job['links']['self']}/assemble")
     assert answer.status_code == 202, answer.text

@@ -14,6 +14,7 @@ from storage.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.routes import api_routes
 from tests.api.voices import BASE, CONSENT, recording
+from tests.settings import api_settings_of
 
 KEY = {"Idempotency-Key": "once"}
 
@@ -105,7 +106,7 @@ def test_a_secret_is_not_told_again(api: ServedApi) -> None:
 
 def test_each_tenant_has_its_own_keys(api_settings: ApiSettings) -> None:
     keys = {key_digest(name): name for name in ("ann", "ben")}
-    with serve(ApiSettings(**api_settings.model_dump() | {"api_keys": keys})) as api:
+    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
         api.models.publish(SMALL)
         made = [
             api.http.post("/v1/uploads", json={"bytes": 5}, headers=KEY | {"Authorization": f"Bearer {name}"}).json()

@@ -17,6 +17,7 @@ from storage.api_keys import key_digest
 from tests.api.harness import ServedApi, serve
 from tests.api.routes import api_routes
 from tests.api.voices import BASE, CONSENT, recording
+from tests.settings import api_settings_of
 
 ANN, BEN = ({"Authorization": f"Bearer {name}"} for name in ("ann", "ben"))
 SECRET = "annabel"
@@ -28,8 +29,8 @@ NOT_OF_A_TENANT = ("/v1/objects/", "/v1/admin/")
 @pytest.fixture
 def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
     keys = {key_digest(name): name for name in ("ann", "ben")}
-    more = {"api_keys": keys, "webhook_key": "a-sealing-key-for-tests"}
-    with serve(ApiSettings(**api_settings.model_dump() | more)) as api:
+    settings = api_settings_of(api_settings, api_keys=keys, webhook_key="a-sealing-key-for-tests")
+    with serve(settings) as api:
         api.models.publish(BASE)
         yield api
 
@@ -95,7 +96,7 @@ def made_by_ann(api: ServedApi) -> dict[str, str]:
     }
 
 
-def everything(api: ServedApi) -> dict[str, bytes]:
+def everything(api: ServedApi) -> dict[str, bytes | None]:
     return {
         key: api.redis.dump(key) for key in api.redis.scan_iter() if not re.search(r":(rate|apikey|replay|LIMITS)", key)
     }

@@ -8,7 +8,7 @@ import struct
 import threading
 import time
 import wave
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import av
@@ -107,7 +107,7 @@ class Listener:
 
 
 @contextmanager
-def listening(api: ServedApi, job: JobId) -> Iterator[Listener]:
+def listening(api: ServedApi, job: JobId) -> Generator[Listener]:
     listener = Listener(api, job)
     yield listener
     listener.end()
@@ -174,7 +174,7 @@ def test_the_accept_header_chooses_the_format(api: ServedApi, accept: str, media
     answer = api.http.get(f"/v1/jobs/{job}/audio", headers={"Accept": accept})
 
     assert answer.headers["Content-Type"] == media_type
-    with av.open(io.BytesIO(answer.content)) as container:
+    with av.open(io.BytesIO(answer.content), mode="r") as container:
         stream = container.streams.audio[0]
         seconds = sum(frame.samples for frame in container.decode(stream)) / stream.rate
     assert seconds == pytest.approx(len(spoken(0, 1)) / 2 / RATE_HZ, abs=0.08)

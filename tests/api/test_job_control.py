@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,15 @@ from storage.work_queues import CPU_QUEUE
 from tests.api.harness import GPU_QUEUE, WORKER, ServedApi, claim, commit, finish_job, job_id, start_job
 
 
-def post(api: ServedApi, job: dict, action: str, body: object = None, **headers: str) -> tuple[int, dict]:
-    extra = {} if body is None else {"json": body}
-    answer = api.http.post(f"{job['links']['self']}/{action}", headers=headers, **extra)
+def post(
+    api: ServedApi, job: dict[str, Any], action: str, body: object = None, **headers: str
+) -> tuple[int, dict[str, Any]]:
+    # To httpx, None is no body.
+    answer = api.http.post(f"{job['links']['self']}/{action}", headers=headers, json=body)
     return answer.status_code, answer.json()
 
 
-def patch(api: ServedApi, job: dict, **changes: object) -> tuple[int, dict]:
+def patch(api: ServedApi, job: dict[str, Any], **changes: object) -> tuple[int, dict[str, Any]]:
     answer = api.http.patch(job["links"]["self"], json=changes)
     return answer.status_code, answer.json()
 
@@ -86,7 +89,7 @@ def test_a_deadline_is_set_and_removed(api: ServedApi) -> None:
     ("body", "pointer"),
     [({}, ""), ({"priority": "urgent"}, "/priority"), ({"retention_s": 1}, "/retention_s"), ({"voice": "x"}, "/voice")],
 )
-def test_a_change_that_is_none_is_refused(api: ServedApi, body: dict, pointer: str) -> None:
+def test_a_change_that_is_none_is_refused(api: ServedApi, body: dict[str, Any], pointer: str) -> None:
     job = api.submit()
 
     answer = api.http.patch(job["links"]["self"], json=body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import httpx
 import pytest
@@ -11,12 +12,14 @@ from api.settings import ApiSettings
 from storage.api_keys import key_digest
 from storage.ids import new_job_id
 from tests.api.harness import SMALL, ServedApi, finish_job, serve
+from tests.settings import api_settings_of
 
-BODY = {"input": {"text": "Mine, by name."}, "seed": 7}
+TEXT = "Mine, by name."
+BODY = {"input": {"text": TEXT}, "seed": 7}
 
 
-def put(api: ServedApi, job: str, body: dict | None = None, **more: dict[str, str]) -> httpx.Response:
-    return httpx.put(f"{api.url}/v1/jobs/{job}", json=body or BODY, timeout=30, **more)
+def put(api: ServedApi, job: str, body: dict[str, Any] = BODY, headers: dict[str, str] | None = None) -> httpx.Response:
+    return httpx.put(f"{api.url}/v1/jobs/{job}", json=body, timeout=30, headers=headers)
 
 
 def test_a_put_creates_once_and_shows_the_job_afterwards(api: ServedApi) -> None:
@@ -65,7 +68,7 @@ def test_what_a_creation_left_that_died_is_in_nobodys_way(api: ServedApi) -> Non
     api.objects.put(f"jobs/local/{job}/input.txt", b"half a job")
 
     assert put(api, job).status_code == 202
-    assert api.objects.get(f"jobs/local/{job}/input.txt") == BODY["input"]["text"].encode()  # type: ignore[index]
+    assert api.objects.get(f"jobs/local/{job}/input.txt") == TEXT.encode()
 
 
 def test_of_many_puts_at_once_one_creates(api: ServedApi) -> None:
@@ -90,14 +93,14 @@ def test_an_id_that_is_none_of_today_is_refused(api: ServedApi, job: str) -> Non
 
 def test_another_tenants_id_is_neither_shown_nor_harmed(api_settings: ApiSettings) -> None:
     keys = {key_digest(name): name for name in ("ann", "ben")}
-    ann, ben = ({"headers": {"Authorization": f"Bearer {name}"}} for name in ("ann", "ben"))
-    with serve(ApiSettings(**api_settings.model_dump() | {"api_keys": keys})) as api:
+    ann, ben = ({"Authorization": f"Bearer {name}"} for name in ("ann", "ben"))
+    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
         api.models.publish(SMALL)
         job = new_job_id()
-        put(api, job, **ann)
+        put(api, job, headers=ann)
 
-        taken = put(api, job, **ben)
+        taken = put(api, job, headers=ben)
 
         assert (taken.status_code, taken.json()["code"]) == (409, "state_conflict")
         assert "Mine" not in taken.text
-        assert httpx.get(f"{api.url}/v1/jobs/{job}", **ann).json()["state"] == "pending"
+        assert httpx.get(f"{api.url}/v1/jobs/{job}", headers=ann).json()["state"] == "pending"

@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import hashlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -30,13 +31,13 @@ def cloning(api: ServedApi) -> Iterator[None]:
     api.objects.delete_prefix("voice-caches/")
 
 
-def spec_of(api: ServedApi, job: dict) -> NarrationSpec:
+def spec_of(api: ServedApi, job: dict[str, Any]) -> NarrationSpec:
     spec = api.jobs.get(LOCAL, job_id(job)).spec
     assert isinstance(spec, NarrationSpec)
     return spec
 
 
-def own_voice(api: ServedApi, job: dict) -> VoiceReference:
+def own_voice(api: ServedApi, job: dict[str, Any]) -> VoiceReference:
     own = spec_of(api, job).own_voice
     assert own is not None
     return own
@@ -49,12 +50,12 @@ def refusal(api: ServedApi, **fields: object) -> tuple[int, str, str]:
     return answer.status_code, problem["code"], pointer
 
 
-def prepare(api: ServedApi, voice: dict, **order: object) -> None:
+def prepare(api: ServedApi, voice: dict[str, Any], **order: object) -> None:
     api.http.post(f"{voice['links']['self']}/cache", json=order)
     build_all(api)
 
 
-def states(api: ServedApi, voice: dict) -> list[str]:
+def states(api: ServedApi, voice: dict[str, Any]) -> list[str]:
     return [cache["state"] for cache in api.http.get(f"{voice['links']['self']}/cache").json()["data"]]
 
 
@@ -117,7 +118,7 @@ def test_a_request_may_replace_what_the_recording_says_or_use_its_embedding_alon
         ({"x_vector_only": True}, "/x_vector_only"),
     ],
 )
-def test_what_a_voice_or_its_model_cannot_do_is_refused(api: ServedApi, fields: dict, pointer: str) -> None:
+def test_what_a_voice_or_its_model_cannot_do_is_refused(api: ServedApi, fields: dict[str, Any], pointer: str) -> None:
     upload(api, "Ada")
     upload_embedding(api, "Eve")
     jobs = api.http.get("/v1/jobs").json()["data"]
@@ -224,7 +225,7 @@ def test_a_job_may_bring_its_voice_along(api: ServedApi) -> None:
         ({"consent": CONSENT}, "/consent"),
     ],
 )
-def test_an_embedding_that_cannot_speak_is_refused(api: ServedApi, fields: dict, pointer: str) -> None:
+def test_an_embedding_that_cannot_speak_is_refused(api: ServedApi, fields: dict[str, Any], pointer: str) -> None:
     assert refusal(api, **fields) == (422, "invalid_request", pointer)
     assert api.traces() == ([], [])
 

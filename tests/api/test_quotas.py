@@ -12,6 +12,7 @@ from rhapsode import Rhapsode
 from storage.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, finish_job, serve
 from tests.api.voices import BASE, CONSENT, EMBEDDING, recording, upload_embedding
+from tests.settings import api_settings_of
 
 OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 ANN = {"Authorization": "Bearer key-of-ann"}
@@ -21,8 +22,7 @@ OF_ANN = "/v1/admin/tenants/ann/quotas"
 @pytest.fixture
 def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
     keys = {key_digest("key-of-the-operator"): "operator", key_digest("key-of-ann"): "ann"}
-    limits = {"api_keys": keys, "quota_jobs": 2, "quota_stored_bytes": 100_000}
-    with serve(ApiSettings(**api_settings.model_dump() | limits)) as api:
+    with serve(api_settings_of(api_settings, api_keys=keys, quota_jobs=2, quota_stored_bytes=100_000)) as api:
         api.models.publish(SMALL)
         yield api
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from api.settings import ApiSettings
 from storage.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, serve
+from tests.settings import api_settings_of
 
 ANN, BEN = ({"Authorization": f"Bearer {name}"} for name in ("ann", "ben"))
 
@@ -18,8 +19,7 @@ ANN, BEN = ({"Authorization": f"Bearer {name}"} for name in ("ann", "ben"))
 @pytest.fixture
 def limited(api_settings: ApiSettings) -> Iterator[ServedApi]:
     keys = {key_digest(name): name for name in ("ann", "ben")}
-    more = {"api_keys": keys, "rate_limit": "5 per 30 second"}
-    with serve(ApiSettings(**api_settings.model_dump() | more)) as api:
+    with serve(api_settings_of(api_settings, api_keys=keys, rate_limit="5 per 30 second")) as api:
         api.models.publish(SMALL)
         yield api
 
@@ -64,4 +64,4 @@ def test_this_machines_own_user_is_not_counted(api: ServedApi) -> None:
 @pytest.mark.parametrize("limit", ["", "many", "5", "5 per fortnight"])
 def test_a_limit_that_is_none_stops_the_start(api_settings: ApiSettings, limit: str) -> None:
     with pytest.raises(ValidationError):
-        ApiSettings(**api_settings.model_dump() | {"rate_limit": limit})
+        api_settings_of(api_settings, rate_limit=limit)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from storage.batches import decode_chunk
 from storage.jobs import TenantId
@@ -18,14 +19,14 @@ def in_a(**amount: float) -> str:
     return (datetime.now(UTC).replace(microsecond=0) + timedelta(**amount)).isoformat()
 
 
-def refusal(api: ServedApi, **fields: object) -> dict:
+def refusal(api: ServedApi, **fields: object) -> dict[str, Any]:
     answer = api.http.post("/v1/jobs", json={"input": {"text": "Good morning."}, **fields})
     assert answer.status_code == 422, answer.text
     [error] = answer.json()["errors"]
     return error
 
 
-def patch(api: ServedApi, job: dict, **changes: object) -> tuple[int, dict]:
+def patch(api: ServedApi, job: dict[str, Any], **changes: object) -> tuple[int, dict[str, Any]]:
     answer = api.http.patch(job["links"]["self"], json=changes)
     return answer.status_code, answer.json()
 

@@ -50,7 +50,7 @@ def fail_soon(api: ServedApi) -> None:
 
 
 def answered(
-    api: ServedApi, work: Callable[[ServedApi], None], headers: dict | None = None, **fields: object
+    api: ServedApi, work: Callable[[ServedApi], None], headers: dict[str, Any] | None = None, **fields: object
 ) -> httpx.Response:
     """The answer to an order that a worker works on meanwhile."""
 
@@ -106,7 +106,9 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
         ({"pitch": 2}, 422, "pitch", "invalid_request"),
     ],
 )
-def test_a_refusal_has_openais_shape(api: ServedApi, change: dict, status: int, param: str, code: str) -> None:
+def test_a_refusal_has_openais_shape(
+    api: ServedApi, change: dict[str, Any], status: int, param: str, code: str
+) -> None:
     answer = api.http.post("/v1/audio/speech", json=ORDER | change)
 
     assert answer.status_code == status

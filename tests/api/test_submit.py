@@ -22,6 +22,7 @@ from storage.plan import CLOSING_MARK_BYTES
 from storage.queue import TicketQueue, create_celery
 from storage.work_queues import CPU_QUEUE
 from tests.api.harness import SMALL, ServedApi, finish_job, job_id, serve
+from tests.settings import api_settings_of
 
 LOCAL = TenantId("local")
 
@@ -284,7 +285,7 @@ def test_a_tenant_at_its_limit_is_told_so(api: ServedApi) -> None:
 
 
 def test_a_broker_that_does_not_answer_fails_no_submission(api_settings: ApiSettings) -> None:
-    settings = ApiSettings(**api_settings.model_dump() | {"broker_url": "redis://127.0.0.1:1/1"})
+    settings = api_settings_of(api_settings, broker_url="redis://127.0.0.1:1/1")
     with serve(settings) as api:
         api.models.publish(SMALL)
 
@@ -292,8 +293,8 @@ def test_a_broker_that_does_not_answer_fails_no_submission(api_settings: ApiSett
 
 
 def test_without_redis_nothing_is_accepted(api_settings: ApiSettings) -> None:
-    nowhere = {"redis_url": "redis://127.0.0.1:1/0", "broker_url": "redis://127.0.0.1:1/1"}
-    with serve(ApiSettings(**api_settings.model_dump() | nowhere)) as api:
+    nowhere = api_settings_of(api_settings, redis_url="redis://127.0.0.1:1/0", broker_url="redis://127.0.0.1:1/1")
+    with serve(nowhere) as api:
         answer = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}})
         objects = list(api.objects.list(""))
 
@@ -304,7 +305,7 @@ def test_without_redis_nothing_is_accepted(api_settings: ApiSettings) -> None:
 
 
 def test_a_full_disk_refuses_and_leaves_nothing(api_settings: ApiSettings, redis_client: redis.Redis) -> None:
-    with serve(ApiSettings(**api_settings.model_dump() | {"store_min_free_mb": 2**40})) as api:
+    with serve(api_settings_of(api_settings, store_min_free_mb=2**40)) as api:
         api.models.publish(SMALL)
 
         answer = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}})
@@ -314,7 +315,7 @@ def test_a_full_disk_refuses_and_leaves_nothing(api_settings: ApiSettings, redis
 
 
 def test_links_lead_where_the_public_address_says(api_settings: ApiSettings) -> None:
-    with serve(ApiSettings(**api_settings.model_dump() | {"public_url": "https://tts.example/api/"})) as api:
+    with serve(api_settings_of(api_settings, public_url="https://tts.example/api/")) as api:
         api.models.publish(SMALL)
 
         assert api.submit()["links"]["self"].startswith("https://tts.example/api/v1/jobs/job_")

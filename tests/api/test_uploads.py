@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -14,13 +16,13 @@ BOOK = bytes(range(256)) * 4_000
 """About a megabyte: more than a request body may have here."""
 
 
-def order(api: ServedApi, num_bytes: int) -> dict:
+def order(api: ServedApi, num_bytes: int) -> dict[str, Any]:
     answer = api.http.post("/v1/uploads", json={"bytes": num_bytes})
     assert answer.status_code == 201, answer.text
     return answer.json()
 
 
-def send(place: dict, content: bytes) -> httpx.Response:
+def send(place: dict[str, Any], content: bytes) -> httpx.Response:
     return httpx.put(place["url"], content=content, headers=place["headers"])
 
 
@@ -74,7 +76,7 @@ def test_a_link_that_was_changed_or_is_for_reading_stores_nothing(api: ServedApi
         ({"bytes": 10**12}, 413, "payload_too_large"),
     ],
 )
-def test_an_order_that_cannot_be_meant_is_refused(api: ServedApi, body: dict, status: int, code: str) -> None:
+def test_an_order_that_cannot_be_meant_is_refused(api: ServedApi, body: dict[str, Any], status: int, code: str) -> None:
     answer = api.http.post("/v1/uploads", json=body)
 
     assert (answer.status_code, answer.json()["code"]) == (status, code)

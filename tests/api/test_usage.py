@@ -13,6 +13,7 @@ from api.settings import ApiSettings
 from rhapsode import Rhapsode
 from storage.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, finish_job, serve
+from tests.settings import api_settings_of
 
 OPERATOR = {"Authorization": "Bearer key-of-the-operator"}
 ANN = {"Authorization": "Bearer key-of-ann"}
@@ -22,7 +23,7 @@ TWO_SEGMENTS = {"segments": 2, "characters": 20, "audio_s": 2.0, "cached_audio_s
 @pytest.fixture
 def guarded(api_settings: ApiSettings) -> Iterator[ServedApi]:
     keys = {key_digest("key-of-the-operator"): "operator", key_digest("key-of-ann"): "ann"}
-    with serve(ApiSettings(**api_settings.model_dump() | {"api_keys": keys})) as api:
+    with serve(api_settings_of(api_settings, api_keys=keys)) as api:
         api.models.publish(SMALL)
         yield api
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,12 +24,12 @@ def cloning(api: ServedApi) -> Iterator[None]:
     api.objects.delete_prefix("voice-caches/")
 
 
-def values_of(api: ServedApi, voice: dict) -> np.ndarray:
+def values_of(api: ServedApi, voice: dict[str, Any]) -> np.ndarray:
     answer = api.http.get(voice["links"]["embedding"], headers={"Accept": "application/json"})
     return np.array(answer.json()["values"])
 
 
-def blend(api: ServedApi, *voices: tuple[str, float], **order: object) -> dict:
+def blend(api: ServedApi, *voices: tuple[str, float], **order: object) -> dict[str, Any]:
     parts = [{"voice": voice, "weight": weight} for voice, weight in voices]
     answer = api.http.post("/v1/voices/blend", json={"name": "Between", "voices": parts, **order})
     assert answer.status_code == 201, answer.text

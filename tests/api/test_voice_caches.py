@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import numpy as np
@@ -16,7 +17,17 @@ from storage.voice_store import VoiceStore
 from storage.work_items import PlanResult
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.api.harness import ServedApi, claim
-from tests.api.voices import BASE, CONSENT, EMBEDDING, build_all, recording, request_of, upload, upload_embedding
+from tests.api.voices import (
+    BASE,
+    CONSENT,
+    EMBEDDING,
+    build_all,
+    recording,
+    references,
+    request_of,
+    upload,
+    upload_embedding,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -27,16 +38,16 @@ def cloning(api: ServedApi) -> Iterator[None]:
     api.objects.delete_prefix("voice-caches/")
 
 
-def address(voice: dict) -> str:
+def address(voice: dict[str, Any]) -> str:
     return f"{voice['links']['self']}/cache"
 
 
-def states(api: ServedApi, voice: dict) -> list[tuple[str, str, str]]:
+def states(api: ServedApi, voice: dict[str, Any]) -> list[tuple[str, str, str]]:
     caches = api.http.get(address(voice)).json()["data"]
     return [(cache["model"], cache["mode"], cache["state"]) for cache in caches]
 
 
-def many(api: ServedApi, count: int) -> list[dict]:
+def many(api: ServedApi, count: int) -> list[dict[str, Any]]:
     return [upload_embedding(api, f"voice {n}", EMBEDDING + np.float32(n / 100)) for n in range(count)]
 
 
@@ -44,7 +55,7 @@ def fail_first(api: ServedApi) -> str:
     """Plan the only waiting job as a worker does, and fail its first voice; which one that was."""
     store = VoiceStore(api.redis)
     plan = claim(api, CPU_QUEUE)
-    voices = decode_voice_plan(api.objects.get(plan.input_key))
+    voices = references(api, plan)
     store.request_caches(plan.lease.tenant, plan.lease.job, [request_of(voice) for voice in voices])
     api.jobs.commit_plan(plan.lease, PlanResult(plan.input_key, len(voices), 1_000))
     item = claim(api, speech_queue("base"))
@@ -240,7 +251,7 @@ def test_caches_are_listed_page_by_page(api: ServedApi) -> None:
         ({"filter": {}, "tempo": 1}, "/tempo"),
     ],
 )
-def test_a_bulk_order_that_cannot_be_carried_out_is_refused(api: ServedApi, body: dict, pointer: str) -> None:
+def test_a_bulk_order_that_cannot_be_carried_out_is_refused(api: ServedApi, body: dict[str, Any], pointer: str) -> None:
     upload_embedding(api)
 
     answer = api.http.post("/v1/voice-caches", json=body)

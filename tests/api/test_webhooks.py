@@ -6,8 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from pydantic import SecretStr
 
 from api.settings import ApiSettings
 from storage.embedded_redis import EmbeddedRedis
@@ -18,6 +21,7 @@ from storage.webhooks import Attempt, Verdict
 from storage.work_items import WorkerIdentity
 from tests.api.harness import SMALL, ServedApi, job_id, serve
 from tests.api.voices import BASE, build_all, upload
+from tests.settings import api_settings_of
 from tests.storage.safe_http.listeners import answers, listener
 
 ENDPOINTS = "/v1/webhook-endpoints"
@@ -31,11 +35,11 @@ UNKNOWN_DELIVERY = "evt_" + "0" * 40
 def served(valkey_server: EmbeddedRedis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
     store: Path = tmp_path_factory.mktemp("store")
     settings = ApiSettings(
-        redis_url=valkey_server.url,
-        broker_url=valkey_server.broker_url,
+        redis_url=SecretStr(valkey_server.url),
+        broker_url=SecretStr(valkey_server.broker_url),
         store=f"file://{store}",
-        url_secret="a-secret-for-tests-only",
-        webhook_key="a-sealing-key-for-tests",
+        url_secret=SecretStr("a-secret-for-tests-only"),
+        webhook_key=SecretStr("a-sealing-key-for-tests"),
         webhook_allow_private="127.0.0.0/8",
         public_url="https://api.example",
     )
@@ -51,7 +55,7 @@ def api(served: ServedApi) -> ServedApi:
     return served
 
 
-def create(api: ServedApi, **fields: object) -> dict:
+def create(api: ServedApi, **fields: object) -> dict[str, Any]:
     answer = api.http.post(ENDPOINTS, json={"url": URL, **fields})
     assert answer.status_code == 201, answer.text
     return answer.json()
@@ -65,7 +69,7 @@ def fail_next(api: ServedApi) -> None:
     queue.done(claimed, Verdict(Attempt(1_800_000_000_000, 12, 500, "status", "out of order"), is_delivered=False))
 
 
-def pointers(answer) -> list[str]:  # noqa: ANN001
+def pointers(answer: httpx.Response) -> list[str]:
     return [each["pointer"] for each in answer.json()["errors"]]
 
 
@@ -111,7 +115,9 @@ def test_a_new_endpoint_shows_its_secret_once(api: ServedApi) -> None:
         ({"url": URL, "description": "a" * 501}, "/description"),
     ],
 )
-def test_what_cannot_be_an_endpoint_is_refused_with_the_place(api: ServedApi, body: dict, pointer: str) -> None:
+def test_what_cannot_be_an_endpoint_is_refused_with_the_place(
+    api: ServedApi, body: dict[str, Any], pointer: str
+) -> None:
     answer = api.http.post(ENDPOINTS, json=body)
 
     assert answer.status_code == 422, answer.text
@@ -269,7 +275,9 @@ def test_a_job_names_an_endpoint(api: ServedApi) -> None:
         ({"url": URL, "secret": "mine"}, "/webhook/secret"),
     ],
 )
-def test_a_job_that_names_nobody_who_may_be_told_is_refused(api: ServedApi, webhook: dict, pointer: str) -> None:
+def test_a_job_that_names_nobody_who_may_be_told_is_refused(
+    api: ServedApi, webhook: dict[str, Any], pointer: str
+) -> None:
     answer = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}, "webhook": webhook})
 
     assert answer.status_code == 422, answer.text
@@ -326,9 +334,10 @@ def test_the_description_says_what_receivers_get(api: ServedApi) -> None:
 
 def test_tenants_see_nothing_of_each_other(storage_settings: StorageSettings) -> None:
     keys = {hashlib.sha256(name.encode()).hexdigest(): name for name in ("alice", "bob")}
-    settings = ApiSettings(
-        **storage_settings.model_dump()
-        | {"webhook_key": "a-sealing-key-for-tests", "webhook_allow_private": "loopback"},
+    settings = api_settings_of(
+        storage_settings,
+        webhook_key="a-sealing-key-for-tests",
+        webhook_allow_private="loopback",
         api_keys=keys,
     )
     with serve(settings) as served:
@@ -362,7 +371,7 @@ def test_tenants_see_nothing_of_each_other(storage_settings: StorageSettings) ->
 def test_without_a_key_to_seal_with_there_are_no_webhooks_and_the_answer_says_so(
     storage_settings: StorageSettings,
 ) -> None:
-    settings = ApiSettings(**storage_settings.model_dump() | {"webhook_allow_private": "loopback"})
+    settings = api_settings_of(storage_settings, webhook_allow_private="loopback")
     with serve(settings) as served:
         served.models.publish(SMALL)
         asked = [

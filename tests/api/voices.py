@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import wave
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from storage.voice_plan import decode_voice_plan
 from storage.voice_reference import CacheMode, VoiceCacheSpec, VoiceReference
 from storage.voice_store import VoiceStore
 from storage.voices import CacheArtifact, CacheRequest, CacheTarget, ClaimStatus
-from storage.work_items import Lease, PlanResult
+from storage.work_items import ClaimedItem, Lease, PlanResult
 from storage.work_queues import CPU_QUEUE, speech_queue
 from tests.api.harness import LEASE_S, WORKER, ServedApi
 
@@ -53,7 +54,7 @@ def recording(duration_s: float = 1.5, pitch_hz: float = 220.0, rate_hz: int = 8
     return file.getvalue()
 
 
-def upload(api: ServedApi, name: str = "Ada", audio: bytes | None = None, **fields: str) -> dict:
+def upload(api: ServedApi, name: str = "Ada", audio: bytes | None = None, **fields: str) -> dict[str, Any]:
     """A voice from a recording."""
     form = {"name": name, "consent": CONSENT, "ref_text": "Hello there.", **fields}
     files = {"audio_sample": ("sample.wav", audio or recording(), "audio/wav")}
@@ -62,7 +63,7 @@ def upload(api: ServedApi, name: str = "Ada", audio: bytes | None = None, **fiel
     return answer.json()
 
 
-def upload_embedding(api: ServedApi, name: str = "Eve", values: np.ndarray = EMBEDDING) -> dict:
+def upload_embedding(api: ServedApi, name: str = "Eve", values: np.ndarray = EMBEDDING) -> dict[str, Any]:
     files = {"speaker_embedding": ("eve.f32", values.astype("<f4").tobytes(), "application/octet-stream")}
     answer = api.http.post("/v1/voices", data={"name": name, "consent": CONSENT, "model": "base"}, files=files)
     assert answer.status_code == 201, answer.text
@@ -75,17 +76,26 @@ def build_all(api: ServedApi, card: ModelCard = BASE) -> int:
     while item := api.jobs.claim(CPU_QUEUE, WORKER, LEASE_S).item:
         spec = item.spec
         assert isinstance(spec, VoiceCacheSpec)
-        voices = decode_voice_plan(api.objects.get(item.input_key))
+        voices = references(api, item)
         store = VoiceStore(api.redis)
         ask = store.rebuild_caches if spec.rebuild else store.request_caches
         ask(item.lease.tenant, item.lease.job, [request_of(voice, card) for voice in voices])
         api.jobs.commit_plan(item.lease, PlanResult(item.input_key, len(voices), 1_000))
     while item := api.jobs.claim(speech_queue(card.name), WORKER, LEASE_S).item:
-        voice = decode_voice_plan(api.objects.get(item.input_key))[int(item.lease.item)]
+        voice = references(api, item)[int(item.lease.item)]
         build(api, voice, item.lease, card)
         api.jobs.commit_voice(item.lease, 5)
         num_built += 1
     return num_built
+
+
+def references(api: ServedApi, item: ClaimedItem) -> list[VoiceReference]:
+    """The voices of an item's plan, which are all stored already."""
+    voices: list[VoiceReference] = []
+    for voice in decode_voice_plan(api.objects.get(item.input_key)):
+        assert isinstance(voice, VoiceReference)
+        voices.append(voice)
+    return voices
 
 
 def build(api: ServedApi, voice: VoiceReference, lease: Lease, card: ModelCard = BASE) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from api.settings import ApiSettings
 from rhapsode.stack.options import StackOptions
@@ -31,11 +32,11 @@ FOLLOW_THEIR_JOB = ("hear_job", "follow_job")
 def workless(valkey_server: EmbeddedRedis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
     """An API without workers: every job waits."""
     settings = ApiSettings(
-        redis_url=valkey_server.url,
-        broker_url=valkey_server.broker_url,
+        redis_url=SecretStr(valkey_server.url),
+        broker_url=SecretStr(valkey_server.broker_url),
         store=f"file://{tmp_path_factory.mktemp('store')}",
-        url_secret="a-secret-for-tests-only",
-        webhook_key="a-sealing-key-for-tests",
+        url_secret=SecretStr("a-secret-for-tests-only"),
+        webhook_key=SecretStr("a-sealing-key-for-tests"),
         max_body_bytes=400_000,
         max_text_chars=100_000,
     )

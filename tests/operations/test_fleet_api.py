@@ -7,18 +7,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from api.settings import ApiSettings
 from storage.jobs import JobError
 from storage.roster import EngineReport, Roster, WorkerReport, WorkerRole
 from storage.settings import StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
+from tests.settings import api_settings_of
 
 ENGINE = EngineReport(12, 3, 0.75, 20.5, 80.0, 1234.5, 9999, 0)
 
 
 @pytest.fixture
 def api(storage_settings: StorageSettings) -> Iterator[ServedApi]:
-    with serve(ApiSettings(**storage_settings.model_dump())) as served:
+    with serve(api_settings_of(storage_settings)) as served:
         served.models.publish(SMALL)
         yield served
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from api.settings import ApiSettings, MetricsAccess
+from api.settings import MetricsAccess
 from storage.audits import AuditLog
 from storage.metric_catalogue import CATALOGUE, Kind
 from storage.metric_table import metric_table
@@ -18,6 +18,7 @@ from storage.metrics import Snapshot, SnapshotCollector
 from storage.recounts import Difference, Drift
 from storage.settings import SettingsError, StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, serve, start_job
+from tests.settings import api_settings_of
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import EngineStats
 from worker.engine.settings import FakeEngineSettings
@@ -42,7 +43,7 @@ def scrape(url: str, **headers: str) -> dict[str, float]:
 
 
 def test_an_api_shows_what_waits_and_what_was_asked_of_it(storage_settings: StorageSettings) -> None:
-    with serve(ApiSettings(**storage_settings.model_dump(), tenant_classes={"local": "house"})) as api:
+    with serve(api_settings_of(storage_settings, tenant_classes={"local": "house"})) as api:
         api.models.publish(SMALL)
         api.submit()
         start_job(api)
@@ -64,8 +65,7 @@ def test_an_api_shows_what_waits_and_what_was_asked_of_it(storage_settings: Stor
 
 
 def test_a_refusal_is_counted_by_its_code(storage_settings: StorageSettings) -> None:
-    nobody = {"redis_url": "unix:///nonexistent/valkey.sock"}
-    with serve(ApiSettings(**storage_settings.model_dump() | nobody)) as api:
+    with serve(api_settings_of(storage_settings, redis_url="unix:///nonexistent/valkey.sock")) as api:
         assert api.http.get("/v1/jobs").status_code == 503
 
         seen = scrape(api.url)
@@ -81,13 +81,13 @@ def test_whether_a_scrape_needs_a_key_is_a_setting(
     storage_settings: StorageSettings, access: MetricsAccess, status: int
 ) -> None:
     keys = {KEY_SHA256: "operator"}
-    with serve(ApiSettings(**storage_settings.model_dump(), api_keys=keys, metrics_access=access)) as api:
+    with serve(api_settings_of(storage_settings, api_keys=keys, metrics_access=access)) as api:
         assert httpx.get(f"{api.url}/metrics").status_code == status
 
 
 def test_a_name_from_elsewhere_is_not_this_machine(storage_settings: StorageSettings) -> None:
-    settings = ApiSettings(
-        **storage_settings.model_dump(), api_keys={KEY_SHA256: "operator"}, metrics_access=MetricsAccess.LOOPBACK
+    settings = api_settings_of(
+        storage_settings, api_keys={KEY_SHA256: "operator"}, metrics_access=MetricsAccess.LOOPBACK
     )
     with serve(settings) as api:
         answer = httpx.get(f"{api.url}/metrics", headers={"Host": "metrics.example.com"})

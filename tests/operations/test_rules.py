@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +16,7 @@ RULES = DOCKER / "prometheus" / "rules.yaml"
 SERIES = DOCKER / "prometheus" / "rules_test.yaml"
 
 
-def alerts() -> list[dict]:
+def alerts() -> list[dict[str, Any]]:
     groups = yaml.safe_load(RULES.read_text())["groups"]
     return [rule for group in groups for rule in group["rules"] if "alert" in rule]
 
@@ -39,11 +40,14 @@ def test_every_runbook_line_leads_to_a_heading_that_exists() -> None:
 
 
 def test_every_command_of_the_runbook_exists() -> None:
+    from typer.core import TyperGroup
     from typer.main import get_command
 
     from rhapsode.cli.main import app
 
-    known = set(get_command(app).commands)  # type: ignore[attr-defined]
+    command = get_command(app)
+    assert isinstance(command, TyperGroup)
+    known = set(command.commands)
     named = set(re.findall(r"`rhapsode ([a-z]+)", (DOCKER / "RUNBOOK.md").read_text()))
 
     assert named <= known

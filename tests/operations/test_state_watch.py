@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
@@ -64,8 +65,13 @@ class System:
 
     def dump(self) -> dict[bytes, bytes]:
         """A backup: every key as the server serialises it."""
+        backup: dict[bytes, bytes] = {}
         with raw(self.client) as client:
-            return {key: client.dump(key) for key in client.scan_iter()}  # type: ignore[misc,union-attr]
+            for key in client.scan_iter():
+                value = client.dump(key)
+                assert value is not None, key
+                backup[key] = value
+        return backup
 
     def put_back(self, backup: dict[bytes, bytes]) -> None:
         with raw(self.client) as client:
@@ -76,7 +82,7 @@ class System:
 
 def raw(client: redis.Redis) -> redis.Redis:
     """The same server, without texts."""
-    options = {**client.get_connection_kwargs(), "decode_responses": False}
+    options: dict[str, Any] = {**client.get_connection_kwargs(), "decode_responses": False}
     return redis.Redis(connection_pool=redis.ConnectionPool(client.connection_pool.connection_class, **options))
 
 
@@ -236,7 +242,7 @@ def test_a_count_in_the_store_that_is_none_is_named(system: System) -> None:
 
 @pytest.fixture
 def second_redis(redis_client: redis.Redis) -> Iterator[redis.Redis]:
-    options = {**redis_client.get_connection_kwargs(), "db": 9}
+    options: dict[str, Any] = {**redis_client.get_connection_kwargs(), "db": 9}
     pool = redis.ConnectionPool(redis_client.connection_pool.connection_class, **options)
     with redis.Redis(connection_pool=pool) as client:
         client.flushdb()

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -25,7 +26,7 @@ PARENT = f"00-{TRACE_ID}-b7ad6b7169203331-01"
 
 
 @contextmanager
-def receiver() -> Iterator[tuple[str, threading.Event]]:
+def receiver() -> Generator[tuple[str, threading.Event]]:
     """A webhook's receiver on this machine; the event says that something came."""
     came = threading.Event()
 
@@ -36,7 +37,7 @@ def receiver() -> Iterator[tuple[str, threading.Event]]:
             self.end_headers()
             came.set()
 
-        def log_message(self, *_: object) -> None: ...
+        def log_message(self, format: str, *args: object) -> None: ...
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -49,7 +50,7 @@ def receiver() -> Iterator[tuple[str, threading.Event]]:
         thread.join()
 
 
-def spans_in(folder: Path) -> list[dict]:
+def spans_in(folder: Path) -> list[dict[str, Any]]:
     # A line that is still being written has no end yet.
     lines = [line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines(keepends=True)]
     return [json.loads(line) for line in lines if line.endswith("\n")]
@@ -96,4 +97,4 @@ def test_without_tracing_nothing_is_loaded_and_a_span_is_nothing() -> None:
 @pytest.mark.parametrize("where", ["http://collector:4318", "file://relative", "on"])
 def test_tracing_goes_to_otlp_or_to_a_folder(storage_settings: StorageSettings, where: str) -> None:
     with pytest.raises(ValueError, match="must be otlp"):
-        StorageSettings(**storage_settings.model_dump() | {"tracing": where})
+        StorageSettings.model_validate(storage_settings.model_dump() | {"tracing": where})

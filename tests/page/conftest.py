@@ -104,7 +104,8 @@ def open_at(chromium: Browser) -> Iterator[Callable[..., Page]]:
     with ExitStack() as contexts:
 
         def open_page(server: str, place: str = "", **options: Any) -> Page:
-            context = chromium.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+            options.setdefault("viewport", {"width": 1280, "height": 900})
+            context = chromium.new_context(**options)
             contexts.callback(context.close)
             context.set_default_timeout(PATIENCE_MS)
             page = context.new_page()

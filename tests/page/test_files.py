@@ -17,6 +17,7 @@ from api.settings import ApiSettings
 from storage.embedded_s3 import EmbeddedS3
 from storage.settings import StorageSettings
 from tests.api.harness import ServedApi, serve
+from tests.settings import api_settings_of
 
 TEXTS = {path.relative_to(FOLDER).as_posix(): path.read_text() for path in FOLDER.rglob("*.*")}
 MARKUP_OR_EVAL = re.compile(
@@ -28,7 +29,7 @@ MOST_BYTES = 80_000
 
 @pytest.fixture
 def served(storage_settings: StorageSettings) -> Iterator[ServedApi]:
-    with serve(ApiSettings(**storage_settings.model_dump())) as served:
+    with serve(api_settings_of(storage_settings)) as served:
         yield served
 
 
@@ -91,9 +92,7 @@ def test_a_store_on_another_host_may_be_asked_for_its_objects(
 ) -> None:
     for name, value in zip(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), weed.environment.values(), strict=True):
         monkeypatch.setenv(name, value)
-    settings = ApiSettings(
-        **storage_settings.model_dump() | {"store": "s3://bucket", "s3_endpoint_url": weed.endpoint_url}
-    )
+    settings = api_settings_of(storage_settings, store="s3://bucket", s3_endpoint_url=weed.endpoint_url)
 
     # In a thread: where a browser is driven, this one has a loop already.
     with ThreadPoolExecutor(1) as thread:

@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from api.settings import ApiSettings
 from storage.jobs import JobError
 from storage.settings import StorageSettings
 from storage.state_guard import StateGuard
 from tests.api.harness import SMALL, ServedApi, serve, start_job
 from tests.page.conftest import OpenPage
 from tests.page.test_accessibility import look_serious
+from tests.settings import api_settings_of
 
 Shoot = Callable[[Page, str], None]
 
 
 @pytest.fixture
 def api(chromium: Browser, storage_settings: StorageSettings) -> Iterator[ServedApi]:
-    with serve(ApiSettings(**storage_settings.model_dump())) as served:
+    with serve(api_settings_of(storage_settings)) as served:
         served.models.publish(SMALL)
         yield served
 

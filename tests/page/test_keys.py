@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from api.settings import ApiSettings
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.page.conftest import OpenPage
+from tests.settings import api_settings_of
 
 KEYS = {"tenant-key": "readers", "operator-key": "operator"}
 
@@ -19,7 +19,7 @@ KEYS = {"tenant-key": "readers", "operator-key": "operator"}
 @pytest.fixture
 def locked(chromium: Browser, storage_settings: StorageSettings) -> Iterator[ServedApi]:
     digests = {hashlib.sha256(key.encode()).hexdigest(): tenant for key, tenant in KEYS.items()}
-    with serve(ApiSettings(**storage_settings.model_dump(), api_keys=digests)) as served:
+    with serve(api_settings_of(storage_settings, api_keys=digests)) as served:
         served.models.publish(SMALL)
         yield served
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Page, expect
 
-from api.settings import ApiSettings
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, serve
 from tests.page.conftest import PATIENCE_MS, OpenPage
+from tests.settings import api_settings_of
 
 FEW = 80
 MANY = 1_000
@@ -33,7 +33,7 @@ TIMED_ANSWERS = """async () => {
 @contextmanager
 def served_with(storage_settings: StorageSettings, count: int) -> Generator[str]:
     """The address of a server with so many narrations, all of which wait: no other test's are among them."""
-    with serve(ApiSettings(**storage_settings.model_dump(), rate_limit="100000/minute")) as served:
+    with serve(api_settings_of(storage_settings, rate_limit="100000/minute")) as served:
         served.models.publish(SMALL)
         for number in range(count):
             served.submit(f"Line {number}.", metadata={"title": f"Narration number {number}"})

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from api.settings import ApiSettings
 from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, serve
 from tests.page.conftest import PATIENCE_MS, OpenPage, arrive, until_ready
 from tests.page.texts import story
+from tests.settings import api_settings_of
 from tests.worker.documents.books import book, package
 from tests.worker.documents.books import page as page_of
 
@@ -207,13 +207,16 @@ def test_a_narration_that_is_done_is_delivered_in_other_formats(open_page: OpenP
     expect(names.filter(has_text=".flac")).to_have_count(1)
     expect(names.filter(has_text=".wav")).to_have_count(1)
     expect_state(page, "succeeded")
-    assert client.job(job.id).usage.audio_s == job.usage.audio_s
+    remade = client.job(job.id)
+    assert job.usage is not None
+    assert remade.usage is not None
+    assert remade.usage.audio_s == job.usage.audio_s
 
 
 def test_a_page_that_nobody_speaks_for_says_so_until_somebody_does(
     open_at: OpenPage, chromium: Browser, storage_settings: StorageSettings, shoot: Shoot
 ) -> None:
-    with serve(ApiSettings(**storage_settings.model_dump())) as served:
+    with serve(api_settings_of(storage_settings)) as served:
         page = open_at(served.url)
         expect(page.get_by_text("Nobody is here to speak yet.")).to_be_visible()
         expect(page.get_by_text("Nothing has been narrated yet.")).to_be_visible()

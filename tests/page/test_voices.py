@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from rhapsode import Rhapsode
 from tests.page.conftest import AddVoice, OpenPage
@@ -14,7 +14,7 @@ from tests.page.texts import hummed
 Shoot = Callable[[Page, str], None]
 
 
-def sample() -> dict[str, str | bytes]:
+def sample() -> FilePayload:
     """A recording that no other test uploads."""
     return {"name": "me.wav", "mimeType": "audio/wav", "buffer": hummed()}
 

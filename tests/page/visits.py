@@ -17,7 +17,7 @@ class Visit:
         page.on("pageerror", self._thrown)
         page.on("console", self._said)
         page.on("request", self._asked)
-        page.on("requestfinished", lambda request: self._open.pop(request.url, None))
+        page.on("requestfinished", self._ended)
         page.on("requestfailed", self._failed)
 
     def check(self) -> None:
@@ -27,6 +27,9 @@ class Visit:
         """What was asked for and has not come, and why; what was thrown."""
         lines = [*(f"{url}: {state}" for url, state in self._open.items()), *self._faults]
         return "; ".join(lines) or "everything that it asked for has come"
+
+    def _ended(self, request: Request) -> None:
+        self._open.pop(request.url, None)
 
     def _failed(self, request: Request) -> None:
         self._open[request.url] = request.failure or "failed"

@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,7 +238,7 @@ def in_each_text_mode(task: str, requests: list[Request]) -> Iterator[tuple[str,
 
 
 @contextmanager
-def checkpoint(variant: str) -> Iterator[tuple[Reference, Recording]]:
+def checkpoint(variant: str) -> Generator[tuple[Reference, Recording]]:
     """The reference with the tiny checkpoint of one variant, and an empty recording of it."""
     with tempfile.TemporaryDirectory() as folder:
         digest = make_checkpoint(Path(folder), "tiny", variant, SEED, EOS_GAIN[variant])

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from api.settings import ApiSettings
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
+from tests.settings import api_settings_of
 from tests.storage.safe_http.listeners import answers, listener
 from tests.worker.webhooks.test_sending import HOSTILE_URLS
 
@@ -16,7 +16,7 @@ from tests.worker.webhooks.test_sending import HOSTILE_URLS
 @pytest.fixture
 def guarded(storage_settings: StorageSettings) -> Iterator[ServedApi]:
     """Without networks of one's own."""
-    with serve(ApiSettings(**storage_settings.model_dump() | {"webhook_key": "a-sealing-key-for-tests"})) as api:
+    with serve(api_settings_of(storage_settings, webhook_key="a-sealing-key-for-tests")) as api:
         api.models.publish(SMALL)
         yield api
 

@@ -80,10 +80,10 @@ def test_a_traceback_keeps_its_code_and_names_and_loses_the_values() -> None:
 
 def test_the_secrets_of_settings_are_all_that_are_marked_and_their_parts() -> None:
     settings = StorageSettings(
-        redis_url="redis://:p%40ss-word@h/0",
+        redis_url=SecretStr("redis://:p%40ss-word@h/0"),
         store="s3://bucket",
-        url_secret="url-secret-of-sixteen",
-        webhook_key="first-key-of-sixteen,second-key-of-sixteen",
+        url_secret=SecretStr("url-secret-of-sixteen"),
+        webhook_key=SecretStr("first-key-of-sixteen,second-key-of-sixteen"),
     )
 
     secrets = secrets_of(settings)

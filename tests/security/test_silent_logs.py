@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -40,7 +40,7 @@ KEY, OPERATOR_KEY = "a-key-of-Ann-that-nobody-may-read", "a-key-of-the-operator-
 
 
 @contextmanager
-def unwell_receiver() -> Iterator[str]:
+def unwell_receiver() -> Generator[str]:
     """Refuses the first delivery with a telling answer and takes the others."""
 
     class Handler(http.server.BaseHTTPRequestHandler):

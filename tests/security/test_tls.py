@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from pydantic import SecretStr
 
 from storage.certificates import check_certificates
 from storage.connections import connect_redis, open_artifacts
@@ -173,14 +174,14 @@ def test_a_plain_server_is_no_tls_server(environment: dict[str, str], secure_s3:
 
 
 def test_a_server_that_is_not_there_yet_is_waited_for_elsewhere() -> None:
-    check_certificates(StorageSettings(redis_url="rediss://127.0.0.1:1/0", store="s3://bucket"))
+    check_certificates(StorageSettings(redis_url=SecretStr("rediss://127.0.0.1:1/0"), store="s3://bucket"))
 
 
 @pytest.mark.parametrize("query", ["ssl_cert_reqs=none", "ssl_cert_reqs=optional", "ssl_check_hostname=false"])
 @pytest.mark.parametrize("name", ["redis_url", "broker_url"])
 def test_verification_cannot_be_turned_off(name: str, query: str) -> None:
     with pytest.raises(ValueError, match="certificates are always verified"):
-        StorageSettings(**{name: f"rediss://h:1/2?{query}"}, store="s3://bucket")
+        StorageSettings.model_validate({name: f"rediss://h:1/2?{query}", "store": "s3://bucket"})
 
 
 def test_files_that_are_none_are_refused_by_name(tmp_path: Path, authority: Authority) -> None:
@@ -192,4 +193,4 @@ def test_files_that_are_none_are_refused_by_name(tmp_path: Path, authority: Auth
         ({"tls_certificate": authority.certificate, "tls_key": tmp_path / "no.pem"}, r"no\.pem"),
     ):
         with pytest.raises(ValueError, match=complaint):
-            StorageSettings(store="s3://bucket", **fields)
+            StorageSettings.model_validate({"store": "s3://bucket", **fields})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +39,7 @@ class CarelessEngine(FakeEngine):
 
 
 @contextmanager
-def speaking_with(studio: Studio, engine: FakeEngine) -> Iterator[Studio]:
+def speaking_with(studio: Studio, engine: FakeEngine) -> Generator[Studio]:
     try:
         yield replace(studio, services=replace(studio.services, engine=engine))
     finally:
@@ -52,7 +53,7 @@ def info() -> EngineInfo:
     return engine.info
 
 
-def manifest_of(studio: Studio, record: JobRecord) -> dict:
+def manifest_of(studio: Studio, record: JobRecord) -> dict[str, Any]:
     return json.loads(studio.artifacts.get(next(each.key for each in record.artifacts if each.type == "manifest")))
 
 

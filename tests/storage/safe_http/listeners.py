@@ -7,7 +7,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ class Listener:
 
 
 @contextmanager
-def listener(script: Script, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> Iterator[Listener]:
+def listener(script: Script, tls: ssl.SSLContext | None = None, host: str = "127.0.0.1") -> Generator[Listener]:
     server = socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     server.settimeout(0.01)
     here = Listener(server.getsockname()[1])

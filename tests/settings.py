@@ -1,0 +1,33 @@
+"""Settings of a server for one test: another's, with what the test is about changed and checked again."""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from api.settings import ApiSettings, MetricsAccess
+from storage.settings import StorageSettings
+
+
+class ApiChanges(TypedDict, total=False):
+    """Fields as an environment spells them: addresses and secrets are plain text."""
+
+    redis_url: str
+    broker_url: str
+    store: str
+    store_min_free_mb: int
+    s3_endpoint_url: str
+    webhook_key: str
+    webhook_allow_private: str
+    quota_jobs: int
+    quota_stored_bytes: int
+    api_keys: dict[str, str]
+    rate_limit: str
+    metrics_access: MetricsAccess
+    tenant_classes: dict[str, str]
+    cors_origins: str
+    public_url: str
+
+
+def api_settings_of(others: StorageSettings, **changes: Unpack[ApiChanges]) -> ApiSettings:
+    """An API's settings on the same stores. Raises pydantic's `ValidationError` like a start with such settings."""
+    return ApiSettings.model_validate(others.model_dump() | changes)
