@@ -23,6 +23,7 @@ from storage.job_store import JobStore
 from storage.layout import agree_on_layout
 from storage.metrics import export
 from storage.models import ModelRegistry
+from storage.open_files import allow_files
 from storage.plan_cache import PlanCache, VoicePlanCache
 from storage.queue import TicketQueue
 from storage.quotas import admission_limits
@@ -72,6 +73,11 @@ logger = logging.getLogger(__name__)
 SHUTDOWN_GRACE_S = 20.0
 """How long running items may go on after SIGTERM. A segment takes seconds; supervisors wait at least 25 s."""
 
+FILES_OF_A_PLACE = 8
+"""What a thread may hold open: a line to a finisher, a connection to Redis, an object with the folders above it."""
+
+OTHER_FILES = 256
+
 CARD_INTERVAL_S = 30.0
 
 START_ERRORS = (
@@ -117,6 +123,7 @@ class WorkerProcess:
         """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
         configure_process_logging(self._settings, role=self._settings.lane.value, worker=self._identity.name)
         logger.info("settings", extra={"values": " ".join(describe(self._settings))})
+        allow_files(FILES_OF_A_PLACE * self._settings.num_places + OTHER_FILES)
         try:
             configure_failpoints(self._settings.failpoint)
             check_certificates(self._settings)
