@@ -10,6 +10,7 @@ from api.settings import ApiSettings
 from storage.embedded_redis import EmbeddedRedis
 from storage.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
+from tests.api.voices import BASE
 from tests.settings import api_settings_of
 
 URL_SECRET = "a-secret-for-tests-only"
@@ -45,3 +46,10 @@ def api(session_api: ServedApi) -> ServedApi:
         session_api.objects.delete_prefix(f"{kind}/")
     session_api.models.publish(SMALL)
     return session_api
+
+
+@pytest.fixture
+def cloning(api: ServedApi) -> ServedApi:
+    """`api` with a model that clones beside the one that does not."""
+    api.models.publish(BASE)
+    return api

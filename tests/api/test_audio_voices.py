@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from tests.api.harness import ServedApi
-from tests.api.voices import BASE, build_all, recording, upload_embedding
+from tests.api.voices import build_all, recording, upload_embedding
 
-
-@pytest.fixture(autouse=True)
-def cloning(api: ServedApi) -> Iterator[None]:
-    api.models.publish(BASE)
-    yield
-    api.objects.delete_prefix("voices/")
-    api.objects.delete_prefix("voice-caches/")
+pytestmark = pytest.mark.usefixtures("cloning")
 
 
 def test_a_voice_is_uploaded_listed_and_deleted_by_name(api: ServedApi) -> None:

@@ -22,12 +22,6 @@ from tests.settings import api_settings_of
 STATEMENT = "I am Ada, and I agree that my voice is cloned."
 
 
-@pytest.fixture
-def cloning(api: ServedApi) -> ServedApi:
-    api.models.publish(BASE)
-    return api
-
-
 def lay_down(api: ServedApi, **fields: str) -> dict[str, Any]:
     answer = api.http.post("/v1/consents", json={"statement": STATEMENT, **fields})
     assert answer.status_code == 201, answer.text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -13,17 +12,12 @@ from api.settings import ApiSettings
 from storage.api_keys import key_digest
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.api.routes import api_routes
-from tests.api.voices import BASE, CONSENT, recording
+from tests.api.voices import CONSENT, recording
 from tests.settings import api_settings_of
 
 KEY = {"Idempotency-Key": "once"}
 
-
-@pytest.fixture(autouse=True)
-def cloning(api: ServedApi) -> Iterator[None]:
-    api.models.publish(BASE)
-    yield
-    api.objects.delete_prefix("voices/")
+pytestmark = pytest.mark.usefixtures("cloning")
 
 
 def add_voice(client: httpx.Client, name: str = "Ada") -> httpx.Response:

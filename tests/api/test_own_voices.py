@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import dataclasses
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,13 +21,9 @@ LOCAL = TenantId("local")
 
 
 @pytest.fixture(autouse=True)
-def cloning(api: ServedApi) -> Iterator[None]:
-    """A model that clones, and after it one that does not and is therefore the default."""
-    api.models.publish(BASE)
-    api.models.publish(SMALL)
-    yield
-    api.objects.delete_prefix("voices/")
-    api.objects.delete_prefix("voice-caches/")
+def speaking_only(cloning: ServedApi) -> None:
+    """After the model that clones, one that does not and is therefore the default."""
+    cloning.models.publish(SMALL)
 
 
 def spec_of(api: ServedApi, job: dict[str, Any]) -> NarrationSpec:

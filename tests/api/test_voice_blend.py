@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,11 @@ import pytest
 from api.problems import Problem
 from api.voice_blend import lerp, slerp
 from tests.api.harness import ServedApi
-from tests.api.voices import BASE, DIMENSION, EMBEDDING, build_all, upload, upload_embedding
+from tests.api.voices import DIMENSION, EMBEDDING, build_all, upload, upload_embedding
 
 OTHER = np.cos(np.arange(DIMENSION)).astype("<f4")
 
-
-@pytest.fixture(autouse=True)
-def cloning(api: ServedApi) -> Iterator[None]:
-    api.models.publish(BASE)
-    yield
-    api.objects.delete_prefix("voices/")
-    api.objects.delete_prefix("voice-caches/")
+pytestmark = pytest.mark.usefixtures("cloning")
 
 
 def values_of(api: ServedApi, voice: dict[str, Any]) -> np.ndarray:

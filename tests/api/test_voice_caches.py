@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -29,13 +28,7 @@ from tests.api.voices import (
     upload_embedding,
 )
 
-
-@pytest.fixture(autouse=True)
-def cloning(api: ServedApi) -> Iterator[None]:
-    api.models.publish(BASE)
-    yield
-    api.objects.delete_prefix("voices/")
-    api.objects.delete_prefix("voice-caches/")
+pytestmark = pytest.mark.usefixtures("cloning")
 
 
 def address(voice: dict[str, Any]) -> str:

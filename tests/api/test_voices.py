@@ -14,17 +14,11 @@ import pytest
 from storage.jobs import TenantId
 from storage.voice_artifact import decode_artifact, tensor_values
 from tests.api.harness import ServedApi
-from tests.api.voices import BASE, CONSENT, DIMENSION, EMBEDDING, recording, upload, upload_embedding
+from tests.api.voices import CONSENT, DIMENSION, EMBEDDING, recording, upload, upload_embedding
 
 LOCAL = TenantId("local")
 
-
-@pytest.fixture(autouse=True)
-def cloning(api: ServedApi) -> Iterator[None]:
-    """A model that clones beside the one that does not."""
-    api.models.publish(BASE)
-    yield
-    api.objects.delete_prefix("voices/")
+pytestmark = pytest.mark.usefixtures("cloning")
 
 
 def refused(answer: httpx.Response, status: int, pointer: str, code: str) -> str:
