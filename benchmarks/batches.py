@@ -21,6 +21,7 @@ from typing import cast
 
 import redis
 
+from benchmarks.process_figures import memory_kib, peak_memory_kib
 from benchmarks.served_api import ServedApi, served_api
 from rhapsode import Batch, Rhapsode
 from storage.batches import BatchSpec
@@ -91,12 +92,12 @@ def _write_lines(path: Path, num_lines: int) -> None:
 
 
 def _submit(api: ServedApi, file: Path) -> tuple[Batch, Submit]:
-    before = _memory_mib(api.pid, "VmRSS")
+    before = memory_kib(api.pid) / 1024
     with Rhapsode(f"http://127.0.0.1:{api.port}") as client:
         started = time.perf_counter()
         batch = client.batches.submit(file)
         seconds = time.perf_counter() - started
-    return batch, Submit(seconds, before, _memory_mib(api.pid, "VmHWM"))
+    return batch, Submit(seconds, before, peak_memory_kib(api.pid) / 1024)
 
 
 def _make_jobs(api: ServedApi) -> Making:
@@ -165,12 +166,6 @@ def _worker(settings: StorageSettings) -> Generator[WorkerServices]:
 
 def _redis_bytes(state: redis.Redis) -> int:
     return int(cast("dict[str, int]", state.info("memory"))["used_memory"])
-
-
-def _memory_mib(pid: int, what: str) -> float:
-    """A line of the process's status (Linux)."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(f"{what}:")).split()[1]) / 1024
 
 
 if __name__ == "__main__":

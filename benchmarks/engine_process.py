@@ -14,10 +14,11 @@ import os
 import platform
 import statistics
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
+from benchmarks.process_figures import cpu_s
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import BuiltInSpeaker, Engine, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
@@ -57,11 +58,13 @@ def main() -> None:
     settings = FakeEngineSettings(slots=load.concurrency, step_s=STEP_S)
 
     inside = FakeEngine(settings)
-    direct = measure(inside, load, host_pid=None)
+    direct = measure(inside, load, host_cpu_s=lambda: 0.0)
     inside.close()
     process = EngineProcess(settings)
     process.start()
-    behind = measure(process, load, host_pid=process.pid)
+    host = process.pid
+    assert host is not None
+    behind = measure(process, load, host_cpu_s=lambda: cpu_s(host))
     process.close()
 
     boundary_ms = behind.caller_cpu_ms + behind.host_cpu_ms - direct.caller_cpu_ms
@@ -75,7 +78,9 @@ def main() -> None:
     print(json.dumps(report, indent=2))
 
 
-def measure(engine: Engine, load: Load, host_pid: int | None) -> Cost:
+def measure(engine: Engine, load: Load, host_cpu_s: Callable[[], float]) -> Cost:
+    """host_cpu_s: what the process behind the engine has used so far."""
+
     def speak(number: int) -> tuple[float, int]:
         begun_s = time.perf_counter()
         request = SpeechRequest(f"r{number}", load.text, BuiltInSpeaker("ada"), seed=number)
@@ -84,10 +89,10 @@ def measure(engine: Engine, load: Load, host_pid: int | None) -> Cost:
 
     with ThreadPoolExecutor(load.concurrency) as threads:
         list(threads.map(speak, range(load.concurrency)))  # threads, code paths and buffers are warm now
-        begun_s, caller_s, host_s = time.perf_counter(), time.process_time(), cpu_s(host_pid)
+        begun_s, caller_s, host_s = time.perf_counter(), time.process_time(), host_cpu_s()
         spoken = list(threads.map(speak, range(load.concurrency, load.concurrency + load.requests)))
         wall_s = time.perf_counter() - begun_s
-        caller_s, host_s = time.process_time() - caller_s, cpu_s(host_pid) - host_s
+        caller_s, host_s = time.process_time() - caller_s, host_cpu_s() - host_s
     latencies = statistics.quantiles([latency_s for latency_s, _ in spoken], n=100)
     return Cost(
         requests_per_s=round(load.requests / wall_s, 1),
@@ -97,14 +102,6 @@ def measure(engine: Engine, load: Load, host_pid: int | None) -> Cost:
         latency_p99_ms=round(1000 * latencies[98], 1),
         pcm_bytes=spoken[0][1],
     )
-
-
-def cpu_s(pid: int | None) -> float:
-    """User and system time of another process, in steps of a clock tick (10 ms)."""
-    if pid is None:
-        return 0.0
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
 
+from benchmarks.process_figures import memory_kib
 from benchmarks.served_api import ServedApi, served_api
 from storage.job_store import JobStore
 from storage.segment_results import SegmentReport
@@ -79,11 +79,11 @@ def _parser() -> argparse.ArgumentParser:
 async def _measure(api: ServedApi, listeners: int, segments: int, interval_s: float) -> str:
     jobs = JobStore(api.state, window=segments)
     job, items = _start_job(api, jobs, segments)
-    before_kib, crowd = _memory_kib(api.pid), [Listener() for _ in range(listeners)]
+    before_kib, crowd = memory_kib(api.pid), [Listener() for _ in range(listeners)]
     streams = [asyncio.create_task(each.follow(api.port, f"/v1/jobs/{job}/events")) for each in crowd]
     try:
         await _until(lambda: all(each.is_listening.is_set() for each in crowd), "be listening")
-        grown_kib, begun_cpu_s = _memory_kib(api.pid) - before_kib, api.cpu_s()
+        grown_kib, begun_cpu_s = memory_kib(api.pid) - before_kib, api.cpu_s()
         told_s = [await _commit(jobs, item, interval_s) for item in items]
         await _until(lambda: all(len(each.heard_s) == segments for each in crowd), "have heard everything")
         cpu_s = api.cpu_s() - begun_cpu_s
@@ -128,11 +128,6 @@ async def _until(is_so: Callable[[], bool], what: str) -> None:
         if time.monotonic() > until_s:
             raise SystemExit(f"not all listeners can be said to {what} after {PATIENCE_S:.0f} s")
         await asyncio.sleep(0.02)
-
-
-def _memory_kib(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
 
 
 def _allow_connections(listeners: int) -> None:

@@ -18,6 +18,7 @@ from typing import IO
 import redis
 from pydantic import SecretStr
 
+from benchmarks.process_figures import cpu_s
 from storage.api_keys import TENANT_SCOPES, ApiKeyStore
 from storage.embedded_redis import EmbeddedRedis
 from storage.jobs import TenantId
@@ -52,7 +53,7 @@ class ServedApi:
 
     def cpu_s(self) -> float:
         """CPU seconds of the API's processes so far (Linux)."""
-        return sum(_cpu_s(pid) for pid in self.pids)
+        return sum(cpu_s(pid) for pid in self.pids)
 
 
 @contextmanager
@@ -96,11 +97,6 @@ def _start(running: ExitStack, listener: int, environment: dict[str, str], log: 
     running.callback(process.wait, 20)
     running.callback(process.terminate)
     return process
-
-
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _wait_ready(port: int, processes: list[subprocess.Popen[bytes]], log: Path) -> None:

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import ClassVar
 
-import psutil
 import redis
 
+from benchmarks.process_figures import cpu_s
 from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
@@ -166,8 +166,8 @@ class Bench:
         return seen
 
     @contextmanager
-    def worker(self) -> Generator[psutil.Process]:
-        """The process that delivers, once it is ready."""
+    def worker(self) -> Generator[int]:
+        """The id of the process that delivers, once it is ready."""
         options = StackOptions(self.data_dir.root, has_local_webhooks=True)
         backing = {"RHAPSODE_REDIS_URL": self.valkey.url, "RHAPSODE_BROKER_URL": self.valkey.broker_url}
         mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
@@ -179,7 +179,7 @@ class Bench:
         try:
             while "hooks@" not in log.read_text(errors="replace"):
                 time.sleep(0.05)
-            yield psutil.Process(process.pid)
+            yield process.pid
         finally:
             process.terminate()
             process.wait()
@@ -224,15 +224,15 @@ def throughput(bench: Bench, num_endpoints: int, num_deliveries: int) -> tuple[f
     for _ in range(num_deliveries // num_endpoints):
         bench.jobs.cancel(TENANT, bench.submit().id)
     expected = num_deliveries // num_endpoints * num_endpoints
-    server = psutil.Process(int(str(bench.client.info("server")["process_id"])))
+    server = int(str(bench.client.info("server")["process_id"]))
     with bench.worker() as worker:
         # It has begun by itself with what was due: what came until here is not counted.
         early = len(bench.arrivals())
-        before_worker, before_server = _cpu_s(worker), _cpu_s(server)
+        before_worker, before_server = cpu_s(worker), cpu_s(server)
         arrivals = bench.await_arrivals(expected - early)
         counted = len(arrivals)
-        worker_ms = (_cpu_s(worker) - before_worker) / counted * 1e3
-        server_ms = (_cpu_s(server) - before_server) / counted * 1e3
+        worker_ms = (cpu_s(worker) - before_worker) / counted * 1e3
+        server_ms = (cpu_s(server) - before_server) / counted * 1e3
     return (counted - 1) / (max(arrivals) - min(arrivals)), worker_ms, server_ms
 
 
@@ -260,11 +260,6 @@ def latency(bench: Bench, num_stuck: int) -> tuple[float, float]:
             found.append((arrived - begun) * 1e3)
             time.sleep(0.02)
     return statistics.median(found), sorted(found)[round(0.99 * len(found)) - 1]
-
-
-def _cpu_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return times.user + times.system
 
 
 def main() -> None:
