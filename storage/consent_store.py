@@ -13,7 +13,7 @@ from storage.availability import redis_errors_named
 from storage.consents import ConsentId, ConsentPage, ConsentRecord, ConsentRecording, NewConsent
 from storage.errors import ConsentInUse, ConsentNotFound, refusal_of
 from storage.jobs import TenantId
-from storage.lua import SERVER_CLOCK, Argument
+from storage.lua import SERVER_CLOCK, Argument, hash_fields
 from storage.voice_keys import VoiceKeys
 from storage.voice_lua import load_voice_script
 
@@ -49,7 +49,7 @@ class ConsentStore:
         reply = self._run("consent_create", consent.id, consent.tenant, *limits, num_bytes, *_fields(consent))
         if reply[0] == "refused":
             raise refusal_of(reply[1:])
-        return _record(_pairs(cast("list[str]", reply[1])), 0)
+        return _record(hash_fields(reply[1]), 0)
 
     def get(self, tenant: TenantId, consent: ConsentId) -> ConsentRecord:
         """Raises `ConsentNotFound`, also for another tenant's."""
@@ -120,8 +120,3 @@ def _record(fields: Mapping[str, str], num_voices: int) -> ConsentRecord:
         created_at_ms=int(fields["created_at_ms"]),
         num_voices=num_voices,
     )
-
-
-def _pairs(flat: Sequence[str]) -> dict[str, str]:
-    """What HGETALL gives inside a script: field, value, field, value, ..."""
-    return dict(zip(flat[::2], flat[1::2], strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import NoReturn, cast
+from typing import cast
 
 import redis
 
@@ -17,7 +17,6 @@ from storage.availability import redis_errors_named
 from storage.errors import (
     IdempotencyMismatch,
     JobGone,
-    JobNotFound,
     SegmentBusy,
     SegmentNotFound,
     SegmentsMissing,
@@ -28,7 +27,7 @@ from storage.errors import (
     refusal_of,
 )
 from storage.job_records import decode_record, decode_spec, encode_metadata, encode_spec
-from storage.job_scripts import Transitioned, transitioned
+from storage.job_scripts import Transitioned, raise_missing_job, transitioned
 from storage.job_submits import IDEMPOTENCY_TTL_S
 from storage.jobs import JobId, JobSpec, TenantId
 from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
@@ -208,7 +207,7 @@ class JobControl:
             case "ok":
                 return
             case "missing":
-                self._raise_missing(tenant, job_id)
+                raise_missing_job(self._redis, self._keys, tenant, job_id)
             case "gone":
                 raise JobGone(f"the retention of {job_id} is over")
             case "conflict":
@@ -246,26 +245,19 @@ class JobControl:
             row = cast("list[str | None]", self._redis.hmget(self._keys.job(job_id), ["tenant", "spec"]))
         owner, spec = row
         if owner != tenant or spec is None:
-            self._raise_missing(tenant, job_id)
+            raise_missing_job(self._redis, self._keys, tenant, job_id)
         return spec
 
     def _record_fields(self, tenant: TenantId, job_id: JobId) -> dict[str, str]:
         with redis_errors_named():
             fields = cast("dict[str, str]", self._redis.hgetall(self._keys.job(job_id)))
         if fields.get("tenant") != tenant:
-            self._raise_missing(tenant, job_id)
+            raise_missing_job(self._redis, self._keys, tenant, job_id)
         return fields
 
     def _edit_text(self, job_id: JobId, index: int) -> str:
         with redis_errors_named():
             return cast("str | None", self._redis.hget(self._keys.edits(job_id), str(index))) or encode_edit(UNEDITED)
-
-    def _raise_missing(self, tenant: TenantId, job_id: JobId) -> NoReturn:
-        with redis_errors_named():
-            buried = cast("str | None", self._redis.get(self._keys.tombstone(job_id)))
-        if buried == tenant:
-            raise JobGone(f"{job_id} was deleted")
-        raise JobNotFound(f"there is no job {job_id}")
 
     @staticmethod
     def _key_arguments(idempotency: IdempotencyKey | None) -> tuple[Argument, ...]:

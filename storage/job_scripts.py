@@ -11,7 +11,7 @@ from storage.availability import redis_errors_named
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost
 from storage.job_records import decode_record
 from storage.jobs import JobId, JobRecord, JobSpec, TenantId
-from storage.lua import SERVER_CLOCK, Argument, Reply, Script, load_script
+from storage.lua import SERVER_CLOCK, Argument, Reply, Script, hash_fields, load_script
 from storage.redis_keys import RedisKeys
 from storage.submissions import AdmissionLimits
 from storage.tickets import Tickets
@@ -61,11 +61,16 @@ class JobScripts:
             return self._scripts[script].run(*arguments)
 
     def _raise_missing(self, tenant: TenantId, job_id: JobId) -> NoReturn:
-        with redis_errors_named():
-            buried = cast("str | None", self._redis.get(self._keys.tombstone(job_id)))
-        if buried == tenant:
-            raise JobGone(f"{job_id} was deleted")
-        raise JobNotFound(f"there is no job {job_id}")
+        raise_missing_job(self._redis, self._keys, tenant, job_id)
+
+
+def raise_missing_job(client: redis.Redis, keys: RedisKeys, tenant: TenantId, job_id: JobId) -> NoReturn:
+    """Of a tenant that has no such job: `JobGone` if it had one, else `JobNotFound`."""
+    with redis_errors_named():
+        buried = cast("str | None", client.get(keys.tombstone(job_id)))
+    if buried == tenant:
+        raise JobGone(f"{job_id} was deleted")
+    raise JobNotFound(f"there is no job {job_id}")
 
 
 def transitioned(reply: Reply) -> Transitioned:
@@ -87,9 +92,8 @@ def tickets_of(reply: Reply) -> Tickets:
 
 
 def record_of(part: object, known: JobSpec | None = None) -> JobRecord:
-    """`part` is what HGETALL gives inside a script: field, value, field, value, ... `known` as of `decode_record`."""
-    flat = cast("list[str]", part)
-    return decode_record(dict(zip(flat[::2], flat[1::2], strict=True)), known)
+    """`part` is as of `hash_fields`, `known` as of `decode_record`."""
+    return decode_record(hash_fields(part), known)
 
 
 def milliseconds(seconds: float) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Sequence
-from importlib import resources
 from typing import cast
 
 import redis
@@ -19,6 +18,7 @@ from redis.exceptions import NoScriptError, RedisError
 from storage.failure_codes import CALLERS_FAULTS
 from storage.job_states import MOVES
 from storage.lua_linking import linked
+from storage.lua_sources import lua_source
 from storage.metrics import redis_call
 from storage.redis_keys import RedisKeys
 from storage.service_classes import INTERACTIVE_AUDIO_MS
@@ -91,13 +91,19 @@ def load_script(client: redis.Redis, keys: RedisKeys, name: str, clock: str, pre
     preludes: what this script shares with some others, behind what it shares with all.
     """
     tables = [keys.lua_table(), _moves_table(), _constants()]
-    shared = (_read(part) for part in ("quota_prelude", "prelude", *preludes))
-    parts = [*tables, clock, webhook_prelude(keys), *shared]
-    return Script(client, keys.root, linked("\n".join(parts), _read(name)), name)
+    shared = (lua_source(part) for part in ("quota_prelude", "prelude", *preludes))
+    return linked_script(client, keys.root, name, (*tables, clock, webhook_prelude(keys), *shared))
 
 
-def _read(name: str) -> str:
-    return resources.files("storage").joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
+def linked_script(client: redis.Redis, root: str, name: str, shared: Sequence[str]) -> Script:
+    """The script `name` behind what it needs of `shared`. root: as of `RedisKeys`."""
+    return Script(client, root, linked("\n".join(shared), lua_source(name)), name)
+
+
+def hash_fields(flat: object) -> dict[str, str]:
+    """What HGETALL gives inside a script: field, value, field, value, ..."""
+    parts = cast("Sequence[str]", flat)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def _moves_table() -> str:

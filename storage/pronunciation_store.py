@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import resources
 from typing import cast
 
 import redis
@@ -13,7 +12,8 @@ import redis
 from storage.availability import redis_errors_named
 from storage.errors import DictionaryNotFound, QuotaExceeded, refusal_of
 from storage.jobs import TenantId
-from storage.lua import SERVER_CLOCK, Reply, Script
+from storage.lua import SERVER_CLOCK, hash_fields, linked_script
+from storage.lua_sources import lua_source
 from storage.pronunciation_keys import PronunciationKeys
 from storage.pronunciations import DictionaryId
 from storage.redis_keys import RedisKeys
@@ -80,8 +80,8 @@ class PronunciationStore:
         self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
         job_keys = RedisKeys(key_prefix)
         tables = (job_keys.lua_table(), self._keys.lua_table(), clock, webhook_prelude(job_keys))
-        shared = "\n".join((*tables, _read("quota_prelude")))
-        self._scripts = {name: Script(redis, job_keys.root, f"{shared}\n{_read(name)}", name) for name in _SCRIPTS}
+        shared = (*tables, lua_source("quota_prelude"))
+        self._scripts = {name: linked_script(redis, job_keys.root, name, shared) for name in _SCRIPTS}
 
     def create(
         self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
@@ -147,16 +147,7 @@ class PronunciationStore:
             case "refused":
                 raise refusal_of(reply[1:])
             case _:
-                return _record(_pairs(reply)), int(str(reply[1]))
-
-
-def _read(name: str) -> str:
-    return resources.files("storage").joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
-
-
-def _pairs(reply: Reply) -> dict[str, str]:
-    flat = [str(part) for part in cast("list[str | int]", reply[2])]
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+                return _record(hash_fields(reply[2])), int(str(reply[1]))
 
 
 def _record(fields: Mapping[str, str]) -> DictionaryRecord:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from typing import cast
 
 import limits
 import redis.asyncio
@@ -18,7 +17,7 @@ from redis.exceptions import NoScriptError
 from storage.api_keys import KEY_LOOKUP, ApiKey, decode_key
 from storage.availability import redis_errors_named
 from storage.jobs import TenantId
-from storage.lua import SERVER_CLOCK
+from storage.lua import SERVER_CLOCK, hash_fields
 from storage.redis_keys import RedisKeys
 
 # KEYS[1]; ARGV: sha256 of a key or '', tenant where there is none, requests, period ms
@@ -90,8 +89,7 @@ class CallerGate:
         reply = await self._run(digest, "")
         if reply[0] == "unknown":
             return None
-        flat = cast("list[str]", reply[4])
-        return decode_key(dict(zip(flat[::2], flat[1::2], strict=True))), self._state(reply)
+        return decode_key(hash_fields(reply[4])), self._state(reply)
 
     async def _run(self, digest: str, tenant: str) -> list[object]:
         arguments = (self._root, digest, tenant, str(self._amount), str(self._period_s * 1000))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from importlib import resources
 from typing import cast
 
 import redis
@@ -17,7 +16,8 @@ from ulid import ULID
 from storage.availability import redis_errors_named
 from storage.errors import refusal_of
 from storage.jobs import TenantId
-from storage.lua import SERVER_CLOCK, Script
+from storage.lua import SERVER_CLOCK, linked_script
+from storage.lua_sources import lua_source
 from storage.redis_keys import RedisKeys
 from storage.uploads import UPLOAD_PREFIX, UploadId
 from storage.webhook_lua import webhook_prelude
@@ -43,8 +43,8 @@ class UploadLedger:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
         self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
-        shared = "\n".join((self._keys.lua_table(), clock, webhook_prelude(self._keys), _read("quota_prelude")))
-        self._scripts = {name: Script(redis, self._keys.root, f"{shared}\n{_read(name)}", name) for name in _SCRIPTS}
+        shared = (self._keys.lua_table(), clock, webhook_prelude(self._keys), lua_source("quota_prelude"))
+        self._scripts = {name: linked_script(redis, self._keys.root, name, shared) for name in _SCRIPTS}
 
     def order(self, tenant: TenantId, upload: UploadId, num_bytes: int) -> None:
         """Count a file that may come. Raises `QuotaExceeded`, or `StoreUnavailable` as everything here does."""
@@ -72,7 +72,3 @@ class UploadLedger:
                 ids = cast("list[str]", found)
                 yield from ((TenantId(tenant), UploadId(each)) for each in ids)
                 start = f"({ids[-1]}" if len(ids) == PAGE else ""
-
-
-def _read(name: str) -> str:
-    return resources.files("storage").joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import redis
 
 from storage.job_states import MOVES
-from storage.lua import Script
-from storage.lua_linking import linked
+from storage.lua import Script, linked_script
+from storage.lua_sources import lua_source
 from storage.redis_keys import RedisKeys
 from storage.voice_keys import VoiceKeys
 from storage.webhook_lua import webhook_prelude
@@ -24,11 +22,7 @@ def load_voice_script(client: redis.Redis, key_prefix: str, name: str, clock: st
         f"local TERMINAL = {{{ended}}}\n",
         clock,
         webhook_prelude(job_keys),
-        _read("quota_prelude"),
-        _read("voice_prelude"),
+        lua_source("quota_prelude"),
+        lua_source("voice_prelude"),
     )
-    return Script(client, job_keys.root, linked("\n".join(parts), _read(name)), name)
-
-
-def _read(name: str) -> str:
-    return resources.files("storage").joinpath("scripts", f"{name}.lua").read_text(encoding="utf-8")
+    return linked_script(client, job_keys.root, name, parts)

@@ -24,7 +24,7 @@ from storage.errors import (
     refusal_of,
 )
 from storage.jobs import JobError, JobId, TenantId
-from storage.lua import SERVER_CLOCK, Argument
+from storage.lua import SERVER_CLOCK, Argument, hash_fields
 from storage.voice_keys import VoiceKeys
 from storage.voice_lua import load_voice_script
 from storage.voice_records import (
@@ -319,7 +319,7 @@ class VoiceStore:
         if not names:
             return []
         rows = cast("list[tuple[str, str, list[str]]]", self._run("voice_cache_read", tenant, *names))
-        return [decode_cache(name, content, _pairs(flat)) for name, content, flat in rows]
+        return [decode_cache(name, content, hash_fields(flat)) for name, content, flat in rows]
 
     def _raise_missing(self, tenant: TenantId, voice: VoiceId) -> NoReturn:
         with redis_errors_named():
@@ -375,9 +375,4 @@ def _object_key(member: str) -> str:
 
 
 def _voice(part: object) -> VoiceRecord:
-    return decode_voice(_pairs(cast("list[str]", part)))
-
-
-def _pairs(flat: Sequence[str]) -> dict[str, str]:
-    """What HGETALL gives inside a script: field, value, field, value, ..."""
-    return dict(zip(flat[::2], flat[1::2], strict=True))
+    return decode_voice(hash_fields(part))

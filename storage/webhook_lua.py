@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 from storage import webhooks
+from storage.lua_sources import lua_source
 from storage.redis_keys import RedisKeys
 from storage.webhook_keys import WebhookKeys
 from storage.webhook_reference import BATCH_EVENTS, JOB_EVENTS
@@ -30,5 +29,4 @@ def webhook_prelude(keys: RedisKeys) -> str:
     rows = [f"{name} = {getattr(webhooks, name)}" for name in _LIMITS]
     rows.append("JOB_EVENTS = {" + ", ".join(f"['{event}'] = true" for event in (*JOB_EVENTS, *BATCH_EVENTS)) + "}")
     limits = "local HOOK = {\n  " + ",\n  ".join(rows) + ",\n}\n"
-    text = resources.files("storage").joinpath("scripts", "webhook_prelude.lua").read_text(encoding="utf-8")
-    return "\n".join((WebhookKeys(keys).lua_table(), limits, text))
+    return "\n".join((WebhookKeys(keys).lua_table(), limits, lua_source("webhook_prelude")))

@@ -6,11 +6,11 @@ from typing import cast
 
 import redis
 
-from storage.lua import SERVER_CLOCK
+from storage.lua import SERVER_CLOCK, hash_fields
 from storage.redis_keys import RedisKeys
 from storage.tickets import Tickets
 from storage.webhook_records import decode_delivery, decode_secrets, encode_attempt, live_secrets
-from storage.webhook_scripts import WebhookScripts, pairs
+from storage.webhook_scripts import WebhookScripts
 from storage.webhooks import ClaimedDelivery, DeliveryId, DeliveryState, Verdict
 from storage.work_items import WorkerIdentity
 from storage.work_queues import HOOKS_QUEUE
@@ -41,7 +41,7 @@ class WebhookQueue:
         if reply[0] == "empty":
             return None
         fence, suspect, url, secrets, api_url = (str(part) for part in reply[1:6])
-        fields = pairs(reply[6]) | {"api_url": api_url}
+        fields = hash_fields(reply[6]) | {"api_url": api_url}
         return ClaimedDelivery(
             decode_delivery(fields),
             int(fence),

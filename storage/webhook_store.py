@@ -15,7 +15,7 @@ import redis
 from storage.availability import redis_errors_named
 from storage.errors import QuotaExceeded
 from storage.jobs import JobId, TenantId
-from storage.lua import SERVER_CLOCK
+from storage.lua import SERVER_CLOCK, hash_fields
 from storage.redis_keys import RedisKeys
 from storage.webhook_errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
 from storage.webhook_keys import WebhookKeys
@@ -30,7 +30,7 @@ from storage.webhook_records import (
     encode_secrets,
 )
 from storage.webhook_reference import TEST_EVENT, EndpointId, Target, endpoint_target
-from storage.webhook_scripts import WebhookScripts, pairs
+from storage.webhook_scripts import WebhookScripts
 from storage.webhooks import (
     MAX_ENDPOINTS,
     Attempt,
@@ -78,7 +78,7 @@ class WebhookStore:
         )
         if reply[0] == "refused":
             raise QuotaExceeded("tenant_webhook_endpoints", MAX_ENDPOINTS, MAX_ENDPOINTS)
-        return self._record(pairs(reply[1]))
+        return self._record(hash_fields(reply[1]))
 
     def get(self, tenant: TenantId, endpoint: EndpointId) -> EndpointRecord:
         """Raises `EndpointNotFound` (also for another tenant's) or `EndpointGone`."""
@@ -105,7 +105,7 @@ class WebhookStore:
         reply = self._scripts.run("webhook_endpoint_update", endpoint, tenant, state, *changed_fields(changes))
         if reply[0] == "missing":
             self._raise_missing(tenant, endpoint)
-        return self._record(pairs(reply[1]))
+        return self._record(hash_fields(reply[1]))
 
     def delete(self, tenant: TenantId, endpoint: EndpointId) -> None:
         """What waits for it is not sent any more. Repeating it is no error."""
@@ -144,7 +144,7 @@ class WebhookStore:
             self._raise_missing(tenant, endpoint)
         if reply[0] == "disabled":
             raise EndpointDisabled(f"{endpoint} is disabled; enable it first")
-        return decode_delivery(pairs(reply[1]))
+        return decode_delivery(hash_fields(reply[1]))
 
     def redeliver(self, tenant: TenantId, delivery: DeliveryId) -> DeliveryRecord:
         """Send it again, now, with the same id and bytes, and the whole schedule before it is given up.
@@ -156,7 +156,7 @@ class WebhookStore:
             raise _no_delivery(delivery)
         if reply[0] == "conflict":
             raise DeliveryBusy(f"an attempt at {delivery} is under way")
-        return decode_delivery(pairs(reply[1]))
+        return decode_delivery(hash_fields(reply[1]))
 
     def delivery(self, tenant: TenantId, delivery: DeliveryId) -> DeliveryRecord:
         """Raises `DeliveryNotFound`, also for one that is too old to be remembered."""
