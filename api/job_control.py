@@ -17,7 +17,7 @@ from api.idempotent_route import IdempotentRoute
 from api.job_answers import shown_job
 from api.job_view import retry_after_s
 from api.links import LinkBuilder
-from api.output_choice import resolve_output
+from api.output_choice import resolve_new_output
 from api.planned_job import narration_of
 from api.problems import invalid_field
 from api.quality_choice import resolve_quality
@@ -105,7 +105,7 @@ def assemble_job(
     record = services.jobs.get(tenant, job_id)
     spec = narration_of(record)
     rate_hz = record.sample_rate_hz
-    output = spec.output if order.output is None else resolve_output(order.output, rate_hz)
+    output = spec.output if order.output is None else resolve_new_output(order.output, rate_hz, spec.output)
     outcome = services.control.assemble(tenant, job_id, lambda spec: replace(spec, output=output), idempotency)
     return _started(services, links, outcome, response)
 

@@ -21,6 +21,7 @@ from storage.artifacts import ArtifactStore, Download
 from storage.batches import BatchSpec
 from storage.job_states import JobState
 from storage.jobs import ArtifactRecord, JobRecord
+from storage.keys import DELIVERED
 from storage.outputs import FORMATS
 from storage.voice_reference import VoiceCacheSpec, VoiceReference
 
@@ -102,6 +103,7 @@ class JobViewer:
             bytes=artifact.bytes,
             sha256=artifact.sha256,
             duration_s=artifact.duration_s,
+            key=artifact.key if artifact.key.startswith(DELIVERED) else None,
             url=self.download_url(record, artifact, expires_s - int(self.now_s)),
             url_expires_at=moment(expires_s * 1000),
         )

@@ -20,9 +20,9 @@ from api.plan_answer import plan_answer, wants_plan_only
 from api.services import ApiServices
 from api.submission import SubmissionCall, submit_narration
 from api.waiting import requested_wait_s, wait_until_ended
+from storage.job_objects import folders_of
 from storage.job_states import JobState
 from storage.jobs import JobId, JobRecord
-from storage.keys import job_prefix
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
 
@@ -116,8 +116,10 @@ def delete_job(tenant: Tenant, services: Services, job_id: KnownJobId) -> None:
     """Forget a job that has ended, with everything it made. Repeating it is no error."""
     # The record first, so that nothing points at objects that are gone. If the store fails here, the caller's
     # repeat passes this line and comes to the objects again.
+    folders = folders_of(services.jobs, tenant, job_id)
     services.jobs.delete(tenant, job_id)
-    services.artifacts.delete_prefix(job_prefix(tenant, job_id))
+    for folder in folders:
+        services.artifacts.delete_prefix(folder)
 
 
 def _submit(services: ApiServices, links: LinkBuilder, call: SubmissionCall) -> Response | Accepted:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from api.output_schemas import (
     LoudnessRequest,
     OutputFormatRequest,
     OutputRequest,
+    ResolvedDestination,
     ResolvedFormat,
     ResolvedLoudness,
     ResolvedOutput,
     TagsRequest,
 )
-from api.problems import Violation, invalid
+from api.problems import Violation, invalid, invalid_field
 from storage.outputs import (
     FORMATS,
     AudioFormat,
     ChapterMarks,
+    Destination,
     LoudnessScope,
     LoudnessTarget,
     OutputFormat,
@@ -47,7 +49,16 @@ def resolve_output(request: OutputRequest, model_rate_hz: int) -> OutputSpec:
         timestamps=Timestamps(request.timestamps),
         subtitles=tuple(SubtitleFormat(name) for name in request.subtitles),
         tags=_tags(request.tags),
+        destination=None if request.destination is None else Destination(request.destination.prefix),
     )
+
+
+def resolve_new_output(request: OutputRequest, model_rate_hz: int, old: OutputSpec) -> OutputSpec:
+    """As `resolve_output`, for a job that has an output: its files stay under the destination that it began with."""
+    new = resolve_output(request, model_rate_hz)
+    if new.destination not in (None, old.destination):
+        raise invalid_field("/output/destination", "not_supported", "a job stays with the destination that it has")
+    return replace(new, destination=old.destination)
 
 
 def resolved_output(spec: OutputSpec) -> ResolvedOutput:
@@ -61,6 +72,7 @@ def resolved_output(spec: OutputSpec) -> ResolvedOutput:
         timestamps=spec.timestamps.value,
         subtitles=[subtitles.value for subtitles in spec.subtitles],
         tags=_shown_tags(spec.tags),
+        destination=None if spec.destination is None else ResolvedDestination(prefix=spec.destination.prefix),
     )
 
 

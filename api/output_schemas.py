@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from api.schema_base import Answer, RequestBody
 from api.speakable_text import check_label, check_prose
 
 SampleRate = Literal[8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
 Tag = Annotated[str, Field(max_length=500), AfterValidator(check_label)]
+
+MAX_PREFIX_CHARS = 200
+_FOLDER = "[a-z0-9][a-z0-9_.-]*"
+
+
+def _folders(prefix: str) -> str:
+    """With the slash at its end. None is called like a job's folder, which is made under it."""
+    if re.search("(^|/)job_", prefix):
+        raise PydanticCustomError("not_allowed", "no folder may begin with job_, as those of jobs do")
+    return prefix if prefix.endswith("/") else f"{prefix}/"
+
+
+Folders = Annotated[
+    str, Field(max_length=MAX_PREFIX_CHARS, pattern=f"^{_FOLDER}(/{_FOLDER})*/?$"), AfterValidator(_folders)
+]
 
 
 class OutputFormatRequest(RequestBody):
@@ -45,6 +62,16 @@ class TagsRequest(RequestBody):
     description: Annotated[str, Field(max_length=4_000), AfterValidator(check_prose)] = ""
 
 
+class DestinationRequest(RequestBody):
+    """Where the finished files lie in the bucket of the service, for those who may read it: under
+    `delivered/TENANT/PREFIX/JOB/`, in a folder of each assembly's own; `key` of an artifact says it all. They are
+    downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
+    that need not exist and that other jobs may name too. A job stays with its destination.
+    """
+
+    prefix: Folders
+
+
 class OutputRequest(RequestBody):
     """What the audio is delivered as. All formats are made in one pass over the same samples."""
 
@@ -61,6 +88,7 @@ class OutputRequest(RequestBody):
     )
     subtitles: list[Literal["srt", "vtt"]] = Field(default=[], max_length=2)
     tags: TagsRequest = TagsRequest()
+    destination: DestinationRequest | None = Field(default=None, description="absent: among the job's other objects")
 
 
 class ResolvedFormat(Answer):
@@ -74,6 +102,10 @@ class ResolvedLoudness(Answer):
     scope: Literal["job", "chapter"]
 
 
+class ResolvedDestination(Answer):
+    prefix: str
+
+
 class ResolvedOutput(Answer):
     """`sample_rate`: null is the model's own. `loudness`: null is as the model speaks. Empty tags are left out."""
 
@@ -84,3 +116,4 @@ class ResolvedOutput(Answer):
     timestamps: Literal["segment", "off"]
     subtitles: list[Literal["srt", "vtt"]]
     tags: dict[str, str]
+    destination: ResolvedDestination | None

@@ -179,13 +179,16 @@ class Progress(Answer):
 
 
 class Artifact(Answer):
-    """A finished output. `url` needs no credentials until `url_expires_at`."""
+    """A finished output. `url` needs no credentials until `url_expires_at`. `key`: where it lies in the bucket of the
+    service, if the job has a destination there.
+    """
 
     name: str
     type: str
     bytes: int
     sha256: str
     duration_s: float | None
+    key: str | None
     url: str
     url_expires_at: datetime
 

@@ -43,6 +43,12 @@ class Tags(TypedDict, total=False):
     description: str
 
 
+class Destination(TypedDict):
+    """Folders of the service's bucket under which the files lie, "books/42"; lower case."""
+
+    prefix: str
+
+
 class Output(TypedDict, total=False):
     """formats: each type once; all are made in one pass. sample_rate: in Hz. What is left out is the server's default.
 
@@ -56,6 +62,7 @@ class Output(TypedDict, total=False):
     timestamps: Literal["segment", "off"]
     subtitles: Sequence[Literal["srt", "vtt"]]
     tags: Tags
+    destination: Destination
 
 
 def plain_json(value: object) -> JsonValue:

@@ -71,13 +71,17 @@ class QueuePlace(Resource):
 
 
 class Artifact(Resource):
-    """One finished output. `url` may be relative to the server; it works without a key until `url_expires_at`."""
+    """One finished output. `url` may be relative to the server; it works without a key until `url_expires_at`.
+
+    key: where it lies in the bucket of the service, if the job has a destination there.
+    """
 
     name: str
     type: str
     bytes: int
     sha256: str
     duration_s: float | None = None
+    key: str | None = None
     url: str | None = None
     url_expires_at: datetime | None = None
 

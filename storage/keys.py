@@ -1,21 +1,25 @@
 """Every key of the object store, as functions; nothing else spells one. Redis keys are in `redis_keys`.
 
-Keys are built only from our own ids and numbers, never from a caller's words, and hold the fence of the
-lease under which they were written: a late writer writes a name that nobody reads.
+Keys are built only from our own ids and numbers, and hold the fence of the lease under which they were written: a late
+writer writes a name that nobody reads. A caller's words are in none but those of finished files with a destination,
+where they are folders above the job's own: what they spell, they never meet another job's objects.
 """
 
 from __future__ import annotations
 
 from storage.consents import ConsentId
 from storage.jobs import JobId, TenantId
+from storage.outputs import Destination
 from storage.pronunciations import DictionaryId
 from storage.uploads import UploadId
 from storage.voice_reference import ContentKey, VoiceId
 from storage.work_items import Lease
 
+JOBS = "jobs/"
+
 
 def job_prefix(tenant: TenantId, job: JobId) -> str:
-    return f"jobs/{tenant}/{job}/"
+    return f"{JOBS}{tenant}/{job}/"
 
 
 def input_text(tenant: TenantId, job: JobId) -> str:
@@ -65,12 +69,24 @@ def segment(tenant: TenantId, job: JobId, index: int, fence: int) -> str:
     return f"{job_prefix(tenant, job)}segments/{index:06d}-{fence}.safetensors"
 
 
-def all_artifacts_prefix(tenant: TenantId, job: JobId) -> str:
-    return f"{job_prefix(tenant, job)}artifacts/"
+DELIVERED = "delivered/"
+"""Finished files of jobs that say where they want them."""
 
 
-def artifacts_prefix(lease: Lease) -> str:
-    return f"{all_artifacts_prefix(lease.tenant, lease.job)}{lease.fence}/"
+def all_artifacts_prefix(tenant: TenantId, job: JobId, destination: Destination | None = None) -> str:
+    if destination is None:
+        return f"{job_prefix(tenant, job)}artifacts/"
+    return f"{DELIVERED}{tenant}/{destination.prefix}{job}/"
+
+
+def delivered_for(folder: str) -> tuple[TenantId, JobId]:
+    """Whose and which job's files lie in a folder of `all_artifacts_prefix` with a destination."""
+    _, tenant, *_, job, _ = folder.split("/")
+    return TenantId(tenant), JobId(job)
+
+
+def artifacts_prefix(lease: Lease, destination: Destination | None = None) -> str:
+    return f"{all_artifacts_prefix(lease.tenant, lease.job, destination)}{lease.fence}/"
 
 
 def artifact_fence(key: str) -> int:
@@ -79,9 +95,9 @@ def artifact_fence(key: str) -> int:
     return int(fence)
 
 
-def artifact(lease: Lease, name: str) -> str:
+def artifact(lease: Lease, name: str, destination: Destination | None = None) -> str:
     """`name` is one of ours (narration.wav, codes.safetensors, manifest.json)."""
-    return f"{artifacts_prefix(lease)}{name}"
+    return f"{artifacts_prefix(lease, destination)}{name}"
 
 
 UPLOADS = "uploads/"

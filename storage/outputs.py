@@ -139,8 +139,18 @@ class Tags:
 
 
 @dataclass(frozen=True, slots=True)
+class Destination:
+    """Under what the finished files lie in the store: folders of the caller's choice, lower case, "books/42/"."""
+
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
 class OutputSpec:
-    """sample_rate_hz: None is the model's own. loudness: None leaves it as the model speaks."""
+    """sample_rate_hz: None is the model's own. loudness: None leaves it as the model speaks.
+
+    destination: None is among the job's other objects. A job keeps it for as long as it lives.
+    """
 
     formats: tuple[OutputFormat, ...] = (OutputFormat(),)
     sample_rate_hz: int | None = None
@@ -149,3 +159,4 @@ class OutputSpec:
     timestamps: Timestamps = Timestamps.OFF
     subtitles: tuple[SubtitleFormat, ...] = ()
     tags: Tags = field(default_factory=Tags)
+    destination: Destination | None = None

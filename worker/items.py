@@ -14,6 +14,7 @@ from storage.batches import BatchSpec
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.failpoints import failpoint
 from storage.failure_codes import CALLERS_FAULTS
+from storage.job_objects import destination_of
 from storage.job_store import JobStore
 from storage.jobs import JobError
 from storage.narrations import NarrationSpec, Reproducibility
@@ -168,7 +169,7 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
         except (LeaseLost, JobAborted) as error:
             meter.outcome = "refused"
             logger.info("result refused", extra={"reason": type(error).__name__})
-            _discard(lease, services.artifacts)
+            _discard(item, services.artifacts)
             return Tickets()
         except (JobGone, JobNotFound) as error:
             meter.outcome = "vanished"
@@ -203,12 +204,13 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
         return _settled(verdict, services)
 
 
-def _discard(lease: Lease, artifacts: ArtifactStore) -> None:
+def _discard(item: ClaimedItem, artifacts: ArtifactStore) -> None:
     """Delete what was stored for a result that was refused: the job may be deleted already, with all it stored.
 
     Only after a refusal, which says that the result was never taken. Work that is dropped proves nothing: its result
     may have been taken and the answer lost.
     """
+    lease = item.lease
     try:
         if lease.item == PLAN_ITEM:
             # Of a job that prepares voices nothing lies there, which is no error.
@@ -216,7 +218,7 @@ def _discard(lease: Lease, artifacts: ArtifactStore) -> None:
                 artifacts.delete(key)
             artifacts.delete_prefix(keys.artifacts_prefix(lease))
         elif lease.item == ASSEMBLE_ITEM:
-            artifacts.delete_prefix(keys.artifacts_prefix(lease))
+            artifacts.delete_prefix(keys.artifacts_prefix(lease, destination_of(item.spec)))
         else:
             artifacts.delete(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence))
     except StoreUnavailable as error:

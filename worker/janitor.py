@@ -14,10 +14,8 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
-from storage import keys
-from storage.artifacts import ArtifactStore, ObjectEntry
+from storage.artifacts import ArtifactStore
 from storage.audits import AuditLog
 from storage.certificates import check_certificates
 from storage.connections import connect_redis, open_artifacts
@@ -26,8 +24,8 @@ from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict
 from storage.failpoints import configure as configure_failpoints
 from storage.failpoints import failpoint
 from storage.janitor_lock import JanitorLock
+from storage.job_objects import folders_of
 from storage.job_store import JobStore
-from storage.jobs import JobId, TenantId
 from storage.journal import sweep_journal
 from storage.layout import LayoutMismatch, agree_on_layout
 from storage.local_artifacts import LocalArtifactStore
@@ -47,6 +45,7 @@ from storage.work_queues import WorkQueue
 from worker.janitor_metrics import LEADER, chore_failed, swept, topped_up
 from worker.leaving import leave_on_signals
 from worker.metrics_server import parse_ports, serve_metrics
+from worker.orphans import OrphanSweep
 from worker.reporting import Reporting
 from worker.settings import JanitorSettings
 from worker.state_watch import StateWatch
@@ -71,11 +70,6 @@ PATIENCE_AFTER_OUTAGE_S = 5.0
 """Two rounds of the workers' lease keepers."""
 
 TEMPORARY_AGE_S = 3600.0
-ORPHAN_AGE_S = 24 * 3600.0
-
-
-_INPUTS = (keys.input_text, keys.voice_list, keys.speaker_embedding)
-"""What an API stores before it submits a job."""
 
 
 class Janitor:
@@ -94,6 +88,7 @@ class Janitor:
         self._audits = audits
         self._stored = stored
         self._artifacts = artifacts
+        self._orphans = OrphanSweep(jobs, artifacts)
         self._tickets = tickets
         self._ticket_cap = ticket_cap
         self._patient_until = 0.0
@@ -163,7 +158,7 @@ class Janitor:
     def end_retentions(self) -> None:
         """Delete the jobs whose time is over: objects first, so that no object outlives its record unseen."""
         for tenant, job in self._jobs.expired_retentions(BATCH):
-            removed = self._artifacts.delete_prefix(keys.job_prefix(tenant, job))
+            removed = sum(self._artifacts.delete_prefix(each) for each in folders_of(self._jobs, tenant, job))
             failpoint("purge.after_objects")
             try:
                 self._jobs.delete(tenant, job)
@@ -186,37 +181,8 @@ class Janitor:
             logger.info("old journal removed", extra={"objects": removed})
 
     def sweep_orphans(self) -> None:
-        """Objects of jobs that are not there any more, a day after the last was written.
-
-        Removed if Redis knows that the job was deleted, or if there is nothing but its input, which is what an
-        API leaves that died before the job was accepted. Finished work of a job that Redis never heard of is only
-        reported: it may be Redis that lost its memory. What late workers left with a job that has ended counts to its
-        tenant's bytes from then on.
-        """
-        for prefix, entries in groupby(self._artifacts.list("jobs/"), key=_job_prefix):
-            objects = list(entries)
-            if time.time() - max(entry.modified_at_s for entry in objects) < ORPHAN_AGE_S:
-                continue
-            _, tenant, job, _ = prefix.split("/")
-            if self._is_orphan(TenantId(tenant), JobId(job), objects):
-                removed = self._artifacts.delete_prefix(prefix)
-                logger.info("orphaned objects removed", extra={"prefix": prefix, "objects": removed})
-                continue
-            wrong = self._jobs.settle_stored(TenantId(tenant), JobId(job), sum(entry.bytes for entry in objects))
-            if wrong:
-                logger.info("stored bytes put right", extra={"job_id": job, "bytes": wrong})
-
-    def _is_orphan(self, tenant: TenantId, job: JobId, objects: list[ObjectEntry]) -> bool:
-        try:
-            self._jobs.get(tenant, job)
-        except JobGone:
-            return True
-        except JobNotFound:
-            inputs = [input_of(tenant, job) for input_of in _INPUTS]
-            if all(entry.key in inputs for entry in objects):
-                return True
-            logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})
-        return False
+        """Objects of jobs that are not there any more."""
+        self._orphans.run()
 
 
 def _report_drift(differences: Sequence[Difference]) -> None:
@@ -299,11 +265,6 @@ def _succeeds(chore: _Chore) -> bool:
 
 def _name(chore: _Chore) -> str:
     return getattr(chore.run, "__name__", "chore")
-
-
-def _job_prefix(entry: ObjectEntry) -> str:
-    """jobs/<tenant>/<job>/ of an object's key."""
-    return "/".join(entry.key.split("/")[:3]) + "/"
 
 
 def _agree_on_layout(settings: JanitorSettings) -> None:

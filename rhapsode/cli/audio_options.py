@@ -52,6 +52,14 @@ BitrateOption = Annotated[
 SubtitlesOption = Annotated[
     Subtitles | None, typer.Option("--subtitles", help="Also write subtitles beside the speech.")
 ]
+DestinationOption = Annotated[
+    str | None,
+    typer.Option(
+        "--destination",
+        metavar="FOLDERS",
+        help="Keep the files under these folders of the service's bucket, for instance books/42.",
+    ),
+]
 
 
 def audio_type(file: Path) -> AudioType:

@@ -199,6 +199,8 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
     for artifact in job.artifacts:
         length = f", {span(artifact.duration_s)}" if artifact.duration_s is not None else ""
         yield "artifact", f"{artifact.name}, {artifact.bytes} bytes{length}"
+        if artifact.key:
+            yield "", artifact.key
         if artifact.url:
             yield "", artifact.url
     if job.expires_at:

@@ -10,6 +10,7 @@ import typer
 
 from rhapsode.cli.audio_options import (
     BitrateOption,
+    DestinationOption,
     LoudnessOption,
     SampleRateOption,
     SubtitlesOption,
@@ -85,11 +86,15 @@ class AudioOptions:
     sample_rate: SampleRateOption = None
     bitrate: BitrateOption = None
     subtitles: SubtitlesOption = None
+    destination: DestinationOption = None
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
 
     def wanted(self, file: Path) -> Output:
         """Raises `Misuse` for what no server could make of it."""
-        return wanted_output(file, self.loudness, self.sample_rate, self.bitrate, self.subtitles)
+        output = wanted_output(file, self.loudness, self.sample_rate, self.bitrate, self.subtitles)
+        if self.destination is not None:
+            output["destination"] = {"prefix": self.destination}
+        return output
 
 
 @dataclass(frozen=True, slots=True)

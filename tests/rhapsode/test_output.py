@@ -25,16 +25,22 @@ def here(stack: Stack) -> dict[str, str]:
     return {"RHAPSODE_SERVER_URL": stack.url}
 
 
-def test_the_outputs_name_says_the_format(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
+def test_the_outputs_name_says_the_format(client: Rhapsode, run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "fable.txt").write_text(TEXT)
     wishes = ("--loudness", "-20", "--sample-rate", "44100", "--bitrate", "64", "--subtitles", "srt")
+    kept = ("--destination", "fables/wind")
 
-    outcome = run_cli("narrate", "fable.txt", "-o", "fable.mp3", *wishes, env=here)
+    outcome = run_cli("narrate", "fable.txt", "-o", "fable.mp3", *wishes, *kept, env=here)
 
     assert outcome.returncode == 0, outcome.stderr
     info = mutagen.File(tmp_path / "fable.mp3").info
     assert (info.sample_rate, info.bitrate) == (44_100, pytest.approx(64_000, abs=10))
     assert "The wind and the sun" in (tmp_path / "fable.srt").read_text()
+    (job,) = (each for each in client.jobs() if any(artifact.key for artifact in each.artifacts))
+    keys = [artifact.key for artifact in job.artifacts if artifact.key]
+    assert len(keys) == len(job.artifacts) > 0
+    assert all(key.startswith(f"delivered/local/fables/wind/{job.id}/") for key in keys)
+    assert keys[0] in run_cli("jobs", "show", job.id, env=here).stdout
 
 
 BOOK = """# The wind and the sun
@@ -77,6 +83,7 @@ def test_a_cast_is_names_and_voices(run_cli: Any, here: dict[str, str], pair: st
         (("-o", "fable.doc"), "one of .wav, .flac, .mp3, .opus, .m4b"),
         (("-o", "fable.wav", "--bitrate", "64"), "wav has no bitrate to choose"),
         (("-o", "fable.opus", "--sample-rate", "44100"), "opus has no 44100 Hz"),
+        (("-o", "fable.wav", "--destination", "../up"), "/output/destination/prefix"),
     ],
 )
 def test_what_no_file_can_be_is_one_line(

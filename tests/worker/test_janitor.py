@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from storage.errors import JobGone, StoreUnavailable
 from storage.ids import new_job_id
 from storage.job_states import JobState
 from storage.jobs import JobId, TenantId
+from storage.outputs import Destination, OutputSpec
 from storage.queue import TicketQueue
 from storage.reconcile import Reconciler
 from storage.state_guard import StateGuard
@@ -27,8 +29,9 @@ from storage.upload_ledger import UploadLedger
 from storage.webhook_queue import WebhookQueue
 from storage.work_items import LeaseStatus, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
-from tests.worker.studio import TENANT, Studio
-from worker.janitor import ORPHAN_AGE_S, Janitor, run_chores
+from tests.worker.studio import SPEC, TENANT, Studio
+from worker.janitor import Janitor, run_chores
+from worker.orphans import ORPHAN_AGE_S
 from worker.state_watch import StateWatch
 from worker.upload_janitor import UploadJanitor
 from worker.voice_janitor import VoiceJanitor
@@ -138,14 +141,17 @@ def test_a_healthy_system_has_no_drift(studio: Studio, janitor: Janitor, caplog:
 def test_a_job_whose_retention_is_over_leaves_nothing(
     studio: Studio, janitor: Janitor, redis_client: redis.Redis
 ) -> None:
-    job = studio.submit()
+    to_books = OutputSpec(destination=Destination("books/42/"))
+    job = studio.submit(spec=replace(SPEC, output=to_books))
     studio.drain()
+    delivered = list(studio.artifacts.list(keys.DELIVERED))
     entry = f"{TENANT}|{job.id}"
     redis_client.zadd("{rhapsode}:retention", {entry: 1}, xx=True)
 
     janitor.end_retentions()
 
-    assert list(studio.artifacts.list(keys.job_prefix(TENANT, job.id))) == []
+    assert len(delivered) == 3
+    assert [entry.key for entry in studio.artifacts.list("") if job.id in entry.key] == []
     with pytest.raises(JobGone):
         studio.record(job)
 

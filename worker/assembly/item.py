@@ -152,7 +152,7 @@ class Assembly:
     def _consumer(
         self, form: OutputFormat, num_samples: int, description: Description
     ) -> Callable[[Iterator[bytes]], StoredObject]:
-        key = keys.artifact(self._item.lease, _audio_name(form))
+        key = keys.artifact(self._item.lease, _audio_name(form), self._output.destination)
 
         def consume(blocks: Iterator[bytes]) -> StoredObject:
             pieces = audio_file(form, self._rate_hz, num_samples, description, blocks)
@@ -168,7 +168,8 @@ class Assembly:
         return made
 
     def _put(self, name: str, kind: str, pieces: Iterable[bytes]) -> ArtifactRecord:
-        stored = self._artifacts.put_stream(keys.artifact(self._item.lease, name), self._wanted(pieces))
+        key = keys.artifact(self._item.lease, name, self._output.destination)
+        stored = self._artifacts.put_stream(key, self._wanted(pieces))
         return ArtifactRecord(name, kind, stored.key, stored.bytes, stored.sha256)
 
     def _wanted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -200,9 +201,9 @@ def _delete_earlier(item: ClaimedItem, record: JobRecord, artifacts: ArtifactSto
     """What runs before this one made; nothing points at it any more. If the store fails, it goes with the job."""
     if not record.artifacts and item.attempt == 1 and not item.suspicions:
         return
-    lease = item.lease
+    lease, destination = item.lease, item.narration.output.destination
     try:
-        for entry in artifacts.list(keys.all_artifacts_prefix(lease.tenant, lease.job)):
+        for entry in artifacts.list(keys.all_artifacts_prefix(lease.tenant, lease.job, destination)):
             if keys.artifact_fence(entry.key) < lease.fence:
                 artifacts.delete(entry.key)
     except StoreUnavailable as error:

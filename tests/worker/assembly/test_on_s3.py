@@ -9,17 +9,18 @@ from dataclasses import replace
 import numpy as np
 import soundfile
 
-from storage.outputs import AudioFormat, OutputFormat, OutputSpec
+from storage.outputs import AudioFormat, Destination, OutputFormat, OutputSpec
 from storage.plan_cache import PlanCache
 from storage.s3_artifacts import PART_BYTES, S3ArtifactStore
 from tests.worker.assembly.studio import RATE_HZ, Book, assemble, content
-from tests.worker.studio import Studio
+from tests.worker.studio import TENANT, Studio
 
 
 def test_parts_are_uploaded_while_others_are_encoded(studio: Studio, s3_store: S3ArtifactStore) -> None:
     on_s3 = Studio(replace(studio.services, artifacts=s3_store, plans=PlanCache(s3_store)), studio.jobs, s3_store)
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, 60 * RATE_HZ).astype(np.float32)
-    output = OutputSpec(formats=(OutputFormat(AudioFormat.WAV), OutputFormat(AudioFormat.FLAC)))
+    formats = (OutputFormat(AudioFormat.WAV), OutputFormat(AudioFormat.FLAC))
+    output = OutputSpec(formats=formats, destination=Destination("books/42/"))
 
     record = assemble(on_s3, Book([np.roll(noise, number) for number in range(7)], [0.5] * 6 + [0.0]), output)
 
@@ -27,6 +28,7 @@ def test_parts_are_uploaded_while_others_are_encoded(studio: Studio, s3_store: S
     assert len(wav) > 2 * PART_BYTES
     assert len(flac) > PART_BYTES
     assert [hashlib.sha256(data).hexdigest() for data in (wav, flac)] == [each.sha256 for each in record.artifacts[:2]]
+    assert {each.key.rsplit("/", 2)[0] for each in record.artifacts} == {f"delivered/{TENANT}/books/42/{record.id}"}
     heard, _ = soundfile.read(io.BytesIO(wav), dtype="int16")
     again, _ = soundfile.read(io.BytesIO(flac), dtype="int16")
     assert np.array_equal(heard, again)
