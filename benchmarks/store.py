@@ -65,7 +65,7 @@ def open_folder(folder: Path) -> ArtifactStore:
 
 def open_s3(folder: Path, opened: ExitStack) -> ArtifactStore:
     server = opened.enter_context(EmbeddedS3(folder / "s3"))
-    client = connect_s3(server.endpoint_url, None, *server.environment.values())
+    client = connect_s3(server.endpoint_url, None, *server.credentials)
     opened.callback(client.close)
     return S3ArtifactStore(client, BUCKET, "")
 

@@ -55,11 +55,16 @@ class EmbeddedS3(ServerProcess):
         self._data_dir = data_dir.absolute()
         self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._access_key, self._secret_key = _credentials(self._data_dir / "credentials")
-        self._ports = dict(zip(_PORT_OPTIONS, _free_ports(len(_PORT_OPTIONS)), strict=True))
+        self._ports = dict(zip(_PORT_OPTIONS, free_ports(len(_PORT_OPTIONS)), strict=True))
 
     @property
     def endpoint_url(self) -> str:
         return f"http://127.0.0.1:{self._ports['s3.port']}"
+
+    @property
+    def credentials(self) -> tuple[str, str]:
+        """The access key and its secret."""
+        return self._access_key, self._secret_key
 
     @property
     def environment(self) -> dict[str, str]:
@@ -137,7 +142,8 @@ def _credentials(path: Path) -> tuple[str, str]:
     return access_key, secret_key
 
 
-def _free_ports(number: int) -> list[int]:
+def free_ports(number: int) -> list[int]:
+    """So many ports of 127.0.0.1 that nobody listened on a moment ago."""
     ports: list[int] = []
     while len(ports) < number:
         port = random.choice(_PORT_RANGE)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from importlib import resources
-from typing import Annotated
+from typing import Annotated, Any
 
 import httpx
 import pytest
@@ -37,10 +37,10 @@ def signed(body: bytes = BODY, secret: str = SECRET, at: datetime | None = None)
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
-def test_every_vector_is_judged_as_it_says(vector: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_vector_is_judged_as_it_says(vector: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     class Clock(datetime):
         @classmethod
-        def now(cls, tz=None) -> datetime:  # noqa: ANN001
+        def now(cls, tz: tzinfo | None = None) -> datetime:
             return datetime.fromtimestamp(vector["verified_at"], tz)
 
     monkeypatch.setattr(standardwebhooks.webhooks, "datetime", Clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import trustme
 
 from storage.embedded_redis import EmbeddedRedis
-from storage.embedded_s3 import EmbeddedS3, _free_ports
+from storage.embedded_s3 import EmbeddedS3, free_ports
 
 PIECE_BYTES = 65_536
 
@@ -48,7 +48,7 @@ class Authority:
 
 
 @contextmanager
-def tls_front(server: EmbeddedRedis, authority: Authority) -> Iterator[str]:
+def tls_front(server: EmbeddedRedis, authority: Authority) -> Generator[str]:
     """The rediss:// URL of a server that listens on a Unix socket: bytes pass through a thread of this process."""
     behind = urlsplit(server.url)
     socket = unquote(behind.path)
@@ -92,7 +92,7 @@ class TlsS3(EmbeddedS3):
     def __init__(self, data_dir: Path, authority: Authority) -> None:
         super().__init__(data_dir)
         self._authority = authority
-        (self._port,) = _free_ports(1)
+        (self._port,) = free_ports(1)
 
     @property
     def https_url(self) -> str:

@@ -11,6 +11,7 @@ from math import ceil
 
 from storage.job_states import MOVES, JobState
 from storage.jobs import JobId, TenantId
+from storage.narrations import NarrationSpec
 from storage.service_classes import JobClass, Priority, job_class
 from storage.submissions import Submission
 from storage.work_items import ASSEMBLE_ITEM, PLAN_ITEM, QUARANTINE_SUSPICIONS, Lease, ReleaseReason, WorkerIdentity
@@ -185,6 +186,7 @@ class ModelStore:
     # What happens
 
     def submit(self, submission: Submission, now_ms: int) -> None:
+        assert isinstance(submission.spec, NarrationSpec)
         job = ModelJob(
             submission.id,
             submission.tenant,

@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 
 import httpx
 import pytest
@@ -134,7 +135,7 @@ def test_a_listing_is_in_key_order_and_only_of_its_prefix(artifact_store: Artifa
 def test_a_long_listing_is_complete(artifact_store: ArtifactStore) -> None:
     names = [f"long/{index:05d}" for index in range(1_005)]
     with ThreadPoolExecutor(16) as threads:
-        list(threads.map(lambda name: artifact_store.put(name, b""), names))
+        list(threads.map(artifact_store.put, names, repeat(b"")))
 
     assert keys(artifact_store, "long/") == names
     assert artifact_store.delete_prefix("long/") == 1_005

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from pydantic import SecretStr
 
 from storage.connections import connect_redis, connect_redis_async
 from storage.embedded_redis import EmbeddedRedis
@@ -18,11 +19,11 @@ from storage.settings import StorageSettings
 
 
 def settings_for(redis_url: str) -> StorageSettings:
-    return StorageSettings(redis_url=redis_url, store="s3://bucket")
+    return StorageSettings(redis_url=SecretStr(redis_url), store="s3://bucket")
 
 
 def test_text_goes_in_and_out_both_ways(storage_settings: StorageSettings) -> None:
-    async def read() -> str | None:
+    async def read() -> bytes | str | None:
         async with connect_redis_async(storage_settings) as client:
             return await client.get("name")
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from storage.embedded_redis import DataFolderInUse, EmbeddedRedis, find_server_binary
 from storage.errors import StoreUnavailable
@@ -44,7 +46,9 @@ def set_key(server: EmbeddedRedis, value: str) -> None:
 
 def get_key(server: EmbeddedRedis) -> bytes | None:
     with redis.Redis.from_url(server.url) as client:
-        return client.get("k")
+        value = client.get("k")
+    assert not isinstance(value, str)
+    return value
 
 
 def test_data_is_there_after_a_clean_stop_and_start(started: Callable[[], EmbeddedRedis]) -> None:
@@ -112,7 +116,7 @@ def test_only_the_password_opens_the_server(started: Callable[[], EmbeddedRedis]
     server = started()
 
     with (
-        redis.Redis(unix_socket_path=str(data_dir / "valkey.sock"), retry=None) as stranger,
+        redis.Redis(unix_socket_path=str(data_dir / "valkey.sock"), retry=Retry(NoBackoff(), 0)) as stranger,
         pytest.raises(redis.AuthenticationError),
     ):
         stranger.ping()

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import pytest
 import redis
-import redis.asyncio
 
 from storage.connections import connect_redis_async
 from storage.events import FOLLOW_LIMIT, AsyncEventLog, EventLog, JobEvent

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import redis
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -35,6 +35,7 @@ from storage.job_control import JobChanges
 from storage.job_scripts import Transitioned
 from storage.job_states import JobState
 from storage.jobs import JobError, JobId, JobRecord, TenantId
+from storage.narrations import NarrationSpec
 from storage.recounts import Difference
 from storage.redis_keys import RedisKeys
 from storage.segment_edits import SegmentEdit, decode_edit, encode_edit
@@ -51,6 +52,8 @@ from storage.work_items import (
     WorkerIdentity,
 )
 from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from tests.storage.decoded import fields_of, items_of, scores_of
+from tests.storage.health_checks import KNOWN
 from tests.storage.job_driver import (
     ALICE,
     BOB,
@@ -535,7 +538,9 @@ class JobMachine(RuleBasedStateMachine):
     def assemble(self, pick: int, seed: int) -> None:
         """Any other spec will do for another output."""
         job = self._pick_job(pick)
-        changes = self._record(job).spec != replace(SPEC, model=self._record(job).spec.model, seed=seed)
+        spec = self._record(job).spec
+        assert isinstance(spec, NarrationSpec)
+        changes = spec != replace(SPEC, model=spec.model, seed=seed)
 
         def call() -> Transitioned:
             return self.control.assemble(job.tenant, job.id, lambda spec: replace(spec, seed=seed), None)
@@ -620,7 +625,7 @@ class JobMachine(RuleBasedStateMachine):
             shown = "ready" if job.state is not JobState.PAUSED else "parked"
             hidden = "parked" if shown == "ready" else "ready"
             listed = [item for queue in ALL_QUEUES for item in self._items(shown, queue, job.id)]
-            live: dict[str, str] = self.client.hgetall(self.keys.live(job.id))
+            live = fields_of(self.client, self.keys.live(job.id))
             held = {item: value.split("|")[0] for item, value in live.items() if value not in ("W", "S")}
             waiting = {item for item, value in live.items() if value == "W"}
 
@@ -649,8 +654,8 @@ class JobMachine(RuleBasedStateMachine):
     @invariant()
     def takes_and_edits_are_the_models(self) -> None:
         for job in self.model.jobs.values():
-            takes: dict[str, str] = self.client.hgetall(self.keys.takes(job.id))
-            edits: dict[str, str] = self.client.hgetall(self.keys.edits(job.id))
+            takes = fields_of(self.client, self.keys.takes(job.id))
+            edits = fields_of(self.client, self.keys.edits(job.id))
             filed = {f"{item}:{n}": kept for item, kept_of in job.takes.items() for n, kept in kept_of.items()}
 
             assert {at: int(line[1:].split(":")[0]) for at, line in takes.items() if ":" in at} == {
@@ -675,15 +680,15 @@ class JobMachine(RuleBasedStateMachine):
     @invariant()
     def counters_equal_what_the_model_says(self) -> None:
         unfinished = self.model.unfinished()
-        total: dict[str, str] = self.client.hgetall(self.keys.single("total"))
+        total = fields_of(self.client, self.keys.single("total"))
         assert int(total.get("jobs", 0)) == len(unfinished)
         assert int(total.get("audio_ms", 0)) == sum(job.admitted_ms for job in unfinished)
         ready = Counter(
             queue_of(job, item) for job in self.model.jobs.values() if job.is_claimable for item in job.ready
         )
         assert self.store.ready_counts() == ready
-        scheduled: list[tuple[str, float]] = self.client.zrange(self.keys.single("scheduled"), 0, -1, withscores=True)
-        assert dict(scheduled) == {job.id: job.sleeps_until_ms for job in unfinished if job.sleeps_until_ms}
+        scheduled = scores_of(self.client, self.keys.single("scheduled"))
+        assert scheduled == {job.id: job.sleeps_until_ms for job in unfinished if job.sleeps_until_ms}
 
     @invariant()
     def a_job_ends_with_one_event_a_run(self) -> None:
@@ -734,8 +739,7 @@ class JobMachine(RuleBasedStateMachine):
 
     def _items(self, family: str, queue: WorkQueue, job: JobId) -> list[str]:
         key = self.keys.ready(queue, job) if family == "ready" else self.keys.parked(queue, job)
-        items: list[str] = self.client.lrange(key, 0, -1)
-        return items
+        return items_of(self.client, key)
 
     def _refused(self, lease: Lease, call: Callable[[], object]) -> bool:
         """Whether the model says that the store must refuse; then the store is asked and has to."""
@@ -763,21 +767,29 @@ class JobMachine(RuleBasedStateMachine):
         return self.client.hgetall(key) if self.client.type(key) == "hash" else self.client.dump(key)
 
 
+SMALL_SET = "set-max-listpack-entries"
+
+
 @pytest.mark.timeout(600)  # a failure is shrunk for up to five minutes
 def test_no_order_of_calls_parts_the_store_from_its_model(redis_client: redis.Redis) -> None:
+    class Machine(JobMachine):
+        def __init__(self) -> None:
+            super().__init__(redis_client)
+
     # A small set is scanned in one go; the recount shall meet its jobs one by one.
-    small = redis_client.config_get("set-max-listpack-entries")
-    redis_client.config_set("set-max-listpack-entries", 0)
+    small = redis_client.config_get(SMALL_SET)[SMALL_SET]
+    assert small is not None
+    redis_client.config_set(SMALL_SET, 0)
     try:
         run_state_machine_as_test(
-            lambda: JobMachine(redis_client),
+            Machine,
             settings=settings(
                 max_examples=80,
                 stateful_step_count=60,
                 deadline=None,
                 derandomize=True,
-                suppress_health_check=list(HealthCheck),
+                suppress_health_check=KNOWN,
             ),
         )
     finally:
-        redis_client.config_set(*next(iter(small.items())))
+        redis_client.config_set(SMALL_SET, small)

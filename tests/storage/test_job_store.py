@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import redis
@@ -29,6 +29,7 @@ from storage.submissions import AdmissionLimits, IdempotencyKey
 from storage.tickets import Tickets
 from storage.work_items import QUARANTINE_SUSPICIONS, LeaseStatus, PlanResult, ReleaseReason, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
+from tests.storage.decoded import all_keys
 from tests.storage.job_driver import (
     ALICE,
     BOB,
@@ -139,13 +140,9 @@ def test_keys_of_two_tenants_do_not_meet(store: JobStore) -> None:
 
 def test_five_parallel_submits_with_one_key_make_one_job(store: JobStore) -> None:
     attempts = [submission(idempotency=KEY) for _ in range(5)]
-    answers = []
-    threads = [threading.Thread(target=lambda s=s: answers.append(store.submit(s))) for s in attempts]
 
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(len(attempts)) as threads:
+        answers = list(threads.map(store.submit, attempts))
 
     assert len({answer.job.id for answer in answers}) == 1
     assert sorted(answer.replayed for answer in answers) == [False, True, True, True, True]
@@ -178,15 +175,16 @@ def test_a_refused_submission_leaves_nothing(
 ) -> None:
     store = open_store(redis_client, limits)
     store.submit(submission(audio_ms=60_000))
-    before = sorted(redis_client.keys("*"))
+    before = all_keys(redis_client)
     refused = submission(audio_ms=60_000, idempotency=KEY)
 
     with pytest.raises(refusal) as caught:
         store.submit(refused)
 
     assert caught.value.limit == limit
+    assert caught.value.retry_after_s is not None
     assert 1 <= caught.value.retry_after_s <= 300
-    assert sorted(redis_client.keys("*")) == before
+    assert all_keys(redis_client) == before
     assert store.recount().differences == ()
 
 
@@ -278,7 +276,7 @@ def test_repeated_plan_and_assembly_commits_have_one_effect(store: JobStore) -> 
 
 def test_a_repeated_claim_call_gets_the_same_item(redis_client: redis.Redis, store: JobStore) -> None:
     start_job(store, 5)
-    script = store._scripts["claim"]
+    script = store._scripts["claim"]  # pyright: ignore[reportPrivateUsage]
     arguments = (GPU_QUEUE, WORKER.name, WORKER.incarnation, 30_000, "call-1")
 
     assert script.run(*arguments) == script.run(*arguments)
@@ -366,11 +364,13 @@ def test_the_last_attempt_fails_the_job_with_its_error(redis_client: redis.Redis
     store = open_store(redis_client, max_attempts=2)
     job = start_job(store, 3)
     bystander = claim(store, GPU_QUEUE)
-    for _ in range(2):
-        item = claim(store, GPU_QUEUE)
-        store.retry_later(item.lease, TRANSIENT, 0)
-        store.reap()
-    store.retry_later(item.lease, TRANSIENT, 0)
+    first = claim(store, GPU_QUEUE)
+    store.retry_later(first.lease, TRANSIENT, 0)
+    store.reap()
+    last = claim(store, GPU_QUEUE)
+    store.retry_later(last.lease, TRANSIENT, 0)
+    store.reap()
+    store.retry_later(last.lease, TRANSIENT, 0)
 
     failed = store.get(ALICE, job.id)
 
@@ -557,7 +557,7 @@ def test_a_deleted_job_leaves_a_tombstone_and_nothing_else(redis_client: redis.R
     store.delete(ALICE, job.id)
     store.delete(ALICE, job.id)
 
-    assert [key for key in redis_client.keys("*") if job.id in key] == [f"{{rhapsode}}:tombstone:{job.id}"]
+    assert [key for key in all_keys(redis_client) if job.id in key] == [f"{{rhapsode}}:tombstone:{job.id}"]
     with pytest.raises(JobGone):
         store.get(ALICE, job.id)
     with pytest.raises(JobNotFound):
@@ -597,10 +597,10 @@ def test_nothing_of_deleted_jobs_accumulates(redis_client: redis.Redis, store: J
 
     live_through()
     for_good = ("tombstone", "claims")
-    before = {key for key in redis_client.keys("*") if not any(name in key for name in for_good)}
+    before = {key for key in all_keys(redis_client) if not any(name in key for name in for_good)}
     live_through()
 
-    assert {key for key in redis_client.keys("*") if not any(name in key for name in for_good)} == before
+    assert {key for key in all_keys(redis_client) if not any(name in key for name in for_good)} == before
 
 
 def test_lists_page_by_age_in_both_directions(store: JobStore) -> None:

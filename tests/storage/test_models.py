@@ -6,6 +6,8 @@ import time
 
 import pytest
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from storage.errors import StoreUnavailable
 from storage.models import AWAY_MS, ModelCard, ModelRegistry, served_models
@@ -80,5 +82,6 @@ def test_an_unknown_model_is_none(redis_client: redis.Redis) -> None:
 
 
 def test_a_dead_server_is_an_unavailable_store() -> None:
-    with redis.Redis(unix_socket_path="/nowhere/v.sock", retry=None) as client, pytest.raises(StoreUnavailable):
+    nowhere = redis.Redis(unix_socket_path="/nowhere/v.sock", retry=Retry(NoBackoff(), 0))
+    with nowhere as client, pytest.raises(StoreUnavailable):
         ModelRegistry(client).list()

@@ -5,12 +5,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 
 import pytest
 import redis
+from pydantic import SecretStr
 
 from storage.embedded_redis import EmbeddedRedis
 from storage.errors import StoreUnavailable
@@ -43,7 +45,7 @@ app.worker_main([
 
 
 @contextlib.contextmanager
-def opened(settings: StorageSettings) -> Iterator[TicketQueue]:
+def opened(settings: StorageSettings) -> Generator[TicketQueue]:
     app = create_celery(settings, "test")
     queue = TicketQueue(app)
     try:
@@ -66,7 +68,9 @@ def broker(valkey: EmbeddedRedis) -> Iterator[redis.Redis]:
 
 
 def without_broker(broker_url: str, tmp_path: Path) -> StorageSettings:
-    return StorageSettings(broker_url=broker_url, store=f"file://{tmp_path}", url_secret="a-secret-for-tests-only")
+    return StorageSettings(
+        broker_url=SecretStr(broker_url), store=f"file://{tmp_path}", url_secret=SecretStr("a-secret-for-tests-only")
+    )
 
 
 def until(predicate: Callable[[], bool], timeout_s: float = 60) -> None:
@@ -168,7 +172,7 @@ def test_a_broker_that_says_nothing_holds_a_caller_for_seconds_only(tmp_path: Pa
 
 def test_threads_share_one_queue(queue: TicketQueue) -> None:
     with ThreadPoolExecutor(24) as threads:
-        list(threads.map(lambda _: queue.send(Tickets({GPU_QUEUE: 1})), range(300)))
+        list(threads.map(queue.send, repeat(Tickets({GPU_QUEUE: 1}), 300)))
 
     assert queue.waiting(GPU_QUEUE) == 300
     assert queue.unsent == 0

@@ -65,6 +65,7 @@ def test_a_job_that_comes_in_is_told_its_place_at_once(
     submitted = store.submit_placed(submission(ALICE, 60_000, Priority.LOW), places)
 
     assert submitted.place == places.of_job(submitted.job)
+    assert submitted.place is not None
     assert submitted.place.position == 1
 
 

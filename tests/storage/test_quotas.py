@@ -11,7 +11,7 @@ from storage.errors import BacklogFull, QuotaExceeded
 from storage.job_store import JobStore
 from storage.jobs import ArtifactRecord
 from storage.quotas import Held, OwnQuotas, Quotas, QuotaStore
-from storage.submissions import AdmissionLimits
+from storage.submissions import AdmissionLimits, Submission
 from storage.work_items import PlanResult
 from storage.work_queues import CPU_QUEUE
 from tests.storage.job_driver import (
@@ -38,35 +38,35 @@ def quotas(redis_client: redis.Redis) -> QuotaStore:
     return QuotaStore(redis_client, FOR_ALL)
 
 
-def refused(store: JobStore, **fields: object) -> QuotaExceeded:
+def refused(store: JobStore, wanted: Submission) -> QuotaExceeded:
     with pytest.raises(QuotaExceeded) as caught:
-        store.submit(replace(submission(), **fields))  # pyright: ignore[reportArgumentType]
+        store.submit(wanted)
     return caught.value
 
 
 def test_a_refusal_says_what_is_held_and_how_much_may_be(store: JobStore) -> None:
     store.submit(submission(audio_ms=90_000))
-    too_long = refused(store, estimated_audio_ms=150_000)
+    too_long = refused(store, submission(audio_ms=150_000))
     store.submit(submission(audio_ms=90_000))
-    one_more = refused(store)
+    one_more = refused(store, submission())
 
     assert (too_long.limit, too_long.held, too_long.most) == ("tenant_audio_ms", 90_000, 200_000)
     assert (one_more.limit, one_more.held, one_more.most) == ("tenant_jobs", 2, 2)
 
 
 def test_what_never_fits_is_not_told_to_wait(store: JobStore) -> None:
-    never = refused(store, estimated_audio_ms=200_001)
+    never = refused(store, submission(audio_ms=200_001))
 
     assert never.retry_after_s is None
 
 
 def test_a_tenants_own_limits_count_at_once_and_for_nobody_else(store: JobStore, quotas: QuotaStore) -> None:
     quotas.set_own(ALICE, OwnQuotas(jobs=0))
-    assert refused(store).most == 0
+    assert refused(store, submission()).most == 0
     store.submit(submission(BOB))
 
     quotas.set_own(ALICE, OwnQuotas(jobs=5, audio_ms=50_000))
-    assert refused(store).limit == "tenant_audio_ms"
+    assert refused(store, submission()).limit == "tenant_audio_ms"
     assert quotas.in_force(quotas.own(ALICE)) == Quotas(5, 50_000, 3, 10_000)
 
     quotas.set_own(ALICE, OwnQuotas())
@@ -98,7 +98,7 @@ def test_every_stored_byte_counts_until_the_job_is_deleted(store: JobStore, quot
         store.finish(assembly.lease, [ArtifactRecord("narration.wav", "wav", "a/1/narration.wav", 700, "0" * 64)])
 
     assert quotas.held(ALICE).stored_bytes == 100 + 20 + 2 * 3_000 + 700
-    full = refused(store, stored_bytes=3_181)
+    full = refused(store, replace(submission(), stored_bytes=3_181))
     assert (full.limit, full.held, full.most, full.retry_after_s) == ("tenant_stored_bytes", 6_820, 10_000, None)
     store.delete(ALICE, wanted.id)
     assert quotas.held(ALICE) == Held(0, 0, 0, 0)

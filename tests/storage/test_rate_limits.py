@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 
 import pytest
 import redis
@@ -90,6 +90,6 @@ def test_a_key_is_found_counted_for_its_tenant_and_noted_as_used_now_and_then(
     assert _uses(identify, keys) == [clock.now_ms, noted, None]
 
 
-def _uses(identify: Callable[[], Awaitable[list[object]]], keys: ApiKeyStore) -> list[int | None]:
-    asyncio.run(identify())  # pyright: ignore[reportArgumentType]
+def _uses(identify: Callable[[], Coroutine[None, None, list[object]]], keys: ApiKeyStore) -> list[int | None]:
+    asyncio.run(identify())
     return [record.last_used_at_ms for record in keys.list()]

@@ -87,7 +87,7 @@ class LossyProxy:
 @pytest.fixture
 def deaf_client(weed: EmbeddedS3) -> Iterator[S3Client]:
     """A client whose server never sees If-None-Match, like servers that ignore it."""
-    client = connect_s3(weed.endpoint_url, None, *weed.environment.values())
+    client = connect_s3(weed.endpoint_url, None, *weed.credentials)
 
     def strip(params: dict[str, Any], **_: Any) -> None:
         params["headers"].pop("If-None-Match", None)
@@ -166,7 +166,7 @@ def test_a_write_whose_answer_was_lost_succeeds_once(
 ) -> None:
     data = [bytes([number]) * MIB for number in range(num_mib)]
     proxy = LossyProxy(int(weed.endpoint_url.rpartition(":")[2]), method, marker)
-    client = connect_s3(f"http://127.0.0.1:{proxy.port}", None, *weed.environment.values())
+    client = connect_s3(f"http://127.0.0.1:{proxy.port}", None, *weed.credentials)
     try:
         store = S3ArtifactStore(client, BUCKET, f"test/lossy-{num_mib}")
         assert store.has_conditional_writes
@@ -256,7 +256,7 @@ def test_a_dead_server_is_an_unavailable_store() -> None:
 
 def test_what_was_acknowledged_survives_kill_9_of_the_server_and_a_torn_upload_does_not(short_dir: Path) -> None:
     with EmbeddedS3(short_dir / "weed-killed") as server:
-        client = connect_s3(server.endpoint_url, None, *server.environment.values())
+        client = connect_s3(server.endpoint_url, None, *server.credentials)
         store = S3ArtifactStore(client, BUCKET, "")
         for number in range(20):
             store.put(f"acked/{number:02d}", b"%d" % number * 1000)

@@ -142,23 +142,21 @@ def test_a_hint_to_a_job_that_is_gone_or_changed_leads_nowhere(store: JobStore, 
 
 
 @pytest.mark.parametrize(
-    "change",
+    "other",
     [
-        {"tenant": BOB},
-        {"text": "hello."},
-        {"voice": "bob"},
-        {"model": "large"},
-        {"revision": "r2"},
-        {"language": "auto"},
-        {"instructions": "softly"},
-        {"sampling": replace(SPEC.sampling, top_k=5)},
-        {"seed": 0},
-        {"occurrence": 1},
-        {"gate": Gate.ASR},
+        replace(CONTENT, tenant=BOB),
+        replace(CONTENT, text="hello."),
+        replace(CONTENT, voice="bob"),
+        replace(CONTENT, model="large"),
+        replace(CONTENT, revision="r2"),
+        replace(CONTENT, language="auto"),
+        replace(CONTENT, instructions="softly"),
+        replace(CONTENT, sampling=replace(SPEC.sampling, top_k=5)),
+        replace(CONTENT, seed=0),
+        replace(CONTENT, occurrence=1),
+        replace(CONTENT, gate=Gate.ASR),
     ],
 )
-def test_everything_that_is_heard_is_part_of_the_content(change: dict[str, object]) -> None:
-    other = replace(CONTENT, **change)  # type: ignore[arg-type]
-
+def test_everything_that_is_heard_is_part_of_the_content(other: SegmentContent) -> None:
     assert len(other.id) == 22
     assert other.id != CONTENT.id

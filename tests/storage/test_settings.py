@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from api.settings import ApiSettings
 from storage.settings import (
@@ -56,9 +56,9 @@ def test_the_broker_is_database_1_of_the_same_server(redis_url: str, broker_url:
 @pytest.mark.parametrize("redis_url", ["redis://h/1", "unix:///run/v.sock?db=1"])
 def test_state_in_the_brokers_database_needs_an_explicit_broker(redis_url: str) -> None:
     with pytest.raises(ValidationError, match="RHAPSODE_BROKER_URL"):
-        StorageSettings(redis_url=redis_url, store="s3://bucket")
+        StorageSettings(redis_url=SecretStr(redis_url), store="s3://bucket")
 
-    settings = StorageSettings(redis_url=redis_url, broker_url="redis://h/2", store="s3://bucket")
+    settings = StorageSettings(redis_url=SecretStr(redis_url), broker_url=SecretStr("redis://h/2"), store="s3://bucket")
     assert settings.broker_url.get_secret_value() == "redis://h/2"
 
 
@@ -116,12 +116,14 @@ def test_missing_store_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("secret", ["", "short"])
 def test_folder_store_needs_a_secret_to_sign_links_with(secret: str) -> None:
     with pytest.raises(ValidationError, match="RHAPSODE_URL_SECRET"):
-        StorageSettings(store="file:///srv/store", url_secret=secret)
+        StorageSettings(store="file:///srv/store", url_secret=SecretStr(secret))
 
 
 def test_description_shows_everything_but_secrets() -> None:
     settings = StorageSettings(
-        redis_url="redis://user:hunter2@example.org:6379/0", store="file:///srv/my%20store", url_secret=SECRET
+        redis_url=SecretStr("redis://user:hunter2@example.org:6379/0"),
+        store="file:///srv/my%20store",
+        url_secret=SecretStr(SECRET),
     )
 
     lines = describe(settings)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from storage.job_store import JobStore
 from storage.jobs import JobId, TenantId
 from storage.service_classes import Priority
+from tests.storage.health_checks import KNOWN
 from tests.storage.job_driver import (
     ALICE,
     BOB,
@@ -117,7 +118,12 @@ class TurnWorld:
         return max(gains)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=50,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[*KNOWN, HealthCheck.function_scoped_fixture],
+)
 @given(calls=st.lists(CALLS, min_size=10, max_size=40))
 def test_any_order_of_calls_is_served_in_the_models_turns(
     redis_client: redis.Redis, calls: list[tuple[str, int]]

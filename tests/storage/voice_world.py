@@ -34,6 +34,7 @@ from storage.voices import (
     name_key,
 )
 from storage.work_items import Lease
+from tests.storage.decoded import members_of
 
 ALICE = TenantId("alice")
 BOB = TenantId("bob")
@@ -224,8 +225,8 @@ class VoiceWorld:
 
     def sweep(self) -> None:
         """Delete what has been discarded, whether or not its time has come."""
-        garbage = self.client.zrange(self.keys.garbage, 0, -1)
-        self.client.zadd(self.keys.garbage, dict.fromkeys(garbage, 0)) if garbage else None
+        if garbage := members_of(self.client, self.keys.garbage):
+            self.client.zadd(self.keys.garbage, dict.fromkeys(garbage, 0))
         due = self.store.discarded()
         for key in due.values():
             self.objects.pop(key, None)

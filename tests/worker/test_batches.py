@@ -20,6 +20,7 @@ from storage.jobs import JobId, JobRecord
 from storage.service_classes import Priority
 from storage.submissions import AdmissionLimits, Submission
 from storage.work_queues import CPU_QUEUE
+from tests.storage.decoded import members_of
 from tests.worker.studio import SPEC, TENANT, Studio
 
 
@@ -119,7 +120,7 @@ def test_a_batch_waits_for_room_and_loses_no_line(studio: Studio, redis_client: 
         studio.drain()
         if studio.record(batch).state.is_terminal:
             break
-        redis_client.zadd("{rhapsode}:retries", dict.fromkeys(redis_client.zrange("{rhapsode}:retries", 0, -1), 0))
+        redis_client.zadd("{rhapsode}:retries", dict.fromkeys(members_of(redis_client, "{rhapsode}:retries"), 0))
         narrow.reap()
 
     assert studio.record(batch).children.succeeded == 9

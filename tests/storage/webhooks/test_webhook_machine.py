@@ -6,7 +6,7 @@ import os
 from collections import Counter
 
 import redis
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -29,6 +29,8 @@ from storage.webhooks import (
     EndpointState,
 )
 from storage.work_items import WorkerIdentity
+from tests.storage.decoded import members_of
+from tests.storage.health_checks import KNOWN
 from tests.storage.job_driver import ALICE
 from tests.storage.webhooks.world import HOOKS, WebhookWorld
 
@@ -154,7 +156,7 @@ class WebhookMachine(RuleBasedStateMachine):
         places: Counter[str] = Counter()
         for kind, states in STATES.items():
             for key in self.client.scan_iter(f"{ROOT}{kind}:*", count=100):
-                for member in self.client.zrange(key, 0, -1):
+                for member in members_of(self.client, key):
                     delivery = member.partition("|")[0]
                     places[delivery] += 1
                     state = self.client.hget(f"{ROOT}delivery:{delivery}", "state")
@@ -206,6 +208,6 @@ def test_no_order_of_calls_loses_or_doubles_a_delivery(redis_client: redis.Redis
         max_examples=EXAMPLES,
         stateful_step_count=30,
         deadline=None,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=KNOWN,
     )
     run_state_machine_as_test(machine, settings=limits)

@@ -123,6 +123,7 @@ def test_the_same_end_reached_again_from_an_old_copy_of_the_database_has_the_sam
 
     world.client.flushdb()
     for key, copy in copies.items():
+        assert copy is not None
         world.client.restore(key, 0, copy)
     world.clock.advance(60)
     world.jobs.cancel(ALICE, wanted.id)

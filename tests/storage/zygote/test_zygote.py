@@ -116,8 +116,11 @@ def test_nothing_runs_in_a_zygote_beside_the_thread_that_forks(real: Zygote) -> 
 def test_many_children_at_once_read_each_its_own_file(zygote: Zygote) -> None:
     files = [b"%d" % number for number in range(40)]
 
+    def echo(data: bytes) -> Ended:
+        return ask(zygote, "echo", data=data)
+
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda data: ask(zygote, "echo", data=data), files))
+        answers = list(pool.map(echo, files))
 
     assert answers == [Ended(0, data, "") for data in files]
 
