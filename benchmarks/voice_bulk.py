@@ -9,6 +9,7 @@ each of a content of its own, which the workers decode. Prints one JSON object:
     order_s            from the order over HTTP to its answer
     planned_s          until every cache is pending and the first items may be claimed
     voices_per_s       from the order to the last ready cache
+    last_hundred_s     of that, what the last hundred voices took
     most_open          items of the job that Redis ever held in lists or under lease (sampled)
     short_idle_s       a job of one sentence on the idle system, median and slowest of ten
     short_meanwhile_s  the same while the voices are made ready, one after the other
@@ -23,7 +24,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -40,9 +41,10 @@ from storage import keys
 from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis, open_artifacts
 from storage.embedded_redis import EmbeddedRedis
+from storage.events import EventLog, JobEvent
 from storage.ids import new_voice_id
 from storage.job_store import JobStore
-from storage.jobs import TenantId
+from storage.jobs import JobId, TenantId
 from storage.models import ModelCard, ModelRegistry
 from storage.settings import StorageSettings
 from storage.voice_reference import SourceKind, VoiceSource
@@ -77,6 +79,7 @@ class Bulk:
     planned_s: float
     wall_s: float
     voices_per_s: float
+    last_hundred_s: float
     most_open: int
     short_meanwhile_s: Latency
 
@@ -95,7 +98,7 @@ def main() -> None:
         create_voices(VoiceStore(state), open_artifacts(settings), sources(arguments.voices, arguments.seconds, card))
         created_s = time.perf_counter() - started_s
         with_voices = _used_bytes(state)
-        bulk = measure_bulk(client, JobStore(state), arguments.voices)
+        bulk = measure_bulk(client, JobStore(state), EventLog(state), arguments.voices)
         with_caches = _used_bytes(state)
         report = {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -135,7 +138,7 @@ def create_voices(voices: VoiceStore, objects: ArtifactStore, wanted: Iterable[S
         voices.create(NewVoice(voice, TENANT, f"voice {number}", kept, consent=consent))
 
 
-def measure_bulk(client: Rhapsode, jobs: JobStore, count: int) -> Bulk:
+def measure_bulk(client: Rhapsode, jobs: JobStore, events: EventLog, count: int) -> Bulk:
     started_s = time.perf_counter()
     ordered = client.voices.prepare_many(BulkOrder())
     order_s = time.perf_counter() - started_s
@@ -157,9 +160,15 @@ def measure_bulk(client: Rhapsode, jobs: JobStore, count: int) -> Bulk:
         planned_s=round(planned_s, 3),
         wall_s=round(wall_s, 1),
         voices_per_s=round(count / wall_s, 1),
+        last_hundred_s=round(last_hundred_s(events.read(JobId(job.id))), 2),
         most_open=most_open,
         short_meanwhile_s=_latency(meanwhile),
     )
+
+
+def last_hundred_s(events: Sequence[JobEvent]) -> float:
+    ended_ms = [event.at_ms for event in events if event.type == "job.segment.completed"]
+    return (ended_ms[-1] - ended_ms[-min(101, len(ended_ms))]) / 1000
 
 
 def _open_items(jobs: JobStore, job: Job) -> int:

@@ -150,7 +150,14 @@ class WorkLedger(JobScripts):
 
         Raises `LeaseLost` or `JobAborted`.
         """
-        return tickets_or_lost(lease, self._run("postpone", lease.job, lease.item, lease.fence, milliseconds(delay_s)))
+        return self._postpone(lease, delay_s, "")
+
+    def await_place(self, lease: Lease, delay_s: float) -> Tickets:
+        """The voice finds no place to be prepared in: as `postpone`, but the first one that leaves lets it in at once.
+
+        Raises `LeaseLost` or `JobAborted`.
+        """
+        return self._postpone(lease, delay_s, "1")
 
     def fail(self, lease: Lease, error: JobError) -> Tickets:
         """No further attempt can help: the job fails now, or goes on without this voice if it prepares many.
@@ -193,6 +200,10 @@ class WorkLedger(JobScripts):
         return tickets_or_lost(
             lease, self._run("finish_plan", lease.job, lease.fence, encode_artifacts(tuple(artifacts)))
         )
+
+    def _postpone(self, lease: Lease, delay_s: float, waits_for_place: str) -> Tickets:
+        reply = self._run("postpone", lease.job, lease.item, lease.fence, milliseconds(delay_s), waits_for_place)
+        return tickets_or_lost(lease, reply)
 
     def _fail(self, lease: Lease, error: JobError, delay_ms: int | str) -> Tickets:
         reply = self._run(

@@ -2,6 +2,7 @@
 
     PermanentItemError   no further attempt can help: the job fails with this error
     NotYet               something it needs is being made elsewhere: the item waits, and loses no attempt
+      Crowded              all it needs is a place on this worker: it is the next one's to leave
     (StoreUnavailable    a store does not answer: the item is tried again later)
     (EngineDied          the engine went away: the item goes back, innocent)
     (WorkDropped         nobody wants the result: nothing is said about the item)
@@ -28,6 +29,10 @@ class NotYet(Exception):
     def __init__(self, delay_s: float) -> None:
         super().__init__(f"not yet, again in {delay_s} s")
         self.delay_s = delay_s
+
+
+class Crowded(NotYet):
+    """Every place to prepare a voice is taken; after `delay_s` it is worth looking whether one is free unnoticed."""
 
 
 def unusable(code: str, detail: str, segment: int | None = None) -> PermanentItemError:

@@ -27,7 +27,7 @@ from worker.assembly.item import run_assembly
 from worker.batch_items import run_batch_item
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.profiles import Reproducibility as EngineReproducibility
-from worker.errors import NotYet, PermanentItemError
+from worker.errors import Crowded, NotYet, PermanentItemError
 from worker.leases import DropReason, HeldLease, WorkDropped
 from worker.metrics import ItemMeter
 from worker.persistence import settle
@@ -184,6 +184,9 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             meter.outcome = "engine_died"
             logger.warning("engine died", extra={"error": str(error)})
             verdict = _released(services.jobs, lease, ReleaseReason.ENGINE_DIED)
+        except Crowded as error:
+            meter.outcome = "postponed"
+            verdict = _crowded_out(services.jobs, lease, error.delay_s)
         except NotYet as error:
             meter.outcome = "postponed"
             verdict = _postponed(services.jobs, lease, error.delay_s)
@@ -244,6 +247,10 @@ def _released(jobs: JobStore, lease: Lease, reason: ReleaseReason) -> Callable[[
 
 def _postponed(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
     return lambda: jobs.postpone(lease, delay_s)
+
+
+def _crowded_out(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
+    return lambda: jobs.await_place(lease, delay_s)
 
 
 def _failed(jobs: JobStore, lease: Lease, error: JobError) -> Callable[[], Tickets]:

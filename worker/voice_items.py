@@ -18,7 +18,7 @@ from storage.voice_plan import ListedVoice
 from storage.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
 from storage.voices import CacheRequest, CacheState, CacheTarget, RequestOutcome, VoiceCacheRecord
 from storage.work_items import ClaimedItem, Lease, PlanResult
-from worker.errors import NotYet, unusable
+from worker.errors import Crowded, NotYet, unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available
 from worker.services import SpeechServices, WorkerServices
@@ -32,7 +32,8 @@ LOOK_AGAIN_S = 0.5
 
 
 CROWDED_S = (0.5, 4.0)
-"""When an item returns that found every place taken: soon enough to keep them taken, spread so that Redis has peace."""
+"""When an item returns that found every place taken and was let into none: one may be free that nobody left, as those
+of a worker that has just started are. Spread, so that Redis has peace."""
 
 
 def run_voice_plan(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services: WorkerServices) -> Tickets:
@@ -55,7 +56,7 @@ def run_voice_item(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
     """Make one voice ready; returns the tickets to send."""
     with services.voices.place_to_prepare() as has_place:
         if not has_place:
-            raise NotYet(random.uniform(*CROWDED_S))
+            raise Crowded(random.uniform(*CROWDED_S))
         return _prepared(item, spec, held, services)
 
 

@@ -22,5 +22,6 @@ if ARGV[7] ~= '' then changes.input_chars = tonumber(ARGV[7]) end
 save(job, changes)
 count_stored(job, tonumber(ARGV[8]))
 for _, warning in ipairs(cjson.decode(ARGV[9])) do warn(job, warning) end
-open_window(job, window)
+-- Of voices, as many as there are places for are found out one by one.
+open_window(job, window, is_voice_job(job) and window or nil)
 return answer('ok')

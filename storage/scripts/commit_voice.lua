@@ -13,6 +13,6 @@ save(job, {done = job.done + 1, engine_ms = job.engine_ms + tonumber(ARGV[4]), o
 count_flow(job, 'out', job.cost_ms)
 count_usage(job, {engine_ms = tonumber(ARGV[4])})
 event(job, 'job.segment.completed', {segment = tonumber(item)})
-open_window(job, tonumber(ARGV[5]))
+follow_voice(job, tonumber(ARGV[5]))
 settle_voices(job)
 return answer('ok')

@@ -26,4 +26,5 @@ redis.call('HSET', K.live .. id, item, 'W')
 redis.call('ZADD', K.retries, text(now + tonumber(delay)), id .. '|' .. item)
 tally(job, 'retries:', 1)
 save(job, {retries = job.retries + 1})
+if is_voice_job(job) then admit_crowded(job.queue) end
 return answer('ok')

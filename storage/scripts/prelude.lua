@@ -345,6 +345,7 @@ end
 
 local function forget_retry(job, item)
   redis.call('ZREM', K.retries, job.id .. '|' .. item)
+  redis.call('ZREM', K.crowded .. job.queue, job.id .. '|' .. item)
   redis.call('HDEL', K.live .. job.id, item)
   tally(job, 'retries:', -1)
 end
@@ -415,11 +416,11 @@ local function window_of(job, least)
   return math.max(least, math.ceil(wanted / sharers))
 end
 
--- Makes the next segments ready, as far as the window allows.
-local function open_window(job, least)
+-- Makes the next segments ready, as far as the window allows; at most so many, if a number is given.
+local function open_window(job, least, most)
   if job.next >= job.total then return end
   local room = window_of(job, least) - (job.next - job.done - job.failed)
-  local count = math.min(room, job.total - job.next, MOST_OPENED)
+  local count = math.min(room, job.total - job.next, most or MOST_OPENED)
   if count <= 0 then return end
   local items = {}
   for index = job.next, job.next + count - 1 do items[#items + 1] = text(index) end
@@ -717,6 +718,34 @@ end
 
 local function is_voice_job(job) return job.kind == 'voice_cache' end
 
+-- Where voices are prepared there are fewer places than slots, and Redis does not know how many. What finds none waits
+-- for its next look like any other, and in K.crowded for a voice that leaves, which makes room for whoever came first.
+
+local MOST_PASSED = 100
+
+-- A place is free: returns the job whose voice may have it, or nil if none waits.
+local function admit_crowded(queue)
+  for _ = 1, MOST_PASSED do
+    local name = redis.call('ZPOPMIN', K.crowded .. queue)[1]
+    if not name then return nil end
+    local id, item = string.match(name, '^([^|]*)|([^|]*)$')
+    local job = redis.call('ZSCORE', K.retries, name) and load_job(id)
+    if job then
+      forget_retry(job, item)
+      make_ready(job, item, 'LPUSH')
+      if job.state ~= 'paused' then return id end
+    end
+  end
+  return nil
+end
+
+-- After a voice of this job, whatever became of it. Where none waits for a place there may be more than the one that is
+-- free now: another voice is opened to see, and waits if there are not.
+local function follow_voice(job, least)
+  local admitted = admit_crowded(job.queue)
+  if admitted ~= job.id then open_window(job, least, admitted and 1 or 2) end
+end
+
 -- Ends the job once every voice has its outcome.
 local function settle_voices(job)
   if job.done + job.failed < job.total then return end
@@ -755,8 +784,8 @@ local function fail_item(job, item, fence, failure)
     event(job, 'job.segment.failed', failure)
   end
   if is_segment(item) and is_voice_job(job) then
-    -- One in its place; the next voice that succeeds opens the window as wide as it should be.
-    open_window(job, 1)
+    -- At least one that is open; the next voice that succeeds opens the window as wide as it should be.
+    follow_voice(job, 1)
     settle_voices(job)
   else
     finish_job(job, 'failed', failure)

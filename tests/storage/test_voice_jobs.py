@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,18 +12,26 @@ import redis
 
 from storage.errors import JobAborted, LeaseLost, StateConflict
 from storage.events import EventLog
+from storage.fleet import Fleet
 from storage.job_states import JobState
 from storage.job_store import JobStore
 from storage.jobs import JobError, JobRecord
+from storage.redis_keys import RedisKeys
+from storage.tickets import Tickets
 from storage.voice_reference import VoiceCacheSpec
 from storage.work_items import ClaimedItem, Lease, PlanResult, ReleaseReason
 from storage.work_queues import CPU_QUEUE, speech_queue
-from tests.storage.job_driver import ALICE, LEASE_S, WORKER, Clock, claim, open_store, submission
+from tests.storage.job_driver import ALICE, LEASE_S, TEST_CLOCK, WORKER, Clock, claim, open_store, submission
 
 VOICES = VoiceCacheSpec(model="small", model_revision="r1", num_voices=3)
 QUEUE = speech_queue("small")
 BROKEN = JobError("unsupported_media", "no speech in it")
-ACTIONS = ("claim", "claim", "claim", "commit", "commit", "fail", "retry", "postpone", "die", "wait", "pause", "resume")
+ACTIONS = (
+    *("claim", "claim", "claim", "commit", "commit", "fail", "retry", "postpone", "crowd", "crowd"),
+    *("die", "wait", "pause", "resume"),
+)
+LONG_S = 3_600.0
+"""Nothing comes back by itself so soon."""
 
 
 def start(store: JobStore, num_voices: int = 3) -> JobRecord:
@@ -106,6 +115,136 @@ def test_a_bulk_job_holds_a_window_of_voices_whatever_fails(store: JobStore, num
     assert store.get(ALICE, job.id).state.is_terminal
 
 
+def test_as_many_voices_are_open_as_there_turn_out_to_be_places_for(redis_client: redis.Redis, store: JobStore) -> None:
+    Fleet(redis_client, clock=TEST_CLOCK).announce(QUEUE, "gpu-1", slots=256)
+    start(store, num_voices=1_000)
+
+    items = [next_voice(store) for _ in range(32)]
+    assert store.ready_counts().get(QUEUE, 0) == 0, "a window of all the slots was opened, and most found no place"
+    store.commit_voice(items.pop().lease, 1)
+    assert store.ready_counts()[QUEUE] == 2, "nobody waits for a place, so there may be more of them"
+    waiting = next_voice(store)
+    store.await_place(waiting.lease, LONG_S)
+    next_voice(store)
+    store.commit_voice(items.pop().lease, 1)
+
+    assert store.ready_counts()[QUEUE] == 1
+    assert next_voice(store).lease.item == waiting.lease.item
+
+
+def waiting_for_a_place(redis_client: redis.Redis) -> set[str]:
+    return {str(name) for key in redis_client.scan_iter("*:crowded:*") for name in redis_client.zrange(key, 0, -1)}
+
+
+def waiting_for_a_time(redis_client: redis.Redis) -> set[str]:
+    return {str(name) for name in redis_client.zrange(RedisKeys("rhapsode").single("retries"), 0, -1)}
+
+
+def leave_by_success(store: JobStore, lease: Lease) -> Tickets:
+    return store.commit_voice(lease, 1)
+
+
+def leave_by_failure(store: JobStore, lease: Lease) -> Tickets:
+    return store.fail(lease, BROKEN)
+
+
+def leave_for_another_try(store: JobStore, lease: Lease) -> Tickets:
+    return store.retry_later(lease, BROKEN, LONG_S)
+
+
+def leave_for_another_build(store: JobStore, lease: Lease) -> Tickets:
+    return store.postpone(lease, LONG_S)
+
+
+@pytest.mark.parametrize("leave", [leave_by_success, leave_by_failure, leave_for_another_try, leave_for_another_build])
+def test_a_voice_that_leaves_lets_in_the_one_that_waits_longest(
+    store: JobStore, clock: Clock, leave: Callable[[JobStore, Lease], Tickets]
+) -> None:
+    start(store, num_voices=3)
+    inside, first, second = (next_voice(store) for _ in range(3))
+    for item in (first, second):
+        store.await_place(item.lease, LONG_S)
+        store.await_place(item.lease, LONG_S)
+        clock.advance(0.01)
+    assert store.ready_counts().get(QUEUE, 0) == 0
+
+    tickets = leave(store, inside.lease)
+
+    assert tickets.by_queue == {QUEUE: 1}
+    admitted = next_voice(store)
+    assert (admitted.lease.item, admitted.attempt) == (first.lease.item, 1)
+    assert store.recount().differences == ()
+    store.commit_voice(admitted.lease, 1)
+    assert next_voice(store).lease.item == second.lease.item
+
+
+def test_the_last_voice_of_a_job_lets_in_one_of_another_job(store: JobStore) -> None:
+    start(store, num_voices=1)
+    last = next_voice(store)
+    other = start(store, num_voices=1)
+    waiting = next_voice(store)
+    store.await_place(waiting.lease, LONG_S)
+
+    store.commit_voice(last.lease, 1)
+
+    store.commit_voice(next_voice(store).lease, 1)
+    assert store.get(ALICE, other.id).state is JobState.SUCCEEDED
+
+
+def test_a_job_goes_on_while_those_that_wait_are_of_another(redis_client: redis.Redis, clock: Clock) -> None:
+    store = open_store(redis_client, window=1)
+    start(store, num_voices=2)
+    inside = next_voice(store)
+    start(store, num_voices=1)
+    store.await_place(next_voice(store).lease, LONG_S)
+
+    store.commit_voice(inside.lease, 1)
+
+    assert store.ready_counts()[QUEUE] == 2
+    assert store.recount().differences == ()
+
+
+def test_a_place_is_not_given_to_a_paused_job(store: JobStore, clock: Clock) -> None:
+    paused = start(store, num_voices=1)
+    store.await_place(next_voice(store).lease, LONG_S)
+    clock.advance(0.01)
+    start(store, num_voices=2)
+    inside, waiting = next_voice(store), next_voice(store)
+    store.await_place(waiting.lease, LONG_S)
+    store.pause(ALICE, paused.id)
+
+    store.commit_voice(inside.lease, 1)
+
+    assert next_voice(store).lease.item == waiting.lease.item
+    store.resume(ALICE, paused.id)
+    assert store.ready_counts()[QUEUE] == 1
+    assert store.recount().differences == ()
+
+
+def test_who_waits_for_a_place_comes_back_by_itself_and_is_admitted_no_second_time(
+    store: JobStore, clock: Clock
+) -> None:
+    start(store, num_voices=2)
+    inside, waiting = next_voice(store), next_voice(store)
+    store.await_place(waiting.lease, 2.0)
+    clock.advance(2.5)
+    assert store.reap().retries_due == 1
+    back = next_voice(store)
+    store.retry_later(back.lease, BROKEN, LONG_S)
+
+    assert store.commit_voice(inside.lease, 1).by_queue == {}
+
+
+def test_a_job_that_ends_leaves_nobody_waiting_for_a_place(redis_client: redis.Redis, store: JobStore) -> None:
+    job = start(store)
+    store.await_place(next_voice(store).lease, LONG_S)
+    assert waiting_for_a_place(redis_client)
+
+    store.cancel(ALICE, job.id)
+
+    assert not waiting_for_a_place(redis_client)
+
+
 def test_a_cancelled_voice_job_takes_no_more_results(store: JobStore) -> None:
     job = start(store)
     item = next_voice(store)
@@ -180,6 +319,8 @@ def test_any_order_of_calls_ends_every_voice_job_with_every_counter_right(
             store.retry_later(lease, BROKEN, 1.0)
         elif action == "postpone":
             store.postpone(lease, 1.0)
+        elif action == "crowd":
+            store.await_place(lease, 1.0)
         elif action == "die":
             store.release(lease, ReleaseReason.WORKER_DIED)
         elif action == "wait":
@@ -194,6 +335,9 @@ def test_any_order_of_calls_ends_every_voice_job_with_every_counter_right(
         with contextlib.suppress(LeaseLost, JobAborted, StateConflict):
             step()
         assert store.recount().differences == ()
+        assert waiting_for_a_place(redis_client) <= set(
+            redis_client.zrange(RedisKeys("rhapsode").single("retries"), 0, -1)
+        )
     if chance.random() < 0.3:
         with contextlib.suppress(StateConflict):
             store.cancel(ALICE, jobs[0].id)

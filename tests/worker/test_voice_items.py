@@ -167,6 +167,22 @@ def test_an_item_that_finds_every_place_taken_goes_back_and_costs_no_attempt(stu
     assert cache_of(store, voice).state is CacheState.PENDING
 
 
+def test_an_item_that_found_no_place_gets_that_of_the_next_voice_that_leaves(studio: Studio, store: VoiceStore) -> None:
+    voices = [upload(studio, name, file_of(tone(1.2 + len(name) / 10))) for name in ("Ada", "Beatrice")]
+    job = prepare(studio, voices)
+    studio.run_one(CPU_QUEUE)
+    with ExitStack() as others:
+        while others.enter_context(studio.services.voices.place_to_prepare()):
+            pass
+        studio.run_one(GPU_QUEUE)
+    assert cache_of(store, voices[0]).state is CacheState.PENDING
+
+    studio.run_one(GPU_QUEUE)
+
+    assert [cache_of(store, voice).state for voice in voices] == [CacheState.READY] * 2
+    assert studio.record(job).state is JobState.SUCCEEDED
+
+
 def test_an_item_waits_for_a_build_of_somebody_else(studio: Studio, store: VoiceStore) -> None:
     voice = upload(studio, "Ada")
     job = prepare(studio, [voice, voice])
