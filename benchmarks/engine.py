@@ -37,6 +37,7 @@ from random_checkpoint import write_random_checkpoint
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, EngineStats, OnAudio, Speech, SpeechRequest, Urgency
 from worker.engine.native.engine import NativeEngine
+from worker.engine.precision import Precision
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.qwen3_tts.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.qwen3_tts.cuda.codec.passes import PassRow
@@ -323,6 +324,8 @@ def measure_engine(checkpoint: Path, options: argparse.Namespace) -> EngineRepor
         device=options.device,
         profile=options.profile,
         reproducibility=options.reproducibility,
+        kv_precision=options.kv_precision,
+        mlp_precision=options.mlp_precision,
     )
     engine = NativeEngine(settings)
     start_s = round(time.perf_counter() - began_s, 1)
@@ -376,7 +379,7 @@ def measure_reference(checkpoint: Path, options: argparse.Namespace) -> list[obj
 
 
 def plot(loops: list[ClosedLoop], path: Path, title: str) -> None:
-    from matplotlib import pyplot
+    from matplotlib import pyplot  # pyright: ignore[reportMissingImports]  # for --plot alone
 
     figure, axes = pyplot.subplots(figsize=(6, 4))
     axes.plot([loop.streams for loop in loops], [loop.audio_s_per_s for loop in loops], marker="o")
@@ -399,6 +402,8 @@ def main() -> None:
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
     parser.add_argument("--reproducibility", type=Reproducibility, default=Reproducibility.BEST_EFFORT)
+    parser.add_argument("--kv-precision", type=Precision, default=Precision.BFLOAT16)
+    parser.add_argument("--mlp-precision", type=Precision, default=Precision.BFLOAT16)
     parser.add_argument("--streams", type=numbers, default=[1, 8, 32, 64, 128, 256])
     parser.add_argument("--window", type=float, default=10.0, help="seconds of each closed loop")
     parser.add_argument("--poisson-window", type=float, default=10.0, help="seconds of arrivals; 0 leaves them out")
@@ -422,6 +427,8 @@ def main() -> None:
             "size": options.size,
             "profile": options.profile,
             "reproducibility": options.reproducibility,
+            "kv_precision": options.kv_precision,
+            "mlp_precision": options.mlp_precision,
             "machine": machine(options),
         }
         if options.decoder:

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.profiler_util import FunctionEventAvg
 
 from worker.engine.interface import SamplingParams
 from worker.engine.native.cuda.capture_plan import capture_plan
@@ -27,8 +28,9 @@ from worker.engine.native.cuda.frame_executor import GraphedFrames, LaunchedFram
 from worker.engine.native.cuda.frame_step import PredictorWeights, TalkerWeights
 from worker.engine.native.cuda.slot_state import FrameTables
 from worker.engine.native.cuda.slot_talker import SlotTalker
-from worker.engine.native.cuda.start import operations_by_rows, slot_lane
+from worker.engine.native.cuda.start import CACHE_DTYPES, operations_by_rows, slot_lane
 from worker.engine.native.cuda.weights import SpeechWeights
+from worker.engine.precision import Precision
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.qwen3_tts.model.config import DecoderConfig
 from worker.engine.qwen3_tts.prompt import NO_ID, PromptLayout
@@ -123,7 +125,8 @@ def run_all_slots(talker: SlotTalker, position: int, seed: int = 5) -> None:
     generator = torch.Generator(state.position.device).manual_seed(seed)
     for cache in (talker.memory.keys, talker.memory.values):
         for layer in cache:
-            layer[:, :, :position].normal_(generator=generator)
+            past = layer[:, :, :position]
+            past.copy_(torch.randn(past.shape, generator=generator, device=past.device))
     slots = slice(0, state.num_slots)
     state.position[slots], state.frame[slots], state.status[slots] = position, 100, int(RowEnd.RUNNING)
     state.max_frames[slots] = 1 << 20
@@ -139,13 +142,12 @@ def run_all_slots(talker: SlotTalker, position: int, seed: int = 5) -> None:
 
 def pipelined_ms(frames: GraphedFrames, slots: list[int], repeats: int) -> float:
     """Wall milliseconds from frame to frame, as the engine makes them: launched ahead, results read late."""
-    launched: deque[LaunchedFrame] = deque()
-    for number in range(repeats + IN_FLIGHT):
-        if number == IN_FLIGHT:
-            launched.popleft().wait()
-            began_s = time.perf_counter()
-        elif number > IN_FLIGHT:
-            launched.popleft().wait()
+    launched: deque[LaunchedFrame] = deque(frames.launch(slots) for _ in range(IN_FLIGHT))
+    launched.popleft().wait()
+    began_s = time.perf_counter()
+    launched.append(frames.launch(slots))
+    for _ in range(repeats - 1):
+        launched.popleft().wait()
         launched.append(frames.launch(slots))
     launched.popleft().wait()
     elapsed_s = time.perf_counter() - began_s
@@ -158,7 +160,7 @@ def pipelined_ms(frames: GraphedFrames, slots: list[int], repeats: int) -> float
 def measure(weights: SpeechWeights, options: argparse.Namespace) -> list[dict[str, float]]:
     most = max(options.rows)
     plan = capture_plan(most, options.capacity, Reproducibility.BEST_EFFORT)
-    talker = SlotTalker(weights, most, options.capacity, most, PAD_ID)
+    talker = SlotTalker(weights, most, options.capacity, most, PAD_ID, CACHE_DTYPES[options.kv_precision])
     operations_for = operations_by_rows(weights, plan)
     results: list[dict[str, float]] = []
     for num_rows in sorted(options.rows, reverse=True):
@@ -192,7 +194,11 @@ def profile(frames: GraphedFrames, slots: list[int]) -> None:
         for _ in range(3):
             frames.launch(slots).wait()
         torch.cuda.synchronize()
-    events = sorted(recorded.key_averages(), key=lambda event: -event.self_device_time_total)
+
+    def busy_us(event: FunctionEventAvg) -> float:
+        return event.self_device_time_total
+
+    events = sorted(recorded.key_averages(), key=busy_us, reverse=True)
     busy_ms = sum(event.self_device_time_total for event in events) / 3e3
     print(f"-- kernels of a frame of {len(slots)} rows: {sum(e.count for e in events) // 3}, busy {busy_ms:.3f} ms")
     for event in events[:22]:
@@ -208,6 +214,7 @@ def drive_lane(weights: SpeechWeights, options: argparse.Namespace) -> dict[str,
         slots=num_slots,
         profile=options.serving,
         reproducibility=options.reproducibility,
+        kv_precision=options.kv_precision,
     )
     began_s = time.perf_counter()
     lane = slot_lane(weights, num_slots, options.capacity, PAD_ID, settings)
@@ -265,10 +272,14 @@ def main() -> None:
     parser.add_argument("--lane", action="store_true")
     parser.add_argument("--serving", type=ServingProfile, default=ServingProfile.THROUGHPUT)
     parser.add_argument("--reproducibility", type=Reproducibility, default=Reproducibility.BEST_EFFORT)
+    parser.add_argument("--kv-precision", type=Precision, default=Precision.BFLOAT16)
+    parser.add_argument("--mlp-precision", type=Precision, default=Precision.BFLOAT16)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     device = torch.device("cuda")
     weights = random_weights(SIZES[options.size], options.capacity, torch.bfloat16, device)
+    if options.mlp_precision is Precision.FLOAT8:
+        weights = weights.with_float8_mlps()
     floor_ms = weight_bytes(weights) / H200_BYTES_PER_S * 1e3
     print(f"{options.size} on {torch.cuda.get_device_name()}: the weights of a frame take {floor_ms:.2f} ms to read")
     results: dict[str, object] = {"size": options.size, "weights_ms": floor_ms}

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from storage.work_queues import CPU_QUEUE, Lane, WorkQueue, speech_queue
 from worker.engine.cores import usable_cores
+from worker.engine.precision import Precision
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 from worker.metrics_settings import MeasuredSettings
@@ -47,6 +48,8 @@ class WorkerSettings(ItemSettings):
     engine_threads: torch's CPU threads; 0 takes half of the cores.
     engine_profile: what an engine on a GPU trades, the wait of one against the speed of all.
     engine_reproducibility: `strict` gives a request the same codes in any company on a GPU, at the cost of speed.
+    engine_kv_precision, engine_mlp_precision: `float8` halves the memory of what a GPU keeps of a segment while it is
+        spoken, and the time of the talker's largest products, for rounding of some per cent.
     engine_watchdog_s: an engine that makes no step for so long while it has work is killed and started again.
     recogniser: what reads speech back for the quality gate `asr`.
     recogniser_threads: recognitions at the same time, each on a core.
@@ -68,6 +71,8 @@ class WorkerSettings(ItemSettings):
     engine_threads: int = Field(default=0, ge=0)
     engine_profile: ServingProfile = ServingProfile.BALANCED
     engine_reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
+    engine_kv_precision: Precision = Precision.BFLOAT16
+    engine_mlp_precision: Precision = Precision.BFLOAT16
     engine_watchdog_s: float = Field(default=20.0, gt=0)
     recogniser: RecogniserChoice = RecogniserChoice.AUTO
     recogniser_threads: int = Field(default=1, ge=1)
@@ -88,6 +93,9 @@ class WorkerSettings(ItemSettings):
     def _keep_promises(self) -> Self:
         if self.engine == "vllm" and self.engine_reproducibility is Reproducibility.STRICT:
             raise ValueError("engine vllm cannot be strict: how a row is rounded there depends on its company")
+        is_native_on_gpu = self.engine == "native" and self.device.startswith("cuda")
+        if Precision.FLOAT8 in (self.engine_kv_precision, self.engine_mlp_precision) and not is_native_on_gpu:
+            raise ValueError("float8 is for the native engine on a GPU: set RHAPSODE_DEVICE=cuda, or bfloat16")
         return self
 
     @property
@@ -121,6 +129,8 @@ class WorkerSettings(ItemSettings):
                     self.engine_threads,
                     self.engine_profile,
                     self.engine_reproducibility,
+                    kv_precision=self.engine_kv_precision,
+                    mlp_precision=self.engine_mlp_precision,
                 )
             case "vllm":
                 return VllmEngineSettings(

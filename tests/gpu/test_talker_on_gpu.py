@@ -21,16 +21,25 @@ from worker.engine.native.cuda.plain_operations import PlainOperations
 from worker.engine.native.cuda.prompt_layers import PromptLayers
 from worker.engine.native.cuda.prompt_pack import SlotAdmission
 from worker.engine.native.cuda.slot_talker import SlotTalker
-from worker.engine.native.cuda.start import operations_by_rows, slot_lane
+from worker.engine.native.cuda.start import CACHE_DTYPES, operations_by_rows, slot_lane
+from worker.engine.native.cuda.triton_operations import TritonOperations
 from worker.engine.native.cuda.weights import SpeechWeights
+from worker.engine.precision import Precision
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
 from worker.engine.settings import NativeEngineSettings
 
 SLOTS, CAPACITY = 24, 384
 DEVICE = torch.device("cuda")
-# bfloat16 keeps 8 bits; what many layers add up to stays under a few of its steps.
-LARGEST_ERROR = 3e-2
+BFLOAT16, FLOAT8 = Precision.BFLOAT16, Precision.FLOAT8
+# bfloat16 keeps 8 bits; what many layers add up to stays under a few of its steps. e4m3 keeps 4, a fortieth on average:
+# the cache's share of a layer's output is half of it or less, and an MLP has two products of two rounded sides.
+LARGEST_ERRORS = {
+    (BFLOAT16, BFLOAT16): 3e-2,
+    (FLOAT8, BFLOAT16): 6e-2,
+    (BFLOAT16, FLOAT8): 8e-2,
+    (FLOAT8, FLOAT8): 1e-1,
+}
 
 
 @pytest.fixture(scope="session")
@@ -93,24 +102,30 @@ class Recorder:
             codes[:, codebook] = self._codes[:, codebook]
 
 
+def rounded(weights: SpeechWeights, mlp: Precision) -> SpeechWeights:
+    return weights.with_float8_mlps() if mlp is FLOAT8 else weights
+
+
 @torch.inference_mode()
+@pytest.mark.parametrize(("kv", "mlp"), LARGEST_ERRORS)
 def test_logits_of_every_stage_are_those_of_float32(
+    kv: Precision,
+    mlp: Precision,
     weights: SpeechWeights,
     requests: list[RequestState],
     talker_frame: ModuleType,
     record_property: Callable[[str, object], None],
 ) -> None:
-    """Teacher-forced; beside the kernels' error stands that of plain torch with the same bfloat16 weights."""
+    """Teacher-forced; beside the kernels' error stands that of plain torch with the same rounded numbers."""
     admissions = [SlotAdmission(n, request) for n, request in enumerate(requests[:8])]
     num_tokens = sum(admission.prefill_rows for admission in admissions)
-    plan = capture_plan(8, CAPACITY, Reproducibility.STRICT)
     slots = torch.arange(8, dtype=torch.int32, device=DEVICE)
     exact_weights = in_float32(weights)
     plain = PlainOperations(weights.num_codebooks, weights.codebook_size, DEVICE)
     forced = torch.randint(0, 2048, (3, 8, 16), device=DEVICE, dtype=torch.int32)
 
-    def logits(of: SpeechWeights, operations: Operations) -> list[torch.Tensor]:
-        talker = SlotTalker(of, 8, CAPACITY, 8, talker_frame.PAD_ID)
+    def logits(of: SpeechWeights, operations: Operations, cache_dtype: torch.dtype) -> list[torch.Tensor]:
+        talker = SlotTalker(of, 8, CAPACITY, 8, talker_frame.PAD_ID, cache_dtype)
         talker.admit(admissions, num_tokens, talker.eager_layers(operations))
         seen: list[torch.Tensor] = []
         for codes in forced:
@@ -119,25 +134,33 @@ def test_logits_of_every_stage_are_those_of_float32(
             seen += recorder.logits_seen
         return seen
 
-    expected = logits(exact_weights, plain)
-    made = logits(weights, operations_by_rows(weights, plan)(8))
-    plain_bf16 = logits(weights, plain)
+    plan = capture_plan(8, CAPACITY, Reproducibility.STRICT)
+    operations: Operations = operations_by_rows(weights, plan)(8)
+    if mlp is FLOAT8:
+        # Those for few rows have bfloat16 weights whatever the MLP's precision.
+        operations = TritonOperations(4, torch.zeros(8 * 8, dtype=torch.int32, device=DEVICE))
+    expected = logits(exact_weights, plain, torch.float32)
+    made = logits(rounded(weights, mlp), operations, CACHE_DTYPES[kv])
+    plain_rounded = logits(rounded(weights, mlp), plain, CACHE_DTYPES[kv])
 
     errors = [relative(one, other) for one, other in zip(made, expected, strict=True)]
-    plain_errors = [relative(one, other) for one, other in zip(plain_bf16, expected, strict=True)]
+    plain_errors = [relative(one, other) for one, other in zip(plain_rounded, expected, strict=True)]
     record_property("talker", f"{max(errors[::16]):.2e}, plain {max(plain_errors[::16]):.2e}")
     record_property("predictor", f"{max(errors):.2e}, plain {max(plain_errors):.2e}")
-    assert max(errors) < LARGEST_ERROR
+    assert max(errors) < LARGEST_ERRORS[kv, mlp]
     assert max(errors) < 1.5 * max(plain_errors)
 
 
 @torch.inference_mode()
-@pytest.mark.parametrize("num_rows", [1, 5, SLOTS])
+@pytest.mark.parametrize(
+    ("num_rows", "precision"), [(1, BFLOAT16), (5, BFLOAT16), (SLOTS, BFLOAT16), (1, FLOAT8), (SLOTS, FLOAT8)]
+)
 def test_a_replay_gives_the_bits_of_the_eager_step(
-    num_rows: int, weights: SpeechWeights, talker_frame: ModuleType
+    num_rows: int, precision: Precision, weights: SpeechWeights, talker_frame: ModuleType
 ) -> None:
     plan = capture_plan(SLOTS, CAPACITY, Reproducibility.BEST_EFFORT)
-    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, talker_frame.PAD_ID)
+    weights = rounded(weights, precision)
+    talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, talker_frame.PAD_ID, CACHE_DTYPES[precision])
     operations_for = operations_by_rows(weights, plan)
     stream = torch.cuda.Stream()
     graphed = GraphedFrames(talker.step, plan, operations_for, SLOTS, 2, stream)
@@ -180,10 +203,11 @@ def test_a_captured_pass_over_prompts_gives_the_bits_of_the_eager_one(
         assert torch.equal(one, other)
 
 
+@pytest.mark.parametrize("precision", Precision)
 def test_strict_codes_are_the_same_alone_and_in_any_company(
-    weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
+    precision: Precision, weights: SpeechWeights, requests: list[RequestState], talker_frame: ModuleType
 ) -> None:
-    lane = strict_lane(weights, talker_frame.PAD_ID)
+    lane = strict_lane(rounded(weights, precision), talker_frame.PAD_ID, precision)
 
     together = drive(lane, requests, cancelled={3: 5, 17: 10, 30: 18})
 
@@ -226,8 +250,10 @@ def test_memory_is_constant_while_requests_come_and_go(
     assert torch.cuda.memory_allocated() == before
 
 
-def strict_lane(weights: SpeechWeights, pad_id: int) -> Any:
-    settings = NativeEngineSettings(Path("random"), slots=SLOTS, reproducibility=Reproducibility.STRICT)
+def strict_lane(weights: SpeechWeights, pad_id: int, kv: Precision = BFLOAT16) -> Any:
+    settings = NativeEngineSettings(
+        Path("random"), slots=SLOTS, reproducibility=Reproducibility.STRICT, kv_precision=kv
+    )
     return slot_lane(weights, SLOTS, CAPACITY, pad_id, settings)
 
 

@@ -35,6 +35,8 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
                 **_of_torch("native", settings.device, settings.num_threads, settings.profile, slots),
                 "reproducibility": settings.reproducibility.value,
                 "role": settings.role.value,
+                "kv_precision": settings.kv_precision.value,
+                "mlp_precision": settings.mlp_precision.value,
             }
         case VllmEngineSettings():
             return {

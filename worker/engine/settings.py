@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
+from worker.engine.precision import Precision
 from worker.engine.profiles import Reproducibility, ServingProfile
 
 
@@ -32,6 +33,7 @@ class NativeEngineSettings:
         decoder runs beside the talker and more threads than cores cost a multiple of what they bring.
     profile, reproducibility: of an engine on a GPU; on a CPU every frame is looked at and rows round alike anyway, so
         that of the profile only the length of a stream's first chunk is left.
+    kv_precision, mlp_precision: of the talker's cache and of its MLPs where many rows go through them; on a GPU.
     """
 
     checkpoint: Path
@@ -41,6 +43,8 @@ class NativeEngineSettings:
     profile: ServingProfile = ServingProfile.BALANCED
     reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
     role: EngineRole = EngineRole.WHOLE
+    kv_precision: Precision = Precision.BFLOAT16
+    mlp_precision: Precision = Precision.BFLOAT16
 
 
 @dataclass(frozen=True, slots=True)

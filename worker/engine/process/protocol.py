@@ -46,6 +46,7 @@ from worker.engine.interface import (
     VoicePrompt,
     XVectorPrompt,
 )
+from worker.engine.precision import Precision
 from worker.engine.process.fields import MessageFields, ProtocolError
 from worker.engine.process.framing import Array, Frame
 from worker.engine.profiles import Reproducibility, ServingProfile
@@ -270,6 +271,8 @@ def decode_settings(text: str) -> EngineSettings:
                 profile=fields.member("profile", ServingProfile),
                 reproducibility=fields.member("reproducibility", Reproducibility),
                 role=fields.member("role", EngineRole),
+                kv_precision=fields.member("kv_precision", Precision),
+                mlp_precision=fields.member("mlp_precision", Precision),
             )
         case "vllm":
             return VllmEngineSettings(

@@ -40,6 +40,7 @@ from worker.engine.interface import (
     VoiceMode,
     XVectorPrompt,
 )
+from worker.engine.precision import Precision
 from worker.engine.process.fields import ProtocolError
 from worker.engine.process.framing import Frame, read_frame, write_frame
 from worker.engine.process.protocol import (
@@ -169,7 +170,15 @@ def test_what_keeps_an_engine_from_starting_keeps_class_and_words(error: type[St
     "settings",
     [
         NativeEngineSettings(
-            Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, Reproducibility.STRICT, EngineRole.TALKER
+            Path("/a folder/ü"),
+            3,
+            "cuda:1",
+            2,
+            ServingProfile.LATENCY,
+            Reproducibility.STRICT,
+            EngineRole.TALKER,
+            Precision.FLOAT8,
+            Precision.FLOAT8,
         ),
         VllmEngineSettings(Path("/a folder/ü"), 3, "cuda:1", 2, ServingProfile.LATENCY, 17, VllmRunner.V2),
         FakeEngineSettings(slots=5, step_s=0.25),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from worker.engine.native.cuda.float8 import Float8Rows
 from worker.engine.qwen3_tts.model.config import DecoderConfig
 from worker.engine.qwen3_tts.model.layers import DecoderLayer, DecoderStack
 
@@ -38,8 +39,20 @@ class Heads:
 
 
 @dataclass(frozen=True, slots=True)
+class Float8Mlp:
+    """The MLP's projections in eight bits, each output with its own scale."""
+
+    gate_up: Float8Rows
+    down: Float8Rows
+
+
+@dataclass(frozen=True, slots=True)
 class LayerWeights:
-    """Projections are (out, in): qkv holds queries, keys, values; gate_up holds gates, then ups."""
+    """Projections are (out, in): qkv holds queries, keys, values; gate_up holds gates, then ups.
+
+    float8_mlp: what many rows are multiplied with in the place of `gate_up` and `down`; few rows wait for launches
+    and not for products.
+    """
 
     input_norm: Tensor
     qkv: Tensor
@@ -48,6 +61,7 @@ class LayerWeights:
     post_norm: Tensor
     gate_up: Tensor
     down: Tensor
+    float8_mlp: Float8Mlp | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +80,14 @@ class DecoderWeights:
             eps=config.rms_norm_eps,
             rotary=RotaryFactors.compute(config, num_positions, stack.norm.weight.device),
         )
+
+    def with_float8_mlps(self) -> DecoderWeights:
+        """The same layers; what many rows go through is rounded to eight bits."""
+        return replace(self, layers=tuple(replace(layer, float8_mlp=_float8_mlp(layer)) for layer in self.layers))
+
+
+def _float8_mlp(layer: LayerWeights) -> Float8Mlp:
+    return Float8Mlp(Float8Rows.of(layer.gate_up), Float8Rows.of(layer.down))
 
 
 def _layer(layer: DecoderLayer, config: DecoderConfig) -> LayerWeights:

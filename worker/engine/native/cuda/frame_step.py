@@ -80,7 +80,7 @@ class FrameStep:
         self._num_codebooks = predictor.heads.shape[0] + 1
         self._num_lanes = tables.first.shape[0] + 1
         self._frame_memory = KvMemory.allocate(
-            predictor.decoder, max_rows, self._num_codebooks, memory.keys.dtype, memory.keys.device
+            predictor.decoder, max_rows, self._num_codebooks, state.next_input.dtype, memory.keys.device
         )
 
     @property

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from worker.engine.native.cuda.decoder_stream import Attend, DecoderStream
 from worker.engine.native.cuda.decoder_weights import DecoderWeights, Heads, RotaryFactors
+from worker.engine.native.cuda.float8 import Float8Rows
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
 
 
@@ -35,6 +37,18 @@ class RowOperations(Protocol):
 
     def silu_multiply(self, gate_up: Tensor) -> Tensor:
         """(N, 2 · I), gates first -> (N, I)."""
+        ...
+
+    def add_rms_norm_float8(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Float8Rows:
+        """As `add_rms_norm`, each row of what it gives in eight bits with its own scale."""
+        ...
+
+    def silu_multiply_float8(self, gate_up: Tensor) -> Float8Rows:
+        """As `silu_multiply`, likewise."""
+        ...
+
+    def linear_float8(self, x: Float8Rows, weight: Float8Rows, dtype: torch.dtype) -> Tensor:
+        """(N, in) by (out, in) -> (N, out) in `dtype`; both widths are multiples of 16."""
         ...
 
 

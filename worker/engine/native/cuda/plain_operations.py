@@ -8,6 +8,7 @@ from torch import Tensor
 
 from worker.engine.native.cuda.decoder_stream import Attend, DecoderStream
 from worker.engine.native.cuda.decoder_weights import DecoderWeights, Heads, RotaryFactors
+from worker.engine.native.cuda.float8 import Float8Rows, stored_as
 from worker.engine.native.cuda.many_row_decoder import run_many_rows
 from worker.engine.native.cuda.slot_state import FrameTables, SlotSampling, SlotState
 from worker.engine.qwen3_tts.request_state import RowEnd
@@ -44,6 +45,15 @@ class PlainOperations:
         gate, up = gate_up.float().chunk(2, dim=1)
         return (F.silu(gate) * up).to(gate_up.dtype)
 
+    def add_rms_norm_float8(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Float8Rows:
+        return Float8Rows.of(self.add_rms_norm(update, residual, weight, eps))
+
+    def silu_multiply_float8(self, gate_up: Tensor) -> Float8Rows:
+        return Float8Rows.of(self.silu_multiply(gate_up))
+
+    def linear_float8(self, x: Float8Rows, weight: Float8Rows, dtype: torch.dtype) -> Tensor:
+        return F.linear(x.exact(), weight.exact()).to(dtype)
+
     def rotate_and_store(
         self,
         qkv: Tensor,
@@ -55,8 +65,8 @@ class PlainOperations:
         values: Tensor,
     ) -> Tensor:
         queries, new_keys, new_values = _rotated(qkv, heads, rotary.cos[positions], rotary.sin[positions])
-        keys[slots, :, positions] = new_keys
-        values[slots, :, positions] = new_values
+        keys[slots, :, positions] = stored_as(new_keys, keys.dtype)
+        values[slots, :, positions] = stored_as(new_values, values.dtype)
         return queries.flatten(1)
 
     def decode_attention(
@@ -73,7 +83,7 @@ class PlainOperations:
         places = torch.arange(keys.shape[2], device=keys.device)
         visible = (places <= positions.unsqueeze(1)).view(-1, 1, 1, keys.shape[2])
         # What an earlier request left behind may not be finite, and zero times that is not zero.
-        seen = values[slots].masked_fill(~visible.transpose(2, 3), 0)
+        seen = values[slots].to(queries.dtype).masked_fill(~visible.transpose(2, 3), 0)
         return _attend(queries, keys[slots], seen, visible)
 
     def prompt_attention(

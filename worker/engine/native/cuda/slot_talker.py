@@ -18,13 +18,26 @@ from worker.engine.native.cuda.weights import SpeechWeights
 class SlotTalker:
     """Everything is allocated here, once. Single-threaded; all calls belong on one stream."""
 
-    def __init__(self, weights: SpeechWeights, num_slots: int, capacity: int, max_rows: int, pad_id: int) -> None:
-        """capacity: positions of a slot; max_rows: of a step; pad_id: the text id behind a request's own."""
+    def __init__(
+        self,
+        weights: SpeechWeights,
+        num_slots: int,
+        capacity: int,
+        max_rows: int,
+        pad_id: int,
+        cache_dtype: torch.dtype | None = None,
+    ) -> None:
+        """capacity: positions of a slot; max_rows: of a step; pad_id: the text id behind a request's own.
+
+        cache_dtype: of the talker's keys and values; None: that of the weights.
+        """
         hidden_size = weights.codec_table.shape[1]
         self.state = SlotState.allocate(
             num_slots, capacity, weights.codebook_size, hidden_size, weights.dtype, weights.device
         )
-        self.memory = KvMemory.allocate(weights.talker.decoder, num_slots + 1, capacity, weights.dtype, weights.device)
+        self.memory = KvMemory.allocate(
+            weights.talker.decoder, num_slots + 1, capacity, cache_dtype or weights.dtype, weights.device
+        )
         self.step = FrameStep(weights.talker, weights.predictor, weights.tables, self.state, self.memory, max_rows)
         self.capacity = capacity
         self.num_codebooks = weights.num_codebooks

@@ -10,9 +10,10 @@ from pathlib import Path
 import torch
 
 from worker.engine.chunks import ChunkPlan
-from worker.engine.errors import CheckpointError
+from worker.engine.errors import CheckpointError, StartError
 from worker.engine.native.cuda.capture_plan import CapturePlan, capture_plan
 from worker.engine.native.cuda.captured_prompts import CapturedPromptLayers
+from worker.engine.native.cuda.float8 import FLOAT8
 from worker.engine.native.cuda.frame_executor import GraphedFrames
 from worker.engine.native.cuda.memory_plan import MemoryPlan, bytes_per_position, plan_slots
 from worker.engine.native.cuda.operations import Operations
@@ -23,6 +24,7 @@ from worker.engine.native.cuda.slot_scheduler import SlotScheduler
 from worker.engine.native.cuda.slot_talker import SlotTalker
 from worker.engine.native.cuda.triton_operations import operations_kind
 from worker.engine.native.cuda.weights import SpeechWeights
+from worker.engine.precision import Precision
 from worker.engine.profiles import PROFILES, Reproducibility
 from worker.engine.qwen3_tts.model.config import ModelConfig
 from worker.engine.settings import NativeEngineSettings
@@ -31,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 # bfloat16 as the checkpoints are published; norms, rotations, softmax, logits and sums are float32 inside.
 _DTYPE = torch.bfloat16
+CACHE_DTYPES = {Precision.BFLOAT16: torch.bfloat16, Precision.FLOAT8: FLOAT8}
+# Multiplies numbers of eight bits; what is older converts none either.
+_FIRST_WITH_FLOAT8 = (8, 9)
 # Programs that attention should have at least, whatever the number of rows: some for each of 132 multiprocessors.
 _ATTENTION_PROGRAMS = 512
 _MAX_SPLITS = 16
@@ -46,14 +51,18 @@ def start_slot_lane(
 ) -> tuple[SlotTalkerLane, MemoryPlan]:
     """A lane of at most `capacity` positions a slot, and what there was room for.
 
-    Raises CheckpointError, and whatever CUDA raises when a capture fails.
+    Raises StartError, and whatever CUDA raises when a capture fails.
     """
     began_s = time.monotonic()
     _require_kernels_for(config)
+    _require_float8_where_asked(settings, device)
     torch.cuda.set_device(device)
     weights = SpeechWeights.load(path, config, capacity, _DTYPE, device)
+    if settings.mlp_precision is Precision.FLOAT8:
+        weights = weights.with_float8_mlps()
     free_bytes, _ = torch.cuda.mem_get_info(device)
-    memory = plan_slots(settings.slots, capacity, bytes_per_position(config, _DTYPE), free_bytes)
+    cache_bytes = bytes_per_position(config, CACHE_DTYPES[settings.kv_precision])
+    memory = plan_slots(settings.slots, capacity, cache_bytes, free_bytes)
     lane = slot_lane(weights, memory.num_slots, memory.capacity, config.text_control.tts_pad, settings)
     logger.info("the talker is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
     return lane, memory
@@ -64,10 +73,11 @@ def slot_lane(
 ) -> SlotTalkerLane:
     """A lane over loaded weights on a CUDA device."""
     parameters, device = PROFILES[settings.profile], weights.device
+    cache_dtype = CACHE_DTYPES[settings.kv_precision]
     plan = capture_plan(num_slots, capacity, settings.reproducibility)
     stream = torch.cuda.Stream(device, priority=_TALKER_PRIORITY)
     with torch.cuda.stream(stream):
-        talker = SlotTalker(weights, num_slots, capacity, plan.max_rows, pad_id)
+        talker = SlotTalker(weights, num_slots, capacity, plan.max_rows, pad_id, cache_dtype)
         operations_for = operations_by_rows(weights, plan)
         prompt_layers = _prompt_layers(talker, plan, operations_for(plan.max_rows), weights, stream)
         # The first of those that are not captured would make the first request wait for compilers.
@@ -121,6 +131,17 @@ def _require_kernels_for(config: ModelConfig) -> None:
                 f"on a GPU the {name}'s head_dim should be a power of two and at least {_LEAST_HEAD_DIM}, "
                 f"is {decoder.head_dim}"
             )
+
+
+def _require_float8_where_asked(settings: NativeEngineSettings, device: torch.device) -> None:
+    if Precision.FLOAT8 not in (settings.kv_precision, settings.mlp_precision):
+        return
+    capability = torch.cuda.get_device_capability(device)
+    if capability < _FIRST_WITH_FLOAT8:
+        raise StartError(
+            f"{torch.cuda.get_device_name(device)} has no numbers of eight bits, which came with capability 8.9 (this "
+            f"is {capability[0]}.{capability[1]}); set the engine's precisions to {Precision.BFLOAT16}"
+        )
 
 
 def _num_splits(num_histories: int) -> int:

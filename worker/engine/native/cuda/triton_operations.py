@@ -9,17 +9,18 @@ from torch import Tensor
 from worker.engine.native.cuda.decoder_stream import Attend, DecoderStream
 from worker.engine.native.cuda.decoder_weights import DecoderWeights, Heads, RotaryFactors
 from worker.engine.native.cuda.few_row_decoder import run_few_rows
+from worker.engine.native.cuda.float8 import Float8Rows
 from worker.engine.native.cuda.kernels.code_embedding import begin_rows, gather_codes
 from worker.engine.native.cuda.kernels.decode_attention import decode_attention
 from worker.engine.native.cuda.kernels.few_row_products import MAX_ROWS, linear, norm_linear
 from worker.engine.native.cuda.kernels.frame_end import finish_frame
 from worker.engine.native.cuda.kernels.predictor_attention import attend_first_pair, attend_position
 from worker.engine.native.cuda.kernels.prompt_attention import prompt_attention
-from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm
+from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm, add_rms_norm_float8
 from worker.engine.native.cuda.kernels.rotary_heads import rotate_and_store
 from worker.engine.native.cuda.kernels.sampler import draw_first, draw_residual
 from worker.engine.native.cuda.kernels.skinny_products import MAX_TOKENS, skinny_linear
-from worker.engine.native.cuda.kernels.swiglu import silu_multiply
+from worker.engine.native.cuda.kernels.swiglu import silu_multiply, silu_multiply_float8
 from worker.engine.native.cuda.many_row_decoder import run_many_rows
 from worker.engine.native.cuda.skinny_decoder import run_some_rows
 from worker.engine.native.cuda.slot_state import FrameTables, SlotState
@@ -65,6 +66,16 @@ class TritonOperations:
 
     def silu_multiply(self, gate_up: Tensor) -> Tensor:
         return silu_multiply(gate_up)
+
+    def add_rms_norm_float8(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Float8Rows:
+        return add_rms_norm_float8(update, residual, weight, eps)
+
+    def silu_multiply_float8(self, gate_up: Tensor) -> Float8Rows:
+        return silu_multiply_float8(gate_up)
+
+    def linear_float8(self, x: Float8Rows, weight: Float8Rows, dtype: torch.dtype) -> Tensor:
+        by_row = F.ScalingType.RowWise
+        return F.scaled_mm(x.values, weight.values.t(), x.scales, by_row, weight.scales.t(), by_row, output_dtype=dtype)
 
     def rotate_and_store(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -64,6 +64,11 @@ class SpeechWeights:
             tables=FrameTables(first, residual, _text_table(talker)),
             codec_table=codec_table,
         )
+
+    @torch.inference_mode()
+    def with_float8_mlps(self) -> SpeechWeights:
+        """The talker's MLPs have eight bits as well; the predictor's products are too narrow to gain by them."""
+        return replace(self, talker=replace(self.talker, decoder=self.talker.decoder.with_float8_mlps()))
 
 
 def _head(talker: Talker, config: ModelConfig) -> Tensor:

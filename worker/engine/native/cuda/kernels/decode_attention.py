@@ -15,6 +15,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.cache_numbers import PRODUCT_TYPES
 from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 
 _LOG2_E = 1.4426950408889634
@@ -37,7 +38,8 @@ def decode_attention(
 ) -> Tensor:
     """Attended values (B, H * d) of queries (B, H * d), each over positions 0 to its own, that one included.
 
-    keys, values: one layer of the cache, (slots, KV, capacity, d). slots, positions: int32 (B,).
+    keys, values: one layer of the cache, (slots, KV, capacity, d), in any of `PRODUCT_TYPES`.
+    slots, positions: int32 (B,).
     arrivals: int32, zero, at least B * KV; left zero. Calls that share it must follow one another on one stream.
     Softmax is computed in fp32.
     """
@@ -70,6 +72,7 @@ def decode_attention(
         group_tile=triton.next_power_of_2(group),
         key_block=_KEY_BLOCK,
         key_stages=_KEY_STAGES,
+        product_type=PRODUCT_TYPES[keys.dtype],
         overlap=overlap,
         launch_pdl=overlap,
         num_warps=_NUM_WARPS,
@@ -100,6 +103,7 @@ def _decode_attention(
     group_tile: tl.constexpr,
     key_block: tl.constexpr,
     key_stages: tl.constexpr,
+    product_type: tl.constexpr,
     overlap: tl.constexpr,
 ) -> None:
     let_next_start(overlap)
@@ -115,6 +119,7 @@ def _decode_attention(
     length = tl.load(positions + row) + 1
     history = tl.load(slots + row).to(tl.int64) * slot_stride + head * head_stride
     q = tl.load(queries + query_row[:, None] * head_dim + lane[None, :], mask=is_query[:, None], other=0.0)
+    q = q.to(product_type)
     # Whole blocks, so that only the last share of a history has a masked end.
     share = tl.cdiv(tl.cdiv(length, num_splits), key_block) * key_block
     begin = split * share
@@ -131,14 +136,16 @@ def _decode_attention(
         exists = position < end
         place = history + position[:, None] * head_dim + lane[None, :]
         k = tl.load(keys + place, mask=exists[:, None], other=0.0)
-        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        scores = tl.dot(q, tl.trans(k.to(product_type)), input_precision="ieee") * scale
         scores = tl.where(exists[None, :], scores, float("-inf"))
         v = tl.load(values + place, mask=exists[:, None], other=0.0)
         new_largest = tl.maximum(largest, tl.max(scores, axis=1))
         decay = tl.exp2(largest - new_largest)
         weight = tl.exp2(scores - new_largest[:, None])
         total = total * decay + tl.sum(weight, axis=1)
-        sum_values = tl.dot(weight.to(v.dtype), v, sum_values * decay[:, None], input_precision="ieee")
+        sum_values = tl.dot(
+            weight.to(product_type), v.to(product_type), sum_values * decay[:, None], input_precision="ieee"
+        )
         largest = new_largest
 
     out = attended + query_row[:, None] * head_dim + lane[None, :]

@@ -14,6 +14,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.kernels.cache_numbers import PRODUCT_TYPES
+
 _LOG2_E = 1.4426950408889634
 # Rows of a tile are (position, query head of the KV head).
 _QUERY_TILE = 64
@@ -26,8 +28,8 @@ def prompt_attention(
     """Attended values (N, H * d); each token sees its own prompt up to itself.
 
     queries: (N, H * d), rotated. keys, values: one layer of the cache, (slots, KV, capacity, d), holding every prompt
-    from position 0. slots: int32 (prompts,). starts: int32 (prompts + 1,), rising; prompt i is the tokens
-    starts[i] to starts[i + 1], at most `max_length` of them. Tokens beyond the last prompt get zeros.
+    from position 0, in any of `PRODUCT_TYPES`. slots: int32 (prompts,). starts: int32 (prompts + 1,), rising; prompt i
+    is the tokens starts[i] to starts[i + 1], at most `max_length` of them. Tokens beyond the last prompt get zeros.
     Softmax is computed in fp32.
     """
     num_kv_heads, head_dim = keys.shape[1], keys.shape[3]
@@ -49,6 +51,7 @@ def prompt_attention(
         head_dim=head_dim,
         query_tile=_QUERY_TILE,
         key_block=_KEY_BLOCK,
+        product_type=PRODUCT_TYPES[keys.dtype],
         num_warps=4,
     )
     return attended
@@ -70,6 +73,7 @@ def _prompt_attention(
     head_dim: tl.constexpr,
     query_tile: tl.constexpr,
     key_block: tl.constexpr,
+    product_type: tl.constexpr,
 ) -> None:
     kv_head = tl.program_id(1)
     prompt = tl.program_id(2)
@@ -86,6 +90,7 @@ def _prompt_attention(
     head_row = (first_token + position).to(tl.int64) * num_kv_heads * group + kv_head * group + row % group
     place = head_row[:, None] * head_dim + lane[None, :]
     q = tl.load(queries + place, mask=is_token[:, None], other=0.0)
+    q = q.to(product_type)
     history = tl.load(slots + prompt).to(tl.int64) * slot_stride + kv_head * head_stride
     end = tl.minimum(tl.cdiv(first_row + query_tile, group), length)
     largest = tl.full([query_tile], float("-inf"), tl.float32)
@@ -96,7 +101,7 @@ def _prompt_attention(
         exists = key < end
         source = history + key[:, None] * head_dim + lane[None, :]
         k = tl.load(keys + source, mask=exists[:, None], other=0.0)
-        scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale
+        scores = tl.dot(q, tl.trans(k.to(product_type)), input_precision="ieee") * scale
         scores = tl.where(key[None, :] <= position[:, None], scores, float("-inf"))
         v = tl.load(values + source, mask=exists[:, None], other=0.0)
         # Every row sees key 0, which is in the first block: the maximum is finite from there on.
@@ -104,6 +109,8 @@ def _prompt_attention(
         decay = tl.exp2(largest - new_largest)
         weight = tl.exp2(scores - new_largest[:, None])
         total = total * decay + tl.sum(weight, axis=1)
-        sum_values = tl.dot(weight.to(v.dtype), v, sum_values * decay[:, None], input_precision="ieee")
+        sum_values = tl.dot(
+            weight.to(product_type), v.to(product_type), sum_values * decay[:, None], input_precision="ieee"
+        )
         largest = new_largest
     tl.store(attended + place, (sum_values / total[:, None]).to(attended.dtype.element_ty), mask=is_token[:, None])

@@ -5,10 +5,12 @@
 # pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
+import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
+from worker.engine.native.cuda.float8 import FLOAT8, LARGEST, LEAST_SCALE, Float8Rows
 from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 
 _LANES = 1024
@@ -26,6 +28,28 @@ def silu_multiply(gate_up: Tensor) -> Tensor:
     return product
 
 
+def silu_multiply_float8(gate_up: Tensor) -> Float8Rows:
+    """The same, and of every row its numbers of eight bits with their scale."""
+    num_rows, width = gate_up.shape[0], gate_up.shape[1] // 2
+    values = torch.empty(num_rows, width, dtype=FLOAT8, device=gate_up.device)
+    scales = torch.empty(num_rows, 1, dtype=torch.float32, device=gate_up.device)
+    block = triton.next_power_of_2(width)
+    overlap = overlaps(gate_up)
+    _silu_multiply_float8[(num_rows,)](
+        gate_up,
+        values,
+        scales,
+        largest=LARGEST,
+        least_scale=LEAST_SCALE,
+        width=width,
+        block=block,
+        overlap=overlap,
+        launch_pdl=overlap,
+        num_warps=max(1, min(8, block // 512)),
+    )
+    return Float8Rows(values, scales)
+
+
 @triton.jit
 def _silu_multiply(
     gate_up: tl.tensor, product: tl.tensor, width: tl.constexpr, block: tl.constexpr, overlap: tl.constexpr
@@ -34,8 +58,35 @@ def _silu_multiply(
     wait_for_inputs(overlap)
     row = tl.program_id(0).to(tl.int64)
     lanes = tl.program_id(1) * block + tl.arange(0, block)
+    value = _gated(gate_up + row * 2 * width, lanes, width)
+    tl.store(product + row * width + lanes, value.to(product.dtype.element_ty), mask=lanes < width)
+
+
+@triton.jit
+def _silu_multiply_float8(
+    gate_up: tl.tensor,
+    values: tl.tensor,
+    scales: tl.tensor,
+    largest: tl.constexpr,
+    least_scale: tl.constexpr,
+    width: tl.constexpr,
+    block: tl.constexpr,
+    overlap: tl.constexpr,
+) -> None:
+    let_next_start(overlap)
+    wait_for_inputs(overlap)
+    row = tl.program_id(0).to(tl.int64)
+    lanes = tl.arange(0, block)
+    value = _gated(gate_up + row * 2 * width, lanes, width)
+    scale = tl.maximum(tl.max(tl.abs(value), axis=0) / largest, least_scale)
+    tl.store(values + row * width + lanes, (value / scale).to(values.dtype.element_ty), mask=lanes < width)
+    tl.store(scales + row, scale)
+
+
+@triton.jit
+def _gated(gate_up: tl.tensor, lanes: tl.tensor, width: tl.constexpr) -> tl.tensor:
+    """Lanes of the row that begins at `gate_up`, in fp32; zeros beyond the width."""
     inside = lanes < width
-    gate = tl.load(gate_up + row * 2 * width + lanes, mask=inside, other=0.0).to(tl.float32)
-    up = tl.load(gate_up + row * 2 * width + width + lanes, mask=inside, other=0.0).to(tl.float32)
-    value = gate / (1.0 + tl.exp(-gate)) * up
-    tl.store(product + row * width + lanes, value.to(product.dtype.element_ty), mask=inside)
+    gate = tl.load(gate_up + lanes, mask=inside, other=0.0).to(tl.float32)
+    up = tl.load(gate_up + width + lanes, mask=inside, other=0.0).to(tl.float32)
+    return gate / (1.0 + tl.exp(-gate)) * up
