@@ -13,7 +13,6 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from storage.artifacts import ArtifactStore
 from storage.audits import AuditLog
@@ -42,7 +41,8 @@ from storage.upload_ledger import UploadLedger
 from storage.voice_store import VoiceStore
 from storage.webhook_queue import WebhookQueue
 from storage.work_queues import WorkQueue
-from worker.janitor_metrics import LEADER, chore_failed, swept, topped_up
+from worker.chores import TICK_S, Chore, run_chores
+from worker.janitor_metrics import LEADER, swept, topped_up
 from worker.leaving import leave_on_signals
 from worker.metrics_server import parse_ports, serve_metrics
 from worker.orphans import OrphanSweep
@@ -55,7 +55,6 @@ from worker.webhooks.janitor import HookJanitor
 
 logger = logging.getLogger("worker.janitor")  # __name__ is __main__ here
 
-TICK_S = 1.0
 LOCK_S = 10.0
 STATE_INTERVAL_S = 5.0
 AUDIT_INTERVAL_S = 60.0
@@ -193,78 +192,40 @@ def _report_drift(differences: Sequence[Difference]) -> None:
         )
 
 
-@dataclass(slots=True)
-class _Chore:
-    interval_s: float
-    run: Callable[[], object]
-    due_at: float = 0.0
+def chores_of(
+    janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
+) -> Sequence[Chore]:
+    """What is to be done, and how often; first what the others rest on."""
+    return (
+        # What is missing comes back before anything is swept or given out.
+        Chore(STATE_INTERVAL_S, state.watch_state),
+        Chore(TICK_S, janitor.sweep),
+        Chore(TICK_S, janitor.top_up),
+        Chore(TICK_S, hooks.sweep_hooks),
+        Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
+        Chore(AUDIT_INTERVAL_S, janitor.audit),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.audit_stored),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
+        Chore(LEFTOVERS_INTERVAL_S, files.sweep_uploads),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_journal),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
+        Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
+        Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),
+        Chore(LEFTOVERS_INTERVAL_S, voices.sweep_caches),
+        Chore(LEFTOVERS_INTERVAL_S, voices.report_consents),
+    )
 
 
-def run_chores(
-    janitor: Janitor,
-    state: StateWatch,
-    voices: VoiceJanitor,
-    files: UploadJanitor,
-    hooks: HookJanitor,
-    renew_lock: Callable[[], bool],
-    stop: threading.Event,
-) -> None:
-    """Until `stop`: once a second, if the lock is ours, whatever is due. A failing chore is logged and tried again."""
-    chores = [
-        # First: what is missing comes back before anything is swept or given out.
-        _Chore(STATE_INTERVAL_S, state.watch_state),
-        _Chore(TICK_S, janitor.sweep),
-        _Chore(TICK_S, janitor.top_up),
-        _Chore(TICK_S, hooks.sweep_hooks),
-        _Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
-        _Chore(AUDIT_INTERVAL_S, janitor.audit),
-        _Chore(LEFTOVERS_INTERVAL_S, janitor.audit_stored),
-        _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
-        _Chore(LEFTOVERS_INTERVAL_S, files.sweep_uploads),
-        _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_journal),
-        _Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
-        _Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
-        _Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),
-        _Chore(LEFTOVERS_INTERVAL_S, voices.sweep_caches),
-        _Chore(LEFTOVERS_INTERVAL_S, voices.report_consents),
-    ]
-    while not stop.is_set():
-        started = time.monotonic()
-        is_ours = _is_ours(renew_lock, janitor)
-        LEADER.set(is_ours)
-        if is_ours:
-            for chore in chores:
-                if chore.due_at <= started and not stop.is_set() and _succeeds(chore):
-                    # A little early counts as due, or a tick of 1.001 s would skip every other one.
-                    chore.due_at = started + chore.interval_s - TICK_S / 2
-        stop.wait(max(0.0, started + TICK_S - time.monotonic()))
-
-
-def _is_ours(renew_lock: Callable[[], bool], janitor: Janitor) -> bool:
+def holds_lock(renew: Callable[[], bool], janitor: Janitor) -> bool:
+    """Whether this janitor is the one that works. Not while Redis cannot be asked, and then leases get time."""
     try:
-        return renew_lock()
+        is_ours = renew()
     except StoreUnavailable as error:
         logger.warning("no lock", extra={"error": str(error)})
         janitor.redis_was_away()
-        return False
-
-
-def _succeeds(chore: _Chore) -> bool:
-    try:
-        chore.run()
-    except StoreUnavailable as error:
-        chore_failed(_name(chore))
-        logger.warning("chore put off", extra={"chore": _name(chore), "error": str(error)})
-        return False
-    except Exception:
-        # The other chores must go on, and so must this one when its cause is gone.
-        chore_failed(_name(chore))
-        logger.exception("chore failed", extra={"chore": _name(chore)})
-    return True
-
-
-def _name(chore: _Chore) -> str:
-    return getattr(chore.run, "__name__", "chore")
+        is_ours = False
+    LEADER.set(is_ours)
+    return is_ours
 
 
 def _agree_on_layout(settings: JanitorSettings) -> None:
@@ -308,7 +269,7 @@ def main() -> None:
         files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
         guard = StateGuard(redis, artifacts, settings.key_prefix)
         state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
-        run_chores(janitor, state, voices, files, hooks, lock.renew, stop)
+        run_chores(chores_of(janitor, state, voices, files, hooks), lambda: holds_lock(lock.renew, janitor), stop)
         reporting.close()
         try:
             lock.release()

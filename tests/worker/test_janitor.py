@@ -30,7 +30,8 @@ from storage.webhook_queue import WebhookQueue
 from storage.work_items import LeaseStatus, WorkerIdentity
 from storage.work_queues import CPU_QUEUE
 from tests.worker.studio import SPEC, TENANT, Studio
-from worker.janitor import Janitor, run_chores
+from worker.chores import run_chores
+from worker.janitor import Janitor, chores_of, holds_lock
 from worker.orphans import ORPHAN_AGE_S
 from worker.state_watch import StateWatch
 from worker.upload_janitor import UploadJanitor
@@ -229,7 +230,8 @@ def test_a_failing_chore_does_not_stop_the_others(
             raise StoreUnavailable("for a moment")
         return True
 
-    thread = threading.Thread(target=run_chores, args=(janitor, state, voices, files, hooks, lock, stop))
+    chores = chores_of(janitor, state, voices, files, hooks)
+    thread = threading.Thread(target=run_chores, args=(chores, lambda: holds_lock(lock, janitor), stop))
     thread.start()
     give_up = time.monotonic() + 30
     while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
@@ -245,7 +247,8 @@ def test_without_the_lock_nothing_is_done(
 ) -> None:
     stop = threading.Event()
     studio.submit()
-    thread = threading.Thread(target=run_chores, args=(janitor, state, voices, files, hooks, lambda: False, stop))
+    chores = chores_of(janitor, state, voices, files, hooks)
+    thread = threading.Thread(target=run_chores, args=(chores, lambda: False, stop))
 
     thread.start()
     time.sleep(0.5)
