@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from api import schemas
 from api.acceptance import Accepted, idempotency_key
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
+from api.held_answer import held_answer
 from api.idempotent_route import IdempotentRoute
 from api.job_answers import accepted_answer, job_answer, shown_job
 from api.job_query import JobListQuery, encode_cursor, job_query
@@ -19,7 +20,7 @@ from api.links import LinkBuilder
 from api.plan_answer import plan_answer, wants_plan_only
 from api.services import ApiServices
 from api.submission import SubmissionCall, submit_narration
-from api.waiting import requested_wait_s, wait_until_ended
+from api.waiting import WAIT_DESCRIPTION, requested_wait_s, wait_until_ended
 from storage.job_objects import folders_of
 from storage.job_states import JobState
 from storage.jobs import JobId, JobRecord
@@ -42,12 +43,17 @@ async def submit_job(
     links: Links,
     body: JsonBytes,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+    prefer: Annotated[str | None, Header(description=WAIT_DESCRIPTION)] = None,
 ) -> Response:
     """Accept a narration. Once this has answered, the job will end in a terminal state.
 
-    With `validate_only` the answer is 200 with the plan, or 202 with the job if planning takes more than 30 s.
+    With `Prefer: wait` the answer is 200 with the job if it ends in that time. With `validate_only` it is 200 with the
+    plan, or 202 with the job if planning takes more than 30 s.
     """
     call = SubmissionCall(tenant, body, idempotency_key(idempotency_header, body), links.base)
+    wait_s = requested_wait_s(prefer)
+    if wait_s is not None:
+        return await _submit_and_wait(services, links, call, wait_s, request)
     answer = await run_sync(_submit, services, links, call)
     if isinstance(answer, Accepted):
         return await plan_answer(services, links, answer, request.is_disconnected)
@@ -87,7 +93,7 @@ async def get_job(
     services: Services,
     links: Links,
     job_id: KnownJobId,
-    prefer: Annotated[str | None, Header(description="wait=N holds the answer up to N seconds (60)")] = None,
+    prefer: Annotated[str | None, Header(description=WAIT_DESCRIPTION)] = None,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """One job as it is now, or as it has ended if `Prefer: wait` leaves it the time."""
@@ -126,6 +132,15 @@ def _submit(services: ApiServices, links: LinkBuilder, call: SubmissionCall) -> 
     """The answer, unless that has to wait for a plan: one change of threads is a tenth of a submit's time."""
     accepted = submit_narration(services, call)
     return accepted if wants_plan_only(accepted) else accepted_answer(services, links, accepted)
+
+
+async def _submit_and_wait(
+    services: ApiServices, links: LinkBuilder, call: SubmissionCall, wait_s: int, request: Request
+) -> Response:
+    accepted = await run_sync(submit_narration, services, call)
+    if wants_plan_only(accepted):
+        return await plan_answer(services, links, accepted, request.is_disconnected)
+    return await held_answer(services, links, accepted, wait_s, request.is_disconnected)
 
 
 def _read_answer(

@@ -16,6 +16,13 @@ def _json(schema: str) -> dict[str, Any]:
     return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
 
 
+_JOB_OR_PLAN = {
+    "application/json": {
+        "schema": {"anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Job", "PlanDocument")]}
+    }
+}
+
+
 def _text(description: str) -> dict[str, Any]:
     return {"schema": {"type": "string"}, "description": description}
 
@@ -27,6 +34,7 @@ FIELDS: dict[str, Any] = {
     "RetryAfter": {"schema": {"type": "integer", "minimum": 1}, "description": "Seconds after which to ask again."},
     "Location": _text("The address of what was made, or of the bytes."),
     "ETag": _text("Changes with every change that the answer shows; send it as `If-None-Match`."),
+    "PreferenceApplied": _text("What of `Prefer` was heeded, as `wait=30`."),
     "IdempotencyReplayed": _text("`true`: this is the answer that was given under the key the first time."),
 }
 
@@ -34,17 +42,16 @@ _IN_EVERY_ANSWER = {"X-Request-ID": "RequestId"}
 _IN_EVERY_GUARDED_ANSWER = {"RateLimit-Policy": "RateLimitPolicy", "RateLimit": "RateLimit"}
 
 MORE: Mapping[str, Mapping[str, Any]] = {
-    "submit_job": {"200": {"description": "With `validate_only`: the plan", "content": _json("PlanDocument")}},
+    "submit_job": {
+        "200": {
+            "description": "With `Prefer: wait`: the job at its end. With `validate_only`: the plan",
+            "content": _JOB_OR_PLAN,
+        }
+    },
     "put_job": {
         "200": {
             "description": "Created before by this very body; or, with `validate_only`, the plan",
-            "content": {
-                "application/json": {
-                    "schema": {
-                        "anyOf": [{"$ref": "#/components/schemas/Job"}, {"$ref": "#/components/schemas/PlanDocument"}]
-                    }
-                }
-            },
+            "content": _JOB_OR_PLAN,
         }
     },
     "cancel_job": {"202": {"description": "Workers are still being told", "content": _json("Job")}},
@@ -83,6 +90,8 @@ def _fields(method: str, status: str, operation: Mapping[str, Any]) -> dict[str,
         fields |= _IN_EVERY_GUARDED_ANSWER
     if method == "post":
         fields |= {"Idempotency-Replayed": "IdempotencyReplayed"}
+    if any(each["name"].lower() == "prefer" for each in operation.get("parameters", ())):
+        fields |= {"Preference-Applied": "PreferenceApplied"}
     if operation["operationId"] == "get_job":
         fields |= {"ETag": "ETag", "Retry-After": "RetryAfter"}
     return fields

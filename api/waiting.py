@@ -13,6 +13,7 @@ from storage.job_states import MOVES
 from storage.jobs import JobRecord
 
 MAX_WAIT_S = 60
+WAIT_DESCRIPTION = f"wait=N holds the answer up to N seconds ({MAX_WAIT_S})"
 
 BLOCK_S = 4.0
 """How long one read of the event stream blocks: below Redis' socket time-out, and how late a client's going is seen."""

@@ -20,7 +20,7 @@ from storage.models import AWAY_MS, ModelCard
 from storage.narrations import NarrationSpec
 from storage.plan import CLOSING_MARK_BYTES
 from storage.queue import TicketQueue, create_celery
-from storage.work_queues import CPU_QUEUE
+from storage.work_queues import CPU_QUEUE, WorkQueue
 from tests.api.harness import SMALL, ServedApi, finish_job, job_id, serve
 from tests.settings import api_settings_of
 
@@ -338,3 +338,37 @@ def test_words_for_numbers_take_the_only_language_there_is(api: ServedApi) -> No
 
     assert api.submit(model="one", normalization="basic")["request"]["language"] == "German"
     assert api.submit(model="one")["request"]["language"] == "auto"
+
+
+def test_who_prefers_to_wait_is_answered_with_the_job_at_its_end(api: ServedApi) -> None:
+    body = {"input": {"text": "Good morning."}}
+    headers = {"Prefer": "wait=60", "Idempotency-Key": "waits"}
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(api.http.post, "/v1/jobs", json=body, headers=headers, timeout=120)
+        until_ready(api, CPU_QUEUE)
+        finish_job(api)
+        answer = waiting.result()
+    again = api.http.post("/v1/jobs", json=body, headers=headers)
+
+    assert (answer.status_code, answer.json()["state"]) == (200, "succeeded")
+    assert (answer.headers["preference-applied"], answer.headers["location"]) == (
+        "wait=60",
+        answer.json()["links"]["self"],
+    )
+    assert "retry-after" not in answer.headers
+    assert (again.status_code, again.json()["id"]) == (200, answer.json()["id"])
+    assert (again.headers["idempotency-replayed"], again.headers["preference-applied"]) == ("true", "wait=60")
+
+
+def test_who_has_waited_long_enough_is_answered_with_the_job_as_it_is(api: ServedApi) -> None:
+    answer = api.http.post("/v1/jobs", json={"input": {"text": "Hello."}}, headers={"Prefer": "wait=0"})
+
+    assert (answer.status_code, answer.json()["state"]) == (202, "pending")
+    assert (answer.headers["preference-applied"], "retry-after" in answer.headers) == ("wait=0", True)
+
+
+def until_ready(api: ServedApi, queue: WorkQueue) -> None:
+    give_up_s = time.monotonic() + 60
+    while not api.jobs.ready_counts()[queue]:
+        assert time.monotonic() < give_up_s, "no job came"
+        time.sleep(0.01)

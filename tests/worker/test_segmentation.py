@@ -90,6 +90,16 @@ def test_a_segment_never_crosses_a_blank_line() -> None:
     assert [segment.pause_after_s for segment in segments] == [PARAGRAPH_S, PARAGRAPH_S, 0]
 
 
+def test_a_target_as_large_as_the_cap_keeps_paragraphs_whole() -> None:
+    text = "One is here. Two is here too. Three follows.\n\nA fourth begins. A fifth does not fit in with it any more."
+
+    assert spoken(text, target=55, cap=55) == [
+        "One is here. Two is here too. Three follows.",
+        "A fourth begins.",
+        "A fifth does not fit in with it any more.",
+    ]
+
+
 def test_pauses_follow_what_ends_and_a_forced_cut_gets_none() -> None:
     segments = plan("Short one. A much longer one, which must be cut, because it is long. End.", target=10, cap=40)
 
