@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-_ONES = [
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-]
-_TENS = ["_", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_SCALES = ((1_000_000_000, "billion"), (1_000_000, "million"), (1000, "thousand"), (100, "hundred"))
-_IRREGULAR_ORDINALS = {
-    "one": "first",
-    "two": "second",
-    "three": "third",
-    "five": "fifth",
-    "eight": "eighth",
-    "nine": "ninth",
-    "twelve": "twelfth",
-}
-_MAX_READ_AS_NUMBER = 10**12
-_NUMBER_WORDS = frozenset(_ONES + _TENS[1:] + [word for _, word in _SCALES])
-_BEFORE_AND = frozenset(word for _, word in _SCALES)
+from worker.text.english_numbers import BEYOND, ONES, SCALES, TENS, cardinal, digits, ordinal
+
+_SCALE_WORDS = frozenset(word for _, word in SCALES)
+_NUMBER_WORDS = frozenset((*ONES, *TENS)) | _SCALE_WORDS
 
 _SAME = {
     "cannot": "can not",
@@ -87,30 +74,15 @@ def _written_out(token: str) -> list[str]:
 
 def _number(token: str) -> list[str]:
     if token[-1].isalpha():
-        words = _integer(int(token[:-2]))
-        return [*words[:-1], _ordinal(words[-1])]
+        return _said(token[:-2], ordinal)
     whole, _, decimals = token.partition(".")
-    words = _integer(int(whole))
-    return [*words, "point", *(_ONES[int(digit)] for digit in decimals)] if decimals else words
+    words = _said(whole, cardinal)
+    return [*words, "point", *digits(decimals).split()] if decimals else words
 
 
-def _integer(number: int) -> list[str]:
-    if number >= _MAX_READ_AS_NUMBER:
-        return [_ONES[int(digit)] for digit in str(number)]
-    for size, name in _SCALES:
-        if number >= size:
-            rest = number % size
-            return [*_integer(number // size), name, *(_integer(rest) if rest else [])]
-    if number < len(_ONES):
-        return [_ONES[number]]
-    tens, ones = divmod(number, 10)
-    return [_TENS[tens], *([_ONES[ones]] if ones else [])]
-
-
-def _ordinal(word: str) -> str:
-    if word in _IRREGULAR_ORDINALS:
-        return _IRREGULAR_ORDINALS[word]
-    return f"{word.removesuffix('y')}ieth" if word.endswith("y") else f"{word}th"
+def _said(written: str, words: Callable[[int], str]) -> list[str]:
+    number = int(written)
+    return (words(number) if number < BEYOND else digits(str(number))).replace("-", " ").split()
 
 
 def _without_and_in_numbers(words: list[str]) -> list[str]:
@@ -121,7 +93,7 @@ def _without_and_in_numbers(words: list[str]) -> list[str]:
         if not (
             word == "and"
             and 0 < place < len(words) - 1
-            and words[place - 1] in _BEFORE_AND
+            and words[place - 1] in _SCALE_WORDS
             and words[place + 1] in _NUMBER_WORDS
         )
     ]

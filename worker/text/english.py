@@ -7,22 +7,8 @@ import re
 from collections.abc import Iterator
 
 from storage.script import Replacement
+from worker.text.english_numbers import cardinal, digits, ordinal, year
 
-_ONES = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
-_TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SCALES = ((10**12, "trillion"), (10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
-_IRREGULAR = {
-    "one": "first",
-    "two": "second",
-    "three": "third",
-    "five": "fifth",
-    "eight": "eighth",
-    "nine": "ninth",
-    "twelve": "twelfth",
-}
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September", "October"),
     *("November", "December"),
@@ -80,39 +66,6 @@ def respell_english(text: str, start: int, end: int) -> Iterator[Replacement]:
             yield Replacement(match.start(), match.end(), spoken)
 
 
-def cardinal(number: int) -> str:
-    """In words, below 10^15."""
-    if number < 20:
-        return _ONES[number]
-    if number < 100:
-        tens, ones = divmod(number, 10)
-        return f"{_TENS[tens]}-{_ONES[ones]}" if ones else _TENS[tens]
-    for size, name in _SCALES:
-        if number >= size:
-            many, rest = divmod(number, size)
-            words = f"{cardinal(many)} {name}"
-            return f"{words} {cardinal(rest)}" if rest else words
-    raise AssertionError("every number is below one of the scales")
-
-
-def ordinal(number: int) -> str:
-    words = cardinal(number)
-    head, mark, last = words.rpartition("-") if "-" in words.rpartition(" ")[2] else words.rpartition(" ")
-    if last in _IRREGULAR:
-        return f"{head}{mark}{_IRREGULAR[last]}"
-    return f"{head}{mark}{last[:-1]}ieth" if last.endswith("y") else f"{head}{mark}{last}th"
-
-
-def year(number: int) -> str:
-    """As years are said: nineteen eighty-four, two thousand five, twenty ten."""
-    century, rest = divmod(number, 100)
-    if not 1100 <= number <= 2099 or 2000 <= number <= 2009:
-        return cardinal(number)
-    if rest == 0:
-        return f"{cardinal(century)} hundred"
-    return f"{cardinal(century)} {'oh ' if rest < 10 else ''}{cardinal(rest)}"
-
-
 def _spoken(match: re.Match[str], text: str) -> str | None:
     if match["date"]:
         return _date(match["date"])
@@ -142,12 +95,8 @@ def _quantity(written: str) -> str:
     whole, _, decimals = written.replace(",", "").partition(".")
     # Codes and account numbers are read digit by digit, as are those that begin with a zero.
     is_code = len(whole) > _MOST_DIGITS or (len(whole) > 1 and whole[0] == "0")
-    words = _digits(whole) if is_code else cardinal(int(whole))
-    return f"{words} point {_digits(decimals)}" if decimals else words
-
-
-def _digits(written: str) -> str:
-    return " ".join(_ONES[int(digit)] for digit in written)
+    words = digits(whole) if is_code else cardinal(int(whole))
+    return f"{words} point {digits(decimals)}" if decimals else words
 
 
 def _date(written: str) -> str | None:

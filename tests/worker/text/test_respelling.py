@@ -8,13 +8,24 @@ from hypothesis import strategies as st
 
 from storage.pronunciations import PronunciationRule
 from storage.script import Replacement, plain_script
-from worker.text.english import cardinal, ordinal, respell_english, year
+from worker.text.english import respell_english
+from worker.text.english_numbers import cardinal, ordinal, year
 from worker.text.respelling import Lexicon, respelt
 from worker.text.spoken import SpokenText
 
+Rule = tuple[str, str] | tuple[str, str, bool]
 
-def spoken(text: str, *rules: tuple[str, str] | tuple[str, str, bool]) -> str:
-    script = respelt(plain_script(text), Lexicon([PronunciationRule(*rule) for rule in rules]))
+
+def rule_of(rule: Rule) -> PronunciationRule:
+    match rule:
+        case (grapheme, alias):
+            return PronunciationRule(grapheme, alias)
+        case (grapheme, alias, case_sensitive):
+            return PronunciationRule(grapheme, alias, case_sensitive)
+
+
+def spoken(text: str, *rules: Rule) -> str:
+    script = respelt(plain_script(text), Lexicon([rule_of(rule) for rule in rules]))
     return SpokenText(script.text, script.replacements).text
 
 
@@ -31,7 +42,7 @@ def spoken(text: str, *rules: tuple[str, str] | tuple[str, str, bool]) -> str:
         ("Hm.", ("Hm", ""), "."),
     ],
 )
-def test_a_rule_applies_to_whole_words(text: str, rule: tuple[str, str], result: str) -> None:
+def test_a_rule_applies_to_whole_words(text: str, rule: Rule, result: str) -> None:
     assert spoken(text, rule) == result
 
 
