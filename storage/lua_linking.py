@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 _MARGIN = re.compile(r"\w")
 _END = re.compile(r"end\b")
@@ -40,13 +41,19 @@ class _Statement:
 
 def linked(shared: str, body: str) -> str:
     """The body behind what it needs of `shared`, in the order of that. Raises `NotLinkable`."""
-    statements = [_statement(text) for text in _statements(shared)]
+    statements = _parsed(shared)
     kept: set[int] = set()
     needed = set(_names(body))
     while found := [i for i, each in enumerate(statements) if i not in kept and not each.provides.isdisjoint(needed)]:
         kept.update(found)
         needed.update(*(statements[i].names for i in found))
     return "\n".join([*(statements[i].text for i in sorted(kept)), body])
+
+
+# Whoever opens a store loads dozens of scripts, nearly all with the same shared part.
+@lru_cache(maxsize=16)
+def _parsed(shared: str) -> tuple[_Statement, ...]:
+    return tuple(_statement(text) for text in _statements(shared))
 
 
 def _statements(shared: str) -> Iterator[str]:
