@@ -125,7 +125,7 @@ def measure(case: str, hours: float, root: Path) -> Figures:
     assembly = Assembly(item, narration, store, HeldLease(LEASE, 60.0))
     before_mib = resident_mib()
     cpu_s, started_s = time.process_time(), time.monotonic()
-    made, _ = assembly.make([])
+    made = assembly.make([]).artifacts
     wall_s, cpu_s = time.monotonic() - started_s, time.process_time() - cpu_s
     store.delete_prefix(keys.all_artifacts_prefix(LEASE.tenant, LEASE.job))
     stored_mb = sum(artifact.bytes for artifact in made) / 1e6
