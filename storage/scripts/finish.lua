@@ -13,13 +13,5 @@ replace_artifacts(job, artifacts)
 save(job, {spoken_by = ARGV[5]})
 for index = 6, #ARGV do forget_warnings_of(job, ARGV[index]) end
 for _, warning in ipairs(cjson.decode(warnings)) do warn(job, warning) end
-if job.state == 'paused' then
-  -- Nothing is left that a pause could hold back.
-  move(job, 'running')
-  event(job, 'job.resumed')
-end
-for _, artifact in ipairs(cjson.decode(artifacts)) do
-  event(job, 'job.artifact.created', {name = artifact.name, artifact_type = artifact.type, bytes = artifact.bytes})
-end
-finish_job(job, 'succeeded')
+succeed_with(job, artifacts)
 return answer('ok', redis.call('HGETALL', K.job .. id))

@@ -11,13 +11,5 @@ if verdict ~= 'held' then return answer(verdict) end
 forget_lease(job, 'plan', fence, worker)
 redis.call('HSET', K.results .. id, 'plan', 'D' .. fence)
 replace_artifacts(job, artifacts)
-if job.state == 'paused' then
-  -- Nothing is left that a pause could hold back.
-  move(job, 'running')
-  event(job, 'job.resumed')
-end
-for _, artifact in ipairs(cjson.decode(artifacts)) do
-  event(job, 'job.artifact.created', {name = artifact.name, artifact_type = artifact.type, bytes = artifact.bytes})
-end
-finish_job(job, 'succeeded')
+succeed_with(job, artifacts)
 return answer('ok')

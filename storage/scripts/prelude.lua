@@ -484,6 +484,19 @@ local function finish_job(job, state, failure)
   if job.kind == 'batch' then event(job, 'batch.completed') end
 end
 
+-- `artifacts` (JSON) are stored, and there is nothing left to do.
+local function succeed_with(job, artifacts)
+  if job.state == 'paused' then
+    -- Nothing is left that a pause could hold back.
+    move(job, 'running')
+    event(job, 'job.resumed')
+  end
+  for _, artifact in ipairs(cjson.decode(artifacts)) do
+    event(job, 'job.artifact.created', {name = artifact.name, artifact_type = artifact.type, bytes = artifact.bytes})
+  end
+  finish_job(job, 'succeeded')
+end
+
 local function expire_job(job)
   local failure = {code = 'deadline_exceeded', detail = 'the deadline passed before the job was done'}
   finish_job(job, job.started_at_ms > 0 and 'failed' or 'expired', failure)
