@@ -20,11 +20,14 @@ class WebhookProgress(Answer):
 
 
 class WebhookArtifact(Answer):
+    """`key`: where it lies in the bucket of the service, if the job has a destination there."""
+
     name: str
     type: str
     bytes: int
     sha256: str
     duration_s: float | None
+    key: str | None
 
 
 class WebhookFailure(Answer):

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from storage.keys import DELIVERED
 from storage.webhook_reference import TEST_EVENT
 
 MAX_BODY_BYTES = 20_000
@@ -151,12 +152,20 @@ def _test_data(facts: Facts, api_url: str) -> Data:
 
 
 def _artifacts(text: JsonValue) -> list[JsonValue]:
-    """Without their keys in the store, which are nobody's business."""
+    """With their keys in the store where a caller chose those; others are nobody's business."""
     shown = ("name", "type", "bytes", "sha256", "duration_s")
     found = _parsed(text, [])
     if not isinstance(found, list):
         raise TypeError(f"artifacts are {type(found).__name__}")
-    return [{name: each.get(name) for name in shown} for each in found[:MAX_ARTIFACTS] if isinstance(each, dict)]
+    return [
+        {name: each.get(name) for name in shown} | {"key": _delivered(each.get("key"))}
+        for each in found[:MAX_ARTIFACTS]
+        if isinstance(each, dict)
+    ]
+
+
+def _delivered(key: JsonValue) -> JsonValue:
+    return key if isinstance(key, str) and key.startswith(DELIVERED) else None
 
 
 def _error(text: JsonValue) -> JsonValue:

@@ -43,17 +43,18 @@ def body_of(event: str, facts: dict[str, Any]) -> WebhookPayload:
 
 def test_a_jobs_end_says_what_became_of_it() -> None:
     error = json.dumps({"code": "segment_quality", "detail": "it never ended", "segment": 3})
-    artifact = {"name": "a.wav", "type": "wav", "key": "jobs/x", "bytes": 44, "sha256": "ab", "duration_s": 1.5}
-
-    payload = body_of("job.failed", job_facts(error=error, artifacts=json.dumps([artifact]), more=error))
+    own = {"name": "a.wav", "type": "wav", "key": "jobs/x", "bytes": 44, "sha256": "ab", "duration_s": 1.5}
+    delivered = own | {"name": "b.wav", "key": "delivered/t/books/42/job_1/7/b.wav"}
+    payload = body_of("job.failed", job_facts(error=error, artifacts=json.dumps([own, delivered]), more=error))
 
     assert payload.data.job is not None
     assert payload.data.job.progress.fraction == 0.25
     assert payload.data.job.error is not None
     assert payload.data.job.error.segment == 3
-    assert [each.name for each in payload.data.job.artifacts] == ["a.wav"]
+    shown = [(each.name, each.key) for each in payload.data.job.artifacts]
+    assert shown == [("a.wav", None), ("b.wav", "delivered/t/books/42/job_1/7/b.wav")]
     assert payload.data.links["self"] == f"https://api.example/v1/jobs/{JOB}"
-    assert "key" not in payload.model_dump_json()
+    assert "jobs/x" not in payload.model_dump_json()
 
 
 @given(
