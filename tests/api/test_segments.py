@@ -7,6 +7,7 @@ import io
 import threading
 import wave
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ TEXTS = ("Good morning.", "How are you?", "Fine.")
 RATE_HZ = 24_000
 
 
-def planned(api: ServedApi, **fields: object) -> dict:
+def planned(api: ServedApi, **fields: object) -> dict[str, Any]:
     """A job of three segments that wait."""
     job = api.submit(" ".join(TEXTS), **fields)
     item = claim(api, CPU_QUEUE)
@@ -46,7 +47,7 @@ def speak(api: ServedApi, num_samples: int = RATE_HZ, flags: tuple[str, ...] = (
     return item
 
 
-def finished(api: ServedApi, **fields: object) -> dict:
+def finished(api: ServedApi, **fields: object) -> dict[str, Any]:
     job = planned(api, **fields)
     for _ in TEXTS:
         speak(api)
@@ -60,13 +61,13 @@ def assemble(api: ServedApi) -> None:
     api.jobs.finish(item.lease, [ArtifactRecord("narration.wav", "wav", stored.key, 4, stored.sha256, 3.0)])
 
 
-def listed(api: ServedApi, job: dict, **parameters: object) -> list[dict]:
+def listed(api: ServedApi, job: dict[str, Any], **parameters: str | int | list[str]) -> list[dict[str, Any]]:
     answer = api.http.get(job["links"]["segments"], params=parameters)
     assert answer.status_code == 200, answer.text
     return answer.json()["data"]
 
 
-def at(job: dict, index: int, below: str = "") -> str:
+def at(job: dict[str, Any], index: int, below: str = "") -> str:
     return f"{job['links']['segments']}/seg_{index:06d}{below}"
 
 
@@ -222,7 +223,7 @@ def test_an_edit_of_a_failed_job_waits_for_its_retry(api: ServedApi) -> None:
         ({"volume": 3}, "/volume"),
     ],
 )
-def test_a_change_that_cannot_be_is_refused(api: ServedApi, change: dict, pointer: str) -> None:
+def test_a_change_that_cannot_be_is_refused(api: ServedApi, change: dict[str, Any], pointer: str) -> None:
     api.models.publish(replace(SMALL, max_text_tokens=1_100))
     job = finished(api)
 

@@ -113,7 +113,7 @@ def containers(
 ) -> Iterator[Containers]:
     password = (drawn_secrets / "redis_password").read_text()
     (data_dir / "redis_url").write_text(f"redis://:{password}@127.0.0.1:{valkey_port}/0")
-    access, secret = weed.environment.values()
+    access, secret = weed.credentials
     profile = f"[default]\naws_access_key_id = {access}\naws_secret_access_key = {secret}\n"
     (data_dir / "s3_credentials").write_text(profile)
     own = {
@@ -158,6 +158,7 @@ def test_the_services_narrate_and_end_in_time_with_no_right_and_a_read_only_tree
         link = next(artifact.url for artifact in job.artifacts if artifact.name == "narration.wav")
 
     assert job.state == "succeeded", everything(containers)
+    assert link is not None
     assert link.startswith("http://localhost:")
     with urllib.request.urlopen(link) as answer:
         assert answer.read(4) == b"RIFF"

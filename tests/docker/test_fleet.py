@@ -57,10 +57,13 @@ def test_streams_share_an_engines_pace() -> None:
     engine = Engine(clock, MEASURED)
     ends: dict[str, float] = {}
 
+    def end(name: str) -> None:
+        ends[name] = clock.now_s
+
     alone = MEASURED.pace(1)
-    engine.speak(alone, lambda: ends.setdefault("first", clock.now_s))
+    engine.speak(alone, lambda: end("first"))
     clock.run(0.5)
-    engine.speak(1000.0, lambda: ends.setdefault("second", clock.now_s))
+    engine.speak(1000.0, lambda: end("second"))
     clock.run(1e9)
 
     # Half a second alone; the other half of its audio at the pace of one of two.

@@ -54,6 +54,17 @@ class Receiver:
             self.let_go.wait()
         return {"refused": 500, "answered": 204}.get(how)
 
+    def jobs_told(self) -> set[str]:
+        """The jobs that the events are about."""
+        with self.lock:
+            events = list(self.events.values())
+        told: set[str] = set()
+        for event in events:
+            job = event.data["job"]
+            assert isinstance(job, dict)
+            told.add(str(job["id"]))
+        return told
+
     def _received(self, event: WebhookEvent, body: bytes) -> str:
         """What is done with it: "refused", "answered", "lost" or "held"."""
         self.posts += 1

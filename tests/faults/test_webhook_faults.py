@@ -64,14 +64,14 @@ def test_rows_19_and_24_killing_the_deliverer_loses_no_webhook_and_changes_none(
         of_lost, of_kills = receiver.duplicates["lost"], receiver.duplicates.total() - receiver.duplicates["lost"]
         report(
             f"19, 24 webhooks: jobs {len(jobs)}, posts {receiver.posts}, answered 500 {receiver.refused}, "
-            f"never answered {receiver.lost}, webhooks lost {len(jobs) - len(_jobs_told(receiver))}, distinct ids per "
-            f"job > 1: {len(receiver.events) - len(_jobs_told(receiver))}, ids with two bodies "
+            f"never answered {receiver.lost}, webhooks lost {len(jobs) - len(receiver.jobs_told())}, distinct ids per "
+            f"job > 1: {len(receiver.events) - len(receiver.jobs_told())}, ids with two bodies "
             f"{sum(len(bodies) > 1 for bodies in receiver.bodies.values())}, duplicates of lost answers "
             f"{of_lost}, of {kills} kills {of_kills}"
         )
 
     check_standard_pass(figures, system, outcomes)
-    assert _jobs_told(receiver) == {outcome.job_id for outcome in outcomes}
+    assert receiver.jobs_told() == {outcome.job_id for outcome in outcomes}
     assert len(receiver.events) == len(receiver.bodies) == len(jobs)
     assert all(len(bodies) == 1 for bodies in receiver.bodies.values())
     assert {event.type for event in receiver.events.values()} == {"job.succeeded"}
@@ -137,10 +137,6 @@ def _pending(system: RunningSystem) -> int:
         return sum(
             int(client.zcard(key)) for kind in ("waiting", "flying") for key in client.scan_iter(f"*:w:{kind}:*")
         )
-
-
-def _jobs_told(receiver: Receiver) -> set[str]:
-    return {str(event.data["job"]["id"]) for event in receiver.events.values()}  # type: ignore[index,call-overload]
 
 
 def _client(system: RunningSystem, tenant: str) -> httpx.Client:

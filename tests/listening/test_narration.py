@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import soundfile
 
@@ -44,7 +45,7 @@ def narrated(text: str, data_dir: Path, recogniser: MoonshineTiny) -> str:
     )
     assert done.returncode == 0, done.stderr
     pcm, rate_hz = soundfile.read(target, dtype="float32")
-    return recogniser.transcribe(pcm, rate_hz)
+    return recogniser.transcribe(np.asarray(pcm, np.float32), rate_hz)
 
 
 def test_a_narration_says_its_text_once_and_whole(data_dir: Path, recogniser: MoonshineTiny) -> None:

@@ -8,7 +8,7 @@ import re
 import shutil
 import time
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -58,19 +58,20 @@ def test_after_a_restore_every_job_is_known_and_no_stored_segment_is_spoken_agai
         with system.redis() as client:
             active = "{rhapsode}:active"
             system.eventually(lambda: client.scard(active) == 0, 120)
-        system.eventually(lambda: len(told(receiver)) == len(accepted), 60)
+        system.eventually(lambda: len(receiver.jobs_told()) == len(accepted), 60)
         again = spoken_again(system, accepted, spoken)
         events = [event for event in receiver.events.values() if event.type == "job.succeeded"]
         report(
             f"10 restore: jobs {len(accepted)}, unknown to the backup {len(accepted - before)}, brought back "
             f"{reconciled['jobs_restored']}, marked {reconciled['jobs_marked']}, segments in the store "
-            f"{len(spoken)}, spoken again {len(again)}, webhook ids per job > 1: {len(events) - len(told(receiver))}"
+            f"{len(spoken)}, spoken again {len(again)}, webhook ids per job > 1: "
+            f"{len(events) - len(receiver.jobs_told())}"
         )
 
         assert system.job_ids() == accepted
         assert reconciled["jobs_restored"] == len(accepted - before) >= JOBS
         assert again == set()
-        assert len(events) == len(told(receiver))
+        assert len(events) == len(receiver.jobs_told())
         assert run(system, jobs[:JOBS]) == before - {long_job}, "idempotency keys of the backup still hold"
         assert system.leftovers().drift == ()
 
@@ -135,12 +136,6 @@ def register(system: RunningSystem, receiver: Receiver, tenant: str) -> None:
     receiver.secrets[f"/{tenant}"] = made.json()["secret"]
 
 
-def told(receiver: Receiver) -> set[str]:
-    with receiver.lock:
-        events = list(receiver.events.values())
-    return {str(event.data["job"]["id"]) for event in events}  # type: ignore[index,call-overload]
-
-
 def back_up(system: RunningSystem, folder: Path) -> Path:
     """As the runbook says."""
     with system.redis() as client:
@@ -181,10 +176,10 @@ def journalled(system: RunningSystem) -> set[str]:
     }
 
 
-def reconcile(system: RunningSystem) -> list[dict]:
+def reconcile(system: RunningSystem) -> list[dict[str, Any]]:
     """As `rhapsode reconcile`."""
     headers = {"Authorization": f"Bearer {api_key(TENANTS[0])}"}
-    steps: list[dict] = []
+    steps: list[dict[str, Any]] = []
     while not steps or steps[-1]["next_cursor"]:
         body = {"cursor": steps[-1]["next_cursor"]} if steps else {}
         answer = httpx.post(f"{system.url}/v1/admin/reconcile", json=body, headers=headers, timeout=60)

@@ -36,13 +36,13 @@ class System:
         self.store = store
         self.jobs = JobStore(client)
         self.guard = StateGuard(client, store, "rhapsode")
-        self._tickets = tickets
+        self.tickets = tickets
         self.restart_janitor()
 
     def restart_janitor(self) -> None:
         reconciler = Reconciler(self.client, self.store)
         guard = StateGuard(self.client, self.store, "rhapsode")
-        self.watch = StateWatch(guard, reconciler, self._tickets)
+        self.watch = StateWatch(guard, reconciler, self.tickets)
 
     def accept(self, idempotency: IdempotencyKey | None = None) -> Submission:
         """As the API: input, record, journal."""
@@ -197,7 +197,7 @@ def test_an_empty_redis_waits_for_an_operator_and_then_has_every_job_again(
 def test_another_redis_on_the_same_store_claims_nothing(system: System, second_redis: redis.Redis) -> None:
     job = system.accept()
     system.watch.watch_state()
-    other = System(second_redis, system.store, system._tickets)
+    other = System(second_redis, system.store, system.tickets)
     second_redis.hset(KEYS.single("mark"), mapping={"state": "another", "position": 7_000})
 
     other.watch.watch_state()

@@ -90,7 +90,7 @@ async def _origin(settings: ApiSettings) -> str | None:
 def test_a_store_on_another_host_may_be_asked_for_its_objects(
     storage_settings: StorageSettings, weed: EmbeddedS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in zip(("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"), weed.environment.values(), strict=True):
+    for name, value in weed.environment.items():
         monkeypatch.setenv(name, value)
     settings = api_settings_of(storage_settings, store="s3://bucket", s3_endpoint_url=weed.endpoint_url)
 

@@ -714,7 +714,7 @@ def digest_of(*groups: Mapping[str, torch.Tensor]) -> str:
     for group in groups:
         for name in sorted(group):
             digest.update(name.encode())
-            digest.update(group[name].contiguous().view(torch.uint8).numpy())
+            digest.update(group[name].contiguous().view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -5,6 +5,7 @@ Runs in the environment of requirements.txt only.
 
 from __future__ import annotations
 
+import importlib
 import sys
 import types
 from collections.abc import Mapping
@@ -41,7 +42,7 @@ class Reference:
 
     def __init__(self, checkpoint: Path) -> None:
         provide_unused_modules()
-        from qwen_tts import Qwen3TTSModel
+        from qwen_tts import Qwen3TTSModel  # pyright: ignore[reportMissingImports]
 
         mask_encoder_as_on_gpu()
         self._wrapper = Qwen3TTSModel.from_pretrained(str(checkpoint), dtype=torch.float32)
@@ -101,7 +102,7 @@ class Reference:
     @torch.inference_mode()
     def log_mel(self, samples: Tensor) -> Tensor:
         """(frames, 128) as the speaker encoder gets it."""
-        from qwen_tts.core.models.modeling_qwen3_tts import mel_spectrogram
+        from qwen_tts.core.models.modeling_qwen3_tts import mel_spectrogram  # pyright: ignore[reportMissingImports]
 
         mel = mel_spectrogram(
             samples[None],
@@ -122,15 +123,16 @@ def mask_encoder_as_on_gpu() -> None:
     With FlashAttention, as the package is meant to be run, it does. The two other attention paths of this transformers
     version build a mask without the window; the codes then differ for recordings longer than it (10 s as published).
     """
-    from transformers.masking_utils import create_sliding_window_causal_mask
-    from transformers.models.mimi import modeling_mimi
+    from transformers.masking_utils import create_sliding_window_causal_mask  # pyright: ignore[reportMissingImports]
+    from transformers.models.mimi import modeling_mimi  # pyright: ignore[reportMissingImports]
 
     modeling_mimi.create_causal_mask = create_sliding_window_causal_mask
 
 
 def provide_unused_modules() -> None:
     """Put an empty module in place of each package that is imported and never used."""
-    import transformers  # noqa: F401  (first: it looks for some of these packages and must not find the empty ones)
+    # First: it looks for some of these packages and must not find the empty ones.
+    importlib.import_module("transformers")
 
     for name in _UNUSED_MODULES:
         module = types.ModuleType(name)

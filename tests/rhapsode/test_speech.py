@@ -20,7 +20,7 @@ CODECS = {"mp3": "mp3float", "opus": "opus", "flac": "flac", "wav": "pcm_s16le"}
 
 def heard(audio: bytes) -> tuple[str, float]:
     """The codec, and the seconds that can be decoded."""
-    with av.open(io.BytesIO(audio)) as container:
+    with av.open(io.BytesIO(audio), mode="r") as container:
         [stream] = container.streams.audio
         frames = list(container.decode(stream))
         return stream.codec_context.name, sum(frame.samples for frame in frames) / frames[0].sample_rate

@@ -26,7 +26,7 @@ def test_every_complaint_of_doctor_has_a_row_and_every_row_is_one() -> None:
 def test_doctor_knows_a_folder_of_another_version(tmp_path: Path) -> None:
     (tmp_path / "layout").write_text("1\n")
 
-    (finding,) = doctor._data_folder(tmp_path)
+    (finding,) = doctor._data_folder(tmp_path)  # pyright: ignore[reportPrivateUsage]
 
     assert finding.kind == "missing"
     assert f"{tmp_path} was written by another version of Rhapsode (layout 1)" in finding.detail

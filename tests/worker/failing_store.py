@@ -14,8 +14,8 @@ class FailingStore:
     def __init__(self, store: ArtifactStore) -> None:
         self._store = store
         self.puts: list[str] = []
-        self.before_put: Callable[[str], None] = lambda _: None
-        self.after_put: Callable[[str], None] = lambda _: None
+        self.before_put: Callable[[str], object] = lambda _: None
+        self.after_put: Callable[[str], object] = lambda _: None
 
     def put(self, key: str, data: bytes) -> StoredObject:
         self.before_put(key)
@@ -57,6 +57,9 @@ class FailingStore:
 
     def check(self) -> None:
         self._store.check()
+
+    def sweep_temporary(self, older_than_s: float) -> int:
+        return self._store.sweep_temporary(older_than_s)
 
 
 def fail_times(number: int, only: str = "") -> Callable[[str], None]:

@@ -6,13 +6,12 @@ import random
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any
 
 import numpy as np
 
 from tests.worker.quality.defects import Spoil
 from worker.engine.fake import FakeEngine
-from worker.engine.interface import EngineRequest, Speech, SpeechRequest
+from worker.engine.interface import EngineRequest, OnAudio, Speech, SpeechRequest
 from worker.engine.settings import FakeEngineSettings
 
 
@@ -27,11 +26,11 @@ class FaultyEngine(FakeEngine):
         self.requests: list[SpeechRequest] = []
         self.injected: list[str] = []
 
-    def submit(self, request: EngineRequest, *on_audio: Any) -> Future[Speech]:
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         assert isinstance(request, SpeechRequest)
         with self._lock:
             self.requests.append(request)
-        good = super().submit(request, *on_audio)
+        good = super().submit(request, on_audio)
         dice = random.Random(request.seed)
         if dice.random() >= self._share:
             return good

@@ -17,6 +17,7 @@ from storage.connections import open_artifacts
 from storage.embedded_s3 import BUCKET, EmbeddedS3
 from storage.errors import ArtifactExists, StoreUnavailable
 from storage.key_rules import KeyRefused
+from storage.local_artifacts import LocalArtifactStore
 from storage.quality import Gate
 from storage.segment_file import SegmentHeader
 from storage.settings import StorageSettings
@@ -24,6 +25,7 @@ from tests.worker.speech_to_finish import BOUNDS, HEADER, TEXT, key, speech, utt
 from worker.engine.interface import Speech
 from worker.finishing.calls import Raised, Store, answer
 from worker.finishing.child import FinisherUnusable
+from worker.finishing.finisher import StoredSpeech
 from worker.finishing.line import Line, LineClosed
 from worker.finishing.own_finisher import OwnFinisher
 from worker.finishing.pool import FinisherPool
@@ -99,16 +101,16 @@ def test_errors_arrive_as_what_they_are(pool: FinisherPool) -> None:
         pool.store("../outside", HEADER, speech())
 
 
-def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words() -> None:
+def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words(local_store: LocalArtifactStore) -> None:
     class Odd(StoreUnavailable):
         def __init__(self, first: str, second: str) -> None:
             super().__init__(first + second)
 
-    class Store_(OwnFinisher):
-        def store(self, key: str, header: SegmentHeader, speech: Speech) -> None:  # pyright: ignore
+    class Broken(OwnFinisher):
+        def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
             raise Odd("it ", "broke")
 
-    told = answer(Store(key("odd"), HEADER, speech()), Store_(None))  # pyright: ignore
+    told = answer(Store(key("odd"), HEADER, speech()), Broken(local_store))
 
     assert isinstance(told, Raised)
     assert type(told.error) is RuntimeError
@@ -135,9 +137,11 @@ def test_values_and_arrays_come_out_of_a_line_as_they_went_in(body: object, size
     sender = threading.Thread(target=lambda: (ours.send((body, arrays)), ours.close()))
     sender.start()
 
-    said, came = its.receive()  # pyright: ignore
+    pair = its.receive()
 
     sender.join()
+    assert isinstance(pair, tuple)
+    said, came = pair
     assert said == body
     for sent, received in zip(arrays, came, strict=True):
         np.testing.assert_array_equal(sent, received)

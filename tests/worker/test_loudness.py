@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import av
+import av.error
+import av.filter
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,7 +39,7 @@ def measured_by_ffmpeg(samples: NDArray[np.float64], rate_hz: int) -> tuple[floa
     while True:
         try:
             found |= graph.pull().metadata
-        except av.EOFError:
+        except av.error.EOFError:
             break
     return float(found["lavfi.r128.I"]), 20 * math.log10(float(found["lavfi.r128.true_peak"]))
 

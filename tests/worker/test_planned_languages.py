@@ -10,6 +10,7 @@ import redis
 from storage.dead_items import DeadItems
 from storage.job_states import JobState
 from storage.jobs import JobRecord
+from storage.narrations import NarrationSpec
 from storage.plan import PlannedSegment
 from storage.segment_entries import SegmentEntry, encode_entries
 from storage.sources import Source, SourceType
@@ -22,8 +23,8 @@ ENGLISH = replace(SPEC, languages=("english",))
 GERMAN_TEXT = "Guten Tag, wie geht es Ihnen heute? Es ist nicht weit, und wir haben noch Zeit."
 
 
-def planned_record(studio: Studio, data: bytes, spec: object = ENGLISH) -> JobRecord:
-    job = submit(studio, data, spec)  # type: ignore[arg-type]
+def planned_record(studio: Studio, data: bytes, spec: NarrationSpec = ENGLISH) -> JobRecord:
+    job = submit(studio, data, spec)
     studio.run_one(CPU_QUEUE)
     return studio.record(job)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -42,9 +43,7 @@ not this
 """
 
 
-def spec(**changes: object) -> NarrationSpec:
-    fields = {"model": "fake", "voice": "ada", "seed": 7, "segmentation": Segmentation(40, 80), **changes}
-    return NarrationSpec(**fields)  # type: ignore[arg-type]
+SHORT = NarrationSpec(model="fake", voice="ada", seed=7, segmentation=Segmentation(40, 80))
 
 
 def submit(studio: Studio, data: bytes, job_spec: NarrationSpec, dictionaries: tuple[bytes, ...] = ()) -> JobRecord:
@@ -79,14 +78,14 @@ def failure(studio: Studio, data: bytes, job_spec: NarrationSpec) -> str:
 
 
 def document(document_format: DocumentFormat, *include: str) -> NarrationSpec:
-    return spec(source=Source(SourceType.DOCUMENT, document_format, include))
+    return replace(SHORT, source=Source(SourceType.DOCUMENT, document_format, include))
 
 
 def test_a_play_is_spoken_by_its_cast(studio: Studio) -> None:
     text = "Once upon a time.\n\nFOX: Good day!\nCrow: Caw. What is it?\nTIME: noon.\n\nThe end."
     cast = (SpeakerVoice("Fox", "tom"), SpeakerVoice("CROW", "ada"))
 
-    plan = planned(studio, text.encode(), spec(speakers=cast))
+    plan = planned(studio, text.encode(), replace(SHORT, speakers=cast))
 
     assert [(one.speaker, " ".join(one.text.split())) for one in plan.segments] == [
         ("", "Once upon a time."),
@@ -101,7 +100,7 @@ def test_entries_keep_their_own_voice_language_and_pause(studio: Studio) -> None
         SegmentEntry("Hello there.", id="a", speaker="Tom", pause_after_s=1.25),
         SegmentEntry("Guten Tag.", id="b", language="german", instructions="calm", seed=5),
     ]
-    job_spec = spec(source=Source(SourceType.SEGMENTS), speakers=(SpeakerVoice("Tom", "tom"),))
+    job_spec = replace(SHORT, source=Source(SourceType.SEGMENTS), speakers=(SpeakerVoice("Tom", "tom"),))
 
     plan = planned(studio, encode_entries(entries), job_spec)
 
@@ -115,7 +114,7 @@ def test_ssml_is_spoken_as_it_says(studio: Studio) -> None:
         '<speak>Read <sub alias="doctor">Dr</sub> <say-as interpret-as="characters">AB</say-as>.'
         '<break time="700ms"/> <voice name="tom">I am <lang xml:lang="de-DE">Tom</lang>.</voice></speak>'
     )
-    job_spec = spec(source=Source(SourceType.SSML), speakers=(SpeakerVoice("tom", "tom"),))
+    job_spec = replace(SHORT, source=Source(SourceType.SSML), speakers=(SpeakerVoice("tom", "tom"),))
 
     plan = planned(studio, ssml.encode(), job_spec)
 
@@ -163,8 +162,12 @@ def test_a_book_that_is_none_fails_with_the_reason(studio: Studio) -> None:
 
 def test_dictionaries_and_normalisation_change_what_is_spoken_and_no_offset(studio: Studio) -> None:
     rules = encode_rules([PronunciationRule("W3C", "the Web Consortium"), PronunciationRule("1984", "the novel")])
-    job_spec = spec(
-        language="english", normalization=Normalization.BASIC, dictionaries=("pd_x@1",), segmentation=Segmentation()
+    job_spec = replace(
+        SHORT,
+        language="english",
+        normalization=Normalization.BASIC,
+        dictionaries=("pd_x@1",),
+        segmentation=Segmentation(),
     )
 
     plan = planned(studio, b"W3C paid $5 for 3 copies of 1984.", job_spec, (rules,))
@@ -174,7 +177,7 @@ def test_dictionaries_and_normalisation_change_what_is_spoken_and_no_offset(stud
 
 
 def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> None:
-    job = submit(studio, MARKDOWN, spec(source=document(DocumentFormat.MARKDOWN).source, validate_only=True))
+    job = submit(studio, MARKDOWN, replace(SHORT, source=document(DocumentFormat.MARKDOWN).source, validate_only=True))
 
     studio.drain()
 
@@ -188,7 +191,7 @@ def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> No
 
 
 def test_a_text_without_chapters_has_a_plan_too(studio: Studio) -> None:
-    job = submit(studio, b"One.\n\nTwo.", spec(validate_only=True))
+    job = submit(studio, b"One.\n\nTwo.", replace(SHORT, validate_only=True))
 
     studio.drain()
 
@@ -199,7 +202,9 @@ def test_a_text_without_chapters_has_a_plan_too(studio: Studio) -> None:
 
 @pytest.mark.parametrize("validate_only", [False, True])
 def test_a_result_that_is_refused_leaves_nothing_in_the_store(studio: Studio, validate_only: bool) -> None:
-    job = submit(studio, MARKDOWN, spec(source=document(DocumentFormat.MARKDOWN).source, validate_only=validate_only))
+    job = submit(
+        studio, MARKDOWN, replace(SHORT, source=document(DocumentFormat.MARKDOWN).source, validate_only=validate_only)
+    )
     studio.jobs.cancel(TENANT, job.id)
 
     studio.drain()
@@ -209,7 +214,7 @@ def test_a_result_that_is_refused_leaves_nothing_in_the_store(studio: Studio, va
 
 def test_the_whole_way_to_sound_with_two_voices(studio: Studio) -> None:
     cast = (SpeakerVoice("B", "tom"),)
-    job = submit(studio, b"A says hello.\n\nB: And so do I.", spec(speakers=cast))
+    job = submit(studio, b"A says hello.\n\nB: And so do I.", replace(SHORT, speakers=cast))
 
     studio.drain()
 

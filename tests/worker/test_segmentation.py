@@ -25,8 +25,14 @@ TEXTS = st.text(
     ),
     max_size=600,
 )
+
+
+def lengths(pair: tuple[int, int], max_bytes: int | None) -> Segmentation:
+    return Segmentation(target_chars=min(pair), max_chars=max(pair), max_bytes=max_bytes)
+
+
 LENGTHS = st.builds(
-    lambda pair, max_bytes: Segmentation(target_chars=min(pair), max_chars=max(pair), max_bytes=max_bytes),
+    lengths,
     st.tuples(st.integers(1, 60), st.integers(3, 120)),
     st.none() | st.integers(4, 100),
 )

@@ -67,8 +67,9 @@ def test_a_file_counts_as_it_lies_there_until_its_day_is_over(
 
     janitor.sweep_uploads()
     before = held(redis_client)
+    long_ago_s = time.time() - LIFETIME_S - 60
     for path in (tmp_path / "store").rglob(old):
-        os.utime(path, (time.time() - LIFETIME_S - 60,) * 2)
+        os.utime(path, (long_ago_s, long_ago_s))
     janitor.sweep_uploads()
 
     assert (before, held(redis_client)) == (130, 30)

@@ -51,7 +51,7 @@ def talk(level: float = 0.3, num: int = 6) -> list[NDArray[np.float32]]:
 
 def samples_of(studio: Studio, record: JobRecord) -> NDArray[np.float64]:
     samples, _ = soundfile.read(io.BytesIO(content(studio, record, "narration.wav")))
-    return samples
+    return np.asarray(samples, np.float64)
 
 
 def test_no_join_clicks_and_every_pause_is_heard_as_it_was_typed(studio: Studio) -> None:
@@ -103,7 +103,7 @@ def test_another_sample_rate_keeps_duration_and_loudness(studio: Studio) -> None
     before = samples_of(studio, original)
     assert rate_hz == 44_100
     assert len(samples) == round(len(before) * 44_100 / RATE_HZ)
-    assert lufs(samples, 44_100) == pytest.approx(lufs(before, RATE_HZ), abs=0.1)
+    assert lufs(np.asarray(samples, np.float64), 44_100) == pytest.approx(lufs(before, RATE_HZ), abs=0.1)
 
 
 def lufs(samples: NDArray[np.float64], rate_hz: int) -> float:

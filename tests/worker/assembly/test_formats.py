@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import math
+from operator import attrgetter
 
 import av
 import numpy as np
@@ -69,11 +70,17 @@ def made(studio: Studio) -> JobRecord:
 
 def decoded(data: bytes) -> tuple[NDArray[np.float64], int]:
     """Samples of full scale 1 and their rate, by FFmpeg's decoders."""
-    with av.open(io.BytesIO(data)) as container:
+    with av.open(io.BytesIO(data), mode="r") as container:
         stream = container.streams.audio[0]
         resampler = av.AudioResampler(format="flt", layout="mono")
         frames = [part for frame in container.decode(stream) for part in resampler.resample(frame)]
         return np.concatenate([frame.to_ndarray()[0] for frame in frames]).astype(float), stream.rate
+
+
+def read_back(data: bytes) -> tuple[NDArray[np.float64], int]:
+    """The same by libsndfile."""
+    samples, rate_hz = soundfile.read(io.BytesIO(data))
+    return np.asarray(samples, np.float64), rate_hz
 
 
 def loudness(samples: NDArray[np.float64], rate_hz: int) -> float:
@@ -84,18 +91,18 @@ def loudness(samples: NDArray[np.float64], rate_hz: int) -> float:
 
 def test_every_format_holds_the_narration_at_its_loudness(studio: Studio, made: JobRecord) -> None:
     """One test, because making the files is what takes long."""
-    wav, rate_hz = soundfile.read(io.BytesIO(content(studio, made, "narration.wav")))
+    wav, rate_hz = read_back(content(studio, made, "narration.wav"))
     manifest = json.loads(content(studio, made, "manifest.json"))
     duration_s = len(wav) / RATE_HZ
     assert rate_hz == RATE_HZ
     assert manifest["totals"]["duration_s"] == pytest.approx(duration_s)
 
-    flac, _ = soundfile.read(io.BytesIO(content(studio, made, "narration.flac")))
+    flac, _ = read_back(content(studio, made, "narration.flac"))
     assert np.array_equal(flac, wav)
     for name in ("narration.mp3", "narration.opus", "narration.m4b"):
         data = content(studio, made, name)
         # FFmpeg's decoder leaves the filling of the last AAC frame in place; the container's own duration is below.
-        samples, rate_hz = decoded(data) if name.endswith("m4b") else soundfile.read(io.BytesIO(data))
+        samples, rate_hz = decoded(data) if name.endswith("m4b") else read_back(data)
         assert len(samples) / rate_hz == pytest.approx(duration_s, abs=0.045 if name.endswith("m4b") else 0.001), name
         assert loudness(samples, rate_hz) == pytest.approx(TARGET.target_lufs, abs=0.5), name
         assert np.abs(samples).max() < 1, name
@@ -104,9 +111,10 @@ def test_every_format_holds_the_narration_at_its_loudness(studio: Studio, made: 
     assert 20 * math.log10(np.abs(wav).max()) <= TARGET.max_true_peak_db
 
     for name in ("narration.mp3", "narration.m4b", "narration.flac"):
-        with av.open(io.BytesIO(content(studio, made, name))) as container:
+        with av.open(io.BytesIO(content(studio, made, name)), mode="r") as container:
             assert (container.duration or 0) / 1e6 == pytest.approx(duration_s, abs=0.02), name
     opus = OggOpus(io.BytesIO(content(studio, made, "narration.opus")))
+    assert opus.info is not None
     assert opus.info.length == pytest.approx(duration_s, abs=0.02)
 
 
@@ -122,13 +130,15 @@ def test_chapters_tags_and_cover_are_where_players_look(studio: Studio, made: Jo
     assert [chapter["start_s"] for chapter in chapters] == pytest.approx(wanted)
 
     assert m4b.chapters is not None
+    assert m4b.tags is not None
     assert [(each.title, each.start) for each in m4b.chapters] == [
         (chapter.title, pytest.approx(start, abs=0.02)) for chapter, start in zip(CHAPTERS, wanted, strict=True)
     ]
     assert (m4b.tags["\xa9nam"], m4b.tags["\xa9ART"], m4b.tags["\xa9wrt"]) == (["A book"], ["An Author"], ["Ada"])
     assert bytes(m4b.tags["covr"][0]) == book().cover
 
-    frames = sorted(mp3.tags.getall("CHAP"), key=lambda frame: frame.start_time)
+    assert mp3.tags is not None
+    frames = sorted(mp3.tags.getall("CHAP"), key=attrgetter("start_time"))
     assert [(str(frame.sub_frames["TIT2"]), frame.start_time / 1000) for frame in frames] == [
         (chapter.title, pytest.approx(start, abs=0.02)) for chapter, start in zip(CHAPTERS, wanted, strict=True)
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import pytest
@@ -25,7 +26,11 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Temporary files are on a device of the kernel's that has no room."""
     if not FULL.exists():
         pytest.skip("no /dev/full on this system")
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: FULL.open("r+b", buffering=0))
+
+    def on_the_device(**_: object) -> IO[bytes]:
+        return FULL.open("r+b", buffering=0)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", on_the_device)
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.type)

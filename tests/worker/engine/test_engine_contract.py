@@ -138,8 +138,11 @@ def test_requests_of_many_threads_each_get_what_they_would_get_alone(case: Case,
     expected = [result(alone.submit(request)) for request in requests]
     alone.close()
 
+    def speak(request: SpeechRequest) -> Speech:
+        return result(engine.submit(request))
+
     with ThreadPoolExecutor(8) as threads:
-        spoken = list(threads.map(lambda request: result(engine.submit(request)), requests))
+        spoken = list(threads.map(speak, requests))
 
     for one, other in zip(spoken, expected, strict=True):
         assert_same(one, other)

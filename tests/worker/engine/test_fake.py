@@ -32,8 +32,15 @@ def engine() -> Iterator[FakeEngine]:
     engine.close()
 
 
-def _request(request_id: str, text: str = "A sentence.", **changes: object) -> SpeechRequest:
-    return SpeechRequest(request_id, text, BuiltInSpeaker("ada"), **changes)  # type: ignore[arg-type]
+def _request(
+    request_id: str,
+    text: str = "A sentence.",
+    *,
+    language: str = "auto",
+    seed: int = 0,
+    max_frames: int | None = None,
+) -> SpeechRequest:
+    return SpeechRequest(request_id, text, BuiltInSpeaker("ada"), language=language, seed=seed, max_frames=max_frames)
 
 
 def test_speech_of_a_text_never_changes() -> None:

@@ -38,7 +38,7 @@ def test_it_reads_44_seconds_of_a_person_reading(recogniser: MoonshineTiny) -> N
     assert spec.origin is not None
     pcm, rate_hz = soundfile.read(Path(spec.origin).parent / "assets" / "two_cities.wav", dtype="float32")
 
-    heard = recogniser.transcribe(pcm, rate_hz)
+    heard = recogniser.transcribe(np.asarray(pcm, np.float32), rate_hz)
 
     assert word_errors(TWO_CITIES, heard).rate < 0.03
 

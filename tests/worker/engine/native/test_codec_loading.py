@@ -52,21 +52,21 @@ def test_the_configuration_says_what_the_codec_is(checkpoint: Path) -> None:
     assert (config.num_quantizers, config.codebook_size) == (16, 64)
 
 
-@pytest.mark.parametrize(
-    ("edit", "complaint"),
-    [
-        (lambda c: c["decoder_config"].pop("sliding_window"), "decoder_config.sliding_window is missing"),
-        (lambda c: c["encoder_config"].pop("num_filters"), "encoder_config.num_filters is missing"),
-        (lambda c: c["decoder_config"].update(latent_dim="48"), "decoder_config.latent_dim should be an integer"),
-        (lambda c: c["decoder_config"].update(hidden_act="gelu"), "decoder_config.hidden_act"),
-        (lambda c: c["decoder_config"].update(upsample_rates=[8, 5, 4, 2]), "decode_upsample_rate is 1920"),
-        (lambda c: c["encoder_config"].update(upsampling_ratios=[8, 6, 5]), "encoder_config.upsampling_ratios"),
-        (lambda c: c["encoder_config"].update(codebook_size=32), "encoder_config.codebook_size is 32, should be 64"),
-        (lambda c: c["encoder_config"].update(use_conv_shortcut=True), "encoder_config.use_conv_shortcut"),
-        (lambda c: c.update(input_sample_rate=16_000), "input_sample_rate is 16000, should be 24000"),
-        (lambda c: c.update(model_type="qwen3_tts_tokenizer_25hz"), "model_type"),
-    ],
-)
+WRONG_FIELDS: list[tuple[Callable[[Config], object], str]] = [
+    (lambda c: c["decoder_config"].pop("sliding_window"), "decoder_config.sliding_window is missing"),
+    (lambda c: c["encoder_config"].pop("num_filters"), "encoder_config.num_filters is missing"),
+    (lambda c: c["decoder_config"].update(latent_dim="48"), "decoder_config.latent_dim should be an integer"),
+    (lambda c: c["decoder_config"].update(hidden_act="gelu"), "decoder_config.hidden_act"),
+    (lambda c: c["decoder_config"].update(upsample_rates=[8, 5, 4, 2]), "decode_upsample_rate is 1920"),
+    (lambda c: c["encoder_config"].update(upsampling_ratios=[8, 6, 5]), "encoder_config.upsampling_ratios"),
+    (lambda c: c["encoder_config"].update(codebook_size=32), "encoder_config.codebook_size is 32, should be 64"),
+    (lambda c: c["encoder_config"].update(use_conv_shortcut=True), "encoder_config.use_conv_shortcut"),
+    (lambda c: c.update(input_sample_rate=16_000), "input_sample_rate is 16000, should be 24000"),
+    (lambda c: c.update(model_type="qwen3_tts_tokenizer_25hz"), "model_type"),
+]
+
+
+@pytest.mark.parametrize(("edit", "complaint"), WRONG_FIELDS)
 def test_a_wrong_field_is_named(checkpoint: Path, edit: Callable[[Config], object], complaint: str) -> None:
     edit_config(checkpoint, edit)
 
@@ -74,16 +74,16 @@ def test_a_wrong_field_is_named(checkpoint: Path, edit: Callable[[Config], objec
         CodecStage.load(checkpoint, "cpu")
 
 
-@pytest.mark.parametrize(
-    ("edit", "complaint"),
-    [
-        (lambda t: t.pop("decoder.pre_conv.conv.bias"), r"missing tensors: pre_conv\.conv\.bias"),
-        (lambda t: t.update({"decoder.extra": torch.zeros(1)}), "unknown tensors: extra"),
-        (lambda t: t.update({"decoder.pre_conv.conv.bias": torch.zeros(3)}), "misshapen"),
-        (lambda t: t.pop("encoder.downsample.conv.weight"), r"missing tensors: downsample\.conv\.weight"),
-        (lambda t: t.update({"third_part.weight": torch.zeros(1)}), "parts that .* does not describe"),
-    ],
-)
+WRONG_TENSORS: list[tuple[Callable[[Tensors], object], str]] = [
+    (lambda t: t.pop("decoder.pre_conv.conv.bias"), r"missing tensors: pre_conv\.conv\.bias"),
+    (lambda t: t.update({"decoder.extra": torch.zeros(1)}), "unknown tensors: extra"),
+    (lambda t: t.update({"decoder.pre_conv.conv.bias": torch.zeros(3)}), "misshapen"),
+    (lambda t: t.pop("encoder.downsample.conv.weight"), r"missing tensors: downsample\.conv\.weight"),
+    (lambda t: t.update({"third_part.weight": torch.zeros(1)}), "parts that .* does not describe"),
+]
+
+
+@pytest.mark.parametrize(("edit", "complaint"), WRONG_TENSORS)
 def test_a_wrong_tensor_is_named(checkpoint: Path, edit: Callable[[Tensors], object], complaint: str) -> None:
     edit_tensors(checkpoint, edit)
 

@@ -37,7 +37,7 @@ def engine() -> Iterator[NativeEngine]:
 def recording(speaker: str) -> ReferenceAudio:
     path = next((SMALL_VOICE / "samples").glob(f"*-{speaker}.wav"))
     pcm, rate_hz = soundfile.read(path, dtype="float32")
-    return ReferenceAudio(pcm, rate_hz, None)
+    return ReferenceAudio(np.asarray(pcm, np.float32), rate_hz, None)
 
 
 def cloned(engine: NativeEngine, reference: ReferenceAudio) -> XVectorPrompt:

@@ -18,10 +18,17 @@ from worker.engine.qwen3_tts.request_state import RequestState
 SLOTS, SCRATCH = range(1, 9), 9
 
 
-def request_of(name: str, reference: CodecFrames | None = None, **facts: object) -> RequestState:
+def request_of(
+    name: str,
+    reference: CodecFrames | None = None,
+    *,
+    urgency: Urgency = Urgency.BULK,
+    is_streamed: bool = False,
+) -> RequestState:
     ids = np.zeros(4, dtype=np.int64)
     placed = None if reference is None else PlacedFrames(0, reference)
-    return RequestState(name, PromptLayout(ids, ids, ids[:0], 1, reference=placed), SamplingParams(), 0, 100, **facts)  # type: ignore[arg-type]
+    layout = PromptLayout(ids, ids, ids[:0], 1, reference=placed)
+    return RequestState(name, layout, SamplingParams(), 0, 100, urgency=urgency, is_streamed=is_streamed)
 
 
 def numbered(count: int, begin: int = 0) -> CodecFrames:
