@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -131,9 +132,9 @@ def cpu_s(pid: int) -> float:
 
 
 def print_memory(client: redis.Redis, job_id: JobId) -> None:
-    sizes = {key: client.memory_usage(key, samples=0) for key in client.scan_iter(f"*{job_id}*")}
+    sizes = {key: client.memory_usage(key, samples=0) or 0 for key in client.scan_iter(f"*{job_id}*")}
     print(f"\nmemory of the job: {sum(sizes.values()) / 1024:.0f} KiB")
-    for key, size in sorted(sizes.items(), key=lambda row: -row[1]):
+    for key, size in Counter(sizes).most_common():
         print(f"  {size / 1024:>8.1f} KiB  {key.split(':')[1]}")
     print()
 

@@ -355,7 +355,7 @@ def measurements(size: str, rows: Sequence[int]) -> Iterator[Measurement]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--size", default="0.6B", choices=list(WIDTHS))
     parser.add_argument("--rows", default="1,8,64,256")
     parser.add_argument("--json", type=Path)

@@ -80,7 +80,8 @@ def measure_recogniser() -> None:
         raise SystemExit("the recogniser is not installed: pip install 'rhapsode[listening]'")
     pcm, rate_hz = soundfile.read(Path(spec.origin).parent / "assets" / "two_cities.wav", dtype="float32")
     pool = RecogniserPool(MoonshineTiny)
-    speech = Speech(pcm[: 10 * rate_hz], np.zeros((125, NUM_CODEBOOKS), np.int16), rate_hz, FinishReason.EOS, 0.0)
+    heard = np.asarray(pcm[: 10 * rate_hz], np.float32)
+    speech = Speech(heard, np.zeros((125, NUM_CODEBOOKS), np.int16), rate_hz, FinishReason.EOS, 0.0)
     pool.transcribe(speech)
     cpu_s = cpu_seconds(lambda: pool.transcribe(speech), rounds=5)
     print(f"{'asr, Moonshine tiny':<28}{10:>9}{cpu_s * 1e3:>9.0f}{10 / cpu_s:>13,.0f}")
@@ -125,7 +126,7 @@ def used_memory(client: redis.Redis) -> int:
     for pattern in ("*:claims:*", "*:events:*"):
         for key in client.scan_iter(pattern, count=1_000):
             client.delete(key)
-    return int(client.info("memory")["used_memory"])  # pyright: ignore[reportIndexIssue]
+    return int(client.info("memory")["used_memory"])
 
 
 def finished() -> SegmentReport:

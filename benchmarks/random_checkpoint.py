@@ -50,7 +50,7 @@ def write_random_checkpoint(out: Path, size: str, variant: str, device: torch.de
             drawn = torch.rand(shape, generator=generator, device=device)
             self.tensors[name] = ((drawn - 0.5) * (math.sqrt(12.0) * std) + mean).to(self._dtype).cpu()
 
-    maker.Weights = DeviceWeights
+    vars(maker)["Weights"] = DeviceWeights
     maker.talker_weights(shape, variant, 0, eos_gain).write(out / "model.safetensors")
     maker.codec_weights(shape, 0).write(codec_dir / "model.safetensors")
 

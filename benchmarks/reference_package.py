@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--batches", default="1,128")
     parser.add_argument("--frames", type=int, default=63)
     arguments = parser.parse_args()
-    from qwen_tts import Qwen3TTSModel  # not ours to require
+    from qwen_tts import Qwen3TTSModel  # pyright: ignore[reportMissingImports]  # not ours to require
 
     model = Qwen3TTSModel.from_pretrained(
         str(arguments.checkpoint), device_map=arguments.device, dtype=torch.bfloat16, attn_implementation="sdpa"

@@ -22,12 +22,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
+from pydantic import SecretStr
 
 from storage import keys
 from storage.connections import connect_redis, open_artifacts
@@ -180,10 +181,10 @@ def measure(folder: Path, load: Load) -> Cost:
     alone = measure_engine_alone(load) if load.step_s else None
     with EmbeddedRedis(folder / "valkey") as server:
         settings = StorageSettings(
-            redis_url=server.url,  # pyright: ignore[reportArgumentType]
-            broker_url=server.broker_url,  # pyright: ignore[reportArgumentType]
+            redis_url=SecretStr(server.url),
+            broker_url=SecretStr(server.broker_url),
             store=f"file://{folder}/store",
-            url_secret=URL_SECRET,  # pyright: ignore[reportArgumentType]
+            url_secret=SecretStr(URL_SECRET),
         )
         bench = Bench(settings)
         concurrency = load.slots * 3 // 2
@@ -230,7 +231,7 @@ def spent(process: psutil.Process) -> float:
 @contextmanager
 def worker(
     settings: StorageSettings, lane: Lane, concurrency: int, load: Load, folder: Path
-) -> Iterator[psutil.Process]:
+) -> Generator[psutil.Process]:
     """A worker as the supervisor starts it, ended at the end of the block."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")} | {
         "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),

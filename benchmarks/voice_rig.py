@@ -19,6 +19,7 @@ import numpy as np
 import redis
 import soundfile
 import torch
+from pydantic import SecretStr
 
 from benchmarks.random_checkpoint import write_random_checkpoint
 from storage import keys
@@ -134,10 +135,10 @@ def bench(folder: Path, engine_settings: NativeEngineSettings, threads: int) -> 
     """threads: how many voices may be prepared at the same time."""
     with EmbeddedRedis(folder / "valkey") as server:
         settings = StorageSettings(
-            redis_url=server.url,
-            broker_url=server.broker_url,
+            redis_url=SecretStr(server.url),
+            broker_url=SecretStr(server.broker_url),
             store=f"file://{folder}/store",
-            url_secret="of a benchmark, and of no use elsewhere",  # noqa: S106
+            url_secret=SecretStr("of a benchmark, and of no use elsewhere"),
         )
         client = connect_redis(settings)
         tickets = TicketQueue(create_celery(settings, "benchmark"))

@@ -72,7 +72,7 @@ class QualityJudge:
         for name in ("torchaudio", "torchaudio.transforms"):
             sys.modules.setdefault(name, types.ModuleType(name))
         with contextlib.redirect_stdout(io.StringIO()):
-            import distillmos
+            import distillmos  # pyright: ignore[reportMissingImports]  # see INSTALL
 
             self._model = distillmos.ConvTransformerSQAModel().eval()
 
