@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
 
@@ -45,8 +45,9 @@ from storage.ids import new_voice_id
 from storage.jobs import TenantId
 from storage.keys import voice_source
 from storage.models import ModelCard
-from storage.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
+from storage.recordings import DecoderBroken, RecordingRefused, inspect_recording
 from storage.voice_artifact import ArtifactFormatError, decode_artifact, tensor_values
+from storage.voice_recordings import put_recording
 from storage.voice_reference import CacheMode, SourceKind, VoiceId, VoiceSource
 from storage.voices import NewRecording, NewVoice, VoiceRecord
 
@@ -58,7 +59,6 @@ EMBEDDING_MEDIA_TYPE = "application/octet-stream"
 MAX_EMBEDDING_MAGNITUDE = 1e4
 """Speaker embeddings have components of a few units; what is far beyond is another kind of number."""
 
-_PIECE_BYTES = 256 * 1024
 _REFUSALS = (VoiceNameTaken, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNotFound)
 
 
@@ -128,7 +128,7 @@ async def store_recording(services: ApiServices, key: str, file: IO[bytes], fiel
         raise _recording_refused(error, field) from error
     except DecoderBroken as error:
         raise decoder_unavailable() from error
-    return await run_sync(_store, services, key, file, facts)
+    return await run_sync(put_recording, services.artifacts, key, file, facts)
 
 
 def parse_embedding(data: bytes, card: ModelCard) -> bytes:
@@ -240,24 +240,6 @@ def pack_embedding(values: tuple[float, ...], card: ModelCard) -> bytes:
         detail = f"must be finite, at most {MAX_EMBEDDING_MAGNITUDE:g} in size, and not all zero"
         raise invalid_field(f"/{EMBEDDING_FIELD}", "out_of_range", detail)
     return struct.pack(f"<{len(values)}f", *values)
-
-
-def _store(services: ApiServices, key: str, file: IO[bytes], facts: RecordingFacts) -> VoiceSource:
-    file.seek(0)
-    stored = services.artifacts.put_stream(key, _pieces(file))
-    return VoiceSource(
-        SourceKind.RECORDING,
-        stored.key,
-        stored.sha256,
-        stored.bytes,
-        facts.container.media_type,
-        duration_s=round(facts.duration_s, 3),
-    )
-
-
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    while piece := file.read(_PIECE_BYTES):
-        yield piece
 
 
 def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:

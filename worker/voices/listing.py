@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import IO
 
 from storage import keys
@@ -13,7 +13,8 @@ from storage.jobs import TenantId
 from storage.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
 from storage.uploads import take_upload
 from storage.voice_plan import ListedVoice, PlannedVoice
-from storage.voice_reference import CacheMode, SourceKind, VoiceReference, VoiceSource
+from storage.voice_recordings import put_recording
+from storage.voice_reference import CacheMode, VoiceReference, VoiceSource
 from storage.voice_store import VoiceStore
 from storage.voices import NewVoice, VoiceRecord
 from storage.work_items import Lease
@@ -23,8 +24,6 @@ from worker.persistence import until_available
 
 MAX_RECORDING_BYTES = 10 * 1024 * 1024
 """As for a voice that is uploaded by itself."""
-
-_PIECE_BYTES = 256 * 1024
 
 
 def take_recordings(voices: Sequence[PlannedVoice], held: HeldLease, artifacts: ArtifactStore) -> int:
@@ -83,19 +82,10 @@ def _stored_source(voice: ListedVoice, index: int, lease: Lease, artifacts: Arti
     with tempfile.TemporaryFile() as file:
         _fetch(voice, keys.listed_recording(lease.tenant, lease.job, index), artifacts, file)
         facts = _facts(voice, file)
-        file.seek(0)
         key = keys.voice_source(lease.tenant, voice.voice, str(lease.fence))
         # Nobody else writes under our fence: what lies there is of an earlier try whose answer was lost.
         artifacts.delete(key)
-        stored = artifacts.put_stream(key, _pieces(file))
-    return VoiceSource(
-        SourceKind.RECORDING,
-        stored.key,
-        stored.sha256,
-        stored.bytes,
-        facts.container.media_type,
-        duration_s=round(facts.duration_s, 3),
-    )
+        return put_recording(artifacts, key, file, facts)
 
 
 def _fetch(voice: ListedVoice, key: str, artifacts: ArtifactStore, file: IO[bytes]) -> None:
@@ -153,7 +143,3 @@ def _namesake(
     if found is None or found.source.sha256 != source.sha256:
         raise unusable("name_taken", f"line {voice.line}: {taken}") from taken
     return found
-
-
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
-    return iter(lambda: file.read(_PIECE_BYTES), b"")
