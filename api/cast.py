@@ -114,16 +114,7 @@ def _member(services: ApiServices, tenant: TenantId, request: JobRequest, role: 
 def _at(problem: Problem, pointer: str) -> Problem:
     """The same about the voice at another place of the request."""
     violations = [replace(each, pointer=pointer) if each.pointer == "/voice" else each for each in problem.violations]
-    moved = Problem(
-        problem.status,
-        problem.code,
-        problem.title,
-        problem.detail,
-        violations,
-        problem.headers,
-        retryable=problem.retryable,
-    )
-    return moved
+    return problem.at(violations)
 
 
 def _distinct(voices: list[ChosenVoice]) -> tuple[ChosenVoice, ...]:

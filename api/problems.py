@@ -54,6 +54,12 @@ class Problem(Exception):
         self.headers = headers or {}
         self.retryable = retryable
 
+    def at(self, violations: Sequence[Violation]) -> Problem:
+        """The same, found at other places of the request."""
+        return Problem(
+            self.status, self.code, self.title, self.detail, violations, self.headers, retryable=self.retryable
+        )
+
 
 def problem_response(problem: Problem, path: str, request_id: str) -> Response:
     """In the shape that callers of this path know: OpenAI's under /v1/audio/, else a problem document."""

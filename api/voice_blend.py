@@ -105,16 +105,8 @@ def _vector(services: ApiServices, record: VoiceRecord, index: int, model: str) 
         return embedding_of(services, record, model).values
     except Problem as problem:
         # Its own pointer is of another request's body.
-        violations = (Violation(problem.code, problem.detail, pointer=f"/voices/{index}/voice"),)
-        raise Problem(
-            problem.status,
-            problem.code,
-            problem.title,
-            problem.detail,
-            violations,
-            problem.headers,
-            retryable=problem.retryable,
-        ) from problem
+        violation = Violation(problem.code, problem.detail, pointer=f"/voices/{index}/voice")
+        raise problem.at([violation]) from problem
 
 
 def _wrong_dimension(index: int, found: int, wanted: int) -> Violation:
