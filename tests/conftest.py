@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 import redis
+from pydantic import SecretStr
 
 from storage.artifacts import ArtifactStore
 from storage.connections import connect_redis
@@ -101,7 +102,10 @@ def valkey(valkey_server: EmbeddedRedis) -> Iterator[EmbeddedRedis]:
 def storage_settings(valkey: EmbeddedRedis, tmp_path: Path) -> StorageSettings:
     """Settings of a whole system on the test's Valkey and a folder store of its own."""
     return StorageSettings(
-        redis_url=valkey.url, broker_url=valkey.broker_url, store=f"file://{tmp_path}/store", url_secret=URL_SECRET
+        redis_url=SecretStr(valkey.url),
+        broker_url=SecretStr(valkey.broker_url),
+        store=f"file://{tmp_path}/store",
+        url_secret=SecretStr(URL_SECRET),
     )
 
 
@@ -126,7 +130,7 @@ def local_store(tmp_path: Path) -> LocalArtifactStore:
 
 @pytest.fixture(scope="session")
 def s3_client(weed: EmbeddedS3) -> Iterator[S3Client]:
-    client = connect_s3(weed.endpoint_url, None, *weed.environment.values())
+    client = connect_s3(weed.endpoint_url, None, *weed.credentials)
     yield client
     client.close()
 

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ MARK = "TEST_RUN_FOLDER"
 
 
 @contextmanager
-def guarded_run(*more_folders: Path) -> Iterator[Path]:
+def guarded_run(*more_folders: Path) -> Generator[Path]:
     """A new folder whose path leaves room for a Unix socket. It goes, with every process of the run, when this ends.
 
     more_folders: stay; but a process that works in one of them belongs to the run.

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, cast
 
 import redis
+from pydantic import SecretStr
 
 from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
@@ -59,7 +60,7 @@ class RunningSystem:
     """One `rhapsode up` on one data folder; `start` again after `kill_everything`."""
 
     def __init__(self, folder: Path, **settings: str) -> None:
-        self._data_dir = DataDir(folder)
+        self.data_dir = DataDir(folder)
         self._settings = settings
         self._up: subprocess.Popen[bytes] | None = None
         self._starts = 0
@@ -69,11 +70,11 @@ class RunningSystem:
 
     def start(self) -> None:
         """Returns when a narration can be submitted."""
-        self._data_dir.root.mkdir(parents=True, exist_ok=True)
+        self.data_dir.root.mkdir(parents=True, exist_ok=True)
         self._starts += 1
-        with (self._data_dir.root / "up.log").open("ab") as log:
+        with (self.data_dir.root / "up.log").open("ab") as log:
             self._up = subprocess.Popen(
-                [CLI, "up", "--data-dir", str(self._data_dir.root), "--port", "0"],
+                [CLI, "up", "--data-dir", str(self.data_dir.root), "--port", "0"],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -84,11 +85,11 @@ class RunningSystem:
 
     def start_gpu_worker(self, name: str) -> int:
         """One more worker of the gpu lane, which nobody starts again. Returns its process id once it is ready."""
-        options = StackOptions(self._data_dir.root)
+        options = StackOptions(self.data_dir.root)
         backing = {"RHAPSODE_REDIS_URL": self._valkey.url, "RHAPSODE_BROKER_URL": self._valkey.broker_url}
-        shared = processes.shared_environment(self._environment(), self._data_dir, options, backing)
-        spec = processes.gpu_worker(shared, self._data_dir)
-        log = self._data_dir.logs / f"{name}.log"
+        shared = processes.shared_environment(self._environment(), self.data_dir, options, backing)
+        spec = processes.gpu_worker(shared, self.data_dir)
+        log = self.data_dir.logs / f"{name}.log"
         process = _spawn(spec.command, {**spec.environment, "RHAPSODE_WORKER_NAME": name}, log, spec.working_dir)
         self._extra.append(process)
         self.eventually(lambda: "worker ready" in log.read_text(), START_S)
@@ -98,7 +99,7 @@ class RunningSystem:
         """SIGKILL to the supervisor and all the others, down to those that the workers and the API have started."""
         assert self._up is not None
         ours = (self._up, *self._extra)
-        state = read_state(self._data_dir)
+        state = read_state(self.data_dir)
         # These are below the supervisor, unless it has died before.
         children = [child.pid for child in (state.children if state else ()) if child.is_alive()]
         end_everything_below([process.pid for process in ours if process.poll() is None] + children)
@@ -112,7 +113,7 @@ class RunningSystem:
         found: list[int] = []
 
         def is_there() -> bool:
-            state = read_state(self._data_dir)
+            state = read_state(self.data_dir)
             found[:] = [child.pid for child in (state.children if state else ()) if child.name == name]
             return bool(found) and is_alive(found[0])
 
@@ -139,25 +140,34 @@ class RunningSystem:
 
     def restarts(self, name: str) -> int:
         """How often the supervisor has started this process again."""
-        return (self._data_dir.root / "up.log").read_text(errors="replace").count(f"{name} runs again")
+        return (self.data_dir.root / "up.log").read_text(errors="replace").count(f"{name} runs again")
 
     # ------------------------------------------------------------------------------------------ views
 
     @property
     def url(self) -> str:
-        state = read_state(self._data_dir)
+        state = read_state(self.data_dir)
         assert state is not None
         return state.url
 
+    def storage_settings(self) -> StorageSettings:
+        """As the processes of this system have them."""
+        return StorageSettings(
+            redis_url=SecretStr(self._valkey.url),
+            broker_url=SecretStr(self._valkey.broker_url),
+            store=self.data_dir.objects.as_uri(),
+            url_secret=SecretStr(self.data_dir.secret("url")),
+        )
+
     def redis(self) -> redis.Redis:
         """A client of the state database."""
-        return connect_redis(self._storage_settings())
+        return connect_redis(self.storage_settings())
 
     def jobs(self, client: redis.Redis) -> JobStore:
         return JobStore(client)
 
     def tickets(self) -> TicketQueue:
-        return TicketQueue(create_celery(self._storage_settings(), "fault-tests"))
+        return TicketQueue(create_celery(self.storage_settings(), "fault-tests"))
 
     def flush_broker(self) -> None:
         with self.redis() as client:
@@ -174,7 +184,7 @@ class RunningSystem:
 
     def bombs(self, canary: Path) -> list[bytes]:
         """Messages that are no tickets; one of them would make the file `canary`."""
-        return [*bombs(true_ticket(self._storage_settings()), canary).values(), *NO_ENVELOPE]
+        return [*bombs(true_ticket(self.storage_settings()), canary).values(), *NO_ENVELOPE]
 
     def leases(self) -> int:
         with self.redis() as client:
@@ -229,12 +239,12 @@ class RunningSystem:
 
     def objects(self, prefix: str) -> list[str]:
         """Keys in the store that begin like this."""
-        return [entry.key for entry in open_artifacts(self._storage_settings()).list(prefix)]
+        return [entry.key for entry in open_artifacts(self.storage_settings()).list(prefix)]
 
     def log_events(self, event: str) -> list[dict[str, object]]:
         """Every line of every process's log with this message."""
         events: list[dict[str, object]] = []
-        for log in sorted(self._data_dir.logs.glob("*.log*")):
+        for log in sorted(self.data_dir.logs.glob("*.log*")):
             for line in log.read_text(errors="replace").splitlines():
                 if f'"{event}"' in line and line.startswith("{"):
                     events.append(json.loads(line))
@@ -242,7 +252,7 @@ class RunningSystem:
 
     def last_words(self) -> str:
         """The ends of all logs, for a failing test."""
-        logs = [self._data_dir.root / "up.log", *sorted(self._data_dir.logs.glob("*.log"))]
+        logs = [self.data_dir.root / "up.log", *sorted(self.data_dir.logs.glob("*.log"))]
         return "\n".join(f"--- {log.name}\n{log.read_text(errors='replace')[-2500:]}" for log in logs if log.exists())
 
     def eventually(self, is_so: Callable[[], bool], timeout_s: float) -> None:
@@ -256,7 +266,7 @@ class RunningSystem:
 
     @property
     def _valkey(self) -> EmbeddedRedis:
-        return EmbeddedRedis(self._data_dir.valkey)
+        return EmbeddedRedis(self.data_dir.valkey)
 
     def _environment(self) -> dict[str, str]:
         mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
@@ -270,14 +280,6 @@ class RunningSystem:
         }
         return mine | chosen | self._settings
 
-    def _storage_settings(self) -> StorageSettings:
-        return StorageSettings(
-            redis_url=self._valkey.url,  # type: ignore[arg-type]  # pydantic makes it a secret
-            broker_url=self._valkey.broker_url,  # type: ignore[arg-type]
-            store=self._data_dir.objects.as_uri(),
-            url_secret=self._data_dir.secret("url"),  # type: ignore[arg-type]
-        )
-
     def _results(self, is_counted: Callable[[str], bool]) -> int:
         with self.redis() as client:
             tables = [cast("list[str]", client.hkeys(key)) for key in client.scan_iter(f"{KEYS.root}:results:*")]
@@ -287,7 +289,7 @@ class RunningSystem:
         assert self._up is not None
         if self._up.poll() is not None:
             raise AssertionError(f"`rhapsode up` ended with {self._up.returncode}\n{self.last_words()}")
-        said = (self._data_dir.root / "up.log").read_text(errors="replace")
+        said = (self.data_dir.root / "up.log").read_text(errors="replace")
         return said.count("is ready after") == self._starts
 
     def _below_gpu_worker(self, module: str) -> list[int]:

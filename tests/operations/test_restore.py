@@ -17,7 +17,6 @@ import redis
 from storage.connections import open_artifacts
 from storage.journal import decode_lines, journal_keys
 from storage.reconcile import FENCE_JUMP
-from storage.settings import StorageSettings
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.load import Load, NarrationJob, standard_load
 from tests.faults.receiver import Receiver, receiving
@@ -160,15 +159,11 @@ def put_back(system: RunningSystem, backup: Path) -> None:
 
 
 def aof_of(system: RunningSystem) -> Path:
-    return system._data_dir.valkey / "appendonlydir"
-
-
-def settings_of(system: RunningSystem) -> StorageSettings:
-    return system._storage_settings()
+    return system.data_dir.valkey / "appendonlydir"
 
 
 def journalled(system: RunningSystem) -> set[str]:
-    artifacts = open_artifacts(settings_of(system))
+    artifacts = open_artifacts(system.storage_settings())
     return {
         str(each.id)
         for key in journal_keys(artifacts, "rhapsode", None)

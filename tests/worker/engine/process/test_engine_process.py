@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,7 +40,7 @@ STREAMED_TEXT = "x" * 1000
 
 
 @contextmanager
-def _running(settings: EngineSettings, times: ProcessTimes | None = None) -> Iterator[EngineProcess]:
+def _running(settings: EngineSettings, times: ProcessTimes | None = None) -> Generator[EngineProcess]:
     engine = EngineProcess(settings, times)
     engine.start()
     try:
