@@ -8,13 +8,16 @@ import os
 import pytest
 import torch
 
-# Triton decides at its own import, which the test modules of this folder are the first to cause.
-if not torch.cuda.is_available():
-    os.environ["TRITON_INTERPRET"] = "1"
-
-
 # Triton's interpreter comes with Triton, which is made for Linux alone.
-collect_ignore_glob = [] if importlib.util.find_spec("triton") else ["*"]
+HAS_TRITON = importlib.util.find_spec("triton") is not None
+collect_ignore_glob = [] if HAS_TRITON else ["*"]
+
+if HAS_TRITON and not torch.cuda.is_available():
+    # Triton decides at its own import, which this folder is the first to cause.
+    os.environ["TRITON_INTERPRET"] = "1"
+    from tests.worker.engine.native.cuda.fast_interpreter import patch_once_a_launch
+
+    patch_once_a_launch()
 
 
 @pytest.fixture
