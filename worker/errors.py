@@ -5,9 +5,10 @@
       Crowded              all it needs is a place on this worker: it is the next one's to leave
     (StoreUnavailable    a store does not answer: the item is tried again later)
     (EngineDied          the engine went away: the item goes back, innocent)
+    (FinishersClosed     the worker is leaving: the item goes back, and loses no attempt)
     (WorkDropped         nobody wants the result: nothing is said about the item)
 
-Those in brackets belong to `storage.errors`, `worker.engine.errors` and `worker.leases`.
+Those in brackets belong to `storage.errors`, `worker.engine.errors`, `worker.finishing.places` and `worker.leases`.
 """
 
 from __future__ import annotations

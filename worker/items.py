@@ -28,6 +28,7 @@ from worker.batch_items import run_batch_item
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.profiles import Reproducibility as EngineReproducibility
 from worker.errors import Crowded, NotYet, PermanentItemError
+from worker.finishing.places import FinishersClosed
 from worker.leases import DropReason, HeldLease, WorkDropped
 from worker.metrics import ItemMeter
 from worker.persistence import settle
@@ -175,10 +176,10 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             meter.outcome = "vanished"
             logger.info("job vanished", extra={"reason": type(error).__name__})
             return Tickets()
-        except EngineUnavailable as error:
+        except (EngineUnavailable, FinishersClosed) as error:
             meter.outcome = "released"
-            logger.warning("engine not available", extra={"error": str(error)})
-            # The item was not in the engine that died, so this is no suspicion against it.
+            logger.warning("handed back", extra={"error": str(error)})
+            # No engine died of the item, so this is no suspicion against it.
             verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
         except EngineDied as error:
             meter.outcome = "engine_died"

@@ -316,3 +316,6 @@ class WorkerProcess:
         if self._leases.num_held:
             logger.warning("handing back what still runs", extra={"held": self._leases.num_held})
             self._leases.drop_all(DropReason.SHUTDOWN)
+            if self._finishers is not None:
+                # One may hang, and its calls would wait for it longer than any supervisor does for us.
+                self._finishers.close()

@@ -17,11 +17,12 @@ import pytest
 
 from storage.connections import open_artifacts
 from storage.settings import StorageSettings
+from tests.process_tree import is_alive
 from tests.worker.eventful_text import DeadlyText, WaitingText
 from tests.worker.speech_to_finish import HEADER, REST, TEXT, key, speech, utterance
 from worker.finishing.child import FinisherUnusable
 from worker.finishing.own_finisher import OwnFinisher
-from worker.finishing.places import FinisherDied
+from worker.finishing.places import FinisherDied, FinishersClosed
 from worker.finishing.pool import FinisherPool
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +93,25 @@ def test_who_was_beside_a_call_that_kills_is_done_alone(environment: dict[str, s
     assert pool.report().deaths == 3
     assert pool.judge(utterance(), *REST).passed
     pool.close()
+
+
+def test_a_pool_that_is_closed_waits_for_nobody(environment: dict[str, str], tmp_path: Path) -> None:
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+    (pid,) = pool.pids
+
+    with ThreadPoolExecutor(2) as threads:
+        waiting = replace(utterance(), text=WaitingText(TEXT, tmp_path, "waiting"))
+        under_way = threads.submit(pool.judge, waiting, *REST)
+        eventually(lambda: os.listdir(tmp_path))
+        in_line = threads.submit(pool.judge, utterance(), *REST)
+        os.kill(pid, signal.SIGSTOP)
+        pool.close()
+
+        for call in (under_way, in_line):
+            with pytest.raises(FinishersClosed):
+                call.result()
+    assert not is_alive(pid)
 
 
 def test_a_process_that_cannot_be_made_for_want_of_descriptors_is_made_later(
@@ -185,5 +205,5 @@ def test_processes_end_with_their_worker_and_leave_no_descriptor(environment: di
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
     assert len(os.listdir("/proc/self/fd")) == open_before
-    with pytest.raises(FinisherDied):
+    with pytest.raises(FinishersClosed):
         pool.judge(utterance(), *REST)

@@ -13,6 +13,7 @@ import pytest
 from storage.job_states import JobState
 from storage.keys import job_prefix
 from storage.narrations import Pauses, Segmentation
+from storage.segment_file import SegmentHeader
 from storage.work_items import WorkerIdentity
 from storage.work_queues import CPU_QUEUE, WorkQueue
 from tests.worker.failing_store import FailingStore, fail_times
@@ -30,6 +31,9 @@ from worker.engine.interface import (
     VoicePrompt,
 )
 from worker.engine.settings import FakeEngineSettings
+from worker.finishing.finisher import StoredSpeech
+from worker.finishing.own_finisher import OwnFinisher
+from worker.finishing.pool import FinisherPool
 from worker.items import run_gpu_ticket
 from worker.leases import DropReason, LeaseKeeper
 
@@ -67,6 +71,20 @@ class MortalEngine:
 
     def close(self) -> None:
         self._engine.close()
+
+
+class LeavingFinisher(OwnFinisher):
+    """Of a worker that is told to leave while a segment is on its way into the store."""
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__(studio.artifacts)
+        self._closing = studio.services.closing
+        self._pool = FinisherPool(1, 1, "folder", "test")
+
+    def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
+        self._closing.set()
+        self._pool.close()
+        return self._pool.store(key, header, speech)
 
 
 def eventually(condition: Callable[[], bool], within_s: float = 30.0) -> None:
@@ -212,6 +230,20 @@ def test_an_engine_that_was_away_is_held_against_nobody(studio: Studio) -> None:
     record = studio.record(job)
     assert record.state is JobState.SUCCEEDED
     assert record.retries == 0
+
+
+def test_a_worker_that_leaves_hands_back_what_it_could_not_finish(studio: Studio) -> None:
+    leaving = replace(studio, services=replace(studio.services, finisher=LeavingFinisher(studio)))
+    job = studio.submit("One sentence only.")
+    studio.run_one(CPU_QUEUE)
+
+    leaving.run_one(GPU_QUEUE)
+
+    item = studio.jobs.claim(GPU_QUEUE, WorkerIdentity("another", "1"), 10).item
+    assert item is not None
+    assert item.attempt == 1
+    assert item.suspicions == 0
+    assert studio.record(job).retries == 0
 
 
 def test_what_kills_every_engine_fails_alone(studio: Studio) -> None:

@@ -31,7 +31,7 @@ class FinisherReport:
 
 
 class Finisher(Protocol):
-    """Any thread may call; a call returns when it is done."""
+    """Any thread may call; a call returns when it is done, or fails when there is nobody to do it any more."""
 
     def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
         """What can be measured of the speech: see `measured_verdict`."""

@@ -26,6 +26,13 @@ class FinisherDied(Exception):
     """No process was left to finish a segment, or each that tried died of it."""
 
 
+class FinishersClosed(Exception):
+    """The worker is leaving; its finishers take nothing any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the finishers were closed")
+
+
 class CallBrokenOff(Exception):
     """The process that had the call has ended; another will take its place."""
 
@@ -82,7 +89,9 @@ class Places:
 
     @contextmanager
     def line_among_others(self) -> Generator[Line]:
-        """A line of the process with most idle ones. Raises `FinisherDied`, and `CallBrokenOff` for an `OSError`.
+        """A line of the process with most idle ones.
+
+        Raises `FinishersClosed`, `FinisherDied` if there is none for a minute, and `CallBrokenOff` for an `OSError`.
 
         Whatever is raised in the block, its process is killed: of a conversation that was broken off nobody knows how
         it would have gone on.
@@ -155,7 +164,7 @@ class Places:
         with self._lock:
             changed.wait_for(lambda: self._closing or find() is not None, QUEUE_S)
             if self._closing:
-                raise FinisherDied("the finishers were closed")
+                raise FinishersClosed
             found = find()
             if found is None:
                 raise FinisherDied(f"no finisher process was there for {QUEUE_S:.0f} s")

@@ -46,6 +46,8 @@ class FinisherPool:
         self._environment = environment or {}
         self._worker = worker
         self._keeper = threading.Thread(target=self._keep, name="finisher-keeper", daemon=True)
+        # Whoever closes it second must not go on before the processes have gone.
+        self._closing = threading.Lock()
         self._written = ARTIFACT_WRITTEN.labels(store)
         self._measured_store = store_call("put", store)(self._store)
 
@@ -83,11 +85,11 @@ class FinisherPool:
         return stored
 
     def close(self) -> None:
-        """Idempotent. Calls that are under way fail."""
-        children = self._places.close()
-        if self._keeper.ident is not None:
-            self._keeper.join()
-        _close(children)
+        """Any thread, several times. Calls that are under way raise `FinishersClosed`."""
+        with self._closing:
+            _close(self._places.close())
+            if self._keeper.ident is not None:
+                self._keeper.join()
 
     # ------------------------------------------------------------------------------------------ any thread
 
