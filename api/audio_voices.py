@@ -7,12 +7,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from api import audio_schemas
-from api.dependencies import Services, Tenant
+from api.dependencies import Links, Services, Tenant
 from api.idempotent_route import IdempotentRoute
 from api.problems import voice_unknown
 from api.services import ApiServices
 from api.voice_cache_schemas import CacheOrder, ShownState
-from api.voice_cache_submission import order_caches
+from api.voice_cache_submission import BUILD_S, order_caches
 from api.voice_cache_view import shown_state
 from api.voice_creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice
 from api.voice_upload import Upload, read_upload
@@ -68,6 +68,7 @@ def delete_audio_voice(tenant: Tenant, services: Services, name: str) -> audio_s
 def cache_audio_voice(
     tenant: Tenant,
     services: Services,
+    links: Links,
     name: str,
     response: Response,
     force: Annotated[bool, Query()] = False,  # noqa: FBT002 - a query parameter of the other system's
@@ -80,6 +81,9 @@ def cache_audio_voice(
     status: ShownState = next(state for state in _PROGRESS if state in states)
     if status == "ready":
         response.status_code = 200
+    else:
+        response.headers["Retry-After"] = str(BUILD_S)
+        response.headers["Location"] = links.voice_cache(record.id)
     return audio_schemas.AudioVoiceCached(voice=record.name, status=status)
 
 

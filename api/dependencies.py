@@ -68,7 +68,7 @@ KnownJobId = Annotated[JobId, Depends(_job_id)]
 
 async def _voice_id(voice_id: str) -> VoiceId:
     if not VOICE_ID.fullmatch(voice_id):
-        raise voice_unknown(f"there is no voice {voice_id[:64]!r}; ids begin with voc_")
+        raise voice_unknown(f"{voice_id[:64]!r} is no id of an uploaded voice; those begin with voc_")
     return VoiceId(voice_id)
 
 

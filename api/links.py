@@ -58,6 +58,9 @@ class LinkBuilder:
     def voice(self, voice: VoiceId) -> str:
         return f"{self.base}/v1/voices/{voice}"
 
+    def voice_cache(self, voice: VoiceId) -> str:
+        return f"{self.voice(voice)}/cache"
+
     def voice_sample(self, voice: VoiceId) -> str:
         return f"{self.voice(voice)}/sample"
 

@@ -30,6 +30,7 @@ SegmentIndex = Annotated[int, Depends(_segment_index)]
 
 def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links: LinkBuilder) -> SegmentViewer:
     """The job's segments as they are now, none before it is planned. Raises a `Problem` or a `StorageError`."""
+    narration_of(services.jobs.get(tenant, job_id))  # the results of other jobs are none of segments
     # Before the record, which then knows at least the sample rate of every result that is here.
     states = services.segments.states(job_id)
     record = services.jobs.get(tenant, job_id)

@@ -25,6 +25,9 @@ from storage.voice_reference import VOICE_COST_MS, CacheMode, IfCacheMissing, Vo
 from storage.voices import CacheState, VoiceCacheRecord, VoiceRecord
 from storage.webhook_reference import JobWebhook
 
+BUILD_S = 1
+"""When it is worth looking whether one voice is ready."""
+
 RETENTION_S = 7 * 24 * 3600
 PAGE = 500
 MAX_BULK_VOICES = 20_000
@@ -179,7 +182,7 @@ def _named(services: ApiServices, tenant: TenantId, wanted: Sequence[str]) -> It
     for index, name in enumerate(wanted):
         record = by_id.get(VoiceId(name)) or services.voices.find(tenant, name)
         if record is None:
-            raise invalid_field(f"/voices/{index}", "not_found", f"there is no voice {name[:64]!r}")
+            raise invalid_field(f"/voices/{index}", "not_found", f"no voice of yours is called {name[:64]!r}")
         if record.id not in seen:
             seen.add(record.id)
             yield record

@@ -16,13 +16,12 @@ from api.idempotent_route import IdempotentRoute
 from api.job_answers import accepted_answer
 from api.request_parsing import parse_body
 from api.voice_cache_schemas import BulkCacheOrder, CacheOrder, Mode, ShownState, VoiceCacheList
-from api.voice_cache_submission import order_caches, order_many_caches
+from api.voice_cache_submission import BUILD_S, order_caches, order_many_caches
 from api.voice_cache_view import shown_cache, shown_state
 from storage.voices import VoiceCacheRecord
 
 router = APIRouter(tags=["voice caches"], route_class=IdempotentRoute)
 
-RETRY_AFTER_S = 1
 _CACHE_NAME = re.compile(r"voc_[0-9a-hjkmnp-tv-z]{26}\|(x_vector|in_context)\|.{1,400}", re.DOTALL)
 
 
@@ -54,7 +53,12 @@ class CacheDropQuery(BaseModel):
     openapi_extra=_json("CacheOrder", required=False),
 )
 def order_voice_cache(
-    tenant: Tenant, services: Services, voice_id: KnownVoiceId, body: OptionalJsonBytes, response: Response
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    voice_id: KnownVoiceId,
+    body: OptionalJsonBytes,
+    response: Response,
 ) -> VoiceCacheList:
     """Make the voice ready; 200 if it is already. What is there is served until a forced rebuild has succeeded."""
     record = services.voices.get(tenant, voice_id)
@@ -64,7 +68,8 @@ def order_voice_cache(
     if all(cache.state == "ready" for cache in shown):
         response.status_code = 200
     else:
-        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+        response.headers["Retry-After"] = str(BUILD_S)
+        response.headers["Location"] = links.voice_cache(voice_id)
     return VoiceCacheList(data=shown)
 
 

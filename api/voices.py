@@ -20,6 +20,7 @@ from api.problems import name_taken
 from api.request_parsing import parse_body
 from api.services import ApiServices
 from api.voice_blend import blend_voices
+from api.voice_cache_submission import BUILD_S
 from api.voice_creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice, replace_recording
 from api.voice_embedding import embedding_answer, embedding_of
 from api.voice_names import VOICE_ID, built_in_speaker
@@ -71,7 +72,10 @@ async def post_voice(request: Request, tenant: Tenant, services: Services, links
     async with read_upload(request, frozenset({SAMPLE_FIELD, EMBEDDING_FIELD})) as upload:
         created = await create_voice(services, tenant, upload)
     voice = own_voice(created.voice, links, await run_sync(services.models.list))
-    return _answer(voice, 202 if created.is_prepared else 201, {"Location": links.voice(created.voice.id)})
+    headers = {"Location": links.voice(created.voice.id)}
+    if created.is_prepared:
+        return _answer(voice, 202, headers | {"Retry-After": str(BUILD_S)})
+    return _answer(voice, 201, headers)
 
 
 @router.get("", response_model=voice_schemas.VoiceList)

@@ -62,7 +62,7 @@ class BuiltInVoice(RhapsodeError, ValueError):
     """Only voices that were uploaded can be changed, prepared or deleted."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} comes with its model; only voices that were uploaded can be changed")
+        super().__init__(f"{name} comes with its model; only uploaded voices can be changed, prepared or exported")
 
 
 class JobNotSucceeded(RhapsodeError):

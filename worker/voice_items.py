@@ -18,7 +18,7 @@ from storage.voice_plan import ListedVoice
 from storage.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
 from storage.voices import CacheRequest, CacheState, CacheTarget, RequestOutcome, VoiceCacheRecord
 from storage.work_items import ClaimedItem, Lease, PlanResult
-from worker.errors import Crowded, NotYet, unusable
+from worker.errors import Crowded, NotYet, PermanentItemError, unusable
 from worker.leases import HeldLease
 from worker.persistence import until_available
 from worker.services import SpeechServices, WorkerServices
@@ -70,10 +70,18 @@ def _prepared(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, services
     wanted = [_request(voice, item.lease.tenant, services.engine.info.revision)]
     (outcome,) = until_available(lambda: _ask(wanted, item.lease, spec, services), held)
     _require_current(outcome, voice)
-    if services.voices.prepare(voice, held) is Preparation.BUSY:
+    if _prepare(voice, held, services) is Preparation.BUSY:
         raise NotYet(LOOK_AGAIN_S)
     build_ms = round((time.monotonic() - started) * 1000)
     return until_available(lambda: services.jobs.commit_voice(item.lease, build_ms), held)
+
+
+def _prepare(voice: VoiceReference, held: HeldLease, services: SpeechServices) -> Preparation:
+    try:
+        return services.voices.prepare(voice, held)
+    except PermanentItemError as failure:
+        # The job says it of one voice among thousands.
+        raise unusable(failure.error.code, f"{voice.name}: {failure.error.detail}") from failure
 
 
 def wait_for_voice(voice: VoiceReference, held: HeldLease, services: WorkerServices) -> None:

@@ -250,6 +250,8 @@ def _prepare(client: Rhapsode, order: BulkOrder) -> None:
     counts = ended.progress.segments
     typer.echo(f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})")
     if ended.state != "succeeded":
+        for warning in ended.warnings:
+            typer.echo(f"{warning.detail} ({warning.code})", err=True)
         typer.echo(f"rhapsode: {ended.error.detail if ended.error else ended.state}", err=True)
         raise typer.Exit(FAILED)
 

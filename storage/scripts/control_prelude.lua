@@ -160,6 +160,8 @@ local function reopen_job(job, items, reason, window)
   -- As in submit: a recount under way would not meet a job that came after its beginning.
   if current_audit() then save(job, {audit = current_audit()}) end
   forget_attempts(job, items)
+  -- They are of voices that failed, and these are tried again.
+  if is_voice_job(job) then write_warnings(job, {}) end
   local spoken = job.done * job.cost_ms
   local left = job.estimated_audio_ms - spoken
   redis.call('ZREM', K.retention, job.tenant .. '|' .. job.id)

@@ -797,6 +797,7 @@ local function fail_item(job, item, fence, failure)
     event(job, 'job.segment.failed', failure)
   end
   if is_segment(item) and is_voice_job(job) then
+    warn(job, {code = failure.code, detail = failure.detail, segment = failure.segment})
     -- At least one that is open; the next voice that succeeds opens the window as wide as it should be.
     follow_voice(job, 1)
     settle_voices(job)

@@ -197,6 +197,7 @@ def test_the_voices_that_failed_are_ordered_again_by_their_state(api: ServedApi)
     done = api.http.get(job["links"]["self"]).json()
     assert (done["state"], done["error"]["code"]) == ("failed", "voice_cache_failed")
     assert (done["progress"]["segments"]["done"], done["progress"]["segments"]["failed"]) == (2, 1)
+    assert done["warnings"] == [{"code": "silent", "detail": "no speech in it", "segment": 0}]
 
     failed = api.http.get("/v1/voice-caches", params={"state": "failed"}).json()["data"]
     assert [cache["voice"] for cache in failed] == [bad]
@@ -204,6 +205,40 @@ def test_the_voices_that_failed_are_ordered_again_by_their_state(api: ServedApi)
     assert again["request"]["voices"] == 1
     assert build_all(api) == 1
     assert len(api.http.get("/v1/voice-caches", params={"state": "ready"}).json()["data"]) == len(voices)
+
+
+def test_voices_that_are_tried_again_are_warned_of_no_more(api: ServedApi) -> None:
+    many(api, 2)
+    job = api.http.post("/v1/voice-caches", json={"filter": {}}).json()
+    fail_first(api)
+    build_all(api)
+
+    assert api.http.post(f"{job['links']['self']}/retry").json()["warnings"] == []
+
+
+def test_a_job_that_prepares_voices_has_no_segments_to_show(api: ServedApi) -> None:
+    many(api, 2)
+    job = api.http.post("/v1/voice-caches", json={"filter": {}}).json()
+    build_all(api)
+
+    for path in (job["links"]["segments"], f"{job['links']['segments']}/0"):
+        answer = api.http.get(path)
+        assert (answer.status_code, answer.json()["code"]) == (409, "state_conflict")
+        assert "/v1/voice-caches" in answer.json()["detail"]
+
+
+def test_an_order_says_where_and_when_to_look_again(api: ServedApi) -> None:
+    voice = upload_embedding(api)
+    order = {"name": "Prepared", "consent": CONSENT, "precompute": "true"}
+    prepared = api.http.post("/v1/voices", data=order, files={"audio_sample": recording()})
+    assert prepared.headers["Location"] == prepared.json()["links"]["self"]
+
+    ordered = api.http.post(address(voice))
+    by_name = api.http.post("/v1/audio/voices/Eve/cache")
+
+    for answer in (ordered, by_name):
+        assert (answer.status_code, answer.headers["Location"]) == (202, address(voice))
+    assert {answer.headers["Retry-After"] for answer in (prepared, ordered, by_name)} == {"1"}
 
 
 def test_jobs_are_listed_by_what_they_do(api: ServedApi) -> None:

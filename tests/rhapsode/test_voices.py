@@ -111,7 +111,7 @@ def test_a_voice_of_a_model_is_found_by_its_name_and_heard_and_nothing_else(
     assert shown.stdout.splitlines()[:2] == ["voice       built in", "name        ada"]
     assert (deleted.returncode, deleted.stdout) == (1, "")
     assert deleted.stderr.splitlines() == [
-        "rhapsode: ada: ada comes with its model; only voices that were uploaded can be changed",
+        "rhapsode: ada: ada comes with its model; only uploaded voices can be changed, prepared or exported",
         "rhapsode: nobody: no voice is called 'nobody' [404 voice_not_found]",
     ]
 
@@ -365,15 +365,17 @@ def test_an_import_goes_on_past_what_cannot_become_a_voice_and_names_its_line(
     (tmp_path / "silent.wav").write_bytes(file_of(np.zeros(20_000, np.float32)))
     manifest = tmp_path / "cast.jsonl"
     takes = [("One", "silent.wav"), ("Two", "good.wav"), ("Three", "nowhere.wav"), ("Two", "other.wav")]
-    manifest.write_text("\n".join(json.dumps({"name": name, "audio": audio}) for name, audio in takes))
+    listed = [{"name": name, "audio": audio, "consent": CONSENT} for name, audio in takes]
+    manifest.write_text("\n".join(map(json.dumps, [*listed, {"name": "Four", "audio": "good.wav"}])))
 
-    outcome = run_cli("voices", "import", str(manifest), "--consent", CONSENT, "--no-prepare", "--server", stack.url)
+    outcome = run_cli("voices", "import", str(manifest), "--no-prepare", "--server", stack.url)
 
     assert outcome.returncode == 1
-    assert outcome.stdout == "1 voices added, 0 were there, 3 failed\n"
+    assert outcome.stdout == "1 voices added, 0 were there, 4 failed\n"
     troubles = outcome.stderr.splitlines()
     # Of the two that are called Two, the one that arrives first is taken.
-    assert len(troubles) == 3
+    assert len(troubles) == 4
+    assert "cast.jsonl:5: no consent" in troubles[3]
     assert "cast.jsonl:1: " in troubles[0]
     assert "silent" in troubles[0]
     assert "cast.jsonl:3: " in outcome.stderr

@@ -14,6 +14,7 @@ from storage import keys
 from storage.ids import new_job_id, new_voice_id
 from storage.job_control import JobControl
 from storage.job_states import JobState
+from storage.job_warnings import JobWarning
 from storage.jobs import JobRecord
 from storage.service_classes import Priority
 from storage.submissions import Submission
@@ -92,6 +93,7 @@ def test_a_voice_that_cannot_be_cloned_fails_alone(studio: Studio, store: VoiceS
 
     record = studio.record(job)
     assert (record.state, record.segments.done, record.segments.failed) == (JobState.FAILED, 1, 1)
+    assert record.warnings == (JobWarning("invalid_request", "bad: the recording is silent", segment=0),)
     assert cache_of(store, good).state is CacheState.READY
     failed = cache_of(store, bad)
     assert failed.state is CacheState.FAILED
