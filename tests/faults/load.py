@@ -58,8 +58,11 @@ class NarrationJob:
         return f"run-{run}-job-{self.number}"
 
     def body(self) -> dict[str, object]:
+        # Of every third the files lie under folders that its caller chose, several jobs' under the same.
+        prefix = f"books/{self.number % 2}/"
         return {
             "input": {"text": self.text},
+            "output": {} if self.number % 3 else {"destination": {"prefix": prefix}},
             "voice": "ada",
             "seed": self.seed,
             "segmentation": {"target_chars": SEGMENTATION.target_chars, "max_chars": SEGMENTATION.max_chars},

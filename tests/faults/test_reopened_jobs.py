@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from rhapsode.stack import processes
 from storage.jobs import JobId, TenantId
-from storage.keys import job_prefix
+from storage.keys import all_artifacts_prefix
+from storage.outputs import Destination
 from storage.timeline import num_gap_samples
 from storage.wav import wav_header
 from tests.faults.conftest import Report, StartSystem
@@ -30,6 +31,7 @@ from worker.speech_edges import finish_edges
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 
+BOOKS = Destination("books/42/")
 NUM_SEGMENTS = 24
 EDITS_A_ROUND = 4
 PAUSE_S = 0.6
@@ -54,7 +56,8 @@ class Editor:
 
     def submit(self) -> None:
         entries = [{"text": text, "seed": seed, "pause_after_s": 0.5} for text, seed in self.said]
-        body = {"input": {"segments": entries}, "voice": "ada", "quality": {"gate": "off"}}
+        output = {"destination": {"prefix": BOOKS.prefix}}
+        body = {"input": {"segments": entries}, "voice": "ada", "quality": {"gate": "off"}, "output": output}
         self.job = self._insist("POST", "/v1/jobs", body, f"submit {self.said[0][0]}").json()["id"]
 
     def cancel(self) -> None:
@@ -146,7 +149,7 @@ def test_edits_survive_the_death_of_everything(start_system: StartSystem, seed: 
 
 
 def _num_assemblies(system: RunningSystem, editor: Editor) -> int:
-    prefix = f"{job_prefix(TenantId(TENANTS[0]), JobId(editor.job))}artifacts/"
+    prefix = all_artifacts_prefix(TenantId(TENANTS[0]), JobId(editor.job), BOOKS)
     return len({key.split("/")[-2] for key in system.objects(prefix)})
 
 
