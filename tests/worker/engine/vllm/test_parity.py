@@ -11,19 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.worker.engine.recorded_requests import GREEDY, request_of
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import (
     BuiltInSpeaker,
-    Conditioning,
-    DesignedVoice,
     Engine,
-    InContextPrompt,
     SamplingParams,
     Speech,
     SpeechRequest,
     TextMode,
     TokenSampling,
-    XVectorPrompt,
 )
 from worker.engine.streaming import SpeechStream
 from worker.engine.vllm.supported_versions import installed
@@ -31,33 +28,8 @@ from worker.engine.vllm.supported_versions import installed
 pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
 WAIT_S = 120
-GREEDY = TokenSampling(temperature=0.0)
 ROWS_OF_A_PASS = 16
 """Far less than a prompt has: all of them are divided, and stand beside the frames of others."""
-
-
-def conditioning_of(recorded: dict[str, Any], arrays: Mapping[str, Any]) -> Conditioning:
-    words = recorded["conditioning"]
-    if "speaker" in words:
-        return BuiltInSpeaker(words["speaker"], words["instruction"])
-    if "description" in words:
-        return DesignedVoice(words["description"])
-    embedding = arrays[f"reference.{words['reference']}.speaker_embedding"].numpy()
-    if not words["ref_text"]:
-        return XVectorPrompt(embedding)
-    return InContextPrompt(embedding, arrays[f"reference.{words['reference']}.ref_code"].numpy(), words["ref_text"])
-
-
-def request_of(recorded: dict[str, Any], arrays: Mapping[str, Any]) -> SpeechRequest:
-    return SpeechRequest(
-        request_id=recorded["name"],
-        text=recorded["text"],
-        conditioning=conditioning_of(recorded, arrays),
-        language=recorded["language"],
-        text_mode=TextMode(recorded["text_mode"]),
-        sampling=SamplingParams(GREEDY, GREEDY, recorded["repetition_penalty"]),
-        max_frames=recorded["max_frames"],
-    )
 
 
 def submit(engine: Engine, requests: list[SpeechRequest]) -> list[Future[Speech]]:

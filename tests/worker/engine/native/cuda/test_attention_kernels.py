@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tests.worker.engine.native.cuda.products import noise, relative_error
 from worker.engine.native.cuda.float8 import FLOAT8
 from worker.engine.native.cuda.kernels.decode_attention import decode_attention
 from worker.engine.native.cuda.kernels.predictor_attention import attend_first_pair, attend_position
@@ -97,14 +98,6 @@ def attend(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     keys, values = keys.repeat_interleave(group, 0).double(), values.repeat_interleave(group, 0).double()
     scores = torch.einsum("hd,hnd->hn", query.double(), keys) * query.shape[1] ** -0.5
     return torch.einsum("hn,hnd->hd", scores.softmax(dim=1), values).flatten()
-
-
-def relative_error(found: Tensor, expected: Tensor) -> float:
-    return float((found.double() - expected).norm() / expected.norm())
-
-
-def noise(random: torch.Generator, dtype: torch.dtype, *shape: int) -> Tensor:
-    return torch.randn(*shape, generator=random, device=random.device).to(dtype)
 
 
 def indices(device: torch.device, *numbers: int) -> Tensor:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
+from tests.worker.engine.native.cuda.products import noise, relative_error
 from worker.engine.native.cuda.kernels.few_row_products import linear, linear_add, norm_gate_up, norm_linear
 
 EPS = 1e-6
@@ -14,14 +14,6 @@ TOLERANCE = {torch.float32: 1e-6, torch.bfloat16: 4e-3}
 DTYPES = tuple(TOLERANCE)
 # Widths below, at and above a chunk, and such that no power of two fits.
 WIDTHS = ((96, 40), (256, 16), (768, 100), (2048, 24))
-
-
-def relative_error(found: Tensor, expected: Tensor) -> float:
-    return float((found.double() - expected).norm() / expected.norm())
-
-
-def noise(random: torch.Generator, dtype: torch.dtype, *shape: int) -> Tensor:
-    return torch.randn(*shape, generator=random, device=random.device).to(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

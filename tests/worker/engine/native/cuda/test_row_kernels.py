@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.worker.engine.native.cuda.products import relative_error
 from worker.engine.native.cuda.float8 import Float8Rows
 from worker.engine.native.cuda.kernels.code_embedding import gather_codes
 from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm, add_rms_norm_float8
@@ -17,10 +18,6 @@ DTYPES = tuple(TOLERANCE)
 # Three bits of fraction: a rounding is up to a sixteenth, and evenly spread ones are a fortieth on average. Triton's
 # interpreter has no carry out of the fraction, so that 1.99 becomes 1.0 there instead of 2.0.
 ROUNDING_OF_FLOAT8 = 4e-2 if torch.cuda.is_available() else 1.5e-1
-
-
-def relative_error(found: torch.Tensor, expected: torch.Tensor) -> float:
-    return float((found.double() - expected).norm() / expected.norm())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

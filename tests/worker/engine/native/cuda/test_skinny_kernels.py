@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
+from tests.worker.engine.native.cuda.products import noise, relative_error
 from worker.engine.native.cuda.kernels.rms_norm import add_rms_norm
 from worker.engine.native.cuda.kernels.skinny_products import skinny_gate_up, skinny_linear, skinny_parts
 
@@ -16,14 +16,6 @@ TOLERANCE = {torch.float32: 2e-6, HALF: 4e-3}
 DTYPES = tuple(TOLERANCE)
 # (width, outputs): whole blocks and strips, and neither.
 WIDTHS = ((256, 64), (96, 40), (1024, 32))
-
-
-def relative_error(found: Tensor, expected: Tensor) -> float:
-    return float((found.double() - expected).norm() / expected.norm())
-
-
-def noise(random: torch.Generator, dtype: torch.dtype, *shape: int) -> Tensor:
-    return torch.randn(*shape, generator=random, device=random.device).to(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

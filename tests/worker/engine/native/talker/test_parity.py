@@ -8,44 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from worker.engine.interface import (
-    BuiltInSpeaker,
-    Conditioning,
-    DesignedVoice,
-    InContextPrompt,
-    SamplingParams,
-    SpeechRequest,
-    TextMode,
-    TokenSampling,
-    XVectorPrompt,
-)
+from tests.worker.engine.recorded_requests import request_of
 
 VARIANTS = ("custom_voice", "voice_design", "base")
-GREEDY = TokenSampling(temperature=0.0)
-
-
-def conditioning_of(recorded: dict[str, Any], arrays: Any) -> Conditioning:
-    words = recorded["conditioning"]
-    if "speaker" in words:
-        return BuiltInSpeaker(words["speaker"], words["instruction"])
-    if "description" in words:
-        return DesignedVoice(words["description"])
-    embedding = arrays[f"reference.{words['reference']}.speaker_embedding"].numpy()
-    if not words["ref_text"]:
-        return XVectorPrompt(embedding)
-    return InContextPrompt(embedding, arrays[f"reference.{words['reference']}.ref_code"].numpy(), words["ref_text"])
-
-
-def request_of(recorded: dict[str, Any], arrays: Any) -> SpeechRequest:
-    return SpeechRequest(
-        request_id=recorded["name"],
-        text=recorded["text"],
-        conditioning=conditioning_of(recorded, arrays),
-        language=recorded["language"],
-        text_mode=TextMode(recorded["text_mode"]),
-        sampling=SamplingParams(GREEDY, GREEDY, recorded["repetition_penalty"]),
-        max_frames=recorded["max_frames"],
-    )
 
 
 def assert_as_recorded(outcomes: Any, recording: Any) -> None:
