@@ -8,6 +8,7 @@ import pytest
 
 from storage.settings import SETTING_NAMES, SettingsError, load_settings
 from storage.work_queues import Lane
+from worker.engine.precision import Precision
 from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
 from worker.settings import JanitorSettings, WorkerSettings
 
@@ -93,4 +94,20 @@ def test_the_vllm_engine_is_selected_by_its_name_and_promises_nothing_that_it_ca
     assert settings.engine_settings() == VllmEngineSettings(settings.checkpoint, slots=3)
     monkeypatch.setenv("RHAPSODE_ENGINE_REPRODUCIBILITY", "strict")
     with pytest.raises(SettingsError, match="vllm cannot be strict"):
+        load_settings(WorkerSettings)
+
+
+@pytest.mark.parametrize("name", ["RHAPSODE_ENGINE_KV_PRECISION", "RHAPSODE_ENGINE_MLP_PRECISION"])
+def test_eight_bits_are_for_the_native_engine_on_a_gpu(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "float8")
+
+    with pytest.raises(SettingsError, match="float8 is for the native engine on a GPU"):
+        load_settings(WorkerSettings)
+
+    monkeypatch.setenv("RHAPSODE_DEVICE", "cuda:1")
+    settings = load_settings(WorkerSettings).engine_settings()
+    assert isinstance(settings, NativeEngineSettings)
+    assert {settings.kv_precision, settings.mlp_precision} == {Precision.BFLOAT16, Precision.FLOAT8}
+    monkeypatch.setenv("RHAPSODE_ENGINE", "vllm")
+    with pytest.raises(SettingsError, match="float8 is for the native engine on a GPU"):
         load_settings(WorkerSettings)
