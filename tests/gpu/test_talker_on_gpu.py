@@ -116,7 +116,10 @@ def test_logits_of_every_stage_are_those_of_float32(
     talker_frame: ModuleType,
     record_property: Callable[[str, object], None],
 ) -> None:
-    """Teacher-forced; beside the kernels' error stands that of plain torch with the same rounded numbers."""
+    """Teacher-forced; beside the kernels' error stands that of plain torch with the same rounded numbers.
+
+    `--junitxml=FILE -o junit_family=xunit1` writes the figures down.
+    """
     admissions = [SlotAdmission(n, request) for n, request in enumerate(requests[:8])]
     num_tokens = sum(admission.prefill_rows for admission in admissions)
     slots = torch.arange(8, dtype=torch.int32, device=DEVICE)
