@@ -40,6 +40,10 @@ local function request(content, voice, revision, mode, model, model_revision)
   else
     join_build(build, name)
     ask(build)
+    -- Another voice has the same content, and its cache serves this one at once.
+    if known ~= content and build.state == 'ready' then
+      tell_of_cache(build, name, 'voice.cache.ready', text(build.version))
+    end
   end
   return build.state
 end

@@ -57,15 +57,20 @@ local function discard_version(build, voice, delay_ms)
   end
 end
 
--- What webhooks are told of every cache of this content.
+-- What webhooks are told of one cache of this content.
+local function tell_of_cache(build, cache, kind, occurrence, failure)
+  local voice, mode, model = string.match(cache, '^([^|]*)|([^|]*)|(.*)$')
+  local function subject() return cache .. '|' .. build.content .. '|' .. occurrence end
+  webhooks.tell(build.tenant, kind, '', false, subject, function()
+    return {voice = voice, name = redis.call('HGET', V.voice .. voice, 'name') or nil, mode = mode, model = model,
+      at_ms = now, error = failure and cjson.encode(failure) or nil}
+  end)
+end
+
+-- And of all of them.
 local function tell_of_caches(build, kind, occurrence, failure)
   for _, cache in ipairs(redis.call('SMEMBERS', V.users .. build.content)) do
-    local voice, mode, model = string.match(cache, '^([^|]*)|([^|]*)|(.*)$')
-    local function subject() return cache .. '|' .. build.content .. '|' .. occurrence end
-    webhooks.tell(build.tenant, kind, '', false, subject, function()
-      return {voice = voice, name = redis.call('HGET', V.voice .. voice, 'name') or nil, mode = mode, model = model,
-        at_ms = now, error = failure and cjson.encode(failure) or nil}
-    end)
+    tell_of_cache(build, cache, kind, occurrence, failure)
   end
 end
 

@@ -45,3 +45,22 @@ def test_a_voice_tells_of_its_beginning_its_caches_and_its_end(redis_client: red
     assert {facts["name"] for _, facts in events} == {"Ada"}
     assert events[1][1]["model"] == MODEL
     assert json.loads(str(events[2][1]["error"]))["code"] == "unsupported_media"
+
+
+def test_a_voice_whose_content_is_ready_already_tells_that_its_cache_is_once(redis_client: redis.Redis) -> None:
+    WebhookStore(redis_client).create(
+        NewEndpoint(new_endpoint_id(), ALICE, URL, ("voice.cache.ready",), "sealed", "https://api")
+    )
+    voices = VoiceWorld(redis_client)
+    first, second = voices.create("Ada", "hello"), voices.create("Bea", "hello")
+    assert first is not None
+    assert second is not None
+    voices.request(first, job := voices.start_job())
+    builder = voices.claim(content_of(first), job)
+    voices.put(builder)
+    voices.commit(builder)
+
+    for _ in range(2):
+        voices.request(second, voices.start_job())
+
+    assert [facts["voice"] for _, facts in told(redis_client)] == [first.id, second.id]
