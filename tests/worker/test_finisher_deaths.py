@@ -6,6 +6,8 @@ import gc
 import os
 import resource
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -207,3 +209,24 @@ def test_processes_end_with_their_worker_and_leave_no_descriptor(environment: di
     assert len(os.listdir("/proc/self/fd")) == open_before
     with pytest.raises(FinishersClosed):
         pool.judge(utterance(), *REST)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process that is stopped stays")
+def test_a_process_that_is_stopped_ends_with_a_worker_that_is_killed(environment: dict[str, str]) -> None:
+    started = """if True:
+        from worker.finishing.pool import FinisherPool
+        pool = FinisherPool(1, 1, "folder", "test")
+        pool.start()
+        print(*pool.pids, flush=True)
+        input()
+    """
+    command = (sys.executable, "-c", started)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=os.environ | environment) as worker:
+        assert worker.stdout is not None
+        finisher = int(worker.stdout.readline())
+        os.kill(finisher, signal.SIGSTOP)
+
+        worker.kill()
+
+    eventually(lambda: not is_alive(finisher))

@@ -32,7 +32,10 @@ class FinisherChild:
     """
 
     def __init__(self, num_lines: int, environment: Mapping[str, str], worker: str) -> None:
-        """Returns at once; the process is of use after `wait_ready`."""
+        """Returns at once; the process is of use after `wait_ready`.
+
+        In a thread that outlives it: on Linux the kernel kills the process when the starting thread ends.
+        """
         with ExitStack() as our_ends, ExitStack() as its_ends:
             self._leash, its_leash = _pair(our_ends, its_ends, START_PATIENCE_S)
             lines = [_pair(our_ends, its_ends, PATIENCE_S) for _ in range(num_lines)]
@@ -40,7 +43,8 @@ class FinisherChild:
             its_lines = [its_end for _, its_end in lines]
             self._process = subprocess.Popen(
                 [
-                    *(sys.executable, "-m", "worker.finishing.process", "--worker", worker),
+                    *(sys.executable, "-m", "worker.finishing.process"),
+                    *("--parent", str(os.getpid()), "--worker", worker),
                     *("--leash", str(its_leash), "--lines", ",".join(map(str, its_lines))),
                 ],
                 stdin=subprocess.DEVNULL,

@@ -60,7 +60,7 @@ class FinisherPool:
         return FinisherReport(len(self._places.pids), self._places.deaths)
 
     def start(self) -> None:
-        """Start all and wait for them. Raises `FinisherUnusable`; the pool is closed then."""
+        """Start all and wait for them, in a thread that outlives them. Raises `FinisherUnusable`; all are gone then."""
         children: list[FinisherChild] = []
         try:
             for _ in self._places.all:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import socket
 import threading
 from contextlib import suppress
@@ -18,6 +17,7 @@ from storage.connections import open_artifacts
 from storage.errors import StorageError
 from storage.settings import SettingsError, StorageSettings, load_settings
 from storage.telemetry import configure_process_logging
+from worker.engine.process.belonging import belong_to
 from worker.finishing.calls import Call, answer
 from worker.finishing.finisher import Finisher
 from worker.finishing.line import Line
@@ -30,11 +30,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--leash", type=int, required=True, help="the socket this process ends with")
     parser.add_argument("--lines", type=_descriptors, required=True, help="the sockets that calls come by")
-    parser.add_argument("--worker", required=True, help="name of the worker, for the log")
+    parser.add_argument("--parent", type=int, required=True, help="process id of the worker")
+    parser.add_argument("--worker", required=True, help="its name, for the log")
     arguments = parser.parse_args()
-    # Ctrl-C and a service manager's SIGTERM reach the whole group; the worker decides when its finishers end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    belong_to(arguments.parent)
     leash = Line(socket.socket(fileno=arguments.leash))
     try:
         finisher = _open(arguments.worker)

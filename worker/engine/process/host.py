@@ -7,11 +7,9 @@ threads. The process ends with its socket: a worker that is gone, however it wen
 from __future__ import annotations
 
 import argparse
-import ctypes
 import logging
 import os
 import queue
-import signal
 import socket
 import sys
 import threading
@@ -25,6 +23,7 @@ import numpy as np
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, EngineError, StartError
 from worker.engine.interface import Engine, Speech, VoicePrompt
+from worker.engine.process.belonging import belong_to
 from worker.engine.process.framing import read_frame, write_frame
 from worker.engine.process.protocol import (
     PROTOCOL_VERSION,
@@ -53,20 +52,16 @@ CANNOT_START_STATUS = 3
 ENGINE_DEAD_STATUS = 4
 HOST_BROKEN_STATUS = 5
 
-_PR_SET_PDEATHSIG = 1
 _LAST_ANSWERS_S = 0.2
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True, help="the connected socket")
-    parser.add_argument("--parent", type=int, required=True, help="process id to die with")
+    parser.add_argument("--parent", type=int, required=True, help="process id of the worker")
     parser.add_argument("--settings", required=True, help="EngineSettings as JSON")
     arguments = parser.parse_args()
-    # Ctrl-C and a service manager's SIGTERM reach the whole group; the worker decides when its engine ends.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    die_with(arguments.parent)
+    belong_to(arguments.parent)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     stream = socket.socket(fileno=arguments.fd)
     write_frame(stream, encode_from_host(Hello(PROTOCOL_VERSION)))
@@ -76,16 +71,6 @@ def main() -> None:
         write_frame(stream, encode_from_host(StartFailed(error)))
         sys.exit(CANNOT_START_STATUS)
     HostSession(stream, engine).serve()
-
-
-def die_with(parent: int) -> None:
-    """Have the kernel kill this process when the parent's starting thread ends. Elsewhere the socket's end must do."""
-    if sys.platform != "linux":
-        return
-    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
-    if os.getppid() != parent:
-        sys.exit("the worker is gone")  # it ended before the kernel was told
 
 
 class HostSession:
