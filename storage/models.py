@@ -82,7 +82,7 @@ class ModelRegistry:
     def publish(self, card: ModelCard) -> None:
         """Announce or refresh a card; workers repeat this while they live. Raises `StoreUnavailable`."""
         with redis_errors_named():
-            seconds, microseconds = self._redis.time()  # pyright: ignore[reportGeneralTypeIssues]
+            seconds, microseconds = self._redis.time()
             now_ms = int(seconds) * 1000 + int(microseconds) // 1000
             announced = dataclasses.replace(card, updated_at_ms=now_ms)
             pipeline = self._redis.pipeline(transaction=False)

@@ -95,9 +95,9 @@ class CallerGate:
         arguments = (self._root, digest, tenant, str(self._amount), str(self._period_s * 1000))
         with redis_errors_named():
             try:
-                return await self._redis.evalsha(self._sha, 1, *arguments)  # pyright: ignore[reportReturnType]
+                return await self._redis.evalsha(self._sha, 1, *arguments)
             except NoScriptError:
-                return await self._redis.eval(self._script, 1, *arguments)  # pyright: ignore[reportReturnType]
+                return await self._redis.eval(self._script, 1, *arguments)
 
     def _state(self, reply: list[object]) -> RateState:
         is_admitted, remaining, wait_ms = (int(str(part)) for part in reply[1:4])

@@ -217,11 +217,11 @@ class S3ArtifactStore:
                 Bucket=self._bucket, Prefix=self._root
             )
             for upload in itertools.chain.from_iterable(page.get("Uploads", ()) for page in pages):
-                if upload["Initiated"].timestamp() < started_before:  # pyright: ignore[reportTypedDictNotRequiredAccess]
+                if upload["Initiated"].timestamp() < started_before:
                     self._client.abort_multipart_upload(
                         Bucket=self._bucket,
-                        Key=upload["Key"],  # pyright: ignore[reportTypedDictNotRequiredAccess]
-                        UploadId=upload["UploadId"],  # pyright: ignore[reportTypedDictNotRequiredAccess]
+                        Key=upload["Key"],
+                        UploadId=upload["UploadId"],
                     )
                     number += 1
         return number

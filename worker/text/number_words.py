@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from num2words import num2words  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from num2words import num2words
 
 MAX_DIGITS = 12
 """Longer ones are account numbers."""

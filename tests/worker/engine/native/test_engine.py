@@ -132,7 +132,7 @@ def test_a_failure_nobody_foresaw_fails_everything_and_ends_the_engine(start: An
     def fail() -> None:
         raise ZeroDivisionError("out of the blue")
 
-    engine._parts.talker.step = fail  # pyright: ignore[reportPrivateUsage]
+    engine._parts.talker.step = fail
 
     futures = [engine.submit(speak(str(n), BuiltInSpeaker("ryan"))) for n in range(4)]
 

@@ -130,7 +130,7 @@ def test_a_sick_row_fails_alone_and_leaves_nothing_in_its_slot(
     ]
     rig = open_rig(tmp_path)
     expected = rig.run(rig.row_lane(), [arrive(request) for request in healthy])
-    make_token_sick(tmp_path, rig.prompts._tokenizer.encode("~")[0])  # pyright: ignore[reportPrivateUsage]
+    make_token_sick(tmp_path, rig.prompts._tokenizer.encode("~")[0])
     sick_rig = open_rig(tmp_path)
     sick = SpeechRequest("sick", "the ~ in the north", BuiltInSpeaker("ryan"), max_frames=12)
 

@@ -20,7 +20,7 @@ def test_a_sick_row_fails_alone(open_rig: Any, make_checkpoint: Any, arrive: Any
     rig = open_rig(tmp_path)
     healthy = [SpeechRequest(str(n), HEALTHY, BuiltInSpeaker("ryan"), seed=n, max_frames=12) for n in range(4)]
     expected = rig.run_alone(healthy)
-    make_token_sick(tmp_path, rig.prompts._tokenizer.encode("~")[0])  # pyright: ignore[reportPrivateUsage]
+    make_token_sick(tmp_path, rig.prompts._tokenizer.encode("~")[0])
     sick_rig = open_rig(tmp_path)
     sick = SpeechRequest("sick", SICK, BuiltInSpeaker("ryan"), max_frames=12)
 

@@ -88,7 +88,7 @@ def test_an_instruction_for_a_size_that_was_trained_without_is_rejected(rigs: An
     from worker.engine.qwen3_tts.prompt import PromptBuilder
 
     rig = rigs["custom_voice"]
-    small = PromptBuilder(replace(rig.config, model_size="0b6"), rig.prompts._tokenizer)  # pyright: ignore[reportPrivateUsage]
+    small = PromptBuilder(replace(rig.config, model_size="0b6"), rig.prompts._tokenizer)
 
     assert not small.accepts_instructions
     assert small.build(request(BuiltInSpeaker("ryan", " "))).num_rows > 0
