@@ -28,8 +28,14 @@ from worker.finishing.places import FinisherDied, FinishersClosed
 from worker.finishing.pool import FinisherPool
 
 ROOT = Path(__file__).parents[2]
-STATE_S = 60.0
+STATE_S = 120.0
 """For what comes about by itself, however busy the machine is."""
+
+
+@pytest.fixture(autouse=True)
+def patient_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine may take its time to start a process again."""
+    monkeypatch.setattr("worker.finishing.places.QUEUE_S", STATE_S)
 
 
 @pytest.fixture(scope="module")
