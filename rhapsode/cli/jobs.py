@@ -162,8 +162,11 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
         yield "not before", f"{job.request.not_before.astimezone():%Y-%m-%d %H:%M:%S}"
     if job.started_at and job.finished_at:
         yield "took", span((job.finished_at - job.started_at).total_seconds())
-    yield "segments", _share(job)
-    yield "spoken", span(job.progress.audio_s_done)
+    if isinstance(job.request, ResolvedVoiceCaches):
+        yield "voices", _share(job)
+    else:
+        yield "segments", _share(job)
+        yield "spoken", span(job.progress.audio_s_done)
     if job.queue and job.queue.position:
         yield "before it", f"{job.queue.position} job{'s' if job.queue.position > 1 else ''}"
     if job.queue and not job.queue.has_worker:
@@ -181,7 +184,6 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
                 yield "strict", "the same speech in any company"
         case ResolvedVoiceCaches() as request:
             yield "model", request.model
-            yield "voices", str(request.voices)
         case None:
             pass
     if job.engine and job.engine.model_revision:

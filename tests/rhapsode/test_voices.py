@@ -327,9 +327,12 @@ def test_voices_are_made_ready_from_the_command_line(
 
     prepared = run_cli("voices", "cache", "Mary", "--force", "--server", stack.url)
     shown = run_cli("voices", "show", "Mary", "--server", stack.url)
+    job = run_cli("jobs", "show", prepared.stdout.split()[5].strip("("), "--server", stack.url)
 
     assert prepared.returncode == 0, prepared.stderr
     assert prepared.stdout.startswith("1 of 1 voices ready")
+    assert "voices     1/1" in job.stdout
+    assert "spoken" not in job.stdout
     assert "ready for fake, x_vector" in shown.stdout
 
 
