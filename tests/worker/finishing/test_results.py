@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,15 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.connections import open_artifacts
 from storage.embedded_s3 import BUCKET, EmbeddedS3
 from storage.errors import ArtifactExists, StoreUnavailable
 from storage.key_rules import KeyRefused
 from storage.local_artifacts import LocalArtifactStore
 from storage.quality import Gate
 from storage.segment_file import SegmentHeader
-from storage.settings import StorageSettings
-from tests.worker.speech_to_finish import BOUNDS, HEADER, TEXT, key, speech, utterance
+from tests.worker.finishing.speech_to_finish import BOUNDS, HEADER, TEXT, key, speech, utterance
 from worker.engine.interface import Speech
 from worker.finishing.calls import Raised, Store, answer
 from worker.finishing.child import FinisherUnusable
@@ -30,29 +27,6 @@ from worker.finishing.line import Line, LineClosed
 from worker.finishing.own_finisher import OwnFinisher
 from worker.finishing.pool import FinisherPool
 from worker.samples import NotFinite
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("store")
-
-
-@pytest.fixture(scope="module")
-def environment(folder: Path) -> dict[str, str]:
-    return {"RHAPSODE_STORE": f"file://{folder}", "RHAPSODE_URL_SECRET": "only-for-these-tests"}
-
-
-@pytest.fixture(scope="module")
-def pool(environment: dict[str, str]) -> Iterator[FinisherPool]:
-    pool = FinisherPool(2, 6, "folder", "test", environment)
-    pool.start()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture
-def own(folder: Path, storage_settings: StorageSettings) -> OwnFinisher:
-    return OwnFinisher(open_artifacts(storage_settings.model_copy(update={"store": f"file://{folder}"})))
 
 
 @pytest.mark.parametrize("gate", [Gate.OFF, Gate.BASIC])

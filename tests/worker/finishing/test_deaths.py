@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,17 +17,14 @@ from pathlib import Path
 
 import pytest
 
-from storage.connections import open_artifacts
-from storage.settings import StorageSettings
 from tests.process_tree import is_alive
-from tests.worker.eventful_text import DeadlyText, WaitingText
-from tests.worker.speech_to_finish import HEADER, REST, TEXT, key, speech, utterance
+from tests.worker.finishing.eventful_text import DeadlyText, WaitingText
+from tests.worker.finishing.speech_to_finish import HEADER, REST, TEXT, key, speech, utterance
 from worker.finishing.child import FinisherUnusable
 from worker.finishing.own_finisher import OwnFinisher
 from worker.finishing.places import FinisherDied, FinishersClosed
 from worker.finishing.pool import FinisherPool
 
-ROOT = Path(__file__).parents[2]
 STATE_S = 120.0
 """For what comes about by itself, however busy the machine is."""
 
@@ -36,31 +33,6 @@ STATE_S = 120.0
 def patient_callers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine may take its time to start a process again."""
     monkeypatch.setattr("worker.finishing.places.QUEUE_S", STATE_S)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("store")
-
-
-@pytest.fixture(scope="module")
-def environment(folder: Path) -> dict[str, str]:
-    # With the tests in reach, for the texts that come from them.
-    secret = "only-for-these-tests"
-    return {"RHAPSODE_STORE": f"file://{folder}", "RHAPSODE_URL_SECRET": secret, "PYTHONPATH": str(ROOT)}
-
-
-@pytest.fixture(scope="module")
-def pool(environment: dict[str, str]) -> Iterator[FinisherPool]:
-    pool = FinisherPool(2, 6, "folder", "test", environment)
-    pool.start()
-    yield pool
-    pool.close()
-
-
-@pytest.fixture
-def own(folder: Path, storage_settings: StorageSettings) -> OwnFinisher:
-    return OwnFinisher(open_artifacts(storage_settings.model_copy(update={"store": f"file://{folder}"})))
 
 
 @contextmanager
