@@ -8,59 +8,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from safetensors.torch import load_file, save_file
 
+from tests.worker.engine.native.schedules import TEXTS, Visit, schedules
+from tests.worker.engine.native.sick_tokens import make_token_sick
 from worker.engine.interface import (
     BuiltInSpeaker,
     DesignedVoice,
     InContextPrompt,
-    SamplingParams,
     SpeechRequest,
     TextMode,
-    TokenSampling,
     XVectorPrompt,
 )
 from worker.engine.profiles import Reproducibility
 from worker.engine.qwen3_tts.request_state import RowEnd
 
-TEXTS = ("Hi.", "the rain in the north", "No, thanks: not today, and not on Sunday either.", "2 x 3 = 6")
-DRAWS = (
-    TokenSampling(),
-    TokenSampling(temperature=0.0),
-    TokenSampling(temperature=1.3, top_k=0),
-    TokenSampling(temperature=0.7, top_k=8),
-    TokenSampling(temperature=1.0, top_k=20, top_p=0.8),
-)
-requests = st.builds(
-    SpeechRequest,
-    request_id=st.just(""),
-    text=st.sampled_from(TEXTS),
-    conditioning=st.builds(BuiltInSpeaker, name=st.sampled_from(("ryan", "eric", "serena"))),
-    language=st.sampled_from(("auto", "english", "chinese")),
-    text_mode=st.sampled_from(TextMode),
-    sampling=st.builds(
-        SamplingParams,
-        talker=st.sampled_from(DRAWS),
-        predictor=st.sampled_from(DRAWS),
-        repetition_penalty=st.sampled_from((1.0, 1.05, 1.5)),
-    ),
-    seed=st.integers(-(1 << 63), (1 << 63) - 1),
-    max_frames=st.integers(1, 14),
-)
-# (request, step of arrival, steps until it is cancelled or None)
-schedules = st.lists(
-    st.tuples(requests, st.integers(0, 10), st.one_of(st.none(), st.none(), st.integers(0, 8))), min_size=2, max_size=9
-)
-
 
 @settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(schedule=schedules)
-def test_every_request_has_the_codes_it_has_alone_on_the_cpu(schedule: list[Any], rigs: Any, arrive: Any) -> None:
+@given(schedule=schedules(9))
+def test_every_request_has_the_codes_it_has_alone_on_the_cpu(schedule: list[Visit], rigs: Any, arrive: Any) -> None:
     rig = rigs["custom_voice"]
-    named = [(replace(request, request_id=str(n)), *when) for n, (request, *when) in enumerate(schedule)]
+    named = [(replace(visit[0], request_id=str(n)), *visit[1:]) for n, visit in enumerate(schedule)]
 
     outcomes = rig.run(
         rig.slot_lane(),
@@ -141,10 +109,3 @@ def test_a_sick_row_fails_alone_and_leaves_nothing_in_its_slot(
     assert outcomes["sick"].end is RowEnd.NON_FINITE
     for request in healthy:
         np.testing.assert_array_equal(outcomes[request.request_id].frames, expected[request.request_id].frames)
-
-
-def make_token_sick(checkpoint: Path, token_id: int) -> None:
-    path = checkpoint / "model.safetensors"
-    tensors = load_file(path)
-    tensors["talker.model.text_embedding.weight"][token_id] = torch.nan
-    save_file(tensors, path)

@@ -7,48 +7,17 @@ from typing import Any
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from worker.engine.interface import BuiltInSpeaker, SamplingParams, SpeechRequest, TextMode, TokenSampling
+from tests.worker.engine.native.schedules import Visit, schedules
+from worker.engine.interface import BuiltInSpeaker, SpeechRequest
 from worker.engine.qwen3_tts.request_state import RowEnd
-
-TEXTS = ("Hi.", "the rain in the north", "No, thanks: not today, and not on Sunday either.", "2 x 3 = 6")
-DRAWS = (
-    TokenSampling(),
-    TokenSampling(temperature=0.0),
-    TokenSampling(temperature=1.3, top_k=0),
-    TokenSampling(temperature=0.7, top_k=8),
-    TokenSampling(temperature=1.0, top_k=20, top_p=0.8),
-)
-
-sampling = st.builds(
-    SamplingParams,
-    talker=st.sampled_from(DRAWS),
-    predictor=st.sampled_from(DRAWS),
-    repetition_penalty=st.sampled_from((1.0, 1.05, 1.5)),
-)
-requests = st.builds(
-    SpeechRequest,
-    request_id=st.just(""),
-    text=st.sampled_from(TEXTS),
-    conditioning=st.builds(BuiltInSpeaker, name=st.sampled_from(("ryan", "eric", "serena"))),
-    language=st.sampled_from(("auto", "english", "chinese")),
-    text_mode=st.sampled_from(TextMode),
-    sampling=sampling,
-    seed=st.integers(-(1 << 63), (1 << 63) - 1),
-    max_frames=st.integers(1, 14),
-)
-# (request, step of arrival, steps until it is cancelled or None)
-schedules = st.lists(
-    st.tuples(requests, st.integers(0, 10), st.one_of(st.none(), st.none(), st.integers(0, 8))), min_size=2, max_size=8
-)
 
 
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(schedule=schedules)
-def test_codes_are_the_same_alone_and_in_any_batch(schedule: list[Any], rigs: Any, arrive: Any) -> None:
+@given(schedule=schedules(8))
+def test_codes_are_the_same_alone_and_in_any_batch(schedule: list[Visit], rigs: Any, arrive: Any) -> None:
     rig = rigs["custom_voice"]
-    named = [(replace(request, request_id=str(n)), *when) for n, (request, *when) in enumerate(schedule)]
+    named = [(replace(visit[0], request_id=str(n)), *visit[1:]) for n, visit in enumerate(schedule)]
 
     together = rig.run(
         [arrive(request, step, None if patience is None else step + patience) for request, step, patience in named]

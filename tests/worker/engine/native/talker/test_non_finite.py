@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from safetensors.torch import load_file, save_file
 
+from tests.worker.engine.native.sick_tokens import make_token_sick
 from worker.engine.interface import BuiltInSpeaker, SpeechRequest
 from worker.engine.qwen3_tts.request_state import RowEnd
 
@@ -29,10 +28,3 @@ def test_a_sick_row_fails_alone(open_rig: Any, make_checkpoint: Any, arrive: Any
     assert outcomes["sick"].end is RowEnd.NON_FINITE
     for request in healthy:
         np.testing.assert_array_equal(outcomes[request.request_id].frames, expected[request.request_id].frames)
-
-
-def make_token_sick(checkpoint: Path, token_id: int) -> None:
-    path = checkpoint / "model.safetensors"
-    tensors = load_file(path)
-    tensors["talker.model.text_embedding.weight"][token_id] = torch.nan
-    save_file(tensors, path)
