@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 
 from anyio.to_thread import run_sync
@@ -12,6 +13,9 @@ from api.job_answers import accepted_answer, job_answer, shown_job
 from api.links import LinkBuilder
 from api.services import ApiServices
 from api.waiting import wait_until_ended
+from storage.errors import StoreUnavailable
+
+logger = logging.getLogger(__name__)
 
 
 async def held_answer(
@@ -21,11 +25,16 @@ async def held_answer(
     wait_s: int,
     is_abandoned: Callable[[], Awaitable[bool]],
 ) -> Response:
-    """200 with the job at its end, 202 with the job as it is by then."""
-    record = accepted.job
-    if not record.state.is_terminal:
-        record = await wait_until_ended(services, record, wait_s, is_abandoned)
-    answer = await run_sync(_answer, services, links, Accepted(record, accepted.replayed))
+    """200 with the job at its end, 202 with the job as it is by then, or as it was accepted if nobody can say more."""
+    try:
+        record = accepted.job
+        if not record.state.is_terminal:
+            record = await wait_until_ended(services, record, wait_s, is_abandoned)
+        answer = await run_sync(_answer, services, links, Accepted(record, accepted.replayed))
+    except StoreUnavailable as error:
+        # An error would make the caller submit again what is accepted.
+        logger.warning("not seen to its end", extra={"job_id": accepted.job.id, "error": str(error)})
+        answer = await run_sync(accepted_answer, services, links, accepted)
     answer.headers["Preference-Applied"] = f"wait={wait_s}"
     return answer
 

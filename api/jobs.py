@@ -120,8 +120,8 @@ def cancel_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJo
 @router.delete("/{job_id}", status_code=204)
 def delete_job(tenant: Tenant, services: Services, job_id: KnownJobId) -> None:
     """Forget a job that has ended, with everything it made. Repeating it is no error."""
-    # The record first, so that nothing points at objects that are gone. If the store fails here, the caller's
-    # repeat passes this line and comes to the objects again.
+    # The record first, so that nothing points at objects that are gone. If the store fails then, the caller's repeat
+    # comes to the job's own folder again; where its destination was nobody knows any more but the sweep of orphans.
     folders = folders_of(services.jobs, tenant, job_id)
     services.jobs.delete(tenant, job_id)
     for folder in folders:

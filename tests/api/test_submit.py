@@ -7,6 +7,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -14,6 +15,7 @@ import pytest
 import redis
 
 from api.settings import ApiSettings
+from storage.embedded_redis import EmbeddedRedis
 from storage.jobs import TenantId
 from storage.keys import input_text
 from storage.models import AWAY_MS, ModelCard
@@ -365,6 +367,23 @@ def test_who_has_waited_long_enough_is_answered_with_the_job_as_it_is(api: Serve
 
     assert (answer.status_code, answer.json()["state"]) == (202, "pending")
     assert (answer.headers["preference-applied"], "retry-after" in answer.headers) == ("wait=0", True)
+
+
+def test_who_waits_while_redis_goes_away_learns_that_the_job_was_accepted(
+    api_settings: ApiSettings, data_dir: Path
+) -> None:
+    with EmbeddedRedis(data_dir / "valkey") as server, ThreadPoolExecutor(1) as pool:
+        own = api_settings_of(api_settings, redis_url=server.url, broker_url=server.broker_url)
+        with serve(own) as api:
+            api.models.publish(SMALL)
+            body, headers = {"input": {"text": "Good morning."}}, {"Prefer": "wait=60"}
+            waiting = pool.submit(api.http.post, "/v1/jobs", json=body, headers=headers, timeout=120)
+            until_ready(api, CPU_QUEUE)
+            server.stop()
+            answer = waiting.result()
+
+    assert (answer.status_code, answer.json()["state"]) == (202, "pending")
+    assert answer.headers["location"] == answer.json()["links"]["self"]
 
 
 def until_ready(api: ServedApi, queue: WorkQueue) -> None:
