@@ -35,6 +35,7 @@ from urllib.parse import urlsplit
 from rhapsode.stack.events import StackEvent
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
+from tests.environment import without_settings
 from tests.run_guard import guarded_run
 from worker.engine.fake import SPEAKERS
 
@@ -174,7 +175,7 @@ def main() -> None:
 def stack(folder: Path, load: Load) -> Generator[str]:
     """The address of a running system with two tenants, each with a limit on its unfinished jobs."""
     keys = {hashlib.sha256(tenant.encode()).hexdigest(): tenant for tenant in (HEAVY, LIGHT)}
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")} | {
+    environment = without_settings(os.environ) | {
         "RHAPSODE_ENGINE": "fake",
         "RHAPSODE_FAKE_STEP_S": str(STEP_S),
         "RHAPSODE_API_KEYS": json.dumps(keys),

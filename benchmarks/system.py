@@ -33,6 +33,7 @@ from rhapsode import Job, Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from storage.narrations import Pauses, Segmentation
+from tests.environment import without_settings
 from tests.run_guard import guarded_run
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
 from worker.engine.native.engine import NativeEngine
@@ -246,7 +247,7 @@ def _speed(wall_s: float, counts: Sequence[tuple[float, int]], total: int, audio
 @contextmanager
 def _stack(settings: NativeEngineSettings) -> Generator[Stack]:
     with guarded_run() as folder:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        environment = without_settings(os.environ)
         environment["RHAPSODE_ENGINE_PROFILE"] = settings.profile.value
         options = StackOptions(folder, slots=settings.slots, checkpoint=settings.checkpoint, device=settings.device)
         with Stack(options, environment, lambda event: note(str(event))) as stack:

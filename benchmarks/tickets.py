@@ -45,6 +45,7 @@ from storage.service_classes import Priority
 from storage.settings import StorageSettings
 from storage.submissions import Submission
 from storage.work_queues import Lane
+from tests.environment import without_settings
 from tests.run_guard import guarded_run
 from worker.engine.interface import BuiltInSpeaker, SpeechRequest
 from worker.engine.process.engine_process import EngineProcess
@@ -233,7 +234,7 @@ def worker(
     settings: StorageSettings, lane: Lane, concurrency: int, load: Load, folder: Path
 ) -> Generator[psutil.Process]:
     """A worker as the supervisor starts it, ended at the end of the block."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")} | {
+    environment = without_settings(os.environ) | {
         "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
         "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
         "RHAPSODE_STORE": settings.store,

@@ -50,6 +50,7 @@ from storage.settings import StorageSettings
 from storage.voice_reference import SourceKind, VoiceSource
 from storage.voice_store import VoiceStore
 from storage.voices import Consent, NewVoice
+from tests.environment import without_settings
 from tests.run_guard import guarded_run
 
 TENANT = TenantId("local")
@@ -195,7 +196,7 @@ def _used_bytes(state: redis.Redis) -> int:
 def _system(slots: int) -> Generator[tuple[StorageSettings, Stack]]:
     with guarded_run() as folder, EmbeddedRedis(folder / "valkey") as server:
         store = f"file://{folder}/store"
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        environment = without_settings(os.environ)
         environment |= {
             "RHAPSODE_ENGINE": "fake",
             "RHAPSODE_REDIS_URL": server.url,

@@ -51,6 +51,7 @@ from storage.webhook_secrets import SecretSealer, new_secret
 from storage.webhook_store import WebhookStore
 from storage.webhooks import NewEndpoint
 from storage.work_queues import HOOKS_QUEUE
+from tests.environment import without_settings
 from tests.run_guard import guarded_run
 
 KEY = "a-sealing-key-of-a-benchmark"
@@ -170,7 +171,7 @@ class Bench:
         """The id of the process that delivers, once it is ready."""
         options = StackOptions(self.data_dir.root, has_local_webhooks=True)
         backing = {"RHAPSODE_REDIS_URL": self.valkey.url, "RHAPSODE_BROKER_URL": self.valkey.broker_url}
-        mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        mine = without_settings(os.environ)
         shared = processes.shared_environment(mine | {"RHAPSODE_WEBHOOK_KEY": KEY}, self.data_dir, options, backing)
         spec = processes.hooks_worker(shared, self.data_dir)
         log = self.data_dir.logs / "hooks.log"

@@ -28,6 +28,7 @@ from storage.queue import TicketQueue, create_celery
 from storage.redis_keys import RedisKeys
 from storage.settings import StorageSettings
 from storage.work_queues import WorkQueue
+from tests.environment import without_settings
 from tests.process_tree import children_of, end_everything_below, is_alive, runs_module
 from tests.security.bombs import NO_ENVELOPE, bombs, true_ticket
 
@@ -269,7 +270,7 @@ class RunningSystem:
         return EmbeddedRedis(self.data_dir.valkey)
 
     def _environment(self) -> dict[str, str]:
-        mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        mine = without_settings(os.environ)
         keys = {hashlib.sha256(api_key(tenant).encode()).hexdigest(): tenant for tenant in TENANTS}
         chosen = {
             "RHAPSODE_ENGINE": "fake",

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from tests.environment import without_settings
 from tests.listening.conftest import HERE
 from worker.quality.moonshine import MoonshineTiny
 from worker.quality.word_errors import sentence_faults, word_errors
@@ -34,7 +35,7 @@ def narrated(text: str, data_dir: Path, recogniser: MoonshineTiny) -> str:
     """What a listener hears of the finished file."""
     source, target = data_dir / "story.txt", data_dir / "story.wav"
     source.write_text(text, encoding="utf-8")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+    environment = without_settings(os.environ)
     done = subprocess.run(
         [CLI, "narrate", str(source), "-o", str(target), "--data-dir", str(data_dir / "data")],
         env=environment,

@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Error, Page, TimeoutError, expect, sync
 from rhapsode import Rhapsode, Voice
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
+from tests.environment import without_settings
 from tests.page.chromium import HOW_TO_GET, find_browser, start_browser
 from tests.page.texts import hummed
 from tests.page.visits import Visit
@@ -48,7 +49,7 @@ def chromium(browser_path: Path) -> Iterator[Browser]:
 def stack(browser_path: Path, run_dir: Path) -> Iterator[Stack]:
     """Slow enough that a narration can be watched. Asks for the browser first: without one it is not started."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+    mine = without_settings(os.environ)
     fake = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "4", "RHAPSODE_FAKE_STEP_S": STEP_S}
     with Stack(StackOptions(run_dir / "page"), mine | fake, lambda event: None) as stack:
         stack.wait_ready()

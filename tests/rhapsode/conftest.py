@@ -18,6 +18,7 @@ import pytest
 from rhapsode import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
+from tests.environment import without_settings
 from tests.process_tree import end_everything_below
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
@@ -26,7 +27,7 @@ FAKE_ENGINE = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "4"}
 
 def clean_environment(**more: str) -> dict[str, str]:
     """The tests' environment without anybody's Rhapsode settings, on the fake engine."""
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+    mine = without_settings(os.environ)
     return mine | FAKE_ENGINE | more
 
 

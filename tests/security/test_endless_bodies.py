@@ -19,6 +19,7 @@ from storage.connections import connect_redis
 from storage.models import ModelRegistry
 from storage.settings import StorageSettings
 from tests.api.voices import BASE, recording
+from tests.environment import without_settings
 
 PIECE = b"x" * 65_536
 ENDLESS_BYTES = 10 << 30
@@ -61,7 +62,7 @@ class Served:
 
 @pytest.fixture
 def served(storage_settings: StorageSettings) -> Iterator[Served]:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")} | {
+    environment = without_settings(os.environ) | {
         "RHAPSODE_REDIS_URL": storage_settings.redis_url.get_secret_value(),
         "RHAPSODE_BROKER_URL": storage_settings.broker_url.get_secret_value(),
         "RHAPSODE_STORE": storage_settings.store,

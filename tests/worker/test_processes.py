@@ -28,6 +28,7 @@ from storage.queue import TicketQueue, create_celery
 from storage.settings import StorageSettings
 from storage.work_items import WorkerIdentity
 from storage.work_queues import Lane, speech_queue
+from tests.environment import without_settings
 from tests.process_tree import end_everything_below
 from tests.worker.expected import expected_narration
 from tests.worker.studio import SPEC, TENANT, TEXT, submit_narration
@@ -97,7 +98,7 @@ class System:
         self._redis.close()
 
     def start(self, arguments: list[str], log: str, more: dict[str, str]) -> subprocess.Popen[bytes]:
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+        clean = without_settings(os.environ)
         settings = {
             "RHAPSODE_REDIS_URL": self._settings.redis_url.get_secret_value(),
             "RHAPSODE_BROKER_URL": self._settings.broker_url.get_secret_value(),

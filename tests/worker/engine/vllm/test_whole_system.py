@@ -14,6 +14,7 @@ from rhapsode import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from rhapsode.submission import Sampling
+from tests.environment import without_settings
 from worker.engine.vllm.supported_versions import installed
 
 pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
@@ -29,7 +30,7 @@ DRAWN: Sampling = {"temperature": 1.2, "top_k": 20}
 
 
 def environment(engine: str) -> dict[str, str]:
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("RHAPSODE_")}
+    mine = without_settings(os.environ)
     # vLLM takes its time to load, more than a hung engine would be given.
     return mine | {"RHAPSODE_ENGINE": engine, "RHAPSODE_ENGINE_THREADS": "1"}
 
