@@ -165,6 +165,8 @@ def test_samples_are_heard_while_they_are_made_and_are_those_of_the_speech(engin
     assert frames[0] <= 4
     assert len(frames) > 3
     assert frames[:-1] == sorted(frames[:-1]), "chunks grow"
+    # A future lets go those who wait for it before it calls its callbacks.
+    wait_until(lambda: bool(ended_at))
     assert ended_at == [len(heard)], "all chunks come before the end"
 
 
@@ -233,6 +235,7 @@ def test_somebody_who_waits_goes_before_what_can_wait(case: Case) -> None:
 
     for future in (*bulk, waits):
         result(future)
+    wait_until(lambda: len(order) == 5)
     assert order[0] == "interactive"
     assert sorted(order[1:]) == [f"bulk {n}" for n in range(4)]
     engine.close()
