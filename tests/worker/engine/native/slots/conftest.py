@@ -12,6 +12,7 @@ import torch
 from worker.engine.chunks import ChunkPlan
 from worker.engine.interface import CodecFrames, SpeechRequest
 from worker.engine.native.cuda.capture_plan import capture_plan
+from worker.engine.native.cuda.float8 import FLOAT8
 from worker.engine.native.cuda.frame_executor import EagerFrames
 from worker.engine.native.cuda.plain_operations import PlainOperations
 from worker.engine.native.cuda.slot_lane import SlotTalkerLane
@@ -66,9 +67,18 @@ class LaneRig:
         return EagerTalkerLane(self._runner, SLOTS, CHUNKS)
 
     def slot_lane(self, reproducibility: Reproducibility = Reproducibility.STRICT) -> SlotTalkerLane:
-        weights, pad_id = self._weights, self.config.text_control.tts_pad
+        return self._slot_lane(self._weights, torch.float32, reproducibility)
+
+    def float8_lane(self) -> SlotTalkerLane:
+        """Strict, its cache and its MLPs in eight bits."""
+        return self._slot_lane(self._weights.with_float8_mlps(), FLOAT8, Reproducibility.STRICT)
+
+    def _slot_lane(
+        self, weights: SpeechWeights, cache_dtype: torch.dtype, reproducibility: Reproducibility
+    ) -> SlotTalkerLane:
+        pad_id = self.config.text_control.tts_pad
         plan = capture_plan(SLOTS, CAPACITY, reproducibility)
-        talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, pad_id)
+        talker = SlotTalker(weights, SLOTS, CAPACITY, plan.max_rows, pad_id, cache_dtype)
         operations = PlainOperations(weights.num_codebooks, weights.codebook_size, CPU)
         layers = talker.eager_layers(operations)
         talker.warm_up(plan.token_buckets[0], layers)

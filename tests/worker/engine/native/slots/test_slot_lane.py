@@ -89,6 +89,22 @@ def test_every_kind_of_voice_is_prefilled_as_on_the_cpu(rigs: Any, arrive: Any) 
             np.testing.assert_array_equal(outcomes[request.request_id].frames, expected.frames)
 
 
+def test_eight_bits_are_the_same_alone_and_in_company_and_other_codes_than_float32(rigs: Any, arrive: Any) -> None:
+    rig = rigs["custom_voice"]
+    requests = [
+        SpeechRequest(str(n), TEXTS[n % 4], BuiltInSpeaker("ryan"), seed=n, max_frames=6 + 3 * n) for n in range(5)
+    ]
+    arrivals = [arrive(request, n) for n, request in enumerate(requests)]
+
+    together, exact = rig.run(rig.float8_lane(), arrivals), rig.run(rig.slot_lane(), arrivals)
+
+    for request in requests:
+        name = request.request_id
+        alone = rig.run(rig.float8_lane(), [arrive(request)])[name]
+        np.testing.assert_array_equal(together[name].frames, alone.frames)
+    assert any(not np.array_equal(together[name].frames, exact[name].frames) for name in together)
+
+
 def test_a_sick_row_fails_alone_and_leaves_nothing_in_its_slot(
     open_rig: Any, make_checkpoint: Any, arrive: Any, tmp_path: Path
 ) -> None:
