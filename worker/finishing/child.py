@@ -59,6 +59,10 @@ class FinisherChild:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
     def wait_ready(self) -> None:
         """Raises `FinisherUnusable` with what it says, or `OSError` if it ends or says nothing."""
         said = self._leash.receive()

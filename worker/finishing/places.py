@@ -21,6 +21,9 @@ logger = logging.getLogger(__name__)
 QUEUE_S = 60.0
 """How long a call waits for a line. There is one for each thread of the worker, so only restarts make it wait."""
 
+LOOK_S = 1.0
+"""Between looks for processes that have ended while nobody asked anything of them."""
+
 
 class FinisherDied(Exception):
     """No process was left to finish a segment, or each that tried died of it."""
@@ -125,8 +128,9 @@ class Places:
 
     def next_vacancy(self) -> Place | None:
         """A place whose process has ended, once it is time to start another; None from `close` on."""
+        while not self._awaits_vacancy():
+            self._bury_the_dead()
         with self._lock:
-            self._place_vacant.wait_for(lambda: self._closing or any(place.child is None for place in self._all))
             if self._closing:
                 return None
             vacant = next(place for place in self._all if place.child is None)
@@ -182,6 +186,19 @@ class Places:
                 self._process_empty.notify_all()
             else:
                 self._line_idle.notify()
+
+    def _awaits_vacancy(self) -> bool:
+        """Whether there is something to do for who fills places: at once if there is, else after a while."""
+        with self._lock:
+            return self._place_vacant.wait_for(
+                lambda: self._closing or any(place.child is None for place in self._all), LOOK_S
+            )
+
+    def _bury_the_dead(self) -> None:
+        with self._lock:
+            dead = [(place, place.child) for place in self._all if place.child and place.child.has_ended]
+        for place, child in dead:
+            self._bury(place, child, ProcessLookupError("it ended while it had nothing to do, or was killed"))
 
     def _bury(self, place: Place, child: FinisherChild, error: BaseException) -> None:
         """The first who notices does it."""

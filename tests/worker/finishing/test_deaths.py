@@ -153,6 +153,16 @@ def test_a_process_that_is_killed_while_idle_is_replaced_and_nobody_notices(pool
     assert pool.judge(utterance(), *REST).passed
 
 
+def test_a_process_that_is_killed_while_idle_is_replaced_before_anybody_asks(pool: FinisherPool) -> None:
+    killed, deaths = pool.pids, pool.report().deaths
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+
+    eventually(lambda: len(pool.pids) == len(killed) and not set(pool.pids) & set(killed))
+
+    assert pool.report().deaths == deaths + len(killed)
+
+
 def test_a_process_that_hangs_is_killed_and_its_call_done_by_another(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
