@@ -27,6 +27,12 @@ class Float8Rows:
         scales = (exact.abs().amax(dim=1, keepdim=True) / LARGEST).clamp_min(LEAST_SCALE)
         return cls((exact / scales).to(FLOAT8), scales)
 
+    @classmethod
+    def allocate(cls, num_rows: int, width: int, device: torch.device) -> Float8Rows:
+        """For a kernel to fill."""
+        values = torch.empty(num_rows, width, dtype=FLOAT8, device=device)
+        return cls(values, torch.empty(num_rows, 1, dtype=torch.float32, device=device))
+
     def exact(self) -> Tensor:
         """float32."""
         return self.values.float() * self.scales

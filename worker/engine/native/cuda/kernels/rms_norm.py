@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from worker.engine.native.cuda.float8 import FLOAT8, LARGEST, LEAST_SCALE, Float8Rows
+from worker.engine.native.cuda.float8 import LARGEST, LEAST_SCALE, Float8Rows
 from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 
 
@@ -44,16 +44,15 @@ def add_rms_norm(update: Tensor | None, residual: Tensor, weight: Tensor, eps: f
 def add_rms_norm_float8(update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Float8Rows:
     """The same, and of every normed row its numbers of eight bits with their scale."""
     num_rows, width = residual.shape
-    values = torch.empty(num_rows, width, dtype=FLOAT8, device=residual.device)
-    scales = torch.empty(num_rows, 1, dtype=torch.float32, device=residual.device)
+    rows = Float8Rows.allocate(num_rows, width, residual.device)
     block = triton.next_power_of_2(width)
     overlap = overlaps(residual)
     _add_rms_norm_float8[(num_rows,)](
         residual if update is None else update,
         residual,
         weight,
-        values,
-        scales,
+        rows.values,
+        rows.scales,
         eps,
         0 if update is None or update.dim() == 2 else update.stride(0),
         largest=LARGEST,
@@ -65,7 +64,7 @@ def add_rms_norm_float8(update: Tensor | None, residual: Tensor, weight: Tensor,
         launch_pdl=overlap,
         num_warps=max(1, min(8, block // 512)),
     )
-    return Float8Rows(values, scales)
+    return rows
 
 
 def _num_parts(update: Tensor | None) -> int:

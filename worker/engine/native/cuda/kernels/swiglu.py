@@ -5,12 +5,11 @@
 # pyright: reportArgumentType=false, reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
-import torch
 import triton
 import triton.language as tl
 from torch import Tensor
 
-from worker.engine.native.cuda.float8 import FLOAT8, LARGEST, LEAST_SCALE, Float8Rows
+from worker.engine.native.cuda.float8 import LARGEST, LEAST_SCALE, Float8Rows
 from worker.engine.native.cuda.kernels.programmatic_launch import let_next_start, overlaps, wait_for_inputs
 
 _LANES = 1024
@@ -31,14 +30,13 @@ def silu_multiply(gate_up: Tensor) -> Tensor:
 def silu_multiply_float8(gate_up: Tensor) -> Float8Rows:
     """The same, and of every row its numbers of eight bits with their scale."""
     num_rows, width = gate_up.shape[0], gate_up.shape[1] // 2
-    values = torch.empty(num_rows, width, dtype=FLOAT8, device=gate_up.device)
-    scales = torch.empty(num_rows, 1, dtype=torch.float32, device=gate_up.device)
+    rows = Float8Rows.allocate(num_rows, width, gate_up.device)
     block = triton.next_power_of_2(width)
     overlap = overlaps(gate_up)
     _silu_multiply_float8[(num_rows,)](
         gate_up,
-        values,
-        scales,
+        rows.values,
+        rows.scales,
         largest=LARGEST,
         least_scale=LEAST_SCALE,
         width=width,
@@ -47,7 +45,7 @@ def silu_multiply_float8(gate_up: Tensor) -> Float8Rows:
         launch_pdl=overlap,
         num_warps=max(1, min(8, block // 512)),
     )
-    return Float8Rows(values, scales)
+    return rows
 
 
 @triton.jit
