@@ -77,7 +77,7 @@ contract: $(VENV)/.dev-installed ## ask the whole API in thousands of ways wheth
 	$(BIN)/python -m pytest tests/contract -m "long or not long" -s
 
 openapi: $(VENV)/.dev-installed ## renew the snapshot of the OpenAPI description, and say what changed of it
-	PYTHONPATH=. $(BIN)/python tests/api/openapi_snapshot.py
+	PYTHONPATH=. $(BIN)/python tests/api/openapi/openapi_snapshot.py
 
 check: $(VENV)/.dev-installed ## lint, format check, types, import contracts
 	$(BIN)/ruff check .
@@ -106,7 +106,7 @@ bench: $(VENV)/.dev-installed ## print every figure of the README again
 # The two judges ask for packages that they do not need here and that do not install everywhere.
 voice-quality: $(VENV)/.dev-installed ## word errors, similarity, quality and speed of the small voice
 	$(PIP) --no-deps Resemblyzer==0.1.4 distillmos==0.9.1 xls-r-sqa==0.1.0
-	$(BIN)/python benchmarks/voice_quality.py
+	$(BIN)/python benchmarks/speech/voice_quality.py
 
 record-parity: ## record the reference fixtures anew in an environment of its own
 	$(PYTHON) -m venv .venv-reference

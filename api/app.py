@@ -10,56 +10,51 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import (
-    admin_fleet,
-    admin_keys,
-    admin_reconcile,
-    admin_repair,
-    artifacts,
-    audio_voices,
-    batches,
-    capabilities,
-    consents,
-    events,
-    health,
-    job_audio,
-    job_control,
-    jobs,
-    metrics_route,
-    models,
-    named_jobs,
-    objects,
-    page,
-    pronunciation_dictionaries,
-    quotas,
-    segments,
-    speech,
-    uploads,
-    usage,
-    voice_caches,
-    voices,
-    webhook_deliveries,
-    webhook_endpoints,
-    webhook_secret,
-)
-from api.body_limit import BodyLimit
-from api.boundary import RequestBoundary
-from api.cors import admit_origins, parse_origins
-from api.errors import add_error_handlers
-from api.metrics import RequestMeter, process_started
-from api.openapi import complete_openapi
-from api.openapi import router as openapi_router
-from api.rate_limits import RateLimitFields
-from api.request_traces import RequestTraces
-from api.security_headers import SecurityHeaders
-from api.server_protocol import STOP_WAITING
-from api.services import open_services
+from api.access.rate_limits import RateLimitFields
+from api.batches import routes as batches
+from api.http.middleware.body_limit import BodyLimit
+from api.http.middleware.connections import STOP_WAITING
+from api.http.middleware.cors import admit_origins, parse_origins
+from api.http.middleware.request_boundary import RequestBoundary
+from api.http.middleware.request_metrics import RequestMeter, process_started
+from api.http.middleware.request_traces import RequestTraces
+from api.http.middleware.security_headers import SecurityHeaders
+from api.http.problems.handlers import add_error_handlers
+from api.jobs import artifact_routes as artifacts
+from api.jobs import control_routes as job_control
+from api.jobs import event_routes as events
+from api.jobs import named_routes as named_jobs
+from api.jobs import preview_routes as previews
+from api.jobs import routes as jobs
+from api.openai import routes as speech
+from api.openai import voice_routes as audio_voices
+from api.openapi.description import complete_openapi
+from api.openapi.description import router as openapi_router
+from api.operators import fleet_routes as admin_fleet
+from api.operators import key_routes as admin_keys
+from api.operators import metrics_routes as metrics_route
+from api.operators import quota_routes as quotas
+from api.operators import reconcile_routes as admin_reconcile
+from api.operators import repair_routes as admin_repair
+from api.operators import usage_routes as usage
+from api.pronunciations import routes as pronunciation_dictionaries
+from api.segments import audio_routes as job_audio
+from api.segments import routes as segments
+from api.services.container import open_services
 from api.settings import ApiSettings
-from storage.certificates import check_certificates
-from storage.failpoints import configure as configure_failpoints
-from storage.settings import describe, load_settings
-from storage.telemetry import configure_process_logging
-from storage.tracing import configure_tracing, end_tracing
+from api.system import capabilities, health, models, objects, page
+from api.uploads import routes as uploads
+from api.voices import consent_routes as consents
+from api.voices import routes as voices
+from api.voices.caches import routes as voice_caches
+from api.webhooks import delivery_routes as webhook_deliveries
+from api.webhooks import endpoint_routes as webhook_endpoints
+from api.webhooks import secret_routes as webhook_secret
+from storage.runtime.config.certificates import check_certificates
+from storage.runtime.config.failpoints import configure as configure_failpoints
+from storage.runtime.config.settings import describe, load_settings
+from storage.runtime.observability.logs import configure_process_logging
+from storage.runtime.observability.tracing import configure_tracing, end_tracing
 
 logger = logging.getLogger(__name__)
 
@@ -108,7 +103,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     )
     modules = (
         *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage, quotas),
-        *(voices, voice_caches, consents, audio_voices, speech, models),
+        *(voices, previews, voice_caches, consents, audio_voices, speech, models),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),

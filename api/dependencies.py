@@ -11,16 +11,12 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from api.access import Caller, identify
-from api.consent import CONSENT_ID
-from api.links import LinkBuilder
-from api.problems import not_found, unsupported_media, voice_unknown
-from api.services import ApiServices
-from api.voice_names import VOICE_ID
-from storage.api_keys import TENANT_NAME
-from storage.consents import ConsentId
-from storage.jobs import JobId, TenantId
-from storage.voice_reference import VoiceId
+from api.access.authentication import Caller, identify
+from api.http.links import LinkBuilder
+from api.http.problems.problem import not_found, unsupported_media, voice_unknown
+from api.services.container import ApiServices
+from storage.ids import CONSENT_ID, VOICE_ID, ConsentId, JobId, TenantId, VoiceId
+from storage.tenants.api_keys import TENANT_NAME
 
 _JOB_ID = re.compile(r"job_[0-9a-hjkmnp-tv-z]{26}")
 

@@ -1,7 +1,7 @@
 """The API as a server: `python -m api.server --port 8765`.
 
 One process, which serves until it is told to stop. Behind it is uvicorn, with connections that end
-(`api.server_protocol`); another server could run `api.app:app_from_environment` as well, without that.
+(`api.http.middleware.connections`); another server could run `api.app:app_from_environment` as well, without that.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any, cast
 import uvicorn
 
 from api.app import app_from_environment
-from api.server_protocol import ConnectionLimits, HttpProtocol
+from api.http.middleware.connections import ConnectionLimits, HttpProtocol
 from api.settings import ApiSettings
-from storage.open_files import allow_files
-from storage.settings import SettingsError, load_settings
+from storage.runtime.config.file_limit import allow_files
+from storage.runtime.config.settings import SettingsError, load_settings
 
 BACKLOG = 512
 

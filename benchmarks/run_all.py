@@ -1,4 +1,5 @@
-"""Run every benchmark of this folder that needs no GPU, one after the other, and print their tables."""
+"""Run every benchmark of the folders beside this file that needs no GPU, one after the other, and print their
+tables."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SLOW = {"fresh_clone.py"}
 ELSEWHERE = {"vllm_engine.py"}  # in the environment of vLLM
-ON_A_GPU = {"engine.py", "kernels.py", "random_checkpoint.py", "reference_package.py", "talker_frame.py"}
+ON_A_GPU = {"gpu_engine.py", "kernels.py", "random_checkpoint.py", "reference_package.py", "talker_frame.py"}
 
 
 def main() -> None:
@@ -18,7 +19,8 @@ def main() -> None:
     parser.add_argument("--slow", action="store_true", help=f"also {', '.join(sorted(SLOW))}")
     arguments = parser.parse_args()
     others = {Path(__file__).name, *ON_A_GPU, *ELSEWHERE}
-    scripts = [script for script in sorted(HERE.glob("*.py")) if script.name not in others]
+    found = [*HERE.glob("*.py"), *HERE.glob("*/*.py")]
+    scripts = [script for script in sorted(found) if script.name not in others]
     failed: list[str] = []
     for script in scripts:
         if script.name in SLOW and not arguments.slow:

@@ -39,7 +39,7 @@ RUN rm -rf worker/small_voice \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
 # Leaves bytecode of what is loaded, and nothing of the rest; and says here if a module does not load.
 WORKDIR /
-RUN /opt/rhapsode/bin/python -c "import api.server, worker.webhooks.lifecycle, worker.reference_audio.__main__, av" \
+RUN /opt/rhapsode/bin/python -c "import api.server, worker.webhooks.lifecycle, worker.voices.reference_audio.__main__, av" \
     && /opt/rhapsode/bin/rhapsode run --help
 
 # What installs packages goes, and with it what only that needs.

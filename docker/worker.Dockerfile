@@ -49,8 +49,8 @@ COPY worker worker
 RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
 # Leaves bytecode of what is loaded, and says here if a module does not load.
 WORKDIR /
-RUN /opt/rhapsode/bin/python -c "import worker.lifecycle, worker.janitor, worker.documents.reading" \
-    && /opt/rhapsode/bin/python -c "import worker.engine.native.engine, worker.reference_audio.__main__" \
+RUN /opt/rhapsode/bin/python -c "import worker.lifecycle.start, worker.janitor.__main__, worker.planning.documents.reading" \
+    && /opt/rhapsode/bin/python -c "import worker.engine.native, worker.voices.reference_audio.__main__" \
     && /opt/rhapsode/bin/rhapsode run --help
 
 # hadolint ignore=DL3006

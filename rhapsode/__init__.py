@@ -9,9 +9,12 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rhapsode.async_client import AsyncRhapsode
-    from rhapsode.batch_calls import Batch, BatchResult
-    from rhapsode.client import Rhapsode
+    from rhapsode.client.async_client import AsyncRhapsode
+    from rhapsode.client.batches.calls import Batch, BatchResult
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.jobs.submission import JobOptions
+    from rhapsode.client.resources import Artifact, Job, JobEvent, JobState, Model
+    from rhapsode.client.voices.resources import Voice, VoiceCache
     from rhapsode.errors import (
         ApiError,
         BadAnswer,
@@ -30,9 +33,6 @@ if TYPE_CHECKING:
         Unauthorized,
         WaitTimedOut,
     )
-    from rhapsode.resources import Artifact, Job, JobEvent, JobState, Model
-    from rhapsode.submission import JobOptions
-    from rhapsode.voice_resources import Voice, VoiceCache
 
 __all__ = [
     "ApiError",
@@ -66,18 +66,18 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Rhapsode": "rhapsode.client",
-    "AsyncRhapsode": "rhapsode.async_client",
-    "Artifact": "rhapsode.resources",
-    "Batch": "rhapsode.batch_calls",
-    "BatchResult": "rhapsode.batch_calls",
-    "Job": "rhapsode.resources",
-    "JobEvent": "rhapsode.resources",
-    "JobState": "rhapsode.resources",
-    "Model": "rhapsode.resources",
-    "JobOptions": "rhapsode.submission",
-    "Voice": "rhapsode.voice_resources",
-    "VoiceCache": "rhapsode.voice_resources",
+    "Rhapsode": "rhapsode.client.client",
+    "AsyncRhapsode": "rhapsode.client.async_client",
+    "Artifact": "rhapsode.client.resources",
+    "Batch": "rhapsode.client.batches.calls",
+    "BatchResult": "rhapsode.client.batches.calls",
+    "Job": "rhapsode.client.resources",
+    "JobEvent": "rhapsode.client.resources",
+    "JobState": "rhapsode.client.resources",
+    "Model": "rhapsode.client.resources",
+    "JobOptions": "rhapsode.client.jobs.submission",
+    "Voice": "rhapsode.client.voices.resources",
+    "VoiceCache": "rhapsode.client.voices.resources",
 }
 
 

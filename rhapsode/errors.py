@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rhapsode.batch_calls import Batch
-    from rhapsode.resources import Job
+    from rhapsode.client.batches.calls import Batch
+    from rhapsode.client.resources import Job
 
 
 class RhapsodeError(Exception):

@@ -2,14 +2,54 @@
 
 from __future__ import annotations
 
+import re
+from typing import NewType
+
 from ulid import ULID
 
-from storage.batches import BATCH_PREFIX
-from storage.consents import CONSENT_PREFIX, ConsentId
-from storage.jobs import JobId
-from storage.pronunciations import DictionaryId
-from storage.voice_reference import VoiceId
-from storage.webhook_reference import EndpointId
+DICTIONARY_ID = re.compile(r"pd_[0-9a-hjkmnp-tv-z]{26}")
+
+ENDPOINT_ID = re.compile(r"whe_[0-9a-hjkmnp-tv-z]{26}")
+
+UPLOAD_ID = re.compile(r"upl_[0-9a-hjkmnp-tv-z]{26}")
+
+JobId = NewType("JobId", str)
+
+TenantId = NewType("TenantId", str)
+
+DictionaryId = NewType("DictionaryId", str)
+
+WorkQueue = NewType("WorkQueue", str)
+
+ConsentId = NewType("ConsentId", str)
+
+CONSENT_PREFIX = "con_"
+
+UploadId = NewType("UploadId", str)
+
+KeyId = NewType("KeyId", str)
+
+EndpointId = NewType("EndpointId", str)
+
+Target = NewType("Target", str)
+"""`e:<endpoint>`, or `h:<tenant>:<digest>` for all URLs that jobs of the tenant name at one host."""
+
+
+VoiceId = NewType("VoiceId", str)
+
+ContentKey = NewType("ContentKey", str)
+"""64 hex digits: everything the bytes of a cache depend on."""
+
+
+DeliveryId = NewType("DeliveryId", str)
+"""`evt_` and 40 hex digits, drawn from event and target: what receivers get as `webhook-id`, on every attempt."""
+
+
+BATCH_PREFIX = "bat_"
+
+CONSENT_ID = re.compile(r"con_[0-9a-hjkmnp-tv-z]{26}")
+
+VOICE_ID = re.compile(r"voc_[0-9a-hjkmnp-tv-z]{26}")
 
 
 def new_job_id() -> JobId:

@@ -16,13 +16,13 @@ import pytest
 import redis
 from pydantic import SecretStr
 
-from storage.artifacts import ArtifactStore
-from storage.connections import connect_redis
-from storage.embedded_redis import EmbeddedRedis
-from storage.embedded_s3 import BUCKET, EmbeddedS3
-from storage.local_artifacts import LocalArtifactStore
-from storage.s3_artifacts import S3ArtifactStore, connect_s3
-from storage.settings import StorageSettings
+from storage.database.connections import connect_redis
+from storage.database.embedded_valkey import EmbeddedRedis
+from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
+from storage.objects.local_store import LocalArtifactStore
+from storage.objects.s3_store import S3ArtifactStore, connect_s3
+from storage.objects.store import ArtifactStore
+from storage.runtime.config.settings import StorageSettings
 from tests.run_guard import guarded_run
 from tests.run_order import arranged
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict, Unpack
 
 from api.settings import ApiSettings, MetricsAccess
-from storage.settings import StorageSettings
+from storage.runtime.config.settings import StorageSettings
 
 
 class ApiChanges(TypedDict, total=False):

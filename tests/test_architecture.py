@@ -14,7 +14,7 @@ import typer.core
 import typer.main
 
 from rhapsode.cli.main import app
-from storage.settings import SETTING_NAMES, is_setting_file
+from storage.runtime.config.settings import SETTING_NAMES, is_setting_file
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("api", "worker", "storage", "rhapsode")
@@ -43,7 +43,7 @@ def test_import_contracts_hold() -> None:
     assert outcome.returncode == 0, outcome.stdout
 
 
-@pytest.mark.parametrize("module", ["api.app", "storage.job_store", "rhapsode.cli.main"])
+@pytest.mark.parametrize("module", ["api.app", "storage.job_store.store", "rhapsode.cli.main"])
 def test_the_web_tier_and_the_client_start_where_torch_cannot_be_imported(module: str) -> None:
     blocked = ("torch", "numpy", "safetensors", "tokenizers", "soundfile")
     program = f"import sys\nfor name in {blocked!r}: sys.modules[name] = None\nimport {module}"
@@ -66,7 +66,7 @@ for script in sys.argv[1:]:
             continue
     sys.exit(f"{script} did not end with its help")
 """
-    files = sorted((ROOT / "benchmarks").glob("*.py"))
+    files = sorted((ROOT / "benchmarks").rglob("*.py"))
     scripts = [str(file) for file in files if '__name__ == "__main__"' in file.read_text()]
 
     outcome = subprocess.run(

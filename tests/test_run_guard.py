@@ -17,7 +17,7 @@ from tests.run_guard import MARK
 PROGRAM = """
 import subprocess, sys, time
 from pathlib import Path
-from storage.embedded_redis import EmbeddedRedis
+from storage.database.embedded_valkey import EmbeddedRedis
 from tests.run_guard import guarded_run
 def sleeper():
     return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True).pid

@@ -6,30 +6,30 @@ import enum
 
 import pytest
 
-import rhapsode.cli.audio_options
-import rhapsode.resources
-import rhapsode.segment_resources
-import rhapsode.voice_resources
-import rhapsode.webhook_resources
-import storage.job_states
-import storage.narrations
-import storage.outputs
-import storage.segment_states
-import storage.service_classes
-import storage.voice_reference
-import storage.voices
-import storage.webhooks
+import rhapsode.cli.narrate.audio_options
+import rhapsode.client.jobs.segment_resources
+import rhapsode.client.resources
+import rhapsode.client.voices.resources
+import rhapsode.client.webhooks.resources
+import storage.job_store.segment_reads
+import storage.jobs.service_classes
+import storage.jobs.states
+import storage.narration.outputs
+import storage.narration.spec
+import storage.narration.voice_reference
+import storage.voices.records
+import storage.webhooks.records
 import worker.engine.interface
 import worker.engine.profiles
 
 PAIRS: list[tuple[type[enum.Enum], type[enum.Enum]]] = [
-    (storage.job_states.JobState, rhapsode.resources.JobState),
-    (storage.segment_states.SegmentState, rhapsode.segment_resources.SegmentState),
-    (storage.webhooks.DeliveryState, rhapsode.webhook_resources.DeliveryState),
-    (storage.outputs.SubtitleFormat, rhapsode.cli.audio_options.Subtitles),
-    (storage.narrations.Reproducibility, worker.engine.profiles.Reproducibility),
-    (storage.service_classes.JobClass, worker.engine.interface.Urgency),
-    (storage.voice_reference.CacheMode, worker.engine.interface.VoiceMode),
+    (storage.jobs.states.JobState, rhapsode.client.resources.JobState),
+    (storage.job_store.segment_reads.SegmentState, rhapsode.client.jobs.segment_resources.SegmentState),
+    (storage.webhooks.records.DeliveryState, rhapsode.client.webhooks.resources.DeliveryState),
+    (storage.narration.outputs.SubtitleFormat, rhapsode.cli.narrate.audio_options.Subtitles),
+    (storage.narration.spec.Reproducibility, worker.engine.profiles.Reproducibility),
+    (storage.jobs.service_classes.JobClass, worker.engine.interface.Urgency),
+    (storage.narration.voice_reference.CacheMode, worker.engine.interface.VoiceMode),
 ]
 
 
@@ -39,12 +39,12 @@ def test_both_have_the_same_words(stored: type[enum.Enum], other: type[enum.Enum
 
 
 def test_client_and_store_know_the_same_states_as_ends() -> None:
-    ends = {state.value for state in storage.job_states.JobState if state.is_terminal}
+    ends = {state.value for state in storage.jobs.states.JobState if state.is_terminal}
 
-    assert {state.value for state in rhapsode.resources.JobState if state.is_terminal} == ends
+    assert {state.value for state in rhapsode.client.resources.JobState if state.is_terminal} == ends
 
 
 def test_a_client_also_hears_of_a_cache_whose_recording_has_changed() -> None:
-    stored = {state.value for state in storage.voices.CacheState}
+    stored = {state.value for state in storage.voices.records.CacheState}
 
-    assert {state.value for state in rhapsode.voice_resources.CacheState} == stored | {"stale"}
+    assert {state.value for state in rhapsode.client.voices.resources.CacheState} == stored | {"stale"}

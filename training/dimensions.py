@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worker.engine.qwen3_tts.model.speaker_encoder import SpeakerEncoderConfig
+from worker.engine.model.speaker_encoder import SpeakerEncoderConfig
 
 SAMPLE_RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 1_920

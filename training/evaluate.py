@@ -26,16 +26,16 @@ import torch
 from numpy.typing import NDArray
 from scipy.signal import resample_poly  # pyright: ignore[reportMissingImports]  # of the extra `training`
 
+from training.codec.features import FrameFeatures
+from training.codec.quantizer import Quantizer
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKERS
-from training.features import FrameFeatures
-from training.quantizer import Quantizer
 from training.recognition import Recogniser, WordErrors, word_errors
-from training.recordings import load_streams
-from training.synthesis import read_lines
+from training.speech.recordings import load_streams
+from training.speech.synthesis import read_lines
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
-from worker.engine.native.engine import NativeEngine
-from worker.engine.qwen3_tts.stages.codec import CodecStage
+from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings
+from worker.engine.stages.codec import CodecStage
 
 logger = logging.getLogger(__name__)
 

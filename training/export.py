@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from training.corpus.text_tokenizer import load_encoder, special_ids
 from training.dimensions import (
     CODEC,
     SAMPLE_RATE_HZ,
@@ -25,8 +26,7 @@ from training.dimensions import (
     StackDimensions,
     control_id,
 )
-from training.text_tokenizer import load_encoder, special_ids
-from worker.engine.qwen3_tts.model.mel import NUM_BANDS
+from worker.engine.model.mel import NUM_BANDS
 
 Json = dict[str, object]
 

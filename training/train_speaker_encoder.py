@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKER_ENCODER
-from training.recordings import load_streams
-from worker.engine.qwen3_tts.model.mel import LogMel
-from worker.engine.qwen3_tts.model.padded_batch import PaddedBatch
-from worker.engine.qwen3_tts.model.speaker_encoder import SpeakerEncoder
+from training.speech.recordings import load_streams
+from worker.engine.model.mel import LogMel
+from worker.engine.model.padded_batch import PaddedBatch
+from worker.engine.model.speaker_encoder import SpeakerEncoder
 
 logger = logging.getLogger(__name__)
 

@@ -10,11 +10,11 @@ import warnings
 
 from celery.platforms import SecurityWarning
 
-from storage.queue import TicketQueue, create_celery
-from storage.settings import SettingsError, load_settings
-from worker.lifecycle import WorkerProcess
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.runtime.config.settings import SettingsError, load_settings
+from worker.lifecycle.start import WorkerProcess
+from worker.process.signals import connect_signals
 from worker.settings import WorkerSettings
-from worker.signals import connect_signals
 from worker.tasks import register_ticket
 
 # Celery warns root about pickled messages. Ours are JSON without arguments, and the advice (--uid, C_FORCE_ROOT)

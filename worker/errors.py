@@ -8,12 +8,13 @@
     (FinishersClosed     the worker is leaving: the item goes back, and loses no attempt)
     (WorkDropped         nobody wants the result: nothing is said about the item)
 
-Those in brackets belong to `storage.errors`, `worker.engine.errors`, `worker.finishing.places` and `worker.leases`.
+Those in brackets belong to `storage.errors`, `worker.engine.errors`, `worker.speech.postprocessing.dispatch` and
+`worker.leases.keeper`.
 """
 
 from __future__ import annotations
 
-from storage.jobs import JobError
+from storage.jobs.record import JobError
 
 
 class PermanentItemError(Exception):

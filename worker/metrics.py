@@ -6,15 +6,16 @@ import time
 from types import TracebackType
 from typing import Self
 
-from storage.batches import BatchSpec
-from storage.metrics import Snapshot, counter, histogram
-from storage.service_classes import JobClass
-from storage.voice_reference import VoiceCacheSpec
-from storage.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem
-from storage.work_queues import CPU_QUEUE, WorkQueue
-from worker.engine_meter import EngineMeter
-from worker.finishing.finisher import FinisherReport
-from worker.quality.counters import GateCounts
+from storage.ids import WorkQueue
+from storage.jobs.batches import BatchSpec
+from storage.jobs.service_classes import JobClass
+from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.narration.voice_reference import VoiceCacheSpec
+from storage.runtime.observability.metrics import Snapshot, counter, histogram
+from worker.process.engine_meter import EngineMeter
+from worker.speech.postprocessing.interface import FinisherReport
+from worker.speech.quality.counters import GateCounts
 from worker.voices.cache import VoiceCacheStats
 
 _ITEMS = counter("rhapsode_items")

@@ -5,22 +5,22 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from storage.artifacts import ArtifactStore
-from storage.job_store import JobStore
-from storage.plan_cache import PlanCache, VoicePlanCache
-from storage.queue import TicketQueue
-from storage.segment_reuse import ReuseIndex
-from storage.voice_store import VoiceStore
-from storage.work_items import WorkerIdentity
-from storage.work_queues import WorkQueue
-from worker.claim_ahead import ClaimAhead
+from storage.ids import WorkQueue
+from storage.job_store.plan_cache import PlanCache, VoicePlanCache
+from storage.job_store.segment_reuse import ReuseIndex
+from storage.job_store.store import JobStore
+from storage.jobs.work_items import WorkerIdentity
+from storage.objects.store import ArtifactStore
+from storage.queue.celery_queue import TicketQueue
+from storage.voices.store import VoiceStore
 from worker.engine.interface import Engine
-from worker.finishing.finisher import Finisher
-from worker.leases import LeaseKeeper
-from worker.norms import NormsCache
-from worker.quality.counters import GateCounters
-from worker.quality.gate import QualityGate
-from worker.quarantine import QuarantineGate
+from worker.leases.claim_ahead import ClaimAhead
+from worker.leases.keeper import LeaseKeeper
+from worker.leases.quarantine import QuarantineGate
+from worker.speech.postprocessing.interface import Finisher
+from worker.speech.quality.counters import GateCounters
+from worker.speech.quality.gate import QualityGate
+from worker.speech.quality.norms_cache import NormsCache
 from worker.voices.resolving import VoiceResolver
 
 

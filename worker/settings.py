@@ -9,13 +9,19 @@ from typing import Literal, Self, assert_never
 
 from pydantic import Field, field_validator, model_validator
 
-from storage.work_queues import CPU_QUEUE, Lane, WorkQueue, speech_queue
-from worker.engine.cores import usable_cores
-from worker.engine.precision import Precision
+from storage.ids import WorkQueue
+from storage.jobs.work_queues import CPU_QUEUE, Lane, speech_queue
 from worker.engine.profiles import Reproducibility, ServingProfile
-from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
-from worker.metrics_settings import MeasuredSettings
-from worker.quality.recognisers import RecogniserChoice
+from worker.engine.settings import (
+    EngineSettings,
+    FakeEngineSettings,
+    NativeEngineSettings,
+    Precision,
+    VllmEngineSettings,
+    usable_cores,
+)
+from worker.process.metrics_settings import MeasuredSettings
+from worker.speech.quality.recognisers.installed import RecogniserChoice
 
 SMALL_VOICE = Path(__file__).parent / "small_voice"
 """The checkpoint that comes with the project."""

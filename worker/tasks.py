@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from celery import Celery
 
-from storage.queue import TICKET_TASK
-from worker.signals import TicketProcess
+from storage.queue.celery_queue import TICKET_TASK
+from worker.process.signals import TicketProcess
 
 
 def register_ticket(app: Celery, process: TicketProcess) -> None:

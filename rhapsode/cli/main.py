@@ -7,25 +7,13 @@ from typing import Annotated
 
 import typer
 
-from rhapsode.cli import (
-    batches,
-    calibrate,
-    consents,
-    dictionaries,
-    doctor,
-    jobs,
-    keys,
-    narrate,
-    operations,
-    plan,
-    quotas,
-    run,
-    up,
-    usage,
-    voices,
-    webhooks,
-)
 from rhapsode.cli.failures import failures_in_one_line
+from rhapsode.cli.jobs import batches, jobs
+from rhapsode.cli.local import calibrate, doctor, run, up
+from rhapsode.cli.narrate import narrate, plan
+from rhapsode.cli.operators import keys, operations, quotas, usage
+from rhapsode.cli.voices import consents, dictionaries, voices
+from rhapsode.cli.webhooks import webhooks
 
 app = typer.Typer(
     name="rhapsode",

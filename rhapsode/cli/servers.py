@@ -12,12 +12,12 @@ import httpx
 from rich.console import Console
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.stack_display import own_stack
-from rhapsode.client import Rhapsode
-from rhapsode.connection import PROXY_FREE
+from rhapsode.cli.local.stack_display import own_stack
+from rhapsode.client.client import Rhapsode
+from rhapsode.client.connection import PROXY_FREE
+from rhapsode.client.readiness import read_readiness
+from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.errors import ServerUnreachable
-from rhapsode.readiness import read_readiness
-from rhapsode.retries import Attempts, RetryPolicy
 from rhapsode.settings import ClientSettings
 from rhapsode.stack.errors import DataFolderTaken
 from rhapsode.stack.layout import DataDir

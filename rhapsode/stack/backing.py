@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from rhapsode.stack.child import ProcessSpec
 from rhapsode.stack.errors import PartMissing, SettingsRefused
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.processes import CLIENT_ONLY, VALKEY
-from storage.certificates import check_certificates
-from storage.connections import connect_redis
-from storage.embedded_redis import EmbeddedRedis, ServerBinaryMissing
+from rhapsode.stack.supervision.child import ProcessSpec
+from storage.database.connections import connect_redis
+from storage.database.embedded_valkey import EmbeddedRedis, ServerBinaryMissing
 from storage.errors import StoreUnavailable
-from storage.models import ModelCard, ModelRegistry
-from storage.settings import (
+from storage.queue.model_registry import ModelCard, ModelRegistry
+from storage.runtime.config.certificates import check_certificates
+from storage.runtime.config.settings import (
     ENV_PREFIX,
     SETTING_NAMES,
     STORAGE_SETTING_NAMES,

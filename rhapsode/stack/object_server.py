@@ -6,11 +6,11 @@ import signal
 from collections.abc import Mapping
 from typing import Protocol
 
-from rhapsode.stack.child import ProcessSpec
 from rhapsode.stack.errors import PartMissing
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import ObjectStore
 from rhapsode.stack.processes import CLIENT_ONLY, OBJECT_SERVER
+from rhapsode.stack.supervision.child import ProcessSpec
 from storage.errors import StoreUnavailable
 
 
@@ -48,7 +48,7 @@ class OwnS3Server:
 
     def __init__(self, environ: Mapping[str, str], data_dir: DataDir) -> None:
         # boto3 costs a third of a second to import, which a folder store need not pay.
-        from storage.embedded_s3 import BUCKET, REGION, EmbeddedS3
+        from storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
 
         self._server = EmbeddedS3(data_dir.object_server)
         (data_dir.object_server / "data").mkdir(mode=0o700, exist_ok=True)

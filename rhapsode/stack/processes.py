@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rhapsode.stack import commands
-from rhapsode.stack.child import ProcessSpec
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
+from rhapsode.stack.supervision.child import ProcessSpec
 
 CLIENT_ONLY = frozenset(
     {"RHAPSODE_SERVER_URL", "RHAPSODE_API_KEY", "RHAPSODE_DATA_DIR", "RHAPSODE_PORT", "RHAPSODE_DEBUG"}

@@ -17,17 +17,17 @@ import httpx
 from rhapsode.stack import processes
 from rhapsode.stack.address import listen, url_of
 from rhapsode.stack.backing import StateWatch, choose_backing, refuse_unknown, storage_settings
-from rhapsode.stack.child import Child, ProcessSpec
 from rhapsode.stack.errors import DataFolderUnusable, StopAsked
 from rhapsode.stack.events import Observer, OrphansEnded, StackReady, StateUnwritten, WaitingFor
 from rhapsode.stack.folder_format import claim_format
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.object_server import choose_object_server
 from rhapsode.stack.options import StackOptions
-from rhapsode.stack.orphans import end_orphans
 from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, take_lock, write_state
-from rhapsode.stack.supervisor import Supervisor
+from rhapsode.stack.supervision.child import Child, ProcessSpec
+from rhapsode.stack.supervision.orphans import end_orphans
+from rhapsode.stack.supervision.supervisor import Supervisor
 
 LOOK_S = 0.1
 

@@ -7,10 +7,10 @@ import pytest
 from pydantic import SecretStr
 
 from api.settings import ApiSettings
-from storage.embedded_redis import EmbeddedRedis
-from storage.settings import StorageSettings
+from storage.database.embedded_valkey import EmbeddedRedis
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
-from tests.api.voices import BASE
+from tests.api.voices.voices import BASE
 from tests.settings import api_settings_of
 
 URL_SECRET = "a-secret-for-tests-only"

@@ -18,16 +18,17 @@ import uvicorn
 from api.app import create_app
 from api.server import server_config
 from api.settings import ApiSettings
-from storage.artifacts import ArtifactStore
-from storage.connections import connect_redis, open_artifacts
-from storage.job_store import JobStore
-from storage.jobs import ArtifactRecord, JobId, JobRecord
-from storage.keys import artifact, plan
-from storage.models import ModelCard, ModelRegistry
-from storage.segment_results import SegmentReport
-from storage.work_items import ClaimedItem, PlanResult, WorkerIdentity
-from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
-from tests.api.contract import check_answer
+from storage.database.connections import connect_redis, open_artifacts
+from storage.ids import JobId, WorkQueue
+from storage.job_store.store import JobStore
+from storage.jobs.record import ArtifactRecord, JobRecord
+from storage.jobs.work_items import ClaimedItem, PlanResult, WorkerIdentity
+from storage.jobs.work_queues import CPU_QUEUE, speech_queue
+from storage.objects.keys import artifact, plan
+from storage.objects.store import ArtifactStore
+from storage.queue.model_registry import ModelCard, ModelRegistry
+from storage.segments.results import SegmentReport
+from tests.api.openapi.contract import check_answer
 
 WORKER = WorkerIdentity("worker", "first")
 LEASE_S = 30.0

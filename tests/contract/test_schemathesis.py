@@ -18,9 +18,9 @@ from pydantic import SecretStr
 from api.settings import ApiSettings
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
-from storage.embedded_redis import EmbeddedRedis
+from storage.database.embedded_valkey import EmbeddedRedis
 from tests.api.harness import SMALL, ServedApi, serve
-from tests.api.voices import BASE
+from tests.api.voices.voices import BASE
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 SCHEMATHESIS = str(Path(sys.executable).parent / "schemathesis")

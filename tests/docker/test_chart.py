@@ -11,8 +11,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from rhapsode.cli.run import ProcessKind
-from storage.metric_catalogue import CATALOGUE
+from rhapsode.cli.local.run import ProcessKind
+from storage.runtime.observability.metric_catalogue import CATALOGUE
 from tests.docker.conftest import DOCKER
 
 helm = pytest.importorskip("helm_python", reason="no Helm as a library for this machine")

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from compose_spec import PyCompose
 
-from rhapsode.cli.run import ProcessKind
+from rhapsode.cli.local.run import ProcessKind
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.processes import cpu_worker, gpu_worker, hooks_worker, janitor
-from storage.embedded_s3 import find_weed
+from storage.objects.embedded_s3 import find_weed
 from tests.docker import compose_file
 from tests.docker.conftest import DOCKER
 from worker.settings import WorkerSettings

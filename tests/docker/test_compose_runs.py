@@ -21,8 +21,8 @@ import pytest
 import redis
 
 from rhapsode import Rhapsode
-from storage.embedded_redis import find_server_binary
-from storage.embedded_s3 import BUCKET, EmbeddedS3
+from storage.database.embedded_valkey import find_server_binary
+from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from tests.docker.compose_file import image_environment
 from tests.docker.conftest import DOCKER
 from tests.process_tree import end_everything_below

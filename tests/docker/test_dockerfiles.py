@@ -13,8 +13,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from rhapsode.cli.run import ProcessKind
-from storage.settings import SETTING_NAMES, is_setting_file
+from rhapsode.cli.local.run import ProcessKind
+from storage.runtime.config.settings import SETTING_NAMES, is_setting_file
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKER = ROOT / "docker"

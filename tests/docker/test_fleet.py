@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fleet import BUSY, MEASURED, demand
-from benchmarks.fleet_model import Clock, Engine, Fleet, Servers, Simulation, shares, size
+from benchmarks.queue.fleet import BUSY, MEASURED, demand
+from benchmarks.queue.fleet_model import Clock, Engine, Fleet, Servers, Simulation, shares, size
 
 
 @given(st.floats(1_000, 5_000_000), st.sampled_from([1, 30, 300]))

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import httpx
 
-from storage.narrations import NarrationSpec, Segmentation
-from storage.wav import wav_header
+from storage.audio.wav import wav_header
+from storage.narration.spec import NarrationSpec, Segmentation
 from tests.faults.system import TENANTS, RunningSystem, api_key
 from tests.worker.expected import expected_narration
 from worker.engine.fake import SAMPLE_RATE_HZ
-from worker.samples import to_bytes
+from worker.speech.audio.samples import to_bytes
 
 CLIENTS = 32
 PATIENCE_S = 600

@@ -21,13 +21,13 @@ from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.state_file import read_state
-from storage.connections import connect_redis, open_artifacts
-from storage.embedded_redis import EmbeddedRedis
-from storage.job_store import JobStore
-from storage.queue import TicketQueue, create_celery
-from storage.redis_keys import RedisKeys
-from storage.settings import StorageSettings
-from storage.work_queues import WorkQueue
+from storage.database.connections import connect_redis, open_artifacts
+from storage.database.embedded_valkey import EmbeddedRedis
+from storage.database.keys import RedisKeys
+from storage.ids import WorkQueue
+from storage.job_store.store import JobStore
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
 from tests.process_tree import children_of, end_everything_below, is_alive, runs_module
 from tests.security.bombs import NO_ENVELOPE, bombs, true_ticket
@@ -38,7 +38,7 @@ SLOTS = 16
 STEP_S = 0.007
 START_S = 120
 ENGINE_HOST = "worker.engine.process.host"
-FINISHER = "worker.finishing.process"
+FINISHER = "worker.speech.postprocessing.process"
 KEYS = RedisKeys("rhapsode")
 
 

@@ -23,9 +23,10 @@ import httpx
 import pytest
 
 from rhapsode.stack import processes
-from storage.tickets import Tickets
-from storage.work_items import QUARANTINE_SUSPICIONS
-from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
+from storage.ids import WorkQueue
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_items import QUARANTINE_SUSPICIONS
+from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
@@ -35,7 +36,7 @@ from worker.engine.fake import POISON_MARKER
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
 
-TWICE = Path(__file__).parent / "twice"
+TWICE = Path(__file__).parent / "duplicate_calls"
 """A folder for PYTHONPATH that makes processes repeat their commits."""
 
 Strike = Callable[[Load, FaultLog], None]

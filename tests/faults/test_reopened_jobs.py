@@ -18,16 +18,16 @@ import soundfile
 from numpy.typing import NDArray
 
 from rhapsode.stack import processes
-from storage.jobs import JobId, TenantId
-from storage.keys import all_artifacts_prefix
-from storage.outputs import Destination
-from storage.timeline import num_gap_samples
-from storage.wav import wav_header
+from storage.audio.wav import wav_header
+from storage.ids import JobId, TenantId
+from storage.narration.outputs import Destination
+from storage.objects.keys import all_artifacts_prefix
+from storage.segments.timeline import num_gap_samples
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.system import TENANTS, Leftovers, RunningSystem, api_key
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
-from worker.samples import to_bytes, to_samples
-from worker.speech_edges import finish_edges
+from worker.speech.audio.samples import to_bytes, to_samples
+from worker.speech.audio.speech_edges import finish_edges
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 

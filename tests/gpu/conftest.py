@@ -21,8 +21,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def talker_frame() -> ModuleType:
-    """benchmarks/talker_frame.py: random weights and requests."""
-    path = Path(__file__).parents[2] / "benchmarks" / "talker_frame.py"
+    """benchmarks/engine/talker_frame.py: random weights and requests."""
+    path = Path(__file__).parents[2] / "benchmarks" / "engine" / "talker_frame.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

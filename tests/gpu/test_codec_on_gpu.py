@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from worker.engine.qwen3_tts.cuda.codec.captured_passes import CapturedPasses
-from worker.engine.qwen3_tts.cuda.codec.history import ORIGIN_SLOT
-from worker.engine.qwen3_tts.cuda.codec.passes import PassRow
-from worker.engine.qwen3_tts.cuda.codec.plan import CodecPlan, PassShape, published_plan, serving_plan, uncaptured
-from worker.engine.qwen3_tts.cuda.codec.weights import DecoderWeights, Placement
-from worker.engine.qwen3_tts.model.codec_config import CodecDecoderConfig, CodecTransformerConfig
-from worker.engine.qwen3_tts.model.codec_decoder import CodecDecoder
-from worker.engine.qwen3_tts.stages.codec import CodecStage
+from worker.engine.cuda.codec.captured_passes import CapturedPasses
+from worker.engine.cuda.codec.pass_runner import PassRow
+from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, serving_plan, uncaptured
+from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
+from worker.engine.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.model.codec_config import CodecDecoderConfig, CodecTransformerConfig
+from worker.engine.model.codec_decoder import CodecDecoder
+from worker.engine.stages.codec import CodecStage
 
 SMALL_VOICE = Path(__file__).parents[2] / "worker" / "small_voice"
 PUBLISHED = CodecDecoderConfig(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from worker.engine.interface import BuiltInSpeaker, FinishReason, SamplingParams, Speech, SpeechRequest, TokenSampling
-from worker.engine.native.engine import NativeEngine
+from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings
 
 SMALL_VOICE = Path(__file__).parents[2] / "worker" / "small_voice"

@@ -10,7 +10,7 @@ import pytest
 
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, Pcm, SpeechRequest, Urgency
-from worker.engine.native.engine import NativeEngine
+from worker.engine.native import NativeEngine
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.settings import NativeEngineSettings
 from worker.engine.streaming import SpeechStream

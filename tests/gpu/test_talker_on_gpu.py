@@ -12,22 +12,21 @@ import numpy as np
 import pytest
 import torch
 
+from worker.engine.cuda.talker.capture_plan import capture_plan
+from worker.engine.cuda.talker.decode.operations import Operations
+from worker.engine.cuda.talker.decode.torch_operations import PlainOperations
+from worker.engine.cuda.talker.decode.triton_operations import TritonOperations
+from worker.engine.cuda.talker.frame_executor import EagerFrames, GraphedFrames
+from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
+from worker.engine.cuda.talker.prefill.layers import PromptLayers
+from worker.engine.cuda.talker.prefill.pack import SlotAdmission
+from worker.engine.cuda.talker.start import CACHE_DTYPES, operations_by_rows, slot_lane
+from worker.engine.cuda.talker.talker import SlotTalker
+from worker.engine.cuda.talker.weights import SpeechWeights
 from worker.engine.interface import CodecFrames
-from worker.engine.native.cuda.capture_plan import capture_plan
-from worker.engine.native.cuda.captured_prompts import CapturedPromptLayers
-from worker.engine.native.cuda.frame_executor import EagerFrames, GraphedFrames
-from worker.engine.native.cuda.operations import Operations
-from worker.engine.native.cuda.plain_operations import PlainOperations
-from worker.engine.native.cuda.prompt_layers import PromptLayers
-from worker.engine.native.cuda.prompt_pack import SlotAdmission
-from worker.engine.native.cuda.slot_talker import SlotTalker
-from worker.engine.native.cuda.start import CACHE_DTYPES, operations_by_rows, slot_lane
-from worker.engine.native.cuda.triton_operations import TritonOperations
-from worker.engine.native.cuda.weights import SpeechWeights
-from worker.engine.precision import Precision
 from worker.engine.profiles import Reproducibility, ServingProfile
-from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
-from worker.engine.settings import NativeEngineSettings
+from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.settings import NativeEngineSettings, Precision
 
 SLOTS, CAPACITY = 24, 384
 DEVICE = torch.device("cuda")

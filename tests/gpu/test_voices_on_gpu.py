@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from worker.engine.interface import Pcm
-from worker.engine.qwen3_tts.stages.codec import CodecStage
-from worker.engine.qwen3_tts.stages.speaker import SpeakerStage
+from worker.engine.stages.codec import CodecStage
+from worker.engine.stages.speaker import SpeakerStage
 
 MAKER = Path(__file__).parents[1] / "parity" / "make_checkpoint.py"
 RATE_HZ = 24_000

@@ -11,10 +11,10 @@ import torch
 
 import worker
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
-from worker.engine.native.engine import NativeEngine
+from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings
-from worker.quality.moonshine import MoonshineTiny
-from worker.quality.word_errors import NO_WORDS, WordErrors, word_errors
+from worker.speech.quality.recognisers.moonshine import MoonshineTiny
+from worker.speech.quality.words.word_errors import NO_WORDS, WordErrors, word_errors
 
 SMALL_VOICE = Path(worker.__file__).parent / "small_voice"
 HERE = Path(__file__).parent

@@ -16,8 +16,8 @@ import soundfile
 
 from tests.environment import without_settings
 from tests.listening.conftest import HERE
-from worker.quality.moonshine import MoonshineTiny
-from worker.quality.word_errors import sentence_faults, word_errors
+from worker.speech.quality.recognisers.moonshine import MoonshineTiny
+from worker.speech.quality.words.word_errors import sentence_faults, word_errors
 
 CLI = str(Path(sys.executable).parent / "rhapsode")
 MAX_WER_OF_EXCERPT = 0.2

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from benchmarks.listening.teachers import read_teachers
-from benchmarks.listening.voice_profile import voice_profile
+from benchmarks.speech.listening.teachers import read_teachers
+from benchmarks.speech.listening.voice_profile import voice_profile
 from tests.listening.conftest import SMALL_VOICE, SPEAKERS, Readings, errors_of, read_aloud
-from tests.worker.quality.defects import SPOILS
+from tests.worker.speech.quality.defects import SPOILS
 from worker.engine.interface import FinishReason
-from worker.engine.native.engine import NativeEngine
-from worker.quality.calibration import FILE_NAME, SpeechBounds, read_calibration
-from worker.quality.checks import basic_findings
-from worker.quality.moonshine import MoonshineTiny
-from worker.speech_edges import finish_edges
+from worker.engine.native import NativeEngine
+from worker.speech.audio.speech_edges import finish_edges
+from worker.speech.quality.calibration.calibration_file import FILE_NAME, SpeechBounds, read_calibration
+from worker.speech.quality.checks import basic_findings
+from worker.speech.quality.recognisers.moonshine import MoonshineTiny
 
 MAX_WER_OF_FEW = 0.17
 """Of about 190 words, a sample whose own standard deviation is about 2 %: today 10.6 % (slt) and 6.9 % (rms)."""
@@ -32,7 +32,7 @@ MAX_SPECTRUM_DB = 2.0
 @pytest.fixture(scope="module")
 def bounds(engine: NativeEngine) -> SpeechBounds:
     calibration = read_calibration(SMALL_VOICE / FILE_NAME)
-    assert calibration.revision == engine.info.revision, "new weights: run worker.quality.calibrate"
+    assert calibration.revision == engine.info.revision, "new weights: run worker.speech.quality.calibration.calibrate"
     return calibration.bounds("english")
 
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from storage.jobs import JobError
-from storage.roster import EngineReport, Roster, WorkerReport, WorkerRole
-from storage.settings import StorageSettings
+from storage.jobs.record import JobError
+from storage.queue.worker_registry import EngineReport, Roster, WorkerReport, WorkerRole
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
 from tests.settings import api_settings_of
 

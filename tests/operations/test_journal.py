@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from storage.errors import StoreUnavailable
-from storage.journal import PREFIX, Journal, JournalUnreadable, decode_lines, journal_keys
-from storage.local_artifacts import LocalArtifactStore
-from storage.submissions import IdempotencyKey
-from tests.storage.job_driver import submission
+from storage.jobs.submissions import IdempotencyKey
+from storage.objects.local_store import LocalArtifactStore
+from storage.recovery.journal import PREFIX, Journal, JournalUnreadable, decode_lines, journal_keys
+from tests.storage.job_store.job_driver import submission
 from tests.worker.failing_store import FailingStore
 
 

@@ -11,19 +11,19 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.settings import MetricsAccess
-from storage.audits import AuditLog
-from storage.metric_catalogue import CATALOGUE, Kind
-from storage.metric_table import metric_table
-from storage.metrics import Snapshot, SnapshotCollector
-from storage.recounts import Difference, Drift
-from storage.settings import SettingsError, StorageSettings
+from storage.job_store.counter_audit import Difference, Drift
+from storage.recovery.audit_log import AuditLog
+from storage.runtime.config.settings import SettingsError, StorageSettings
+from storage.runtime.observability.metric_catalogue import CATALOGUE, Kind
+from storage.runtime.observability.metric_table import metric_table
+from storage.runtime.observability.metrics import Snapshot, SnapshotCollector
 from tests.api.harness import GPU_QUEUE, SMALL, serve, start_job
 from tests.settings import api_settings_of
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import EngineStats
 from worker.engine.settings import FakeEngineSettings
-from worker.engine_meter import EngineMeter
-from worker.metrics_server import parse_ports, serve_metrics
+from worker.process.engine_meter import EngineMeter
+from worker.process.metrics_server import parse_ports, serve_metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "rh_operator"
@@ -98,7 +98,9 @@ def test_a_name_from_elsewhere_is_not_this_machine(storage_settings: StorageSett
 def test_the_documented_table_is_that_of_the_code() -> None:
     written = (ROOT / "docker" / "prometheus" / "METRICS.md").read_text()
 
-    assert written == metric_table(), "run: python -m storage.metric_table > docker/prometheus/METRICS.md"
+    assert written == metric_table(), (
+        "run: python -m storage.runtime.observability.metric_table > docker/prometheus/METRICS.md"
+    )
 
 
 def test_rules_and_dashboards_name_only_metrics_that_exist() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rhapsode.client import Rhapsode
+from rhapsode.client.client import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.operations.ports import free_ports

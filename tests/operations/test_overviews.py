@@ -8,15 +8,15 @@ from dataclasses import replace
 import pytest
 import redis
 
-from storage.audits import AuditLog
-from storage.dead_items import DeadItems, DeadItemUnknown
-from storage.jobs import JobError
-from storage.overviews import Overviews
-from storage.recounts import Difference, Drift
-from storage.roster import Roster, WorkerReport, WorkerRole, WorkerState, WorkerUnknown
-from storage.service_classes import JobClass
-from storage.work_queues import CPU_QUEUE
-from tests.storage.job_driver import (
+from storage.job_store.counter_audit import Difference, Drift
+from storage.jobs.record import JobError
+from storage.jobs.service_classes import JobClass
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.queue.dead_letters import DeadItems, DeadItemUnknown
+from storage.queue.overview import Overviews
+from storage.queue.worker_registry import Roster, WorkerReport, WorkerRole, WorkerState, WorkerUnknown
+from storage.recovery.audit_log import AuditLog
+from tests.storage.job_store.job_driver import (
     ALICE,
     BOB,
     GPU_QUEUE,

@@ -14,9 +14,9 @@ import httpx
 import pytest
 import redis
 
-from storage.connections import open_artifacts
-from storage.journal import decode_lines, journal_keys
-from storage.reconcile import FENCE_JUMP
+from storage.database.connections import open_artifacts
+from storage.recovery.journal import decode_lines, journal_keys
+from storage.recovery.reconcile import FENCE_JUMP
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.load import Load, NarrationJob, standard_load
 from tests.faults.receiver import Receiver, receiving

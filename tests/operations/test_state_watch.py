@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 import redis
 
+from storage.database.keys import RedisKeys
 from storage.errors import ArtifactCorrupt
-from storage.job_states import JobState
-from storage.job_store import JobStore
-from storage.journal import Journal
-from storage.keys import state_marks
-from storage.local_artifacts import LocalArtifactStore
-from storage.queue import TicketQueue, create_celery
-from storage.reconcile import FENCE_JUMP, Reconciler
-from storage.redis_keys import RedisKeys
-from storage.settings import StorageSettings
-from storage.state_guard import Finding, StateGuard
-from storage.submissions import IdempotencyKey, Submission
-from storage.work_queues import CPU_QUEUE
-from tests.storage.job_driver import ALICE, WORKER, submission
-from worker.state_watch import STRANGE, StateWatch, hold_what_lost_something
+from storage.job_store.store import JobStore
+from storage.jobs.states import JobState
+from storage.jobs.submissions import IdempotencyKey, Submission
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.objects.keys import state_marks
+from storage.objects.local_store import LocalArtifactStore
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.recovery.journal import Journal
+from storage.recovery.reconcile import FENCE_JUMP, Reconciler
+from storage.recovery.state_guard import Finding, StateGuard
+from storage.runtime.config.settings import StorageSettings
+from tests.storage.job_store.job_driver import ALICE, WORKER, submission
+from worker.process.state_watch import STRANGE, StateWatch, hold_what_lost_something
 
 KEYS = RedisKeys("rhapsode")
 

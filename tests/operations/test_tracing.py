@@ -18,8 +18,8 @@ import pytest
 
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
-from storage.settings import StorageSettings
-from storage.tracing import current_trace, span
+from storage.runtime.config.settings import StorageSettings
+from storage.runtime.observability.tracing import current_trace, span
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE_ID}-b7ad6b7169203331-01"
@@ -89,7 +89,8 @@ def test_without_tracing_nothing_is_loaded_and_a_span_is_nothing() -> None:
     with span("request", PARENT, method="GET") as nothing:
         nothing.note(status=200)
         assert current_trace() == ""
-    program = "import sys, api.app, worker.lifecycle\nsys.exit('storage.tracing_export' in sys.modules)"
+    loaded = "'storage.runtime.observability.tracing_export' in sys.modules"
+    program = f"import sys, api.app, worker.lifecycle.start\nsys.exit({loaded})"
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 

@@ -11,11 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from api.page import FOLDER, content_security_policy, page, store_origin
-from api.services import open_services
+from api.services.container import open_services
 from api.settings import ApiSettings
-from storage.embedded_s3 import EmbeddedS3
-from storage.settings import StorageSettings
+from api.system.page import FOLDER, content_security_policy, page, store_origin
+from storage.objects.embedded_s3 import EmbeddedS3
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import ServedApi, serve
 from tests.settings import api_settings_of
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from storage.jobs import JobError
-from storage.settings import StorageSettings
-from storage.state_guard import StateGuard
+from storage.jobs.record import JobError
+from storage.recovery.state_guard import StateGuard
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve, start_job
 from tests.page.conftest import OpenPage
 from tests.page.test_accessibility import look_serious

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from storage.settings import StorageSettings
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.page.conftest import OpenPage
 from tests.settings import api_settings_of

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Page, expect
 
-from storage.settings import StorageSettings
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, serve
 from tests.page.conftest import PATIENCE_MS, OpenPage
 from tests.settings import api_settings_of

@@ -12,13 +12,13 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from rhapsode import Rhapsode
 from rhapsode.stack.stack import Stack
-from storage.settings import StorageSettings
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, serve
 from tests.page.conftest import PATIENCE_MS, OpenPage, arrive, until_ready
 from tests.page.texts import story
 from tests.settings import api_settings_of
-from tests.worker.documents.books import book, package
-from tests.worker.documents.books import page as page_of
+from tests.worker.planning.documents.books import book, package
+from tests.worker.planning.documents.books import page as page_of
 
 Shoot = Callable[[Page, str], None]
 

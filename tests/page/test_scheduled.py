@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import expect
 
-from storage.settings import StorageSettings
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, serve
 from tests.page.conftest import OpenPage
 from tests.settings import api_settings_of

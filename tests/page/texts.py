@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from tests.api.voices import recording
+from tests.api.voices.voices import recording
 
 _NUMBERS = itertools.count(1)
 _PITCHES_HZ = itertools.count(180, 7)

@@ -8,10 +8,10 @@ import pickle
 from pathlib import Path
 from typing import Any, cast
 
-from storage.queue import create_celery
-from storage.settings import StorageSettings
-from storage.ticket_messages import TicketMessages
-from storage.work_queues import CPU_QUEUE
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.queue.celery_queue import create_celery
+from storage.queue.messages import TicketMessages
+from storage.runtime.config.settings import StorageSettings
 
 
 class Touch:

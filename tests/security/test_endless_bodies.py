@@ -15,10 +15,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from storage.connections import connect_redis
-from storage.models import ModelRegistry
-from storage.settings import StorageSettings
-from tests.api.voices import BASE, recording
+from storage.database.connections import connect_redis
+from storage.queue.model_registry import ModelRegistry
+from storage.runtime.config.settings import StorageSettings
+from tests.api.voices.voices import BASE, recording
 from tests.environment import without_settings
 
 PIECE = b"x" * 65_536

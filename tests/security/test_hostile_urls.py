@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from storage.settings import StorageSettings
+from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, ServedApi, serve
 from tests.settings import api_settings_of
-from tests.storage.safe_http.listeners import answers, listener
+from tests.storage.runtime.egress.listeners import answers, listener
 from tests.worker.webhooks.test_sending import HOSTILE_URLS
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import redis
 
-from storage.embedded_redis import EmbeddedRedis
-from storage.job_states import JobState
-from storage.settings import StorageSettings
-from storage.work_queues import CPU_QUEUE, Lane
+from storage.database.embedded_valkey import EmbeddedRedis
+from storage.jobs.states import JobState
+from storage.jobs.work_queues import CPU_QUEUE, Lane
+from storage.runtime.config.settings import StorageSettings
 from tests.security.bombs import NO_ENVELOPE, bombs, true_ticket
+from tests.worker.process.test_processes import System
 from tests.worker.studio import TEXT
-from tests.worker.test_processes import System
 
 QUEUE = f"rhapsode:b:{CPU_QUEUE}"
 

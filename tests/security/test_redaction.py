@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, SecretStr
 
-from storage.redaction import Redaction, secrets_of
-from storage.settings import StorageSettings
-from storage.webhook_secrets import new_secret
+from storage.runtime.config.settings import StorageSettings
+from storage.runtime.observability.redaction import Redaction, secrets_of
+from storage.webhooks.sealed_secrets import new_secret
 
 PLAIN = Redaction()
 
@@ -110,7 +110,7 @@ def test_a_setting_that_is_a_secret_is_marked_as_one() -> None:
 
 PROGRAM = """
 import logging, sys
-from storage.telemetry import configure_logging
+from storage.runtime.observability.logs import configure_logging
 configure_logging("json", "debug", ["a-known-secret"])
 logging.getLogger("worker.anything").debug("of ours, with a-known-secret")
 for library in ("botocore.auth", "httpcore.http11", "urllib3.connectionpool", "kombu", "asyncio", "python_multipart"):
@@ -118,7 +118,7 @@ for library in ("botocore.auth", "httpcore.http11", "urllib3.connectionpool", "k
 try:
     raise ValueError("a-known-secret")
 except ValueError:
-    logging.getLogger("api.boundary").exception("failed")
+    logging.getLogger("api.http.middleware.request_boundary").exception("failed")
 """
 
 

@@ -20,9 +20,9 @@ import httpx
 import pytest
 
 from rhapsode.stack import processes
-from storage.jobs import JobId
-from storage.redis_keys import RedisKeys
-from tests.api.voices import recording
+from storage.database.keys import RedisKeys
+from storage.ids import JobId
+from tests.api.voices.voices import recording
 from tests.faults.system import RunningSystem
 from worker.engine.fake import POISON_MARKER
 

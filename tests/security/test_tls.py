@@ -12,15 +12,15 @@ import pytest
 import redis
 from pydantic import SecretStr
 
-from storage.certificates import check_certificates
-from storage.connections import connect_redis, open_artifacts
-from storage.embedded_redis import EmbeddedRedis
-from storage.embedded_s3 import BUCKET
+from storage.database.connections import connect_redis, open_artifacts
+from storage.database.embedded_valkey import EmbeddedRedis
 from storage.errors import StoreUnavailable
-from storage.queue import TicketQueue, create_celery
-from storage.settings import SettingsError, StorageSettings, load_settings
-from storage.tickets import Tickets
-from storage.work_queues import CPU_QUEUE
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.objects.embedded_s3 import BUCKET
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.runtime.config.certificates import check_certificates
+from storage.runtime.config.settings import SettingsError, StorageSettings, load_settings
 from tests.security.tls_servers import Authority, TlsS3, tls_front
 
 CLI = str(Path(sys.executable).parent / "rhapsode")

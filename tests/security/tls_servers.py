@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import trustme
 
-from storage.embedded_redis import EmbeddedRedis
-from storage.embedded_s3 import EmbeddedS3, free_ports
+from storage.database.embedded_valkey import EmbeddedRedis
+from storage.objects.embedded_s3 import EmbeddedS3, free_ports
 
 PIECE_BYTES = 65_536
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import redis
 
-from storage.job_store import JobStore
-from tests.storage.job_driver import Clock, open_store
+from storage.job_store.store import JobStore
+from tests.storage.job_store.job_driver import Clock, open_store
 
 
 @pytest.fixture

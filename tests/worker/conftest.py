@@ -8,28 +8,28 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from storage.connections import open_artifacts
-from storage.job_store import JobStore
-from storage.plan_cache import PlanCache, VoicePlanCache
-from storage.queue import TicketQueue, create_celery
-from storage.result_samples import ResultSamples
-from storage.segment_reuse import ReuseIndex
-from storage.settings import StorageSettings
-from storage.voice_store import VoiceStore
-from storage.work_items import WorkerIdentity
+from storage.database.connections import open_artifacts
+from storage.job_store.plan_cache import PlanCache, VoicePlanCache
+from storage.job_store.segment_reads import ResultSamples
+from storage.job_store.segment_reuse import ReuseIndex
+from storage.job_store.store import JobStore
+from storage.jobs.work_items import WorkerIdentity
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.runtime.config.settings import StorageSettings
+from storage.voices.store import VoiceStore
 from tests.worker.studio import GPU_QUEUE, Studio
-from worker.claim_ahead import ClaimAhead
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
-from worker.finishing.own_finisher import OwnFinisher
-from worker.leases import LeaseKeeper
-from worker.norms import NormsCache
-from worker.quality.calibration import UNCALIBRATED
-from worker.quality.counters import GateCounters
-from worker.quality.gate import QualityGate
-from worker.quality.verdict import measured_verdict
-from worker.quarantine import QuarantineGate
+from worker.leases.claim_ahead import ClaimAhead
+from worker.leases.keeper import LeaseKeeper
+from worker.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
+from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
+from worker.speech.quality.counters import GateCounters
+from worker.speech.quality.gate import QualityGate
+from worker.speech.quality.norms_cache import NormsCache
+from worker.speech.quality.verdict import measured_verdict
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.narrations import NarrationSpec
-from storage.plan import with_occurrences
-from storage.timeline import num_gap_samples
+from storage.narration.spec import NarrationSpec
+from storage.segments.plan import with_occurrences
+from storage.segments.timeline import num_gap_samples
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
-from worker.samples import to_samples
-from worker.segment_seed import segment_seed
-from worker.segmentation import plan_segments
-from worker.speech_edges import finish_edges
+from worker.speech.audio.samples import to_samples
+from worker.speech.audio.speech_edges import finish_edges
+from worker.speech.text.segmentation import plan_segments
+from worker.synthesis.spoken_segment import segment_seed
 
 
 @dataclass(frozen=True)

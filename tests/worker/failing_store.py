@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from storage.artifacts import ArtifactStore, Download, ObjectEntry, StoredObject, UploadLink
 from storage.errors import StoreUnavailable
+from storage.objects.store import ArtifactStore, Download, ObjectEntry, StoredObject, UploadLink
 
 
 class FailingStore:

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 
 import numpy as np
 
-from tests.worker.quality.defects import Spoil
+from tests.worker.speech.quality.defects import Spoil
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import EngineRequest, OnAudio, Speech, SpeechRequest
 from worker.engine.settings import FakeEngineSettings

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from storage import keys
-from storage.artifacts import ArtifactStore
-from storage.estimates import expected_audio_ms
-from storage.ids import new_job_id
-from storage.job_store import JobStore
-from storage.job_submits import Submitted
-from storage.jobs import JobRecord, TenantId
-from storage.narrations import NarrationSpec, Segmentation
-from storage.plan_cache import PlanCache
-from storage.service_classes import Priority
-from storage.submissions import Submission
-from storage.work_queues import CPU_QUEUE, WorkQueue, speech_queue
-from worker.finishing.own_finisher import OwnFinisher
-from worker.items import run_cpu_ticket, run_gpu_ticket
+from storage.ids import TenantId, WorkQueue, new_job_id
+from storage.job_store.plan_cache import PlanCache
+from storage.job_store.store import JobStore
+from storage.job_store.submit import Submitted
+from storage.jobs.record import JobRecord
+from storage.jobs.service_classes import Priority
+from storage.jobs.submissions import Submission
+from storage.jobs.work_queues import CPU_QUEUE, speech_queue
+from storage.narration.estimates import expected_audio_ms
+from storage.narration.spec import NarrationSpec, Segmentation
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from worker.items.dispatch import run_cpu_ticket, run_gpu_ticket
 from worker.services import SpeechServices
+from worker.speech.postprocessing.in_process import OwnFinisher
 
 TENANT = TenantId("local")
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.settings import SETTING_NAMES, SettingsError, load_settings
-from storage.work_queues import Lane
-from worker.engine.precision import Precision
-from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
+from storage.jobs.work_queues import Lane
+from storage.runtime.config.settings import SETTING_NAMES, SettingsError, load_settings
+from worker.engine.settings import FakeEngineSettings, NativeEngineSettings, Precision, VllmEngineSettings
 from worker.settings import JanitorSettings, WorkerSettings
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from storage.audio_description import Description
-from storage.audio_encoding import APPENDED, Outbox, appending_encoder, file_encoder
-from storage.outputs import AudioFormat, OutputFormat
-from storage.wav import BYTES_PER_SAMPLE, wav_header
+from storage.audio.description import Description
+from storage.audio.encoding import APPENDED, Outbox, appending_encoder, file_encoder
+from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
+from storage.narration.outputs import AudioFormat, OutputFormat
 from worker.assembly.scratch import scratch_errors, scratch_file
 
 PIECE_BYTES = 1024 * 1024

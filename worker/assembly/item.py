@@ -6,24 +6,24 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from storage import keys
-from storage.artifacts import ArtifactStore, StoredObject
-from storage.audio_cover import Cover, CoverUnusable, read_cover
-from storage.audio_description import Description
+from storage.audio.cover import Cover, CoverUnusable, read_cover
+from storage.audio.description import Description
 from storage.errors import ArtifactMissing, StoreUnavailable
-from storage.failpoints import failpoint
-from storage.job_warnings import (
+from storage.jobs.record import ArtifactRecord, JobRecord, SpokenBy
+from storage.jobs.tickets import Tickets
+from storage.jobs.warnings import (
     ASSEMBLY_CODES,
     COVER_UNUSABLE,
     LOUDNESS_TARGET_MISSED,
     QUALITY_UNCALIBRATED,
     JobWarning,
 )
-from storage.jobs import ArtifactRecord, JobRecord, SpokenBy
-from storage.outputs import OutputFormat, Timestamps
-from storage.segment_file import SegmentHeader
-from storage.tickets import Tickets
-from storage.work_items import ClaimedItem
+from storage.jobs.work_items import ClaimedItem
+from storage.narration.outputs import OutputFormat, Timestamps
+from storage.objects import keys
+from storage.objects.store import ArtifactStore, StoredObject
+from storage.runtime.config.failpoints import failpoint
+from storage.segments.file import SegmentHeader
 from worker.assembly.audio_files import audio_file, scratch_bytes
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
@@ -35,8 +35,8 @@ from worker.assembly.segment_reader import SegmentReader
 from worker.assembly.sound import SoundShaper, num_output_samples
 from worker.assembly.spoken_by import spoken_by
 from worker.assembly.subtitles import subtitles, timestamps
-from worker.leases import HeldLease
-from worker.persistence import until_available
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)

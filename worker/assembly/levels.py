@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.outputs import LoudnessScope, LoudnessTarget
-from storage.segment_results import SegmentResult
-from storage.timeline import Placed
-from worker.loudness import LoudnessMeter
-from worker.samples import Samples
-from worker.true_peak import TruePeakMeter
+from storage.narration.outputs import LoudnessScope, LoudnessTarget
+from storage.segments.results import SegmentResult
+from storage.segments.timeline import Placed
+from worker.speech.audio.loudness import LoudnessMeter
+from worker.speech.audio.samples import Samples
+from worker.speech.audio.true_peak import TruePeakMeter
 
 FULL_SCALE = 32768
 TOLERANCE_LU = 0.1

@@ -9,12 +9,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from storage.job_warnings import JobWarning
-from storage.jobs import ArtifactRecord
-from storage.narrations import NarrationSpec
-from storage.segment_file import SegmentHeader
-from storage.timeline import Placed, spoken_span
-from storage.work_items import ClaimedItem
+from storage.jobs.record import ArtifactRecord
+from storage.jobs.warnings import JobWarning
+from storage.jobs.work_items import ClaimedItem
+from storage.narration.spec import NarrationSpec
+from storage.segments.file import SegmentHeader
+from storage.segments.timeline import Placed, spoken_span
 from worker.assembly.levels import Level
 from worker.assembly.narration import Narration
 

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
 from storage.errors import ArtifactMissing
-from storage.jobs import JobRecord
-from storage.outputs import ChapterMarks
-from storage.plan import Plan, PlanFormatError, PlannedSegment
-from storage.plan_cache import PlanCache
-from storage.segment_edits import UNEDITED, SegmentEdit
-from storage.segment_results import SegmentResult
-from storage.timeline import ChapterSpan, Placed, SegmentsIncomplete, chapter_spans, place_segments
-from storage.work_items import ClaimedItem
+from storage.job_store.plan_cache import PlanCache
+from storage.jobs.record import JobRecord
+from storage.jobs.work_items import ClaimedItem
+from storage.narration.outputs import ChapterMarks
+from storage.segments.edits import UNEDITED, SegmentEdit
+from storage.segments.plan import Plan, PlanFormatError, PlannedSegment
+from storage.segments.results import SegmentResult
+from storage.segments.timeline import ChapterSpan, Placed, SegmentsIncomplete, chapter_spans, place_segments
 from worker.errors import unusable
-from worker.leases import HeldLease
-from worker.persistence import until_available
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
 from worker.services import WorkerServices
 
 

@@ -8,7 +8,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import IO
 
-from storage.audio_encoding import TARGET_ERRORS
+from storage.audio.encoding import TARGET_ERRORS
 from storage.errors import StoreUnavailable
 
 FREE_BYTES_LEFT = 256 * 1024 * 1024

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from storage import keys
-from storage.artifacts import ArtifactStore
 from storage.errors import ArtifactCorrupt, ArtifactMissing
-from storage.jobs import JobId, TenantId
-from storage.segment_file import SegmentFormatError
-from storage.segment_results import SegmentResult
+from storage.ids import JobId, TenantId
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from storage.segments.file import SegmentFormatError
+from storage.segments.results import SegmentResult
 from worker.errors import unusable
-from worker.leases import HeldLease
-from worker.persistence import until_available
-from worker.segment_audio import SegmentAudio, decode_segment
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
+from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import soxr
 from numpy.typing import NDArray
 
 from worker.assembly.levels import Level
-from worker.samples import Samples, to_bytes
+from worker.speech.audio.samples import Samples, to_bytes
 
 SILENCE_PIECE = 65_536
 """Samples of silence handed out at once: a pause may be long, memory stays small."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from storage.jobs import SpokenBy
-from storage.segment_file import SegmentHeader
-from storage.work_items import ClaimedItem
+from storage.jobs.record import SpokenBy
+from storage.jobs.work_items import ClaimedItem
+from storage.segments.file import SegmentHeader
 
 
 def spoken_by(item: ClaimedItem, headers: Sequence[SegmentHeader]) -> SpokenBy:

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 
-from storage.audio_description import clock
-from storage.outputs import SubtitleFormat
-from storage.timeline import Span, spoken_span
+from storage.audio.description import clock
+from storage.narration.outputs import SubtitleFormat
+from storage.segments.timeline import Span, spoken_span
 from worker.assembly.narration import Narration
 
 TIMESTAMPS_FORMAT = 1

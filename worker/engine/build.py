@@ -13,7 +13,7 @@ def build_engine(settings: EngineSettings) -> Engine:
     """
     match settings:
         case NativeEngineSettings():
-            from worker.engine.native.engine import NativeEngine
+            from worker.engine.native import NativeEngine
 
             return NativeEngine(settings)
         case VllmEngineSettings():

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from worker.engine.chunks import ChunkPlan
-from worker.engine.configuration import configured
+from worker.engine.config_digest import configured
 from worker.engine.errors import EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -40,8 +39,9 @@ from worker.engine.interface import (
     VoicePrompt,
     XVectorPrompt,
 )
+from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.serving.priority_queue import WaitingLine
 from worker.engine.settings import FakeEngineSettings
-from worker.engine.waiting_line import WaitingLine
 
 POISON_MARKER = "poison kills the fake engine"
 """A text that contains it ends the process, without a word, once its first frame is due."""

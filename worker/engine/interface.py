@@ -62,7 +62,7 @@ class FinishReason(enum.StrEnum):
 
 
 class Urgency(enum.StrEnum):
-    """Who goes first where there is not room for all: see `waiting_line`."""
+    """Who goes first where there is not room for all: see `serving.priority_turns`."""
 
     INTERACTIVE = "interactive"
     """Somebody waits for it."""

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import enum
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from worker.engine.precision import Precision
 from worker.engine.profiles import Reproducibility, ServingProfile
+
+
+class Precision(enum.StrEnum):
+    BFLOAT16 = "bfloat16"
+    """As checkpoints are published."""
+
+    FLOAT8 = "float8"
+    """Half the bytes: four bits of exponent, three of fraction (e4m3)."""
+
+
+def usable_cores() -> int:
+    """Those the process may be scheduled on, where the system says."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 class EngineRole(enum.StrEnum):

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storage.voice_reference import ContentKey
+from storage.ids import ContentKey
 from worker.engine.interface import VoicePrompt
 from worker.voices.voice_files import memory_bytes
 

@@ -7,19 +7,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from storage.artifacts import ArtifactStore
+from storage.audio.recording_verdict import RecordingRefused, RefusalCode
+from storage.audio.recordings import DecodedRecording
 from storage.errors import ArtifactMissing
-from storage.recording_verdict import RecordingRefused, RefusalCode
-from storage.recordings import DecodedRecording
-from storage.voice_reference import SourceKind, VoiceReference, VoiceSource, normalised_ref_text
+from storage.narration.voice_reference import SourceKind, VoiceReference, VoiceSource, normalised_ref_text
+from storage.objects.store import ArtifactStore
 from worker.engine.errors import RequestRejected
 from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt, XVectorPrompt
 from worker.errors import unusable
-from worker.leases import HeldLease
-from worker.persistence import until_available
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
 
 Decode = Callable[[bytes], DecodedRecording]
-"""`storage.recordings.decode_recording`, or as many of it at a time as there is room for."""
+"""`storage.audio.recordings.decode_recording`, or as many of it at a time as there is room for."""
 
 _MEDIA = frozenset({RefusalCode.UNSUPPORTED_MEDIA, RefusalCode.UNREADABLE})
 

@@ -6,21 +6,21 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO
 
-from storage import keys
-from storage.artifacts import ArtifactStore
+from storage.audio.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
 from storage.errors import ArtifactExists, ArtifactMissing, ConsentNotFound, QuotaExceeded, VoiceNameTaken
-from storage.jobs import TenantId
-from storage.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
-from storage.uploads import take_upload
-from storage.voice_plan import ListedVoice, PlannedVoice
-from storage.voice_recordings import put_recording
-from storage.voice_reference import CacheMode, VoiceReference, VoiceSource
-from storage.voice_store import VoiceStore
-from storage.voices import NewVoice, VoiceRecord
-from storage.work_items import Lease
+from storage.ids import TenantId
+from storage.jobs.work_items import Lease
+from storage.narration.voice_reference import CacheMode, VoiceReference, VoiceSource
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from storage.objects.uploads import take_upload
+from storage.voices.plan import ListedVoice, PlannedVoice
+from storage.voices.recordings import put_recording
+from storage.voices.records import NewVoice, VoiceRecord
+from storage.voices.store import VoiceStore
 from worker.errors import unusable
-from worker.leases import HeldLease
-from worker.persistence import until_available
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
 
 MAX_RECORDING_BYTES = 10 * 1024 * 1024
 """As for a voice that is uploaded by itself."""

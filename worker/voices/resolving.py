@@ -14,20 +14,21 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from storage import keys
-from storage.artifacts import ArtifactStore
+from storage.audio.recordings import DecodedRecording, decode_recording
 from storage.errors import ArtifactMissing, BuildRefused, StoreUnavailable
-from storage.failpoints import failpoint
-from storage.recordings import DecodedRecording, decode_recording
-from storage.voice_artifact import ArtifactFormatError, ArtifactUnknown, decode_artifact, encode_artifact
-from storage.voice_reference import ContentKey, IfCacheMissing, VoiceReference
-from storage.voice_store import VoiceStore
-from storage.voices import BuildClaim, CacheArtifact, ClaimStatus
-from worker.engine.cores import usable_cores
+from storage.ids import ContentKey
+from storage.narration.voice_reference import IfCacheMissing, VoiceReference
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from storage.runtime.config.failpoints import failpoint
+from storage.voices.cache_file import ArtifactFormatError, ArtifactUnknown, decode_artifact, encode_artifact
+from storage.voices.records import BuildClaim, CacheArtifact, ClaimStatus
+from storage.voices.store import VoiceStore
 from worker.engine.interface import Engine, VoicePrompt
+from worker.engine.settings import usable_cores
 from worker.errors import PermanentItemError, unusable
-from worker.leases import HeldLease
-from worker.persistence import put_fenced, until_available
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import put_fenced, until_available
 from worker.voices.cache import VoiceCache
 from worker.voices.encoding import encode_source
 from worker.voices.voice_files import to_artifact, to_prompt

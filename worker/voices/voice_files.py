@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from storage.voice_artifact import ArtifactHeader, InContextPart, Tensor, VoiceArtifact
-from storage.voice_reference import CacheMode, ContentKey
+from storage.ids import ContentKey
+from storage.narration.voice_reference import CacheMode
+from storage.voices.cache_file import ArtifactHeader, InContextPart, Tensor, VoiceArtifact
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
 
 

@@ -7,10 +7,10 @@ import warnings
 
 from celery.platforms import SecurityWarning
 
-from storage.queue import TicketQueue, create_celery
-from storage.settings import SettingsError, load_settings
-from storage.work_queues import HOOKS_QUEUE
-from worker.signals import connect_signals
+from storage.jobs.work_queues import HOOKS_QUEUE
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.runtime.config.settings import SettingsError, load_settings
+from worker.process.signals import connect_signals
 from worker.tasks import register_ticket
 from worker.webhooks.lifecycle import HookProcess
 from worker.webhooks.settings import HookSettings

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from storage.safe_http.client import Answer, SafeHttp
-from storage.safe_http.errors import SafeHttpError
-from storage.webhook_payloads import compose
-from storage.webhook_queue import WebhookQueue
-from storage.webhook_secrets import SecretSealer, SecretUnreadable
-from storage.webhooks import Attempt, ClaimedDelivery, DeliveryRecord, Verdict
-from worker.webhooks.schedule import retry_delay_s, wished_delay_s
+from storage.runtime.egress.client import Answer, SafeHttp
+from storage.runtime.egress.errors import SafeHttpError
+from storage.webhooks.deliveries import WebhookQueue
+from storage.webhooks.payloads import compose
+from storage.webhooks.records import Attempt, ClaimedDelivery, DeliveryRecord, Verdict
+from storage.webhooks.sealed_secrets import SecretSealer, SecretUnreadable
+from worker.webhooks.retry_schedule import retry_delay_s, wished_delay_s
 from worker.webhooks.signing import signed_headers
 
 MAX_ANSWER_BYTES = 16 * 1024

@@ -6,29 +6,29 @@ import logging
 import threading
 import uuid
 
-from storage.certificates import check_certificates
-from storage.connections import connect_redis
+from storage.database.connections import connect_redis
+from storage.database.schema_version import agree_on_layout
 from storage.errors import StorageError
-from storage.failpoints import configure as configure_failpoints
-from storage.layout import agree_on_layout
-from storage.metrics import Snapshot, export
-from storage.queue import TicketQueue
-from storage.roster import Roster, WorkerRole
-from storage.settings import SettingsError, describe
-from storage.telemetry import configure_process_logging
-from storage.tracing import configure_tracing, end_tracing
-from storage.webhook_http import webhook_client
-from storage.webhook_options import parse_delays
-from storage.webhook_queue import WebhookQueue
-from storage.webhook_secrets import SecretSealer
-from storage.work_items import WorkerIdentity
-from storage.work_queues import HOOKS_QUEUE
-from worker.consumption import CHECK_INTERVAL_S, ConsumptionWatch
-from worker.metrics_server import MetricsServer, parse_ports, serve_metrics
-from worker.periodic import Periodic
-from worker.reporting import Load, Reporting
-from worker.restart import ask_for_restart
-from worker.signals import TicketConsumption
+from storage.jobs.work_items import WorkerIdentity
+from storage.jobs.work_queues import HOOKS_QUEUE
+from storage.queue.celery_queue import TicketQueue
+from storage.queue.worker_registry import Roster, WorkerRole
+from storage.runtime.config.certificates import check_certificates
+from storage.runtime.config.failpoints import configure as configure_failpoints
+from storage.runtime.config.settings import SettingsError, describe
+from storage.runtime.config.webhook_options import parse_delays
+from storage.runtime.observability.logs import configure_process_logging
+from storage.runtime.observability.metrics import Snapshot, export
+from storage.runtime.observability.tracing import configure_tracing, end_tracing
+from storage.webhooks.deliveries import WebhookQueue
+from storage.webhooks.http import webhook_client
+from storage.webhooks.sealed_secrets import SecretSealer
+from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
+from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
+from worker.process.periodic import Periodic
+from worker.process.reporting import Load, Reporting
+from worker.process.restart import ask_for_restart
+from worker.process.signals import TicketConsumption
 from worker.webhooks.attempts import Sender
 from worker.webhooks.sending import Deliverer
 from worker.webhooks.settings import HookSettings

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from storage.metrics import counter, histogram
-from storage.webhooks import DeliveryState, Verdict
+from storage.runtime.observability.metrics import counter, histogram
+from storage.webhooks.records import DeliveryState, Verdict
 
 _ATTEMPTS = counter("rhapsode_webhook_attempts")
 _DURATION = histogram("rhapsode_webhook_attempt_duration_seconds")

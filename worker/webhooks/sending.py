@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from storage.errors import StoreUnavailable
-from storage.failpoints import failpoint
-from storage.telemetry import delivery_fields
-from storage.tracing import span
-from storage.webhook_queue import LEASE_S, WebhookQueue
-from storage.webhooks import ClaimedDelivery, Verdict
-from storage.work_items import WorkerIdentity
-from worker.persistence import settle
+from storage.jobs.work_items import WorkerIdentity
+from storage.runtime.config.failpoints import failpoint
+from storage.runtime.observability.logs import delivery_fields
+from storage.runtime.observability.tracing import span
+from storage.webhooks.deliveries import LEASE_S, WebhookQueue
+from storage.webhooks.records import ClaimedDelivery, Verdict
+from worker.leases.persistence import settle
 from worker.webhooks.attempts import DeliveryForgotten, Sender
 from worker.webhooks.metrics import attempted
 

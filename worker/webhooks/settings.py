@@ -7,9 +7,9 @@ from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
-from storage.webhook_options import parse_delays
-from worker.metrics_settings import MeasuredSettings
-from worker.webhooks.schedule import DELAYS_S
+from storage.runtime.config.webhook_options import parse_delays
+from worker.process.metrics_settings import MeasuredSettings
+from worker.webhooks.retry_schedule import DELAYS_S
 
 
 class HookSettings(MeasuredSettings):

@@ -19,7 +19,7 @@ import pytest
 from rhapsode import Rhapsode
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.state_file import StackState, read_state
-from storage.embedded_redis import EmbeddedRedis
+from storage.database.embedded_valkey import EmbeddedRedis
 from tests.process_tree import PATIENCE_S, everything_below, wait_until_gone
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."

@@ -10,11 +10,11 @@ import pytest
 import redis
 
 from storage.errors import BacklogFull, QuotaExceeded
-from storage.submissions import AdmissionLimits
-from storage.upload_ledger import UploadLedger
-from storage.uploads import UploadId
-from storage.webhook_payloads import compose
-from tests.storage.job_driver import ALICE, BOB, EPOCH_MS, TEST_CLOCK, open_store, submission
+from storage.ids import UploadId
+from storage.jobs.submissions import AdmissionLimits
+from storage.tenants.upload_ledger import UploadLedger
+from storage.webhooks.payloads import compose
+from tests.storage.job_store.job_driver import ALICE, BOB, EPOCH_MS, TEST_CLOCK, open_store, submission
 from tests.storage.webhooks.world import WebhookWorld
 
 EVENT = "usage.quota_reached"

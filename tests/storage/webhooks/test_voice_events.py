@@ -8,10 +8,10 @@ import time
 import redis
 
 from storage.ids import new_endpoint_id
-from storage.webhook_queue import WebhookQueue
-from storage.webhook_store import WebhookStore
-from storage.webhooks import Attempt, NewEndpoint, Verdict
-from tests.storage.voice_world import ALICE, MODEL, VoiceWorld, content_of
+from storage.webhooks.deliveries import WebhookQueue
+from storage.webhooks.records import Attempt, NewEndpoint, Verdict
+from storage.webhooks.store import WebhookStore
+from tests.storage.voices.voice_world import ALICE, MODEL, VoiceWorld, content_of
 from tests.storage.webhooks.world import HOOKS, URL
 
 

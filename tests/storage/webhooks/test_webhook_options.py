@@ -6,9 +6,9 @@ from ipaddress import ip_network
 
 import pytest
 
-from storage.settings import SettingsError, load_settings
-from storage.webhook_options import parse_delays, parse_networks, split_keys
-from worker.webhooks.schedule import DELAYS_S
+from storage.runtime.config.settings import SettingsError, load_settings
+from storage.runtime.config.webhook_options import parse_delays, parse_networks, split_keys
+from worker.webhooks.retry_schedule import DELAYS_S
 from worker.webhooks.settings import HookSettings
 
 ENVIRONMENT = {

@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import redis
 
-from storage.ids import new_endpoint_id
-from storage.job_store import JobStore
-from storage.jobs import JobId, TenantId
-from storage.submissions import Submission
-from storage.webhook_queue import WebhookQueue
-from storage.webhook_reference import FINAL_JOB_EVENTS, JobWebhook, url_target
-from storage.webhook_store import WebhookStore
-from storage.webhooks import Attempt, ClaimedDelivery, DeliveryState, EndpointRecord, NewEndpoint, Verdict
-from storage.work_items import WorkerIdentity
-from tests.storage.job_driver import ALICE, TEST_CLOCK, Clock, open_store, submission
+from storage.ids import JobId, TenantId, new_endpoint_id
+from storage.job_store.store import JobStore
+from storage.jobs.submissions import Submission
+from storage.jobs.webhook_target import FINAL_JOB_EVENTS, JobWebhook, url_target
+from storage.jobs.work_items import WorkerIdentity
+from storage.webhooks.deliveries import WebhookQueue
+from storage.webhooks.records import Attempt, ClaimedDelivery, DeliveryState, EndpointRecord, NewEndpoint, Verdict
+from storage.webhooks.store import WebhookStore
+from tests.storage.job_store.job_driver import ALICE, TEST_CLOCK, Clock, open_store, submission
 
 HOOKS = WorkerIdentity("hooks-0", "first")
 URL = "https://receiver.example/hook"

@@ -9,23 +9,23 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from storage import keys
 from storage.ids import new_job_id
-from storage.job_states import JobState
-from storage.jobs import ArtifactRecord, JobRecord
-from storage.narrations import NarrationSpec
-from storage.outputs import OutputSpec
-from storage.plan import Chapter, Plan, PlannedSegment, encode_plan
-from storage.segment_file import SegmentHeader
-from storage.segment_results import SegmentReport
-from storage.service_classes import Priority
-from storage.submissions import Submission
-from storage.work_items import PlanResult
-from storage.work_queues import CPU_QUEUE
+from storage.jobs.record import ArtifactRecord, JobRecord
+from storage.jobs.service_classes import Priority
+from storage.jobs.states import JobState
+from storage.jobs.submissions import Submission
+from storage.jobs.work_items import PlanResult
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.narration.outputs import OutputSpec
+from storage.narration.spec import NarrationSpec
+from storage.objects import keys
+from storage.segments.file import SegmentHeader
+from storage.segments.plan import Chapter, Plan, PlannedSegment, encode_plan
+from storage.segments.results import SegmentReport
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
-from worker.samples import to_samples
-from worker.segment_audio import SegmentAudio, encode_segment
-from worker.speech_edges import finish_edges
+from worker.speech.audio.samples import to_samples
+from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
+from worker.speech.audio.speech_edges import finish_edges
 
 RATE_HZ = 24_000
 

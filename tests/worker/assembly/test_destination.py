@@ -10,19 +10,20 @@ from pathlib import Path
 import pytest
 import redis
 
-from storage import keys
 from storage.errors import JobGone
-from storage.job_control import JobControl
-from storage.job_objects import folders_of
-from storage.job_states import JobState
-from storage.jobs import JobId, JobRecord, TenantId
-from storage.outputs import AudioFormat, Destination, OutputFormat, OutputSpec
-from storage.quotas import Quotas, QuotaStore
-from storage.work_queues import CPU_QUEUE
+from storage.ids import JobId, TenantId
+from storage.job_store.control import JobControl
+from storage.job_store.object_folders import folders_of
+from storage.jobs.record import JobRecord
+from storage.jobs.states import JobState
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.narration.outputs import AudioFormat, Destination, OutputFormat, OutputSpec
+from storage.objects import keys
+from storage.tenants.quotas import Quotas, QuotaStore
 from tests.worker.assembly.studio import Book, submit_book, voice_like
 from tests.worker.failing_store import FailingStore
 from tests.worker.studio import TENANT, Studio
-from worker.orphans import ORPHAN_AGE_S, OrphanSweep
+from worker.janitor.orphans import ORPHAN_AGE_S, OrphanSweep
 
 BOOKS = Destination("books/42/")
 TO_BOOKS = OutputSpec(destination=BOOKS)

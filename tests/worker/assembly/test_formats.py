@@ -18,12 +18,20 @@ from mutagen.mp4 import MP4
 from mutagen.oggopus import OggOpus
 from numpy.typing import NDArray
 
-from storage.jobs import JobRecord
-from storage.outputs import AudioFormat, LoudnessTarget, OutputFormat, OutputSpec, SubtitleFormat, Tags, Timestamps
-from storage.plan import Chapter
+from storage.jobs.record import JobRecord
+from storage.narration.outputs import (
+    AudioFormat,
+    LoudnessTarget,
+    OutputFormat,
+    OutputSpec,
+    SubtitleFormat,
+    Tags,
+    Timestamps,
+)
+from storage.segments.plan import Chapter
 from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, voice_like
 from tests.worker.studio import Studio
-from worker.loudness import LoudnessMeter
+from worker.speech.audio.loudness import LoudnessMeter
 
 LENGTHS_S = (3.1, 4.7, 0.9, 5.3, 2.2, 3.9)
 PAUSES_S = (0.25, 1.5, 0.6, 1.5, 0.02, 0.0)

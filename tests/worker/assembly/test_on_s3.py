@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import soundfile
 
-from storage.outputs import AudioFormat, Destination, OutputFormat, OutputSpec
-from storage.plan_cache import PlanCache
-from storage.s3_artifacts import PART_BYTES, S3ArtifactStore
+from storage.job_store.plan_cache import PlanCache
+from storage.narration.outputs import AudioFormat, Destination, OutputFormat, OutputSpec
+from storage.objects.s3_store import PART_BYTES, S3ArtifactStore
 from tests.worker.assembly.studio import RATE_HZ, Book, assemble, content
 from tests.worker.studio import TENANT, Studio
 

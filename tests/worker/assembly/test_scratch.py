@@ -10,9 +10,9 @@ from typing import IO
 import numpy as np
 import pytest
 
-from storage.audio_description import Description
+from storage.audio.description import Description
 from storage.errors import StoreUnavailable
-from storage.outputs import AudioFormat, OutputFormat
+from storage.narration.outputs import AudioFormat, OutputFormat
 from worker.assembly.audio_files import audio_file, scratch_bytes
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.scratch import require_room, scratch_file

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import redis
 
-from storage.local_artifacts import LocalArtifactStore
+from storage.objects.local_store import LocalArtifactStore
 from tests.worker.voices.voice_studio import CountingEngine, VoiceStudio
 
 

@@ -12,20 +12,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from storage import keys
-from storage.artifacts import ArtifactStore
-from storage.voice_artifact import decode_artifact
-from storage.voice_reference import CacheMode, IfCacheMissing, VoiceReference
-from storage.voices import CacheState, VoiceCacheRecord
-from tests.storage.voice_world import ALICE
-from tests.worker.reference_audio.sounds import file_of, tone
+from storage.narration.voice_reference import CacheMode, IfCacheMissing, VoiceReference
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from storage.voices.cache_file import decode_artifact
+from storage.voices.records import CacheState, VoiceCacheRecord
+from tests.storage.voices.voice_world import ALICE
+from tests.worker.voices.reference_audio.sounds import file_of, tone
 from tests.worker.voices.voice_studio import REF_TEXT, CountingEngine, VoiceStudio
-from worker.engine.cores import usable_cores
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
-from worker.engine.settings import FakeEngineSettings
+from worker.engine.settings import FakeEngineSettings, usable_cores
 from worker.errors import PermanentItemError
-from worker.leases import DropReason, WorkDropped
+from worker.leases.keeper import DropReason, WorkDropped
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import Preparation, VoiceResolver
 

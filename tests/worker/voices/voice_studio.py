@@ -11,26 +11,18 @@ from dataclasses import dataclass, field
 import numpy as np
 import redis
 
-from storage import keys
-from storage.artifacts import ArtifactStore
-from storage.ids import new_voice_id
-from storage.jobs import JobId
-from storage.voice_reference import (
-    CacheMode,
-    ContentKey,
-    IfCacheMissing,
-    SourceKind,
-    VoiceReference,
-    VoiceSource,
-)
-from storage.voices import CacheRequest, CacheTarget, NewVoice, VoiceRecord
-from storage.work_items import Lease
-from tests.storage.voice_world import ALICE, CONSENT, MODEL, VoiceWorld
-from tests.worker.reference_audio.sounds import file_of, tone
+from storage.ids import ContentKey, JobId, new_voice_id
+from storage.jobs.work_items import Lease
+from storage.narration.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceReference, VoiceSource
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from storage.voices.records import CacheRequest, CacheTarget, NewVoice, VoiceRecord
+from tests.storage.voices.voice_world import ALICE, CONSENT, MODEL, VoiceWorld
+from tests.worker.voices.reference_audio.sounds import file_of, tone
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import Engine, ReferenceAudio, VoicePrompt
 from worker.engine.settings import FakeEngineSettings
-from worker.leases import HeldLease
+from worker.leases.keeper import HeldLease
 from worker.voices.cache import VoiceCache
 from worker.voices.resolving import VoiceResolver
 

@@ -11,17 +11,16 @@ from ipaddress import ip_network
 
 import redis
 
-from storage.ids import new_endpoint_id
-from storage.jobs import JobId, TenantId
-from storage.safe_http.addresses import AddressRules
-from storage.safe_http.client import AttemptTimes, SafeHttp, UrlRules
-from storage.safe_http.dialling import Resolver, system_resolver
-from storage.webhook_secrets import SecretSealer, new_secret
-from storage.webhooks import DeliveryRecord, EndpointRecord, NewEndpoint
-from tests.storage.job_driver import ALICE
+from storage.ids import JobId, TenantId, new_endpoint_id
+from storage.runtime.egress.client import AttemptTimes, SafeHttp, UrlRules
+from storage.runtime.egress.connecting import Resolver, system_resolver
+from storage.runtime.egress.public_addresses import AddressRules
+from storage.webhooks.records import DeliveryRecord, EndpointRecord, NewEndpoint
+from storage.webhooks.sealed_secrets import SecretSealer, new_secret
+from tests.storage.job_store.job_driver import ALICE
 from tests.storage.webhooks.world import HOOKS, WebhookWorld
 from worker.webhooks.attempts import Sender
-from worker.webhooks.schedule import DELAYS_S
+from worker.webhooks.retry_schedule import DELAYS_S
 from worker.webhooks.sending import Deliverer
 
 KEY = "a-sealing-key-for-tests"

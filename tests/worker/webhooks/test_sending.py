@@ -16,14 +16,14 @@ import trustme
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from rhapsode.webhooks import verify
-from storage.safe_http.client import AttemptTimes, UrlRules
-from storage.webhook_reference import FINAL_JOB_EVENTS, JobWebhook, url_target
-from storage.webhooks import DeliveryState, DisabledReason
-from tests.storage.job_driver import ALICE
-from tests.storage.safe_http.listeners import Script, answers, drips, listener
+from storage.jobs.webhook_target import FINAL_JOB_EVENTS, JobWebhook, url_target
+from storage.runtime.egress.client import AttemptTimes, UrlRules
+from storage.webhooks.records import DeliveryState, DisabledReason
+from tests.storage.job_store.job_driver import ALICE
+from tests.storage.runtime.egress.listeners import Script, answers, drips, listener
 from tests.storage.webhooks.world import at_url
 from tests.worker.webhooks.receivers import QUICK, HookWorld, Request, is_signed
-from worker.webhooks.schedule import DELAYS_S, JITTER
+from worker.webhooks.retry_schedule import DELAYS_S, JITTER
 from worker.webhooks.sending import Deliverer
 
 OK = answers(b"", "204 No Content")

@@ -20,7 +20,7 @@ from worker.engine.interface import (
     Speech,
     VoicePrompt,
 )
-from worker.engine.process.incarnation import Call, Incarnation, SpeechCall, VoiceCall
+from worker.engine.process.host_process import Call, Incarnation, SpeechCall, VoiceCall
 from worker.engine.process.watchdog import Backoff
 from worker.engine.settings import EngineSettings
 

@@ -23,8 +23,8 @@ import numpy as np
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, EngineError, StartError
 from worker.engine.interface import Engine, Speech, VoicePrompt
-from worker.engine.process.belonging import belong_to
 from worker.engine.process.framing import read_frame, write_frame
+from worker.engine.process.parent_death import belong_to
 from worker.engine.process.protocol import (
     PROTOCOL_VERSION,
     Cancel,

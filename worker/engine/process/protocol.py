@@ -46,7 +46,6 @@ from worker.engine.interface import (
     VoicePrompt,
     XVectorPrompt,
 )
-from worker.engine.precision import Precision
 from worker.engine.process.fields import MessageFields, ProtocolError
 from worker.engine.process.framing import Array, Frame
 from worker.engine.profiles import Reproducibility, ServingProfile
@@ -55,6 +54,7 @@ from worker.engine.settings import (
     EngineSettings,
     FakeEngineSettings,
     NativeEngineSettings,
+    Precision,
     VllmEngineSettings,
     VllmRunner,
 )

@@ -18,12 +18,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from worker.engine.interface import CodecFrames, SamplingParams
-from worker.engine.qwen3_tts.frame_rows import FrameRows
-from worker.engine.qwen3_tts.model.config import ModelConfig
-from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
-from worker.engine.qwen3_tts.stages.code_predictor import CodePredictorStage
-from worker.engine.qwen3_tts.stages.frame import FrameDraws, FrameStage
-from worker.engine.qwen3_tts.stages.talker_ends import TalkerEnds
+from worker.engine.model.config import ModelConfig
+from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.requests.row_state import FrameRows
+from worker.engine.stages.code_predictor import CodePredictorStage
+from worker.engine.stages.frame import FrameDraws, FrameStage
+from worker.engine.stages.talker_embeddings import TalkerEnds
 from worker.engine.vllm.captured_steps import CapturedSteps
 
 NOBODY = 0

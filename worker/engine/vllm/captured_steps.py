@@ -12,8 +12,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from worker.engine.qwen3_tts.sampling import Argmax, Draw, TopK, TopP
-from worker.engine.qwen3_tts.stages.frame import FrameDraws
+from worker.engine.requests.sampling import Argmax, Draw, TopK, TopP
+from worker.engine.stages.frame import FrameDraws
 
 Step = Callable[[Tensor, Tensor, Tensor, FrameDraws], Tensor]
 """hidden (B, hidden), ids and positions int64 (B,), how they are drawn -> next tokens int64 (B,)."""

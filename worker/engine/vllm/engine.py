@@ -9,12 +9,12 @@ from dataclasses import replace
 import psutil
 import torch
 
-from worker.engine.configuration import configured
+from worker.engine.config_digest import configured
 from worker.engine.errors import CheckpointError
-from worker.engine.qwen3_tts.engine import LaneEngine, use_threads
-from worker.engine.qwen3_tts.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
-from worker.engine.qwen3_tts.model.config import DecoderConfig, ModelConfig, read_default_sampling
-from worker.engine.qwen3_tts.slot_line import SlotLine, num_spare_slots
+from worker.engine.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
+from worker.engine.model.config import DecoderConfig, ModelConfig, read_default_sampling
+from worker.engine.serving.engine import LaneEngine, use_threads
+from worker.engine.serving.slot_queue import SlotLine, num_spare_slots
 from worker.engine.settings import EngineRole, VllmEngineSettings
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worker.engine.chunks import ChunkPlan
 from worker.engine.errors import EngineError
-from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
-from worker.engine.qwen3_tts.slot_line import SlotLine
-from worker.engine.qwen3_tts.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
+from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.serving.slot_queue import SlotLine
+from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
 from worker.engine.vllm.arena import END_ID, Arena
 from worker.engine.vllm.internals import StockEngine
 

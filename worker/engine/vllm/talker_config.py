@@ -9,7 +9,7 @@ from pathlib import Path
 
 from transformers import Qwen3Config
 
-from worker.engine.qwen3_tts.model.config import read_model_config
+from worker.engine.model.config import read_model_config
 
 
 def layers_config(checkpoint: Path, architecture: str) -> Qwen3Config:

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from worker.engine.qwen3_tts.model.config import ModelConfig, read_model_config
-from worker.engine.qwen3_tts.model.speech_modules import modules_from, require_talker
-from worker.engine.qwen3_tts.stages.code_predictor import CodePredictorStage
-from worker.engine.qwen3_tts.stages.talker_ends import TalkerEnds
+from worker.engine.model.config import ModelConfig, read_model_config
+from worker.engine.model.speech_modules import modules_from, require_talker
 from worker.engine.settings import VllmRunner
+from worker.engine.stages.code_predictor import CodePredictorStage
+from worker.engine.stages.talker_embeddings import TalkerEnds
 from worker.engine.vllm.arena import END_ID, Arena, padded
 from worker.engine.vllm.internals import load_into, model_state_class, talker_layers
 

@@ -3,7 +3,7 @@
 import { getJson, request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { button, h, keepingFocus, replace, setHidden, setText, whileBusy } from "../dom.js";
-import { showProblem } from "../jobs/fields.js";
+import { showProblem } from "../jobs/compose/fields.js";
 import { keyed } from "../keyed.js";
 import { ago, counted } from "../wording.js";
 

@@ -4,7 +4,7 @@ import { getJson } from "../api.js";
 import { h, replace, setHidden, setText } from "../dom.js";
 import { keyed } from "../keyed.js";
 import { repeat } from "../repeating.js";
-import { showProblem } from "../jobs/fields.js";
+import { showProblem } from "../jobs/compose/fields.js";
 import { count, decimal, span } from "../wording.js";
 import { givenUp } from "./given_up.js";
 import { history } from "./history.js";

@@ -1,7 +1,7 @@
 // The narrations: the list beside one of them, or beside the form for a new one.
 
 import { h, replace } from "../dom.js";
-import { composer } from "./compose.js";
+import { composer } from "./compose/compose.js";
 import { jobList } from "./list.js";
 import { jobView } from "./view.js";
 

@@ -2,8 +2,8 @@
 
 import { getJson, request } from "../api.js";
 import { announce, button, h, replace, setHidden, setText, whileBusy } from "../dom.js";
-import { showProblem } from "../jobs/fields.js";
-import { dropZone } from "../jobs/documents.js";
+import { showProblem } from "../jobs/compose/fields.js";
+import { dropZone } from "../jobs/compose/documents.js";
 import { bytes } from "../wording.js";
 import { playRecording, stopRecording } from "./recordings.js";
 import { recorder } from "./recorder.js";

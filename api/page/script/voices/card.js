@@ -3,7 +3,7 @@
 import { request, sendJson } from "../api.js";
 import { confirmed } from "../dialog.js";
 import { button, h, replace, setHidden, setText } from "../dom.js";
-import { showProblem } from "../jobs/fields.js";
+import { showProblem } from "../jobs/compose/fields.js";
 import { play } from "../player/player.js";
 import { span } from "../wording.js";
 import { playRecording } from "./recordings.js";

@@ -2,7 +2,7 @@
 
 import { getJson, pages, request, sendJson } from "../api.js";
 import { button, h, replace, setHidden, setText } from "../dom.js";
-import { showProblem } from "../jobs/fields.js";
+import { showProblem } from "../jobs/compose/fields.js";
 import { repeat } from "../repeating.js";
 import { counted } from "../wording.js";
 import { voiceForm } from "./add.js";

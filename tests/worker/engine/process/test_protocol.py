@@ -40,7 +40,6 @@ from worker.engine.interface import (
     VoiceMode,
     XVectorPrompt,
 )
-from worker.engine.precision import Precision
 from worker.engine.process.fields import ProtocolError
 from worker.engine.process.framing import Frame, read_frame, write_frame
 from worker.engine.process.protocol import (
@@ -70,6 +69,7 @@ from worker.engine.settings import (
     EngineSettings,
     FakeEngineSettings,
     NativeEngineSettings,
+    Precision,
     VllmEngineSettings,
     VllmRunner,
 )

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.engine.qwen3_tts.sampling import Argmax, Draw, StepSampling, TopK, TopP, sample
-from worker.engine.qwen3_tts.stages.frame import FrameDraws
+from worker.engine.requests.sampling import Argmax, Draw, StepSampling, TopK, TopP, sample
+from worker.engine.stages.frame import FrameDraws
 from worker.engine.vllm.captured_steps import classed, row_ladder
 
 VOCABULARY = 2049

@@ -11,15 +11,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from worker.engine.chunks import ChunkPlan
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import BuiltInSpeaker, SamplingParams, SpeechRequest, TextMode, TokenSampling
-from worker.engine.qwen3_tts.model.config import read_model_config
-from worker.engine.qwen3_tts.prompt import PromptBuilder
-from worker.engine.qwen3_tts.request_state import RequestState, RowEnd
-from worker.engine.qwen3_tts.slot_line import SlotLine
-from worker.engine.qwen3_tts.talker_lane import EndedSpeech
-from worker.engine.qwen3_tts.text_tokenizer import TextTokenizer
+from worker.engine.model.config import read_model_config
+from worker.engine.requests.prompt import PromptBuilder
+from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.requests.text_tokenizer import TextTokenizer
+from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.serving.slot_queue import SlotLine
+from worker.engine.serving.talker_lane import EndedSpeech
 from worker.engine.settings import VllmRunner
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane

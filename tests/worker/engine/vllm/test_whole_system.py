@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from rhapsode import Rhapsode
+from rhapsode.client.jobs.submission import Sampling
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
-from rhapsode.submission import Sampling
 from tests.environment import without_settings
 from worker.engine.vllm.supported_versions import installed
 

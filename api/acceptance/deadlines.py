@@ -1,0 +1,66 @@
+"""When a job may start and has to have ended: times to come, and a deadline that can be kept."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+from api.http.problems.problem import deadline_unreachable, invalid_field
+from api.http.times import moment
+from api.services.container import ApiServices
+from storage.jobs.record import queue_of
+from storage.jobs.service_classes import job_class
+from storage.jobs.submissions import Submission
+
+LATEST_DEADLINE = datetime(9999, 1, 1, tzinfo=UTC)
+"""A later one could be read with its offset, but not be written down as UTC again."""
+
+FARTHEST_START = timedelta(days=90)
+"""As long as a result is kept at most: what is asked for to-day is not meant for another year."""
+
+
+def future_ms(deadline: datetime | None) -> int | None:
+    """Unix milliseconds. Raises the `Problem` of a deadline that has passed, or that no clock shows."""
+    if deadline is None:
+        return None
+    if deadline.timestamp() <= time.time():
+        raise invalid_field("/deadline", "in_the_past", "the deadline has passed")
+    if deadline > LATEST_DEADLINE:
+        raise invalid_field("/deadline", "out_of_range", f"must not be later than {LATEST_DEADLINE.isoformat()}")
+    return int(deadline.timestamp() * 1000)
+
+
+def start_ms(not_before: datetime | None) -> int | None:
+    """Unix milliseconds; a time that has passed is as good as now. Raises the `Problem` of one that is too far away."""
+    if not_before is None:
+        return None
+    if not_before.timestamp() > time.time() + FARTHEST_START.total_seconds():
+        detail = f"must not be more than {FARTHEST_START.days} days away"
+        raise invalid_field("/not_before", "out_of_range", detail)
+    return max(1, int(not_before.timestamp() * 1000))
+
+
+def refuse_late_start(not_before_ms: int | None, deadline_ms: int | None) -> None:
+    """Raises the `Problem` of a job that may not start before its deadline."""
+    if not_before_ms is not None and deadline_ms is not None and deadline_ms <= not_before_ms:
+        raise invalid_field("/not_before", "out_of_range", "must be before the deadline")
+
+
+def refuse_unreachable(services: ApiServices, submission: Submission) -> None:
+    """Raises the `Problem` if the job would not be done by its deadline, as far as the measured pace tells.
+
+    Without a measured pace, or without a worker, nobody can say so and the job is accepted.
+    """
+    if submission.deadline_ms is None:
+        return
+    audio_s, estimate_ms = submission.estimated_audio_ms / 1000, submission.estimated_audio_ms
+    service_class = job_class(submission.priority, estimate_ms)
+    queue = queue_of(submission.spec)
+    needed_s = services.places.of_newcomer(queue, service_class, submission.tenant, audio_s).seconds_for(audio_s)
+    if needed_s is None:
+        return
+    # What the workers will have to do by then, nobody knows: what they have now is taken for it.
+    begins_ms = max(time.time() * 1000, submission.not_before_ms or 0)
+    done_ms = round(begins_ms + needed_s * 1000)
+    if done_ms > submission.deadline_ms:
+        raise deadline_unreachable(moment(submission.deadline_ms), moment(done_ms))

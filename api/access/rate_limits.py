@@ -1,0 +1,43 @@
+"""How often a tenant may ask, and that every answer tells.
+
+The fields are those of draft-ietf-httpapi-ratelimit-headers: `RateLimit-Policy` says what is allowed, `RateLimit` what
+is left of it.
+"""
+
+from __future__ import annotations
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.http.problems.problem import rate_limited
+from storage.tenants.rate_limits import RateState
+
+POLICY = "tenant"
+
+_SCOPE_KEY = "rhapsode.rate_limit"
+
+
+def admit(request: Request, state: RateState) -> None:
+    """Note what is left for the answer. Raises the `Problem` that the request is one too many."""
+    request.scope[_SCOPE_KEY] = {
+        "RateLimit-Policy": f'"{POLICY}";q={state.amount};w={state.period_s}',
+        "RateLimit": f'"{POLICY}";r={state.remaining};t={state.reset_s}',
+    }
+    if not state.is_admitted:
+        raise rate_limited(f"{state.amount:,} requests in {state.period_s:,} s are allowed", state.reset_s)
+
+
+class RateLimitFields:
+    """Puts what `admit` found into the answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_fields(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(scope.get(_SCOPE_KEY, {}))
+            await send(message)
+
+        await self._app(scope, receive, send_with_fields if scope["type"] == "http" else send)

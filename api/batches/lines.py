@@ -1,0 +1,176 @@
+"""A batch's file, line by line: each is resolved as a job would be, and refused by its number. Memory: one chunk."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import PydanticCustomError
+
+from api.http.json_body import parse_json
+from api.http.parsing import body_violations
+from api.http.problems.problem import MAX_VIOLATIONS, Problem, Violation, invalid, invalid_field, payload_too_large
+from api.schemas.job import JobRequest
+from api.schemas.speakable_text import check_label
+from api.services.container import ApiServices
+from api.submission.submission import resolve_submission
+from api.submission.voice_choice import prepare_voice
+from storage.ids import JobId, TenantId
+from storage.jobs.batches import CHUNK_LINES, BatchLine, child_id, encode_chunk
+from storage.jobs.record_codec import encode_spec
+from storage.objects.keys import batch_chunk, job_prefix
+from storage.queue.model_registry import ModelCard, ModelRegistry
+
+MAX_LINES = 100_000
+MAX_LINE_BYTES = 1024 * 1024
+MAX_CUSTOM_ID_CHARS = 128
+CUSTOM_ID = "custom_id"
+
+_OF_A_JOB_ALONE = ("pronunciation_dictionaries", "speaker_embedding", "consent", "webhook", "validate_only")
+"""What a job of its own may have, and a line may not: each needs more stored than the line."""
+
+
+class _Snapshot(ModelRegistry):
+    """The models as they were when the batch came: asked for a hundred thousand times."""
+
+    def __init__(self, cards: tuple[ModelCard, ...]) -> None:
+        self._cards = cards
+
+    def list(self) -> tuple[ModelCard, ...]:
+        return self._cards
+
+
+@dataclass(slots=True)
+class _Checked:
+    """What has been found in the file so far."""
+
+    seen: dict[str, int]
+    faults: list[Violation]
+    voices: set[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBatch:
+    num_lines: int
+    num_bytes: int
+
+
+def store_chunks(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> StoredBatch:
+    """Check the whole file and store it as chunks.
+
+    Raises the `Problem` that names the lines at fault, twenty at most, and leaves nothing stored then.
+    """
+    frozen = replace(services, models=_Snapshot(services.models.list()))
+    checked = _Checked({}, [], set())
+    num_lines = num_bytes = 0
+    try:
+        lines = _resolved_lines(frozen, tenant, batch, pieces, checked)
+        for index in itertools.count():
+            chunk = list(itertools.islice(lines, CHUNK_LINES))
+            if not chunk or checked.faults:
+                break
+            num_bytes += services.artifacts.put(batch_chunk(tenant, batch, index), encode_chunk(chunk)).bytes
+            num_lines += len(chunk)
+        if checked.faults:
+            raise invalid(checked.faults)
+        if num_lines == 0:
+            raise invalid_field("", "missing", "the file has no line")
+    except BaseException:
+        services.artifacts.delete_prefix(job_prefix(tenant, batch))
+        raise
+    return StoredBatch(num_lines, num_bytes)
+
+
+def _resolved_lines(
+    services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes], checked: _Checked
+) -> Iterator[BatchLine]:
+    """Ends early once so many faults were found."""
+    num_lines = 0
+    for number, line in enumerate(_lines(pieces), start=1):
+        if not line.strip():
+            continue
+        num_lines += 1
+        if num_lines > MAX_LINES:
+            raise invalid_field("", "too_many", f"a batch has at most {MAX_LINES:,} lines")
+        try:
+            yield _resolved_line(services, tenant, batch, number, line, checked)
+        except ValidationError as error:
+            checked.faults += [_at_line(number, fault) for fault in body_violations(error)]
+        except Problem as problem:
+            if problem.status >= 500:
+                raise
+            faults = problem.violations or (Violation(problem.code, problem.detail),)
+            checked.faults += [_at_line(number, fault) for fault in faults]
+        if len(checked.faults) >= MAX_VIOLATIONS:
+            return
+
+
+def _resolved_line(
+    services: ApiServices, tenant: TenantId, batch: JobId, number: int, line: bytes, checked: _Checked
+) -> BatchLine:
+    fields = parse_json(line)
+    if not isinstance(fields, dict):
+        raise invalid_field("", "wrong_type", "must be a JSON object")
+    custom_id = _custom_id(fields.pop(CUSTOM_ID, None), number, checked)
+    for name in _OF_A_JOB_ALONE:
+        if name in fields:
+            raise invalid_field(f"/{name}", "not_supported", "is not taken in a batch")
+    request = JobRequest.model_validate(fields)
+    if request.input.document is not None:
+        raise invalid_field("/input/document", "not_supported", "is not taken in a batch")
+    if CUSTOM_ID in request.metadata:
+        raise invalid_field(f"/metadata/{CUSTOM_ID}", "not_allowed", "is set to the line's own")
+    resolved = resolve_submission(services, tenant, request, JobId(child_id(batch, number)), [])
+    for voice in resolved.cast.voices:
+        name = ("" if voice.own is None else voice.own.voice, request.if_cache_missing)
+        if name not in checked.voices:
+            checked.voices.add(name)
+            prepare_voice(services, tenant, voice)
+    submission = resolved.submission
+    return BatchLine(
+        number=number,
+        custom_id=custom_id,
+        spec=encode_spec(submission.spec),
+        input=resolved.stored_input().decode(),
+        input_chars=submission.input_chars,
+        estimated_audio_ms=submission.estimated_audio_ms,
+        priority=submission.priority.value,
+        retention_s=submission.retention_s,
+        deadline_ms=submission.deadline_ms,
+        not_before_ms=submission.not_before_ms,
+        metadata=submission.metadata,
+    )
+
+
+def _custom_id(value: JsonValue, number: int, checked: _Checked) -> str:
+    pointer = f"/{CUSTOM_ID}"
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_CUSTOM_ID_CHARS:
+        detail = f"must be a text of 1 to {MAX_CUSTOM_ID_CHARS} characters"
+        raise invalid_field(pointer, "missing" if value is None else "wrong_type", detail)
+    try:
+        check_label(value)
+    except PydanticCustomError as error:
+        raise invalid_field(pointer, error.type, error.message()) from error
+    first = checked.seen.setdefault(value, number)
+    if first != number:
+        raise invalid_field(pointer, "taken", f"line {first} has it already")
+    return value
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Without their ends. Raises the `Problem` of one that is too long."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        if max((len(line) for line in (*whole, rest)), default=0) > MAX_LINE_BYTES:
+            raise payload_too_large(MAX_LINE_BYTES)
+        yield from whole
+    if rest:
+        yield rest
+
+
+def _at_line(number: int, fault: Violation) -> Violation:
+    place = f"{fault.pointer}: " if fault.pointer else ""
+    return Violation(fault.code, f"line {number}: {place}{fault.detail}", pointer="")

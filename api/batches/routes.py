@@ -1,0 +1,325 @@
+"""Batches: many jobs in one file; counts, results, cancel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.acceptance.acceptance import find_replay
+from api.access.caller_key import caller_key
+from api.access.idempotent_route import IdempotentRoute
+from api.batches.lines import MAX_LINES, store_chunks
+from api.batches.schemas import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult
+from api.dependencies import Links, Services, Tenant
+from api.http.cursors import decode_cursor, encode_cursor
+from api.http.idempotency_key import idempotency_key
+from api.http.links import LinkBuilder
+from api.http.parsing import parse_body
+from api.http.problems.problem import invalid_field, not_found, unsupported_media
+from api.http.times import moment, optional_moment
+from api.job_answers.failure_view import job_problem
+from api.job_answers.view import JobViewer, audio_s_done
+from api.schemas.job import DAY_S
+from api.services.container import ApiServices
+from api.uploads.named import upload_pieces
+from storage.errors import AdmissionRefused, IdempotencyMismatch, StateConflict
+from storage.ids import JobId, TenantId, new_batch_id
+from storage.job_store.lists import JobQuery
+from storage.jobs.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, decode_chunk, num_chunks
+from storage.jobs.record import JobRecord
+from storage.jobs.service_classes import Priority
+from storage.jobs.states import JobState
+from storage.jobs.submissions import IdempotencyKey, Submission
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+
+router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=IdempotentRoute)
+
+BATCH_ID = re.compile(r"bat_[0-9a-hjkmnp-tv-z]{26}")
+LINE_TYPES = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
+
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": {"$ref": "#/components/schemas/BatchOrder"}},
+            LINE_TYPES[0]: {"schema": {"type": "string", "description": "one job request with a custom_id a line"}},
+        },
+    }
+}
+_RESULTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {LINE_TYPES[0]: {"schema": {"$ref": "#/components/schemas/BatchResult"}}}}
+}
+
+
+class ResultsQuery(BaseModel):
+    """Lines of the results, counted from 0 as they are sent; the file's own empty lines do not count."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    offset: int = Field(default=0, ge=0, le=MAX_LINES)
+    limit: int = Field(default=MAX_LINES, ge=1, le=MAX_LINES)
+
+
+class BatchListQuery(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limit: int = Field(default=20, ge=1, le=100)
+    cursor: str | None = Field(default=None, max_length=200)
+
+
+async def _batch_id(batch_id: str) -> JobId:
+    if not BATCH_ID.fullmatch(batch_id):
+        raise not_found(f"there is no batch {batch_id[:64]!r}")
+    return JobId(batch_id)
+
+
+KnownBatchId = Annotated[JobId, Depends(_batch_id)]
+
+
+@router.post("", status_code=202, response_model=Batch, openapi_extra=_BODY)
+async def post_batch(
+    request: Request,
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> Response:
+    """Accept up to 100,000 jobs, all or none: an upload that holds them, or the lines themselves as the body.
+
+    Every line is checked before anything runs. The jobs are made as there is room for them; see `counts`.
+    """
+    body = await request.body()
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    key = idempotency_key(idempotency_header, _comparable(media_type, body), "/v1/batches")
+    return await run_sync(_accept, services, tenant, links, media_type, body, key)
+
+
+@router.get("", response_model=BatchList)
+def list_batches(
+    tenant: Tenant, services: Services, links: Links, parameters: Annotated[BatchListQuery, Query()]
+) -> BatchList:
+    """The tenant's batches, newest first."""
+    after = decode_cursor(parameters.cursor, BATCH_ID)
+    page = services.jobs.list_batches(tenant, JobId(after) if after else None, parameters.limit)
+    cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
+    return BatchList(data=[_shown(each, links) for each in page.jobs], next_cursor=cursor, has_more=page.has_more)
+
+
+@router.get("/{batch_id}", response_model=Batch)
+def get_batch(tenant: Tenant, services: Services, links: Links, batch_id: KnownBatchId) -> Batch:
+    return _shown(services.jobs.get(tenant, batch_id), links)
+
+
+@router.post("/{batch_id}/cancel", status_code=202, response_model=Batch)
+def cancel_batch(tenant: Tenant, services: Services, links: Links, batch_id: KnownBatchId) -> Batch:
+    """No further line becomes a job, and those that have not ended are cancelled. Repeating it is no error."""
+    services.tickets.send(services.jobs.cancel(tenant, batch_id).tickets)
+    for job in _unfinished(services, tenant, batch_id):
+        try:
+            services.tickets.send(services.jobs.cancel(tenant, job).tickets)
+        except StateConflict:
+            # It ended by itself meanwhile.
+            continue
+    return _shown(services.jobs.get(tenant, batch_id), links)
+
+
+@router.delete("/{batch_id}", status_code=204)
+def delete_batch(tenant: Tenant, services: Services, batch_id: KnownBatchId) -> None:
+    """Forget a batch that has ended; its jobs stay until their own retention is over. Repeating it is no error."""
+    services.jobs.delete(tenant, batch_id)
+    services.artifacts.delete_prefix(keys.job_prefix(tenant, batch_id))
+
+
+@router.get("/{batch_id}/results", response_class=StreamingResponse, responses=_RESULTS)
+def get_results(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    batch_id: KnownBatchId,
+    parameters: Annotated[ResultsQuery, Query()],
+) -> StreamingResponse:
+    """One line for each line of the file, in its order, as they stand now; the batch need not have ended.
+
+    `offset` and `limit` choose a part: whoever was cut off goes on where it was.
+    """
+    record = services.jobs.get(tenant, batch_id)
+    headers = {"Content-Disposition": f'attachment; filename="{batch_id}.jsonl"'}
+    wanted = range(parameters.offset, min(parameters.offset + parameters.limit, _spec(record).num_lines))
+    return StreamingResponse(_results(services, links, record, wanted), media_type=LINE_TYPES[0], headers=headers)
+
+
+def _accept(
+    services: ApiServices,
+    tenant: TenantId,
+    links: LinkBuilder,
+    media_type: str,
+    body: bytes,
+    key: IdempotencyKey | None,
+) -> Response:
+    if replayed := find_replay(services, tenant, key):
+        return _answer(_shown(replayed, links), {"Idempotency-Replayed": "true"})
+    order, pieces = _file(services, tenant, media_type, body)
+    batch = new_batch_id()
+    stored = store_chunks(services, tenant, batch, pieces)
+    submission = Submission(
+        id=batch,
+        tenant=tenant,
+        spec=BatchSpec(stored.num_lines, num_chunks(stored.num_lines)),
+        priority=Priority.LOW,
+        input_key=keys.batch_chunk(tenant, batch, 0),
+        input_chars=0,
+        estimated_audio_ms=0,
+        retention_s=7 * DAY_S if order is None else order.retention_s,
+        metadata={} if order is None else dict(order.metadata),
+        idempotency=key,
+        key_id=caller_key(),
+        stored_bytes=stored.num_bytes,
+    )
+    try:
+        submitted = services.jobs.submit(submission)
+    except (AdmissionRefused, IdempotencyMismatch):
+        services.artifacts.delete_prefix(keys.job_prefix(tenant, batch))
+        raise
+    if submitted.replayed:
+        services.artifacts.delete_prefix(keys.job_prefix(tenant, batch))
+    else:
+        services.journal.add(submission)
+    services.tickets.send(submitted.tickets)
+    return _answer(_shown(submitted.job, links), {"Idempotency-Replayed": "true"} if submitted.replayed else {})
+
+
+def _file(
+    services: ApiServices, tenant: TenantId, media_type: str, body: bytes
+) -> tuple[BatchOrder | None, Iterable[bytes]]:
+    if media_type in LINE_TYPES:
+        return None, (body,)
+    if media_type != "application/json":
+        raise unsupported_media(f"the body must be {LINE_TYPES[0]}, or application/json that names an upload")
+    order = parse_body(BatchOrder, body)
+    pieces = upload_pieces(services, tenant, order.upload_id, "/upload_id")
+    return order, pieces if order.sha256 is None else _verified(pieces, order.sha256)
+
+
+def _verified(pieces: Iterable[bytes], sha256: str) -> Iterator[bytes]:
+    """Raises the `Problem` that another file has arrived, once all of it was read."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+        yield piece
+    if digest.hexdigest() != sha256:
+        raise invalid_field("/sha256", "mismatch", f"what arrived has the digest {digest.hexdigest()}")
+
+
+def _comparable(media_type: str, body: bytes) -> bytes:
+    """What two requests under one key must have in common: not the upload, where its digest is given."""
+    if media_type in LINE_TYPES:
+        return body
+    try:
+        order = json.loads(body)
+    except ValueError:
+        # It will be refused for that.
+        return body
+    if not isinstance(order, dict) or order.get("sha256") is None:
+        return body
+    return json.dumps({**order, "upload_id": None}, sort_keys=True).encode()
+
+
+def _answer(batch: Batch, headers: dict[str, str]) -> Response:
+    return Response(
+        batch.model_dump_json(by_alias=True), 202, {"Location": batch.links.self_, **headers}, "application/json"
+    )
+
+
+def _shown(record: JobRecord, links: LinkBuilder) -> Batch:
+    spec = _spec(record)
+    children = record.children
+    own = links.batch(record.id)
+    return Batch(
+        id=record.id,
+        state=record.state,
+        created_at=moment(record.created_at_ms),
+        started_at=optional_moment(record.started_at_ms),
+        finished_at=optional_moment(record.finished_at_ms),
+        expires_at=optional_moment(record.expires_at_ms),
+        counts=BatchCounts(
+            total=spec.num_lines,
+            made=_num_made(record, spec),
+            succeeded=children.succeeded,
+            failed=children.failed,
+            cancelled=children.cancelled,
+            expired=children.expired,
+        ),
+        metadata=record.metadata,
+        links=BatchLinks(
+            self_=own,
+            jobs=f"{links.base}/v1/jobs?batch_id={record.id}",
+            results=f"{own}/results",
+            cancel=f"{own}/cancel",
+        ),
+    )
+
+
+def _spec(record: JobRecord) -> BatchSpec:
+    if not isinstance(record.spec, BatchSpec):
+        raise TypeError(f"{record.id} is no batch")
+    return record.spec
+
+
+def _num_made(record: JobRecord, spec: BatchSpec) -> int:
+    """By whole chunks, and at least those that have ended."""
+    if record.segments.done == spec.num_chunks:
+        return spec.num_lines
+    whole = -(-spec.num_lines // spec.num_chunks) if spec.num_chunks else 0
+    return max(record.segments.done * whole, record.children.ended)
+
+
+def _unfinished(services: ApiServices, tenant: TenantId, batch: JobId) -> Iterator[JobId]:
+    states = frozenset(state for state in JobState if not state.is_terminal)
+    after: JobId | None = None
+    while True:
+        page = services.jobs.list(tenant, JobQuery(states, newest_first=False, after=after, limit=100, batch=batch))
+        yield from (record.id for record in page.jobs)
+        after = page.scanned_to
+        if not page.has_more:
+            return
+
+
+def _results(services: ApiServices, links: LinkBuilder, batch: JobRecord, wanted: range) -> Iterator[bytes]:
+    """wanted: which lines, counted from 0 over all chunks."""
+    viewer = JobViewer(services.artifacts, links, time.time())
+    for index in range(wanted.start // CHUNK_LINES, num_chunks(wanted.stop) if wanted else 0):
+        first = index * CHUNK_LINES
+        lines = _chunk(services.artifacts, batch, index)[max(0, wanted.start - first) : wanted.stop - first]
+        jobs = services.jobs.get_many(batch.tenant, [JobId(child_id(batch.id, line.number)) for line in lines])
+        for line, record in zip(lines, jobs, strict=True):
+            yield _result(line, record, viewer).model_dump_json().encode() + b"\n"
+
+
+def _chunk(artifacts: ArtifactStore, batch: JobRecord, index: int) -> tuple[BatchLine, ...]:
+    return decode_chunk(artifacts.get(keys.batch_chunk(batch.tenant, batch.id, index)))
+
+
+def _result(line: BatchLine, record: JobRecord | None, viewer: JobViewer) -> BatchResult:
+    if record is None:
+        return BatchResult(
+            custom_id=line.custom_id, line=line.number, job_id=None, state=None, artifacts=[], error=None, audio_s=0.0
+        )
+    return BatchResult(
+        custom_id=line.custom_id,
+        line=line.number,
+        job_id=record.id,
+        state=record.state,
+        artifacts=[each.model_dump(mode="json") for each in viewer.artifact_list(record)],
+        error=job_problem(record),
+        audio_s=audio_s_done(record),
+    )

@@ -1,0 +1,80 @@
+"""The bodies of requests and answers about batches: the public contract."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from api.schemas.base import Answer, MetadataKey, MetadataValue, Name, RequestBody
+from api.schemas.failure import JobProblem
+from api.schemas.job import DAY_S, MAX_METADATA_PAIRS
+from storage.jobs.states import JobState
+
+
+class BatchOrder(RequestBody):
+    """Many jobs at once: an upload with one in each line, as JSON.
+
+    A line is a `JobRequest` with a `custom_id` beside it. What needs a job of its own is not taken: documents,
+    dictionaries, speaker embeddings, webhooks, plans alone.
+
+    `sha256`: of the file; a file that arrived otherwise is refused. Under an Idempotency-Key it stands for the file, so
+    that a repeat may name another upload of it.
+    """
+
+    upload_id: Name
+    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
+    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+
+
+class BatchCounts(Answer):
+    """`made`: lines that are jobs by now. Jobs that are retried after their end are not counted again."""
+
+    total: int
+    made: int
+    succeeded: int
+    failed: int
+    cancelled: int
+    expired: int
+
+
+class BatchLinks(Answer):
+    self_: str = Field(serialization_alias="self")
+    jobs: str
+    results: str
+    cancel: str
+
+
+class Batch(Answer):
+    """`state`: `succeeded` once every job has ended, however it did; `counts` says how."""
+
+    id: str
+    object: Literal["batch"] = "batch"
+    state: JobState
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    expires_at: datetime | None
+    counts: BatchCounts
+    metadata: dict[str, str]
+    links: BatchLinks
+
+
+class BatchList(Answer):
+    data: list[Batch]
+    next_cursor: str | None
+    has_more: bool
+
+
+class BatchResult(Answer):
+    """One line of the results, in the order of the file. `job_id`: null while the line is no job."""
+
+    custom_id: str
+    line: int
+    job_id: str | None
+    state: JobState | None
+    artifacts: list[dict[str, str | int | float | None]]
+    error: JobProblem | None
+    audio_s: float

@@ -1,0 +1,90 @@
+"""A submission's bytes to a `JobRequest`, or to one problem that names every field at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from api.http.json_body import parse_json
+from api.http.problems.problem import Problem, Violation, invalid
+
+_CODES = {
+    "extra_forbidden": "unknown_field",
+    "missing": "missing",
+    "literal_error": "not_allowed",
+    "enum": "not_allowed",
+    "greater_than": "out_of_range",
+    "greater_than_equal": "out_of_range",
+    "less_than": "out_of_range",
+    "less_than_equal": "out_of_range",
+    "finite_number": "out_of_range",
+    "string_too_short": "too_short",
+    "string_too_long": "too_long",
+    "too_short": "too_short",
+    "too_long": "too_long",
+    "string_unicode": "invalid_unicode",
+    "timezone_aware": "not_a_date_time",
+    "int_parsing_size": "out_of_range",
+}
+"""pydantic's types of errors in our words; its many `*_type` and `*_parsing` are all `wrong_type`."""
+
+_SENTENCES = {
+    "extra_forbidden": "there is no such field",
+    "missing": "this field is required",
+    "model_type": "must be a JSON object",
+    "dict_type": "must be a JSON object",
+    "string_unicode": "the text holds half of a surrogate pair, which is no character",
+}
+"""Where pydantic's own words would speak of Python."""
+
+
+B = TypeVar("B", bound=BaseModel)
+
+
+def parse_body(form: type[B], body: bytes) -> B:
+    """Raises a `Problem`: 400 for what is not JSON, 422 for what is not a `form`."""
+    try:
+        return form.model_validate(parse_json(body))
+    except ValidationError as error:
+        raise invalid(body_violations(error)) from None
+
+
+def body_violations(error: ValidationError) -> list[Violation]:
+    """One for every field at fault."""
+    return [_body_violation(detail) for detail in error.errors(include_url=False, include_input=False)]
+
+
+def parameter_problem(error: RequestValidationError) -> Problem:
+    """What FastAPI refused: query parameters, for bodies are parsed here."""
+    return invalid([_parameter_violation(detail) for detail in error.errors()])
+
+
+def _body_violation(detail: ErrorDetails) -> Violation:
+    # A key of a map that is itself refused is reported as (map, key, "[key]").
+    place = [part for part in detail["loc"] if part != "[key]"]
+    return Violation(_code(detail["type"]), _sentence(detail), pointer=_pointer(place))
+
+
+def _parameter_violation(detail: ErrorDetails) -> Violation:
+    _, *place = detail["loc"]
+    # A parameter that may be repeated is reported as (name, position), and the caller gave it a name only.
+    return Violation(_code(detail["type"]), _sentence(detail), parameter=str(place[0]) if place else None)
+
+
+def _code(kind: str) -> str:
+    if kind in _CODES:
+        return _CODES[kind]
+    return "wrong_type" if kind.endswith(("_type", "_parsing")) else kind
+
+
+def _sentence(detail: ErrorDetails) -> str:
+    return _SENTENCES.get(detail["type"], detail["msg"])
+
+
+def _pointer(place: Iterable[str | int]) -> str:
+    """RFC 6901."""
+    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)

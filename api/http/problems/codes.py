@@ -1,0 +1,216 @@
+"""Every code that a refusal or a job's `error` can have: the machine-readable part of the contract.
+
+`python -m api.http.problems.codes` prints the table of `api/http/problems/ERRORS.md`. A code is never renamed or given
+another meaning; new ones may come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemCode:
+    """`statuses`: of answers with this code; none for one that only a job's `error` has.
+
+    remedy: what the caller does. title: heads the `error` of a job that ended with it; empty: none does. retry_helps:
+    whether that job, retried as it is, may succeed where it failed.
+    """
+
+    code: str
+    statuses: tuple[int, ...]
+    meaning: str
+    remedy: str
+    title: str = ""
+    retry_helps: bool = False
+
+    @property
+    def in_jobs(self) -> bool:
+        """Whether a job can end with it."""
+        return bool(self.title)
+
+
+CODES = (
+    ProblemCode(
+        "invalid_request",
+        (400, 406, 422),
+        "the request cannot be read, or says something that cannot be asked for",
+        "look at `errors`: each names the field, parameter or header",
+        title="Invalid request",
+    ),
+    ProblemCode("unauthorized", (401,), "no API key, or one that is not known or over", "send a valid key"),
+    ProblemCode(
+        "forbidden", (403,), "the key lacks the scope, or the link is not valid", "use another key; ask for a new link"
+    ),
+    ProblemCode("not_found", (404,), "there is none, or it is another tenant's", "look at the id", title="Not found"),
+    ProblemCode(
+        "voice_not_found", (404,), "nobody has a voice of this name", "list `/v1/voices`", title="No such voice"
+    ),
+    ProblemCode("method_not_allowed", (405,), "this address does not take that method", "see the `Allow` field"),
+    ProblemCode("state_conflict", (409,), "the resource is in a state that does not allow this", "read it again"),
+    ProblemCode(
+        "name_taken",
+        (409,),
+        "another voice has this name",
+        "take another name, or replace that voice",
+        title="The name is taken",
+    ),
+    ProblemCode(
+        "voice_cache_not_ready",
+        (409,),
+        "the voice is still being prepared, and the request does not wait",
+        "repeat after `Retry-After`, or say `if_cache_missing: compute`",
+        title="Voice cache is not ready",
+        retry_helps=True,
+    ),
+    ProblemCode(
+        "voice_cache_stale",
+        (409,),
+        "the voice was prepared for another revision",
+        "prepare it again",
+        title="Voice cache is stale",
+    ),
+    ProblemCode(
+        "deadline_unreachable",
+        (409,),
+        "at the measured pace the job would end after its deadline",
+        "give it more time or a higher priority",
+    ),
+    ProblemCode(
+        "idempotency_in_progress", (409,), "the key's first request is still being carried out", "repeat in a second"
+    ),
+    ProblemCode(
+        "idempotency_mismatch", (422,), "the key was used with another request", "take a new key for a new request"
+    ),
+    ProblemCode("request_timeout", (408,), "the request came too slowly", "repeat it"),
+    ProblemCode("gone", (410,), "it existed; it was deleted, or its retention is over", "make it anew"),
+    ProblemCode("payload_too_large", (413,), "more bytes than are taken", "send less, or use `/v1/uploads`"),
+    ProblemCode(
+        "unsupported_media",
+        (415, 422),
+        "the content type is not taken, or a recording or document cannot be used",
+        "see the detail",
+        title="Unsupported media",
+    ),
+    ProblemCode("range_not_satisfiable", (416,), "the object has no such bytes", "see `Content-Range`"),
+    ProblemCode(
+        "text_too_long", (422,), "more text or speech than one job takes", "make several jobs", title="Text is too long"
+    ),
+    ProblemCode(
+        "unsupported_language",
+        (422,),
+        "the model does not speak it, or the text is in letters that none of its languages has",
+        "see `/v1/models`",
+        title="Language is not supported",
+    ),
+    ProblemCode("headers_too_large", (431,), "more header bytes than are taken", "send less"),
+    ProblemCode("rate_limited", (429,), "more requests than the tenant is allowed", "repeat after `Retry-After`"),
+    ProblemCode(
+        "quota_exceeded",
+        (429,),
+        "the tenant holds as much as it may: jobs, audio, voices or bytes",
+        "repeat after `Retry-After`, or delete something",
+        title="Your limit is reached",
+        retry_helps=True,
+    ),
+    ProblemCode(
+        "internal", (500,), "a fault of this server", "report the `request_id`, or the job", title="Internal error"
+    ),
+    ProblemCode(
+        "backlog_full", (503,), "the whole system has as much waiting as it takes", "repeat after `Retry-After`"
+    ),
+    ProblemCode("too_many_connections", (503,), "this server has no room for another", "repeat after `Retry-After`"),
+    ProblemCode(
+        "model_not_available",
+        (404, 503),
+        "there is no such model, or no worker serves it now",
+        "see `/v1/models`; repeat after `Retry-After`",
+    ),
+    ProblemCode(
+        "storage_unavailable",
+        (503,),
+        "Redis or the object store does not answer; nothing is lost",
+        "repeat after `Retry-After`",
+        title="Storage is unavailable",
+        retry_helps=True,
+    ),
+    ProblemCode("decoder_unavailable", (503,), "this server cannot decode recordings now", "tell its operator"),
+    ProblemCode("webhooks_unavailable", (503,), "this server has no key to keep secrets with", "tell its operator"),
+    ProblemCode(
+        "segment_quality",
+        (500,),
+        "a segment failed its checks in every attempt",
+        "see the segment",
+        title="A segment did not pass its checks",
+        retry_helps=True,
+    ),
+    ProblemCode(
+        "worker_lost",
+        (500,),
+        "the worker died again and again at one segment",
+        "look at that text",
+        title="The worker was lost",
+    ),
+    ProblemCode(
+        "deadline_exceeded",
+        (504,),
+        "the deadline passed before the job was done",
+        "retry with a new one",
+        title="Not done in time",
+        retry_helps=True,
+    ),
+    ProblemCode(
+        "cancelled_by_user", (), "somebody cancelled the job", "nothing, or retry it", title="The job was cancelled"
+    ),
+    ProblemCode(
+        "voice_cache_failed",
+        (500,),
+        "a voice could not be prepared",
+        "see the voice's cache for the reason",
+        title="A voice could not be prepared",
+    ),
+    ProblemCode(
+        "voice_cache_corrupt",
+        (500,),
+        "a prepared voice was damaged twice in the store",
+        "prepare it again",
+        title="A prepared voice is damaged",
+    ),
+)
+
+KNOWN = frozenset(each.code for each in CODES)
+JOB_CODES = {each.code: each for each in CODES if each.in_jobs}
+
+
+def errors_document() -> str:
+    """The content of `api/http/problems/ERRORS.md`."""
+    rows = [f"| `{each.code}` | {_where(each)} | {each.meaning} | {each.remedy} |" for each in CODES]
+    return "\n".join((_HEAD, *rows)) + "\n"
+
+
+_HEAD = """\
+# Errors
+
+Made from `api/http/problems/codes.py` by `python -m api.http.problems.codes > api/http/problems/ERRORS.md`; a test
+compares them.
+
+A refusal is `application/problem+json` (RFC 9457) with `code`, `detail`, `errors` (each with a JSON pointer, a
+parameter or a header), `request_id` and `retryable`. Under `/v1/audio/` it has the shape of OpenAI's API, with the same
+codes. What happens after a job was accepted is in the job's `error`, in the shape of a refusal and with the same codes;
+`retryable` says there whether `POST …/retry` may help with nothing changed.
+
+| code | status | means | do |
+|---|---|---|---|"""
+
+
+def _where(code: ProblemCode) -> str:
+    places = [str(status) for status in code.statuses] + (["job"] if code.in_jobs else [])
+    return ", ".join(places)
+
+
+def main() -> None:
+    print(errors_document(), end="")  # noqa: T201 - its one purpose
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Every error of the stores and of the framework, as a problem."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import Scope
+
+from api.http.middleware.request_boundary import request_id_of
+from api.http.middleware.request_metrics import refused
+from api.http.parsing import parameter_problem
+from api.http.problems import problem as problems
+from api.http.problems.problem import Problem, problem_response
+from storage.errors import (
+    BacklogFull,
+    ConsentInUse,
+    ConsentNotFound,
+    DictionaryNotFound,
+    IdempotencyInProgress,
+    IdempotencyMismatch,
+    JobGone,
+    JobNotFound,
+    KeyNotFound,
+    QuotaExceeded,
+    SegmentNotFound,
+    StateConflict,
+    StorageError,
+    StoreUnavailable,
+    VoiceChanged,
+    VoiceGone,
+    VoiceNameTaken,
+    VoiceNotFound,
+)
+from storage.webhooks.errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
+
+logger = logging.getLogger(__name__)
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+"""Those that anything here answers to."""
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(Problem, _answer)
+    app.add_exception_handler(StorageError, _answer)
+    app.add_exception_handler(RequestValidationError, _answer)
+    app.add_exception_handler(HTTPException, _answer)
+    app.add_exception_handler(ClientDisconnect, _answer)
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    request_id = request_id_of(request.scope)
+    problem = _problem(request, error)
+    if problem is None:
+        # The boundary around the application answers what nobody knows, and logs it.
+        raise error
+    if isinstance(error, StoreUnavailable):
+        logger.warning(
+            "a store is unavailable", extra={"request_id": request_id_of(request.scope), "error": str(error)}
+        )
+    refused(problem.status, problem.code)
+    return problem_response(problem, request.url.path, request_id)
+
+
+def _problem(request: Request, error: Exception) -> Problem | None:
+    match error:
+        case Problem():
+            return error
+        case RequestValidationError():
+            return parameter_problem(error)
+        case ClientDisconnect():
+            return problems.malformed("the body is shorter than it claims")
+        case HTTPException():
+            return _framework_problem(request, error)
+        case StorageError():
+            return _storage_problem(error)
+        case _:
+            return None
+
+
+def _storage_problem(error: StorageError) -> Problem | None:
+    match error:
+        case JobNotFound() | KeyNotFound() | DictionaryNotFound() | SegmentNotFound() | ConsentNotFound():
+            return problems.not_found(str(error))
+        case VoiceNotFound():
+            return problems.voice_unknown(str(error))
+        case EndpointNotFound() | DeliveryNotFound():
+            return problems.not_found(str(error))
+        case EndpointDisabled() | DeliveryBusy() | ConsentInUse():
+            return problems.state_conflict(str(error))
+        case JobGone() | VoiceGone() | EndpointGone():
+            return problems.gone(str(error))
+        case VoiceNameTaken():
+            return problems.name_taken(str(error))
+        case VoiceChanged():
+            return problems.state_conflict(str(error))
+        case StateConflict():
+            return problems.state_conflict(str(error))
+        case IdempotencyInProgress():
+            return problems.idempotency_in_progress()
+        case IdempotencyMismatch():
+            return problems.idempotency_mismatch()
+        case QuotaExceeded():
+            return problems.quota_exceeded(str(error), error.retry_after_s)
+        case BacklogFull():
+            return problems.backlog_full(str(error), error.retry_after_s)
+        case StoreUnavailable():
+            return problems.storage_unavailable()
+        case _:
+            return None
+
+
+def _framework_problem(request: Request, error: HTTPException) -> Problem | None:
+    match error.status_code:
+        case 404:
+            return problems.not_found("there is nothing at this address")
+        case 405:
+            return problems.method_not_allowed(request.method, _allowed_methods(request))
+        case _:
+            return None
+
+
+def _allowed_methods(request: Request) -> str:
+    """Of all routes at this address: the framework's own answer names those of the first one only."""
+    # What the route that refused took for an id is none of another route's.
+    scope = {**request.scope, "path_params": {}}
+    routes: Sequence[BaseRoute] = request.app.state.addresses
+    places = {method: _place({**scope, "method": method}, routes) for method in METHODS}
+    found = [method for method, place in places.items() if place is not None]
+    # An address that is written out is that resource, though its last word could be an id elsewhere.
+    literal = [method for method in found if not places[method]]
+    return ", ".join(literal or found)
+
+
+def _place(scope: Scope, routes: Sequence[BaseRoute]) -> Mapping[str, object] | None:
+    """The path parameters with which this method is served here; None if it is not."""
+    for route in routes:
+        match, found = route.matches(scope)
+        if match is Match.FULL:
+            return found.get("path_params", {})
+    return None

@@ -1,0 +1,355 @@
+"""What a refusal looks like (RFC 9457) and every refusal this API knows. Nothing else names a status code of 4xx."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from starlette.responses import Response
+
+from storage.narration.writing_systems import foreign_text_detail
+
+MEDIA_TYPE = "application/problem+json"
+
+OPENAI_PREFIX = "/v1/audio/"
+
+MAX_VIOLATIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing wrong with a request: a JSON pointer into its body, or the name of a query parameter or header."""
+
+    code: str
+    detail: str
+    pointer: str | None = None
+    parameter: str | None = None
+    header: str | None = None
+
+
+class Problem(Exception):
+    """Raised anywhere in a route; answered as a problem document."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        title: str,
+        detail: str,
+        violations: Sequence[Violation] = (),
+        headers: Mapping[str, str] | None = None,
+        *,
+        retryable: bool = False,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.title = title
+        self.detail = detail
+        self.violations = violations
+        self.headers = headers or {}
+        self.retryable = retryable
+
+    def at(self, violations: Sequence[Violation]) -> Problem:
+        """The same, found at other places of the request."""
+        return Problem(
+            self.status, self.code, self.title, self.detail, violations, self.headers, retryable=self.retryable
+        )
+
+
+def problem_response(problem: Problem, path: str, request_id: str) -> Response:
+    """In the shape that callers of this path know: OpenAI's under /v1/audio/, else a problem document."""
+    if path.startswith(OPENAI_PREFIX):
+        return _openai_response(problem)
+    document = {
+        "type": f"urn:problem:{problem.code.replace('_', '-')}",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": problem.detail,
+        "instance": path,
+        "code": problem.code,
+        "request_id": request_id,
+        "retryable": problem.retryable,
+        "errors": [_violation(violation) for violation in problem.violations[:MAX_VIOLATIONS]],
+    }
+    # Escaped to ASCII: a refused text may hold lone surrogates, and its field names are quoted here.
+    return Response(json.dumps(document), problem.status, problem.headers, MEDIA_TYPE)
+
+
+def _openai_response(problem: Problem) -> Response:
+    first = problem.violations[0] if problem.violations else None
+    error = {
+        "message": problem.detail,
+        "type": "invalid_request_error" if problem.status < 500 else "server_error",
+        # What a job calls /input/text is just the input there.
+        "param": first.pointer.strip("/").removesuffix("/text") if first and first.pointer else None,
+        "code": problem.code,
+    }
+    return Response(json.dumps({"error": error}), problem.status, problem.headers, "application/json")
+
+
+def _violation(violation: Violation) -> dict[str, str]:
+    places = {"pointer": violation.pointer, "parameter": violation.parameter, "header": violation.header}
+    named = {name: place for name, place in places.items() if place is not None}
+    return {**named, "code": violation.code, "detail": violation.detail}
+
+
+def malformed(detail: str) -> Problem:
+    """The bytes are not what they claim to be."""
+    return Problem(400, "invalid_request", "Malformed request", detail)
+
+
+def invalid(violations: Sequence[Violation]) -> Problem:
+    """The bytes can be read and say something that cannot be asked for."""
+    first = violations[0]
+    place = first.pointer or first.parameter or first.header
+    detail = f"{place}: {first.detail}" if place else first.detail
+    return Problem(422, "invalid_request", "Invalid request", detail, tuple(violations))
+
+
+def invalid_field(pointer: str, code: str, detail: str) -> Problem:
+    return invalid([Violation(code, detail, pointer=pointer)])
+
+
+def invalid_header(header: str, code: str, detail: str) -> Problem:
+    return Problem(
+        400, "invalid_request", "Invalid request header", f"{header}: {detail}", _at_header(header, code, detail)
+    )
+
+
+def text_too_long(num_chars: int, limit: int, pointer: str = "/input/text") -> Problem:
+    detail = f"the text has {num_chars:,} characters; one job takes at most {limit:,}"
+    return Problem(422, "text_too_long", "Text is too long", detail, _at(pointer, "too_long", detail))
+
+
+def speech_too_long(expected_audio_ms: int, limit_ms: int) -> Problem:
+    detail = f"the text would sound for about {_hours(expected_audio_ms)}; one job takes at most {_hours(limit_ms)}"
+    return Problem(422, "text_too_long", "Text is too long", detail, _at("/input", "too_long", detail))
+
+
+def voice_not_found(voice: str, model: str, known: Sequence[str]) -> Problem:
+    detail = f"{model} has no voice {voice!r}; it has: {', '.join(known) or 'none'}"
+    return Problem(404, "voice_not_found", "No such voice", detail, _at("/voice", "not_found", detail))
+
+
+def voice_unknown(detail: str) -> Problem:
+    return Problem(404, "voice_not_found", "No such voice", detail)
+
+
+def name_taken(detail: str) -> Problem:
+    return Problem(409, "name_taken", "The name is taken", detail, _at("/name", "taken", detail))
+
+
+def consent_missing() -> Problem:
+    detail = "cloning a voice needs the statement that the speaker agrees, or a consent's id, in the field `consent`"
+    return Problem(422, "invalid_request", "Consent is missing", detail, _at("/consent", "missing", detail))
+
+
+def decoder_unavailable() -> Problem:
+    detail = "this server cannot decode recordings at the moment; its log says why"
+    return Problem(503, "decoder_unavailable", "Decoder is unavailable", detail, headers={"Retry-After": "30"})
+
+
+def not_ready(detail: str, retry_after_s: float) -> Problem:
+    headers = {"Retry-After": whole_seconds(retry_after_s)}
+    return Problem(
+        409,
+        "voice_cache_not_ready",
+        "Voice cache is not ready",
+        detail,
+        _at("/voice", "not_ready", detail),
+        headers,
+        retryable=True,
+    )
+
+
+def stale_cache(detail: str) -> Problem:
+    return Problem(409, "voice_cache_stale", "Voice cache is stale", detail, _at("/voice", "stale", detail))
+
+
+def unsupported_language(language: str, model: str, known: Sequence[str], pointer: str = "/language") -> Problem:
+    detail = f"{model} does not speak {language!r}; use one of: {', '.join(('auto', *known))}"
+    return Problem(422, "unsupported_language", "Language is not supported", detail, _at(pointer, "not_found", detail))
+
+
+def unreadable_text(script: str, start: int, model: str, languages: Sequence[str], pointer: str) -> Problem:
+    detail = foreign_text_detail(script, start, model, languages)
+    return Problem(
+        422, "unsupported_language", "Language is not supported", detail, _at(pointer, "unreadable_letters", detail)
+    )
+
+
+def model_not_found(model: str, known: Sequence[str]) -> Problem:
+    detail = f"there is no model {model!r}; there is: {', '.join(known) or 'none'}"
+    return Problem(404, "model_not_available", "No such model", detail, _at("/model", "not_found", detail))
+
+
+def model_away(model: str, seen_at: datetime, served: Sequence[str]) -> Problem:
+    seen = seen_at.isoformat(timespec="seconds")
+    detail = f"no worker serves {model}, which was last seen at {seen}; served now: {', '.join(served)}"
+    violations = _at("/model", "not_available", detail)
+    headers = {"Retry-After": "30"}
+    return Problem(503, "model_not_available", "Model has no worker", detail, violations, headers, retryable=True)
+
+
+def no_model() -> Problem:
+    detail = "no worker has announced a model yet"
+    return Problem(
+        503, "model_not_available", "No model is available", detail, headers={"Retry-After": "5"}, retryable=True
+    )
+
+
+def payload_too_large(limit: int) -> Problem:
+    detail = f"a request body has at most {limit:,} bytes"
+    return Problem(413, "payload_too_large", "Request body is too large", detail)
+
+
+def payload_too_large_for_speech(num_chars: int, limit: int) -> Problem:
+    detail = f"`input` has {num_chars:,} characters, and at most {limit:,} are spoken while you wait; use /v1/jobs"
+    return Problem(413, "payload_too_large", "Too long to wait for", detail, _at("/input", "too_long", detail))
+
+
+def upload_too_large(limit: int) -> Problem:
+    detail = f"an upload has at most {limit:,} bytes"
+    return Problem(413, "payload_too_large", "Upload is too large", detail, _at("/bytes", "too_large", detail))
+
+
+def unsupported_media(detail: str) -> Problem:
+    return Problem(415, "unsupported_media", "Unsupported media", detail)
+
+
+def unauthorized(detail: str) -> Problem:
+    return Problem(401, "unauthorized", "Unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def forbidden(detail: str) -> Problem:
+    return Problem(403, "forbidden", "Forbidden", detail)
+
+
+def not_found(detail: str) -> Problem:
+    return Problem(404, "not_found", "Not found", detail)
+
+
+def gone(detail: str) -> Problem:
+    return Problem(410, "gone", "Gone", detail)
+
+
+def method_not_allowed(method: str, allowed: str) -> Problem:
+    detail = f"{method} is not possible here; allowed: {allowed}"
+    return Problem(405, "method_not_allowed", "Method not allowed", detail, headers={"Allow": allowed})
+
+
+def state_conflict(detail: str) -> Problem:
+    return Problem(409, "state_conflict", "The state does not allow this", detail)
+
+
+class DeadlineUnreachable(Problem):
+    """late_s: how long after the deadline the job would probably end."""
+
+    late_s: float
+
+
+def deadline_unreachable(deadline: datetime, likely: datetime) -> DeadlineUnreachable:
+    detail = (
+        f"at the present pace the job would be done at about {likely.isoformat(timespec='seconds')}, "
+        f"after its deadline at {deadline.isoformat(timespec='seconds')}"
+    )
+    violations = _at("/deadline", "unreachable", detail)
+    problem = DeadlineUnreachable(409, "deadline_unreachable", "The deadline cannot be kept", detail, violations)
+    problem.late_s = (likely - deadline).total_seconds()
+    return problem
+
+
+def idempotency_mismatch() -> Problem:
+    detail = "this Idempotency-Key was used with another request body"
+    violations = _at_header("Idempotency-Key", "mismatch", detail)
+    return Problem(422, "idempotency_mismatch", "Idempotency key was used differently", detail, violations)
+
+
+def idempotency_in_progress() -> Problem:
+    detail = "the first request with this Idempotency-Key is still being carried out; its answer can be had in a moment"
+    violations = _at_header("Idempotency-Key", "in_progress", detail)
+    headers = {"Retry-After": "1"}
+    return Problem(409, "idempotency_in_progress", "The key is in use", detail, violations, headers, retryable=True)
+
+
+def rate_limited(detail: str, retry_after_s: int) -> Problem:
+    headers = {"Retry-After": whole_seconds(retry_after_s)}
+    return Problem(429, "rate_limited", "Too many requests", detail, headers=headers, retryable=True)
+
+
+def quota_exceeded(detail: str, retry_after_s: float | None) -> Problem:
+    headers = _admission_wait(retry_after_s)
+    title = "Your limit is reached"
+    return Problem(429, "quota_exceeded", title, detail, headers=headers, retryable=retry_after_s is not None)
+
+
+def backlog_full(detail: str, retry_after_s: float | None) -> Problem:
+    headers = _admission_wait(retry_after_s)
+    title = "The system's backlog is full"
+    return Problem(503, "backlog_full", title, detail, headers=headers, retryable=retry_after_s is not None)
+
+
+def _admission_wait(retry_after_s: float | None) -> dict[str, str]:
+    """Spread, so that those who were refused together do not return together."""
+    if retry_after_s is None:
+        return {}
+    return {"Retry-After": whole_seconds(retry_after_s * random.uniform(0.9, 1.2))}
+
+
+def storage_unavailable() -> Problem:
+    detail = "a store does not answer; nothing is lost, try again"
+    return Problem(
+        503, "storage_unavailable", "Storage is unavailable", detail, headers={"Retry-After": "2"}, retryable=True
+    )
+
+
+def request_timeout(part: str) -> Problem:
+    """part: of the request, which came too slowly."""
+    detail = f"the request's {part} did not arrive in time"
+    return Problem(408, "request_timeout", "Request timeout", detail, retryable=True)
+
+
+def headers_too_large(limit: int) -> Problem:
+    detail = f"a request's line and header fields have at most {limit:,} bytes together"
+    return Problem(431, "headers_too_large", "Request header fields too large", detail)
+
+
+def too_many_connections(limit: int) -> Problem:
+    detail = f"this server holds {limit:,} connections already"
+    return Problem(
+        503, "too_many_connections", "Too many connections", detail, headers={"Retry-After": "2"}, retryable=True
+    )
+
+
+def range_not_satisfiable(size: int) -> Problem:
+    headers = {"Content-Range": f"bytes */{size}"}
+    return Problem(
+        416, "range_not_satisfiable", "Range not satisfiable", f"the object has {size} bytes", headers=headers
+    )
+
+
+def internal() -> Problem:
+    """Says nothing about the cause; the log has it under the request's id."""
+    return Problem(500, "internal", "Internal error", "the request failed; quote its request_id when you report this")
+
+
+def whole_seconds(seconds: float) -> str:
+    """Retry-After wants whole seconds; at least one, at most five minutes."""
+    return str(math.ceil(min(300.0, max(1.0, seconds))))
+
+
+def _hours(milliseconds: int) -> str:
+    return f"{milliseconds / 3_600_000:.1f} hours"
+
+
+def _at(pointer: str, code: str, detail: str) -> tuple[Violation, ...]:
+    return (Violation(code, detail, pointer=pointer),)
+
+
+def _at_header(header: str, code: str, detail: str) -> tuple[Violation, ...]:
+    return (Violation(code, detail, header=header),)

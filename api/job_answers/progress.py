@@ -1,0 +1,52 @@
+"""How long a job will take: at the measured pace of the workers of its model, or at its own. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from api.schemas import job as schemas
+from storage.job_store.queue_position import QueuePlace, left_audio_s
+from storage.jobs.record import JobRecord
+from storage.jobs.states import JobPhase, JobState
+from storage.narration.spec import NarrationSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Where a job that has not ended stands, and how it is told."""
+
+    place: QueuePlace
+    queue: schemas.Queue
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLeft:
+    seconds: float
+    basis: Literal["fleet_rate", "job_rate"]
+
+
+def time_left(record: JobRecord, waiting: Waiting | None, now_s: float) -> TimeLeft | None:
+    """Until all is spoken; None if nobody can know. How long the assembly takes is not measured."""
+    is_under_way = record.state in (JobState.PENDING, JobState.RUNNING)
+    if not is_under_way or record.phase is JobPhase.ASSEMBLING:
+        return None
+    is_spoken = isinstance(record.spec, NarrationSpec)
+    seconds = waiting.place.seconds_for(left_audio_s(record)) if waiting and is_spoken else None
+    if seconds is not None:
+        return TimeLeft(round(_rest_s(record, now_s) + seconds, 1), "fleet_rate")
+    return _at_own_pace(record, now_s)
+
+
+def _rest_s(record: JobRecord, now_s: float) -> float:
+    """Until the job may start."""
+    return max(0.0, (record.not_before_ms or 0) / 1000 - now_s) if record.is_asleep else 0.0
+
+
+def _at_own_pace(record: JobRecord, now_s: float) -> TimeLeft | None:
+    counts = record.segments
+    done = counts.done - record.done_before
+    if record.state is not JobState.RUNNING or record.started_at_ms is None or done <= 0:
+        return None
+    elapsed_s = max(0.0, now_s - record.started_at_ms / 1000)
+    return TimeLeft(round(elapsed_s * (counts.total - counts.done) / done, 1), "job_rate")

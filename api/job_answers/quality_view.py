@@ -1,0 +1,31 @@
+"""What a job's record says of its segments' quality, as the API shows it. Pure."""
+
+from __future__ import annotations
+
+from api.schemas.quality import JobQuality, JobWarning, ResolvedQuality
+from api.schemas.segment_ids import segment_id
+from storage.jobs.record import JobRecord
+from storage.narration.quality import SEGMENT_QUALITY, Quality
+from storage.narration.spec import NarrationSpec
+
+
+def job_quality(record: JobRecord) -> JobQuality | None:
+    """None for a job that speaks nothing."""
+    if not isinstance(record.spec, NarrationSpec):
+        return None
+    flagged = [each.segment for each in record.warnings if each.code == SEGMENT_QUALITY and each.segment is not None]
+    return JobQuality(
+        gate=record.spec.quality.gate.value,
+        retries=record.rerolls,
+        flagged_segments=[segment_id(each) for each in sorted(flagged)],
+    )
+
+
+def job_warnings(record: JobRecord) -> list[JobWarning]:
+    return [JobWarning(code=each.code, detail=each.detail, segment=each.segment) for each in record.warnings]
+
+
+def resolved_quality(quality: Quality) -> ResolvedQuality:
+    return ResolvedQuality(
+        gate=quality.gate.value, max_attempts=quality.max_attempts, on_exhausted=quality.on_exhausted.value
+    )

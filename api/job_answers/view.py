@@ -1,0 +1,265 @@
+"""A job's record as the API shows it. Pure but for the signing of links."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from mimetypes import types_map
+
+from api.http.links import URL_TTL_S, LinkBuilder
+from api.http.times import audio_s, moment, optional_moment
+from api.job_answers.failure_view import job_problem
+from api.job_answers.progress import Waiting, time_left
+from api.job_answers.quality_view import job_quality, job_warnings, resolved_quality
+from api.schemas import job as schemas
+from api.schemas.input import ResolvedInput
+from api.schemas.output import ResolvedDestination, ResolvedFormat, ResolvedLoudness, ResolvedOutput
+from api.webhooks.view import job_receiver
+from storage.jobs.batches import BatchSpec
+from storage.jobs.record import ArtifactRecord, JobRecord
+from storage.jobs.states import JobState
+from storage.narration.outputs import FORMATS, LoudnessTarget, OutputSpec, Tags
+from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
+from storage.objects.keys import DELIVERED
+from storage.objects.store import ArtifactStore, Download
+
+DEFAULT_RETRY_AFTER_S = 2
+MAX_RETRY_AFTER_S = 60
+
+_CONTENT_TYPES = (
+    types_map
+    | {f".{form}": facts.content_type for form, facts in FORMATS.items()}
+    | {".json": "application/json", ".srt": "application/x-subrip", ".vtt": "text/vtt"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobViewer:
+    """now_s: Unix seconds, for the age of links and the rate so far."""
+
+    artifacts: ArtifactStore
+    links: LinkBuilder
+    now_s: float
+
+    def job(self, record: JobRecord, waiting: Waiting | None) -> schemas.Job:
+        """waiting: None leaves the place in the queue unsaid, and the pace of the fleet unknown."""
+        return schemas.Job(
+            id=record.id,
+            kind="voice_cache" if isinstance(record.spec, VoiceCacheSpec) else "synthesis",
+            state=record.state,
+            phase=record.phase,
+            created_at=moment(record.created_at_ms),
+            started_at=optional_moment(record.started_at_ms),
+            finished_at=optional_moment(record.finished_at_ms),
+            expires_at=optional_moment(record.expires_at_ms),
+            queue=waiting.queue if waiting else None,
+            progress=_progress(record, waiting, self.now_s),
+            request=_resolved(record),
+            artifacts=self.artifact_list(record),
+            usage=schemas.Usage(
+                input_chars=record.input_chars,
+                audio_s=audio_s_done(record),
+                cached_audio_s=audio_s(record.samples_reused, record.sample_rate_hz),
+                engine_s=record.engine_ms / 1000,
+                retries=record.retries,
+            ),
+            engine=_engine(record),
+            quality=job_quality(record),
+            warnings=job_warnings(record),
+            error=job_problem(record),
+            metadata=record.metadata,
+            batch_id=record.batch,
+            webhook=job_receiver(record.webhook),
+            links=schemas.Links(
+                self_=self.links.job(record.id),
+                events=self.links.events(record.id),
+                segments=self.links.segments(record.id),
+                audio=self.links.audio(record.id),
+                cancel=self.links.cancel(record.id),
+                artifacts=self.links.artifacts(record.id),
+            ),
+        )
+
+    def artifact_list(self, record: JobRecord) -> list[schemas.Artifact]:
+        expires_s = _links_expire_at(self.now_s)
+        return [self._artifact(record, artifact, expires_s) for artifact in record.artifacts]
+
+    def download_url(self, record: JobRecord, artifact: ArtifactRecord, ttl_s: int) -> str:
+        download = Download(f"{record.id}-{artifact.name}", content_type(artifact.name))
+        return self.links.absolute(self.artifacts.url(artifact.key, ttl_s, download))
+
+    def etag(self, record: JobRecord) -> str:
+        """Changes with the record and, once it shows links, with these. Weak: the ETA may move in between."""
+        epoch = _links_expire_at(self.now_s) if record.artifacts else 0
+        return f'W/"{hashlib.sha256(f"{epoch}{record!r}".encode()).hexdigest()[:32]}"'
+
+    def _artifact(self, record: JobRecord, artifact: ArtifactRecord, expires_s: int) -> schemas.Artifact:
+        return schemas.Artifact(
+            name=artifact.name,
+            type=artifact.type,
+            bytes=artifact.bytes,
+            sha256=artifact.sha256,
+            duration_s=artifact.duration_s,
+            key=artifact.key if artifact.key.startswith(DELIVERED) else None,
+            url=self.download_url(record, artifact, expires_s - int(self.now_s)),
+            url_expires_at=moment(expires_s * 1000),
+        )
+
+
+def retry_after_s(job: schemas.Job) -> int:
+    """When it is worth asking again."""
+    eta_s = job.progress.eta_s
+    return DEFAULT_RETRY_AFTER_S if eta_s is None else math.ceil(min(MAX_RETRY_AFTER_S, max(1, eta_s)))
+
+
+def content_type(name: str) -> str:
+    _, dot, suffix = name.rpartition(".")
+    return _CONTENT_TYPES.get(f"{dot}{suffix}", "application/octet-stream")
+
+
+def audio_s_done(record: JobRecord) -> float:
+    return audio_s(record.samples_done, record.sample_rate_hz)
+
+
+def fraction_done(state: JobState, done: int, total: int) -> float:
+    if state is JobState.SUCCEEDED:
+        return 1.0
+    return round(done / total, 4) if total else 0.0
+
+
+def find_artifact(artifacts: Sequence[ArtifactRecord], name: str) -> ArtifactRecord | None:
+    return next((artifact for artifact in artifacts if artifact.name == name), None)
+
+
+def _links_expire_at(now_s: float) -> int:
+    """The same for all answers of a quarter of an hour, so that caches and validators can work; 15 to 30 min ahead."""
+    return (int(now_s) // URL_TTL_S + 2) * URL_TTL_S
+
+
+def _progress(record: JobRecord, waiting: Waiting | None, now_s: float) -> schemas.Progress:
+    counts = record.segments
+    eta = time_left(record, waiting, now_s)
+    return schemas.Progress(
+        fraction=fraction_done(record.state, counts.done, counts.total),
+        eta_s=eta.seconds if eta else None,
+        eta_basis=eta.basis if eta else None,
+        segments=schemas.SegmentProgress(
+            total=counts.total,
+            done=counts.done,
+            running=counts.running,
+            failed=counts.failed,
+            reused=counts.reused,
+            flagged=counts.flagged,
+        ),
+        chars_done=record.chars_done,
+        audio_s_done=audio_s_done(record),
+    )
+
+
+def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVoiceCaches:
+    spec = record.spec
+    if isinstance(spec, BatchSpec):
+        raise TypeError(f"{record.id} is a batch, which has a view of its own")
+    if isinstance(spec, VoiceCacheSpec):
+        return schemas.ResolvedVoiceCaches(
+            model=spec.model,
+            voices=spec.num_voices,
+            force=spec.rebuild,
+            priority=record.priority,
+            deadline=optional_moment(record.deadline_ms),
+            retention_s=record.retention_s,
+        )
+    return schemas.ResolvedRequest(
+        model=spec.model,
+        voice=spec.voice,
+        own_voice=_resolved_voice(spec.own_voice),
+        language=spec.language,
+        instructions=spec.instructions,
+        seed=spec.seed,
+        segmentation=schemas.ResolvedSegmentation(
+            target_chars=spec.segmentation.target_chars,
+            max_chars=spec.segmentation.max_chars,
+            min_chars=spec.segmentation.min_chars,
+        ),
+        input=ResolvedInput(
+            type=spec.source.type.value,
+            format=None if spec.source.format is None else spec.source.format.value,
+            include=list(spec.source.include),
+            images=None if spec.source.format is None else spec.source.images.value,
+        ),
+        speakers={member.name: member.voice for member in spec.speakers},
+        pauses=schemas.ResolvedPauses(
+            sentence_s=spec.pauses.sentence_s,
+            paragraph_s=spec.pauses.paragraph_s,
+            heading_s=spec.pauses.heading_s,
+            chapter_s=spec.pauses.chapter_s,
+        ),
+        normalization=spec.normalization.value,
+        pronunciation_dictionaries=list(spec.dictionaries),
+        validate_only=spec.validate_only,
+        reproducibility=spec.reproducibility.value,
+        quality=resolved_quality(spec.quality),
+        sampling=schemas.ResolvedSampling(
+            temperature=spec.sampling.temperature,
+            top_p=spec.sampling.top_p,
+            top_k=spec.sampling.top_k,
+            repetition_penalty=spec.sampling.repetition_penalty,
+        ),
+        output=resolved_output(spec.output),
+        priority=record.priority,
+        not_before=optional_moment(record.not_before_ms),
+        deadline=optional_moment(record.deadline_ms),
+        retention_s=record.retention_s,
+    )
+
+
+def _resolved_voice(voice: VoiceReference | None) -> schemas.ResolvedVoice | None:
+    if voice is None:
+        return None
+    return schemas.ResolvedVoice(
+        id=voice.voice or None,
+        revision=voice.revision,
+        mode=voice.mode.value,
+        ref_text=voice.ref_text,
+        if_cache_missing=voice.if_missing.value,
+    )
+
+
+def _engine(record: JobRecord) -> schemas.SpokenWith:
+    if isinstance(record.spec, BatchSpec):
+        raise TypeError(f"{record.id} is a batch, which has a view of its own")
+    by = record.spoken_by
+    return schemas.SpokenWith(
+        model=record.spec.model,
+        model_revision=by.model_revision,
+        voice_cache=by.voice_cache,
+        config_sha256=by.config_sha256,
+    )
+
+
+def resolved_output(spec: OutputSpec) -> ResolvedOutput:
+    """The same as the API shows it."""
+    loudness = spec.loudness
+    return ResolvedOutput(
+        formats=[ResolvedFormat(type=form.type, bitrate_kbps=form.bitrate_kbps) for form in spec.formats],
+        sample_rate=spec.sample_rate_hz,
+        loudness=None if loudness is None else _shown_loudness(loudness),
+        chapters=spec.chapters.value,
+        timestamps=spec.timestamps.value,
+        subtitles=[subtitles.value for subtitles in spec.subtitles],
+        tags=_shown_tags(spec.tags),
+        destination=None if spec.destination is None else ResolvedDestination(prefix=spec.destination.prefix),
+    )
+
+
+def _shown_loudness(target: LoudnessTarget) -> ResolvedLoudness:
+    return ResolvedLoudness(
+        target_lufs=target.target_lufs, max_true_peak_db=target.max_true_peak_db, scope=target.scope.value
+    )
+
+
+def _shown_tags(tags: Tags) -> dict[str, str]:
+    given = ((each.name, getattr(tags, each.name)) for each in fields(tags))
+    return {name: value for name, value in given if value}

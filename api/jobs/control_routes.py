@@ -1,0 +1,176 @@
+"""What a caller does with a job under way or ended: pause, resume, change, retry, assemble again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
+
+from api.acceptance.deadlines import future_ms, start_ms
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
+from api.http.idempotency_key import idempotency_key
+from api.http.links import LinkBuilder
+from api.http.parsing import parse_body
+from api.http.problems.problem import invalid_field
+from api.job_answers.answers import shown_job
+from api.job_answers.view import retry_after_s
+from api.schemas import job as schemas
+from api.schemas.control import AssembleRequest, JobChange, RetryRequest
+from api.schemas.quality import QualityRequest
+from api.segments.planned_job import narration_of
+from api.services.container import ApiServices
+from api.submission.output import resolve_new_output
+from api.submission.quality import resolve_quality
+from storage.job_store.control import JobChanges
+from storage.job_store.scripts import Transitioned
+from storage.jobs.record import JobSpec
+from storage.jobs.service_classes import Priority
+from storage.narration.quality import Quality
+from storage.narration.spec import NarrationSpec, SamplingOverrides
+from storage.queue.model_registry import ModelCard
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
+
+
+def _body(model: str, *, required: bool) -> dict[str, object]:
+    schema = {"schema": {"$ref": f"#/components/schemas/{model}"}}
+    return {"requestBody": {"required": required, "content": {"application/json": schema}}}
+
+
+@router.patch("/{job_id}", response_model=schemas.Job, openapi_extra=_body("JobChange", required=True))
+def change_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: JsonBytes) -> schemas.Job:
+    """Change what a job under way is allowed to: its priority, deadline, metadata, retention; and, while it waits for
+    one, the time before which it may not start. 409 once it has ended.
+    """
+    change = parse_body(JobChange, body)
+    if not change.model_fields_set:
+        raise invalid_field("", "missing", "nothing is said that could be changed")
+    outcome = services.control.patch(tenant, job_id, _changes(change))
+    return shown_job(services, links, outcome.job)
+
+
+@router.post("/{job_id}/pause", response_model=schemas.Job)
+def pause_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId) -> schemas.Job:
+    """Nothing more of the job is begun; what is being spoken is finished and kept. Repeating it is no error."""
+    return shown_job(services, links, services.jobs.pause(tenant, job_id).job)
+
+
+@router.post("/{job_id}/resume", response_model=schemas.Job)
+def resume_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId) -> schemas.Job:
+    """Go on with a paused job. Repeating it is no error."""
+    outcome = services.jobs.resume(tenant, job_id)
+    services.tickets.send(outcome.tickets)
+    return shown_job(services, links, outcome.job)
+
+
+@router.post(
+    "/{job_id}/retry", status_code=202, response_model=schemas.Job, openapi_extra=_body("RetryRequest", required=False)
+)
+def retry_job(
+    tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: OptionalJsonBytes, response: Response
+) -> schemas.Job:
+    """Do what a failed, cancelled or expired job lacks; finished segments are kept. The deadline is removed.
+
+    Repeating it is no error, and a job under way stays as it is. 409 for a job that has succeeded.
+    """
+    order = parse_body(RetryRequest, body) if body else RetryRequest()
+    outcome = services.control.retry(tenant, job_id, _overriding(order, services))
+    return _started(services, links, outcome, response)
+
+
+@router.post(
+    "/{job_id}/assemble",
+    status_code=202,
+    response_model=schemas.Job,
+    openapi_extra=_body("AssembleRequest", required=False),
+)
+def assemble_job(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    body: OptionalJsonBytes,
+    response: Response,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> schemas.Job:
+    """Make the artifacts anew, with another output if one is given. Nothing is spoken.
+
+    The artifacts of before stay until the new ones are there. 409 unless every segment is done.
+    """
+    order = parse_body(AssembleRequest, body) if body else AssembleRequest()
+    idempotency = idempotency_key(idempotency_header, body, f"/v1/jobs/{job_id}/assemble")
+    record = services.jobs.get(tenant, job_id)
+    spec = narration_of(record)
+    rate_hz = record.sample_rate_hz
+    output = spec.output if order.output is None else resolve_new_output(order.output, rate_hz, spec.output)
+    outcome = services.control.assemble(tenant, job_id, lambda spec: replace(spec, output=output), idempotency)
+    return _started(services, links, outcome, response)
+
+
+def _started(services: ApiServices, links: LinkBuilder, outcome: Transitioned, response: Response) -> schemas.Job:
+    services.tickets.send(outcome.tickets)
+    job = shown_job(services, links, outcome.job)
+    response.headers["Location"] = job.links.self_
+    if not outcome.job.state.is_terminal:
+        response.headers["Retry-After"] = str(retry_after_s(job))
+    return job
+
+
+def _changes(change: JobChange) -> JobChanges:
+    deadline_ms = future_ms(change.deadline)
+    return JobChanges(
+        priority=None if change.priority is None else Priority(change.priority),
+        deadline_ms=_removable(change, "deadline", deadline_ms),
+        not_before_ms=_removable(change, "not_before", start_ms(change.not_before)),
+        metadata=change.metadata,
+        retention_s=change.retention_s,
+    )
+
+
+def _removable(change: JobChange, name: str, unix_ms: int | None) -> int | None:
+    """0 for what is to be removed."""
+    return 0 if unix_ms is None and name in change.model_fields_set else unix_ms
+
+
+def _overriding(order: RetryRequest, services: ApiServices) -> Callable[[JobSpec], JobSpec] | None:
+    """The job's spec with the fields of the order in it; None if there are none."""
+    if not order.model_fields_set:
+        return None
+    cards = services.models.list()
+
+    def change(spec: JobSpec) -> JobSpec:
+        if not isinstance(spec, NarrationSpec):
+            raise invalid_field("", "not_supported", "a job of kind voice_cache is retried as it is")
+        card = next((card for card in cards if card.name == spec.model), None)
+        return replace(
+            spec,
+            quality=_quality(order.quality, spec, card),
+            sampling=_sampling(order, spec),
+            seed=spec.seed if order.seed is None else order.seed,
+            seed_fixed=spec.seed_fixed or order.seed is not None,
+        )
+
+    return change
+
+
+def _quality(request: QualityRequest | None, spec: NarrationSpec, card: ModelCard | None) -> Quality:
+    if request is None:
+        return spec.quality
+    kept = {
+        "gate": spec.quality.gate.value,
+        "max_attempts": spec.quality.max_attempts,
+        "on_exhausted": spec.quality.on_exhausted.value,
+    }
+    merged = QualityRequest.model_validate(kept | request.model_dump(exclude_unset=True))
+    if card is None:
+        raise invalid_field("/quality", "not_available", f"no worker of {spec.model} has said what it can check")
+    return resolve_quality(merged, spec.language, card)
+
+
+def _sampling(order: RetryRequest, spec: NarrationSpec) -> SamplingOverrides:
+    if order.sampling is None:
+        return spec.sampling
+    return replace(spec.sampling, **order.sampling.model_dump(exclude_unset=True))

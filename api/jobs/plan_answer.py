@@ -1,0 +1,54 @@
+"""The answer to `validate_only`: the plan itself where it is soon there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from anyio.to_thread import run_sync
+from starlette.responses import Response
+
+from api.acceptance.acceptance import Accepted
+from api.http.links import LinkBuilder
+from api.http.problems.problem import Problem
+from api.job_answers.answers import accepted_answer
+from api.job_answers.waiting import wait_until_ended
+from api.services.container import ApiServices
+from storage.jobs.record import JobRecord
+from storage.jobs.states import JobState
+from storage.narration.spec import NarrationSpec
+
+PLAN_WAIT_S = 30.0
+
+_CALLERS_FAULT = frozenset({"invalid_request", "text_too_long", "unsupported_language", "unsupported_media"})
+
+
+def wants_plan_only(accepted: Accepted) -> bool:
+    return isinstance(accepted.job.spec, NarrationSpec) and accepted.job.spec.validate_only
+
+
+async def plan_answer(
+    services: ApiServices, links: LinkBuilder, accepted: Accepted, is_abandoned: Callable[[], Awaitable[bool]]
+) -> Response:
+    """200 with the plan, 202 with the job if it takes longer. Raises the `Problem` of an input that has no plan."""
+    record = accepted.job
+    if not record.state.is_terminal:
+        record = await wait_until_ended(services, record, PLAN_WAIT_S, is_abandoned)
+    return await run_sync(_answer, services, links, Accepted(record, accepted.replayed))
+
+
+def _answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Response:
+    record = accepted.job
+    _raise_for_input(record)
+    if record.state is not JobState.SUCCEEDED:
+        return accepted_answer(services, links, accepted)
+    plan = services.artifacts.get(record.artifacts[0].key)
+    headers = {"Location": links.job(record.id)}
+    if accepted.replayed:
+        headers["Idempotency-Replayed"] = "true"
+    return Response(plan, 200, headers, "application/json")
+
+
+def _raise_for_input(record: JobRecord) -> None:
+    error = record.error
+    if record.state is JobState.FAILED and error is not None and error.code in _CALLERS_FAULT:
+        raise Problem(422, error.code, "The input has no plan", error.detail)

@@ -1,0 +1,85 @@
+"""The query of a job list: parameters in, `JobQuery` out."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.http.problems.problem import Problem, Violation, invalid
+from api.schemas.base import DateTime
+from storage.ids import JobId
+from storage.job_store.lists import JobQuery
+from storage.jobs.states import JobState
+
+_METADATA = re.compile(r"metadata\[(.{1,64})\]", re.DOTALL)
+_JOB_ID = re.compile(r"job_[0-9a-z]{26}")
+
+
+class JobListQuery(BaseModel):
+    """`metadata[name]=value` may be repeated for several names; every one has to match."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    limit: int = Field(default=20, ge=1, le=100)
+    cursor: str | None = Field(default=None, max_length=100)
+    order: Literal["asc", "desc"] = "desc"
+    state: list[JobState] = []
+    kind: Literal["synthesis", "voice_cache"] | None = None
+    created_after: DateTime | None = None
+    created_before: DateTime | None = None
+    batch_id: str | None = Field(default=None, pattern=r"^bat_[0-9a-hjkmnp-tv-z]{26}$")
+
+
+def job_query(parameters: JobListQuery) -> JobQuery:
+    """Raises a `Problem` for a parameter nobody knows and for a cursor we did not give out."""
+    return JobQuery(
+        states=frozenset(parameters.state),
+        created_after_ms=_unix_ms(parameters.created_after),
+        created_before_ms=_unix_ms(parameters.created_before),
+        metadata=_metadata(parameters.model_extra or {}),
+        newest_first=parameters.order == "desc",
+        after=_decode_cursor(parameters.cursor),
+        limit=parameters.limit,
+        kind=parameters.kind,
+        batch=JobId(parameters.batch_id) if parameters.batch_id else None,
+    )
+
+
+def encode_cursor(last: JobId) -> str:
+    return base64.urlsafe_b64encode(last.encode()).decode().rstrip("=")
+
+
+def _decode_cursor(cursor: str | None) -> JobId | None:
+    if cursor is None:
+        return None
+    try:
+        job = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        job = ""
+    if not _JOB_ID.fullmatch(job):
+        raise _bad_parameter("cursor", "invalid_cursor", "is not a cursor of this list")
+    return JobId(job)
+
+
+def _metadata(extra: dict[str, object]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for name, value in extra.items():
+        if not (match := _METADATA.fullmatch(name)):
+            raise _bad_parameter(name[:64], "unknown_parameter", "there is no such parameter")
+        if not isinstance(value, str):
+            raise _bad_parameter(name, "repeated", "may be given once")
+        pairs[match.group(1)] = value
+    return pairs
+
+
+def _unix_ms(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp() * 1000)
+
+
+def _bad_parameter(name: str, code: str, detail: str) -> Problem:
+    return invalid([Violation(code, detail, parameter=name)])

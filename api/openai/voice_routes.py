@@ -1,0 +1,111 @@
+"""Voices in the shapes of vLLM-Omni's speech API, over the same store as `/v1/voices`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import Links, Services, Tenant
+from api.http.problems.problem import voice_unknown
+from api.openai import voice_schemas as audio_schemas
+from api.services.container import ApiServices
+from api.voices.caches.schemas import CacheOrder, ShownState
+from api.voices.caches.submission import BUILD_S, order_caches
+from api.voices.caches.view import shown_state
+from api.voices.creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice
+from api.voices.routes import delete_discarded
+from api.voices.upload import Upload, read_upload
+from api.voices.view import built_in_voices
+from storage.ids import TenantId
+from storage.voices.records import VoiceRecord
+
+router = APIRouter(prefix="/v1/audio/voices", tags=["audio"], route_class=IdempotentRoute)
+
+MAX_LISTED = 1_000
+"""This shape has no pages; `/v1/voices` has."""
+
+_PROGRESS: tuple[ShownState, ...] = ("failed", "stale", "pending", "processing", "ready")
+"""What is told of several caches: the first of these that one of them is."""
+
+
+@router.get("", response_model=audio_schemas.AudioVoices, response_model_exclude_none=True)
+def list_audio_voices(tenant: Tenant, services: Services) -> audio_schemas.AudioVoices:
+    """The models' own voices by name, then those that were uploaded."""
+    own = services.voices.list(tenant, None, MAX_LISTED).voices
+    names = [voice.name for voice in built_in_voices(services.models.list())]
+    return audio_schemas.AudioVoices(
+        voices=names + [record.name for record in own], uploaded_voices=[_uploaded(record) for record in own]
+    )
+
+
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {"multipart/form-data": {"schema": {"$ref": "#/components/schemas/AudioVoiceForm"}}},
+    }
+}
+
+
+@router.post("", response_model=audio_schemas.AudioVoiceCreated, response_model_exclude_none=True, openapi_extra=_FORM)
+async def post_audio_voice(request: Request, tenant: Tenant, services: Services) -> audio_schemas.AudioVoiceCreated:
+    """As `POST /v1/voices`; `speaker_description` is its `description`."""
+    async with read_upload(request, frozenset({SAMPLE_FIELD, EMBEDDING_FIELD})) as upload:
+        created = await create_voice(services, tenant, _renamed(upload))
+    return audio_schemas.AudioVoiceCreated(voice=_uploaded(created.voice))
+
+
+@router.delete("/{name}", response_model=audio_schemas.AudioVoiceDeleted)
+def delete_audio_voice(tenant: Tenant, services: Services, name: str) -> audio_schemas.AudioVoiceDeleted:
+    record = _by_name(services, tenant, name)
+    services.voices.delete(tenant, record.id)
+    delete_discarded(services)
+    return audio_schemas.AudioVoiceDeleted(message=f"Voice '{record.name}' deleted successfully")
+
+
+@router.post("/{name}/cache", status_code=202, response_model=audio_schemas.AudioVoiceCached)
+def cache_audio_voice(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    name: str,
+    response: Response,
+    force: Annotated[bool, Query()] = False,  # noqa: FBT002 - a query parameter of the other system's
+) -> audio_schemas.AudioVoiceCached:
+    """Make the voice ready for every model that clones; 200 if it is already."""
+    record = _by_name(services, tenant, name)
+    caches = order_caches(services, tenant, record, CacheOrder(force=force))
+    cards = services.models.list()
+    states = {shown_state(cache, cards) for cache in caches}
+    status: ShownState = next(state for state in _PROGRESS if state in states)
+    if status == "ready":
+        response.status_code = 200
+    else:
+        response.headers["Retry-After"] = str(BUILD_S)
+        response.headers["Location"] = links.voice_cache(record.id)
+    return audio_schemas.AudioVoiceCached(voice=record.name, status=status)
+
+
+def _by_name(services: ApiServices, tenant: TenantId, name: str) -> VoiceRecord:
+    record = services.voices.find(tenant, name)
+    if record is None:
+        raise voice_unknown(f"Voice {name[:64]!r} not found")
+    return record
+
+
+def _renamed(upload: Upload) -> Upload:
+    fields = {"description" if name == "speaker_description" else name: text for name, text in upload.fields.items()}
+    return Upload(fields, upload.files)
+
+
+def _uploaded(record: VoiceRecord) -> audio_schemas.UploadedVoice:
+    return audio_schemas.UploadedVoice(
+        name=record.name,
+        consent=(record.consent.statement or " ".join(record.consent.ids)) if record.consent else "",
+        created_at=record.created_at_ms // 1000,
+        file_size=record.source.bytes,
+        mime_type=record.source.media_type,
+        ref_text=record.ref_text or None,
+        speaker_description=record.description or None,
+    )

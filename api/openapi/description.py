@@ -1,0 +1,122 @@
+"""The machine-readable contract: what FastAPI cannot see because bodies and problems are made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.openapi.utils import get_openapi
+from fastapi.responses import JSONResponse
+from pydantic.json_schema import models_json_schema
+
+from api.batches.schemas import BatchOrder, BatchResult
+from api.openai.schemas import SpeechOrder
+from api.openai.voice_schemas import AudioVoiceForm, OpenAiErrorDocument
+from api.openapi.answers import add_answers
+from api.openapi.examples import add_examples
+from api.openapi.links import add_links
+from api.openapi.refusals import OPEN_PATHS, add_refusals
+from api.openapi.webhooks import add_webhooks
+from api.operators.key_schemas import KeyOrder
+from api.operators.quota_schemas import QuotaOrder
+from api.operators.reconcile_routes import ReconcileOrder
+from api.pronunciations.schemas import DictionaryOrder, VersionOrder
+from api.schemas.control import AssembleRequest, JobChange, RetryRequest
+from api.schemas.job import Event, JobRequest, ProblemDocument
+from api.segments.plan_schemas import PlanDocument
+from api.segments.schemas import SegmentChange, TakeOrder
+from api.uploads.schemas import UploadOrder
+from api.voices.caches.schemas import BulkCacheOrder, CacheOrder
+from api.voices.consent_schemas import ConsentForm, ConsentOrder
+from api.voices.schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceEmbedding, VoiceForm
+from api.webhooks.payload_schemas import WebhookPayload
+from api.webhooks.schemas import EndpointChange, EndpointOrder, RotateOrder
+
+BODIES = (
+    *(AudioVoiceForm, SpeechOrder),
+    *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
+    *(CacheOrder, BulkCacheOrder),
+    *(ConsentOrder, ConsentForm),
+    *(DictionaryOrder, VersionOrder),
+    *(EndpointOrder, EndpointChange, RotateOrder),
+    *(KeyOrder, UploadOrder, BatchOrder, QuotaOrder, ReconcileOrder),
+    *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
+)
+
+_ANSWERS = (BatchResult, Event, PlanDocument, VoiceEmbedding, WebhookPayload, ProblemDocument, OpenAiErrorDocument)
+
+_REF = "#/components/schemas/{model}"
+
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "a repeat under this key within 24 hours is answered as the first time, and nothing is done twice",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+
+_SECURITY = {"type": "http", "scheme": "bearer", "description": "an API key; none on a server that has none"}
+
+DESCRIPTION = """\
+Narrations as jobs: a text in, speech out, however long it takes.
+
+**Versions.** This is version 1, in every path. Fields, codes, event types and operations may be added to it at any
+time, so readers ignore what they do not know. Nothing is removed and nothing changes its meaning: what is to go is
+marked `deprecated` here, answers with the fields `Deprecation` (RFC 9745) and `Sunset` (RFC 8594), and stays for six
+months at least, or until version 2 has been out for as long.
+
+**Errors** are problem documents (RFC 9457); each operation names the codes that it can answer with. A request that is
+not HTTP is answered with 400, one that comes too slowly with 408 (`request_timeout`), one with more than 16 KiB of
+header with 431 (`headers_too_large`), and one too many with 503 (`too_many_connections`), whatever its address; then
+the connection is closed.
+"""
+
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/openapi.json")
+def get_description(request: Request) -> Response:
+    """In a thread of its own: the first time takes a second, in which others are to be answered."""
+    return JSONResponse(request.app.openapi())
+
+
+def complete_openapi(app: FastAPI) -> None:
+    """Makes `/openapi.json` the whole contract."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _described(app)
+        return app.openapi_schema
+
+    app.openapi = openapi
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=DESCRIPTION)
+    schemas: dict[str, Any] = document["components"]["schemas"]
+    _, bodies = models_json_schema([(body, "validation") for body in BODIES], ref_template=_REF)
+    _, answers = models_json_schema([(answer, "serialization") for answer in _ANSWERS], ref_template=_REF)
+    schemas |= bodies["$defs"] | answers["$defs"]
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if method == "post":
+                _take_idempotency_key(operation)
+            if path.startswith(OPEN_PATHS):
+                operation["security"] = []
+    add_refusals(document)
+    add_answers(document)
+    add_links(document)
+    add_webhooks(document)
+    add_examples(document)
+    document["components"]["securitySchemes"] = {"apiKey": _SECURITY}
+    document["security"] = [{"apiKey": []}, {}]
+    return document
+
+
+def _take_idempotency_key(operation: dict[str, Any]) -> None:
+    """One description for routes that take the header and for those that are wrapped."""
+    parameters = operation.setdefault("parameters", [])
+    parameters[:] = [each for each in parameters if each["name"] != _IDEMPOTENCY_KEY["name"]] + [_IDEMPOTENCY_KEY]

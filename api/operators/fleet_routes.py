@@ -1,0 +1,102 @@
+"""Workers and queues, for operators: who works, who shall stop claiming, what waits where."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import Services, Tenant
+from api.http.problems.problem import not_found
+from api.operators.fleet_schemas import QueueList, WorkerList, WorkerView
+from api.operators.fleet_view import queue_view, totals_of, worker_view
+from api.services.container import ApiServices
+from storage.errors import StoreUnavailable
+from storage.ids import WorkQueue
+from storage.jobs.service_classes import JobClass
+from storage.jobs.work_queues import HOOKS_QUEUE
+from storage.queue.overview import ClassOverview, Overview, QueueOverview
+from storage.queue.worker_registry import ListedWorker, WorkerUnknown
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=IdempotentRoute)
+
+_WORKER_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
+
+async def _worker_name(name: str) -> str:
+    if not _WORKER_NAME.fullmatch(name):
+        raise not_found(f"there is no worker {name[:64]!r}")
+    return name
+
+
+WorkerName = Annotated[str, Depends(_worker_name)]
+
+
+@router.get("/workers", response_model=WorkerList)
+def list_workers(tenant: Tenant, services: Services) -> WorkerList:
+    """Every worker process that was heard of in the last minute."""
+    return WorkerList(data=[worker_view(each) for each in services.roster.list()])
+
+
+@router.post("/workers/{name}/drain", status_code=202, response_model=WorkerView)
+def drain_worker(tenant: Tenant, services: Services, name: WorkerName) -> WorkerView:
+    """The worker finishes what it holds and claims nothing more; it stays, also over restarts under its name."""
+    return _wished(services, name, is_draining=True)
+
+
+@router.post("/workers/{name}/undrain", status_code=202, response_model=WorkerView)
+def undrain_worker(tenant: Tenant, services: Services, name: WorkerName) -> WorkerView:
+    """The worker claims again."""
+    return _wished(services, name, is_draining=False)
+
+
+@router.get("/queues", response_model=QueueList)
+def list_queues(tenant: Tenant, services: Services) -> QueueList:
+    """What waits for which workers, and for how long."""
+    overview, workers = services.overviews.read(), services.roster.list()
+    queues = [*overview.queues, *_queues_of_idle(overview, workers)]
+    return QueueList(
+        data=[queue_view(queue, workers, _tickets(services, queue.name)) for queue in queues],
+        totals=totals_of(overview, workers),
+    )
+
+
+def _wished(services: ApiServices, name: str, *, is_draining: bool) -> WorkerView:
+    try:
+        if is_draining:
+            services.roster.drain(name)
+        else:
+            services.roster.undrain(name)
+    except WorkerUnknown as error:
+        raise not_found(str(error)) from error
+    listed = next((each for each in services.roster.list() if each.report.name == name), None)
+    if listed is None:
+        raise not_found(f"worker {name!r} is not here; the wish is forgotten only after a week")
+    return worker_view(listed)
+
+
+def _queues_of_idle(overview: Overview, workers: tuple[ListedWorker, ...]) -> list[QueueOverview]:
+    """Queues that never had a job: somebody works there all the same. Also that of the webhooks, whose deliveries are
+    counted elsewhere.
+    """
+    known = {queue.name for queue in overview.queues}
+    named = {each.report.queue: each.report.slots or 0 for each in workers if each.report.queue}
+    idle = ClassOverview(0, 0, 0, None, {})
+    return [
+        QueueOverview(name, 0, 0 if name == HOOKS_QUEUE else slots, 0.0, dict.fromkeys(JobClass, idle))
+        for name, slots in sorted(named.items())
+        if name not in known
+    ]
+
+
+def _tickets(services: ApiServices, queue: str) -> int | None:
+    try:
+        return services.tickets.waiting(WorkQueue(queue))
+    except StoreUnavailable as error:
+        logger.warning("the broker does not answer", extra={"queue": queue, "error": str(error)})
+        return None

@@ -1,0 +1,90 @@
+"""API keys, for operators: make, list, revoke."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import JsonBytes, Services, Tenant
+from api.http.parsing import parse_body
+from api.http.problems.problem import invalid_field, not_found
+from api.http.times import moment, optional_moment
+from api.operators.key_schemas import ApiKeyList, ApiKeyView, KeyOrder, NewApiKey, ScopeName, TenantName
+from storage.ids import KeyId, TenantId
+from storage.tenants.api_keys import ApiKey, Scope
+
+router = APIRouter(prefix="/v1/admin/api-keys", tags=["administration"], route_class=IdempotentRoute)
+
+LATEST = datetime(9999, 1, 1, tzinfo=UTC)
+
+_KEY_ID = re.compile(r"key_[0-9a-hjkmnp-tv-z]{26}")
+_ORDER = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/KeyOrder"}}},
+    }
+}
+
+
+class KeyListQuery(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tenant: TenantName | None = None
+
+
+async def _key_id(key_id: str) -> KeyId:
+    if not _KEY_ID.fullmatch(key_id):
+        raise not_found(f"there is no key {key_id[:64]!r}")
+    return KeyId(key_id)
+
+
+@router.post("", status_code=201, response_model=NewApiKey, openapi_extra=_ORDER)
+def post_key(tenant: Tenant, services: Services, body: JsonBytes) -> NewApiKey:
+    """A new key for a tenant, who need not exist before. Its secret is in this answer and nowhere else."""
+    order = parse_body(KeyOrder, body)
+    scopes = frozenset(Scope(scope) for scope in order.scopes)
+    made = services.api_keys.create(TenantId(order.tenant), order.name, scopes, _future_ms(order.expires_at))
+    return NewApiKey(**_view(made.record).model_dump(), secret=made.secret)
+
+
+@router.get("", response_model=ApiKeyList)
+def list_keys(tenant: Tenant, services: Services, parameters: Annotated[KeyListQuery, Query()]) -> ApiKeyList:
+    """Every key, the oldest first; those that are over too."""
+    wanted = None if parameters.tenant is None else TenantId(parameters.tenant)
+    return ApiKeyList(data=[_view(record) for record in services.api_keys.list(wanted)])
+
+
+@router.delete("/{key_id}", status_code=204)
+def revoke_key(tenant: Tenant, services: Services, key_id: Annotated[KeyId, Depends(_key_id)]) -> None:
+    """From this answer on the key opens nothing."""
+    services.api_keys.revoke(key_id)
+
+
+def _view(record: ApiKey) -> ApiKeyView:
+    scopes: list[ScopeName] = [scope.value for scope in Scope if scope in record.scopes]
+    return ApiKeyView(
+        id=record.id,
+        tenant=record.tenant,
+        name=record.name,
+        prefix=record.shown,
+        scopes=scopes,
+        created_at=moment(record.created_at_ms),
+        expires_at=optional_moment(record.expires_at_ms),
+        last_used_at=optional_moment(record.last_used_at_ms),
+    )
+
+
+def _future_ms(expires: datetime | None) -> int | None:
+    if expires is None:
+        return None
+    if expires.timestamp() <= time.time():
+        raise invalid_field("/expires_at", "in_the_past", "this time has passed")
+    if expires > LATEST:
+        raise invalid_field("/expires_at", "out_of_range", f"must not be later than {LATEST.isoformat()}")
+    return int(expires.timestamp() * 1000)

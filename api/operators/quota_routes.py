@@ -1,0 +1,64 @@
+"""What a tenant may hold, and what it holds: read by itself, set by operators."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api.dependencies import JsonBytes, KnownTenant, Services, Tenant
+from api.http.parsing import parse_body
+from api.operators.quota_schemas import QuotaAmounts, QuotaOrder, QuotaView
+from api.services.container import ApiServices
+from storage.ids import TenantId
+from storage.tenants.quotas import Held, OwnQuotas, Quotas
+
+router = APIRouter(tags=["usage"])
+
+_ORDER = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/QuotaOrder"}}},
+    }
+}
+
+
+@router.get("/v1/quotas", response_model=QuotaView)
+def get_quotas(tenant: Tenant, services: Services) -> QuotaView:
+    """What you may hold, and what you hold."""
+    return _view(services, tenant)
+
+
+@router.get("/v1/admin/tenants/{tenant_name}/quotas", response_model=QuotaView)
+def get_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTenant) -> QuotaView:
+    """As `GET /v1/quotas`, of any tenant."""
+    return _view(services, tenant_name)
+
+
+@router.put("/v1/admin/tenants/{tenant_name}/quotas", response_model=QuotaView, openapi_extra=_ORDER)
+def put_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTenant, body: JsonBytes) -> QuotaView:
+    """Give a tenant limits of its own, in place of those it had. They count for what is accepted from now on."""
+    order = parse_body(QuotaOrder, body)
+    audio_ms = None if order.audio_s is None else order.audio_s * 1000
+    own = OwnQuotas(jobs=order.jobs, audio_ms=audio_ms, voices=order.voices, stored_bytes=order.stored_bytes)
+    services.quotas.set_own(tenant_name, own)
+    return _view(services, tenant_name)
+
+
+@router.delete("/v1/admin/tenants/{tenant_name}/quotas", status_code=204)
+def delete_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTenant) -> None:
+    """From now on the tenant has the limits of all. Repeating it is no error."""
+    services.quotas.set_own(tenant_name, OwnQuotas())
+
+
+def _view(services: ApiServices, tenant: TenantId) -> QuotaView:
+    own = services.quotas.own(tenant)
+    in_force, held = services.quotas.in_force(own), services.quotas.held(tenant)
+    return QuotaView(tenant=tenant, limits=_amounts(in_force), own=_amounts(own), held=_amounts(held))
+
+
+def _amounts(quotas: Quotas | OwnQuotas | Held) -> QuotaAmounts:
+    return QuotaAmounts(
+        jobs=quotas.jobs,
+        audio_s=None if quotas.audio_ms is None else quotas.audio_ms / 1000,
+        voices=quotas.voices,
+        stored_bytes=quotas.stored_bytes,
+    )

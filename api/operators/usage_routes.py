@@ -1,0 +1,97 @@
+"""How much was made: a tenant's own usage, and any tenant's for operators; as JSON or as a table for a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from api.dependencies import KnownTenant, Services, Tenant
+from api.http.problems.problem import Problem, Violation, invalid
+from api.operators.usage_schemas import Grouping, UsageAmounts, UsageQuery, UsageReport, UsageRow
+from api.services.container import ApiServices
+from storage.ids import TenantId
+from storage.jobs.record import KEPT_DAYS
+from storage.tenants.usage import Amounts, DayUsage, total
+
+router = APIRouter(tags=["usage"])
+
+DEFAULT_DAYS = 30
+
+_CSV = "text/csv; charset=utf-8"
+_CONTENT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/csv": {"schema": {"type": "string", "description": "`data` of the JSON, with a header"}}}}
+}
+_COLUMNS = ("day", "key_id", *UsageAmounts.model_fields)
+
+
+@router.get("/v1/usage", response_model=UsageReport, responses=_CONTENT)
+def get_usage(tenant: Tenant, services: Services, parameters: Annotated[UsageQuery, Query()]) -> UsageReport | Response:
+    """What was made for your jobs, by day and API key, counted once for each segment when it was stored."""
+    return _answer(services, tenant, parameters)
+
+
+@router.get("/v1/admin/tenants/{tenant_name}/usage", response_model=UsageReport, responses=_CONTENT)
+def get_tenant_usage(
+    operator: Tenant, services: Services, tenant_name: KnownTenant, parameters: Annotated[UsageQuery, Query()]
+) -> UsageReport | Response:
+    """As `GET /v1/usage`, of any tenant."""
+    return _answer(services, tenant_name, parameters)
+
+
+def _answer(services: ApiServices, tenant: TenantId, parameters: UsageQuery) -> UsageReport | Response:
+    first, last = _days(parameters)
+    found = services.usage.read(tenant, first, last)
+    rows = _rows(found, parameters.group_by)
+    if parameters.format == "csv":
+        return Response(
+            _table(rows), media_type=_CSV, headers={"Content-Disposition": 'attachment; filename="usage.csv"'}
+        )
+    return UsageReport(first=first, last=last, data=rows, total=UsageAmounts(**_shown(total(found))))
+
+
+def _days(parameters: UsageQuery) -> tuple[date, date]:
+    """Raises the `Problem` of days in the wrong order, or of more than are kept."""
+    last = parameters.last or datetime.now(UTC).date()
+    if last < date.min + timedelta(days=DEFAULT_DAYS):
+        raise _out_of_range("to", "nothing was counted then")
+    first = parameters.first or last - timedelta(days=DEFAULT_DAYS - 1)
+    if first > last:
+        raise _out_of_range("from", f"{first} is after {last}, the last day")
+    if (last - first).days >= KEPT_DAYS:
+        raise _out_of_range("from", f"one answer covers at most {KEPT_DAYS} days, as many as are kept")
+    return first, last
+
+
+def _out_of_range(parameter: str, detail: str) -> Problem:
+    return invalid([Violation("out_of_range", detail, parameter=parameter)])
+
+
+def _rows(found: Iterable[DayUsage], group_by: Sequence[Grouping]) -> list[UsageRow]:
+    groups: dict[tuple[date | None, str | None], Amounts] = {}
+    for usage in found:
+        group = (usage.day if "day" in group_by else None, (usage.key_id or None) if "key" in group_by else None)
+        groups[group] = groups.get(group, Amounts()) + usage.amounts
+    return [UsageRow(day=day, key_id=key_id, **_shown(amounts)) for (day, key_id), amounts in groups.items()]
+
+
+def _shown(amounts: Amounts) -> dict[str, Any]:
+    return {
+        "segments": amounts.segments,
+        "characters": amounts.characters,
+        "audio_s": amounts.audio_ms / 1000,
+        "cached_audio_s": amounts.cached_audio_ms / 1000,
+        "engine_s": amounts.engine_ms / 1000,
+    }
+
+
+def _table(rows: Iterable[UsageRow]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(_COLUMNS)
+    writer.writerows([row.model_dump(mode="json")[column] for column in _COLUMNS] for row in rows)
+    return text.getvalue()

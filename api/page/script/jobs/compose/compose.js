@@ -1,0 +1,195 @@
+// A new narration: its text or file, its voice, and how it is delivered.
+
+import { getJson, pages, randomToken, request, sendJson } from "../../api.js";
+import { button, h, replace, setHidden, setText, whileBusy } from "../../dom.js";
+import { repeat } from "../../repeating.js";
+import { bytes, counted, span } from "../../wording.js";
+import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
+import { chosen, formatFields, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
+import { titleOf } from "../titles.js";
+
+const MOST_VOICES = 300;
+const SERVED_S = 300;
+const ALONE_S = 3;
+
+export function composer(onSubmitted) {
+  const text = h("textarea", { id: "text", rows: 8, dir: "auto", placeholder: "Write or paste a text, or drop a file here.", on: { input: onText, keydown } });
+  const counter = h("span", { class: "counter" });
+  const chip = h("div", { class: "chip", hidden: true });
+  const picker = h("input", { type: "file", id: "document", hidden: true, accept: TYPES, on: { change: () => attach(picker.files[0]) } });
+  const pick = button("Choose a file", () => picker.click(), { iconName: "file", kind: "quiet" });
+  const title = h("input", { id: "title", type: "text", maxlength: 200, dir: "auto", placeholder: "From its first words" });
+  const voice = voiceField();
+  const language = languageField();
+  const formats = formatFields();
+  const priority = priorityFields();
+  const instructions = h("input", { id: "instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
+  const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "How it is read"), instructions);
+  const numbers = h("input", { type: "checkbox", id: "numbers" });
+  const loudness = h("input", { type: "checkbox", id: "loudness" });
+  const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "Nobody is here to speak yet. What you submit waits for a worker.");
+  const subtitles = h("input", { type: "checkbox", id: "subtitles" });
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const estimate = h("p", { class: "estimate", role: "status" });
+  const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");
+  const check = button("How long will it be?", plan, { kind: "quiet" });
+  const zone = h("div", { class: "sheet" }, text, chip, h("div", { class: "sheet-foot" }, pick, picker, counter));
+  const heading = h("h1", { tabindex: "-1" }, "New narration");
+  const element = h("form", { class: "compose", novalidate: true, on: { submit: narrate } },
+    heading,
+    h("label", { for: "text", class: "visually-hidden" }, "Text"),
+    zone, missing, trouble,
+    h("div", { class: "grid" }, voice.element, language.element),
+    formats.element,
+    h("details", { class: "more-choices" }, h("summary", {}, "More choices"),
+      h("div", {},
+        h("div", { class: "grid" }, h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title), instructing),
+        priority,
+        h("div", { class: "checks" },
+          h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
+          h("label", { class: "check" }, loudness, "Even loudness, as audiobooks have it (−18 LUFS)"),
+          h("label", { class: "check" }, subtitles, "Subtitles beside it (SRT and WebVTT)")))),
+    h("div", { class: "row end" }, check, submit), estimate);
+
+  let file = null;
+  let upload = null;
+  let token = { body: "", value: "" };
+  dropZone(zone, attach);
+  let isServed = false;
+  const filler = repeat(fill, () => (isServed ? SERVED_S : ALONE_S));
+
+  async function fill(signal) {
+    try {
+      const [models, abilities] = await Promise.all([getJson("v1/models", { signal }), getJson("v1/capabilities", { signal })]);
+      const served = models.data.filter((model) => model.available);
+      language.show(served);
+      formats.show(abilities.output_formats);
+      setHidden(instructing, !served.some((model) => model.accepts_instructions));
+      const voices = [];
+      for await (const page of pages("v1/voices", { limit: 100 }, { signal })) {
+        voices.push(...page);
+        if (voices.length >= MOST_VOICES) break;
+      }
+      voice.show(voices);
+      isServed = served.length > 0;
+      setHidden(missing, isServed);
+    } catch (error) {
+      // Where nobody answers, or a key is asked for, the page says so by itself.
+      if (error.name === "Problem" && error.status !== 0 && error.status !== 401) showProblem(trouble, error);
+      throw error;
+    }
+  }
+
+  function onText() {
+    const length = [...text.value].length;
+    setText(counter, length ? counted(length, "character") : "");
+    setText(estimate, "");
+  }
+
+  function keydown(event) {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) element.requestSubmit();
+  }
+
+  function attach(next) {
+    picker.value = "";
+    if (!next) return;
+    replace(trouble);
+    setText(estimate, "");
+    if (!documentFormat(next.name)) {
+      showProblem(trouble, { message: `${next.name} is none of the kinds that can be read: text, Markdown, HTML, EPUB.` });
+      return;
+    }
+    [file, upload] = [next, null];
+    replace(chip, h("span", { class: "chip-name", dir: "auto" }, next.name), h("span", { class: "chip-facts" }, bytes(next.size)),
+      button("Remove the file", detach, { iconName: "close", kind: "quiet icon-only", showsLabel: false }));
+    setHidden(chip, false);
+    setHidden(text, true);
+    formats.prefer(documentFormat(next.name) === "epub" ? "m4b" : null);
+  }
+
+  function detach() {
+    [file, upload] = [null, null];
+    setHidden(chip, true);
+    setHidden(text, false);
+    text.focus();
+  }
+
+  async function input() {
+    if (!file) return { text: text.value };
+    upload ??= await uploadDocument(file, (fraction) => setText(submit, fraction < 1 ? `Sending the file, ${Math.floor(fraction * 100)} %` : "Narrate"));
+    return { document: { upload_id: upload, format: documentFormat(file.name) } };
+  }
+
+  async function body() {
+    const order = { input: await input(), language: language.value(), priority: chosen(priority), output: { formats: formats.value() } };
+    if (voice.value()) order.voice = voice.value();
+    if (numbers.checked) order.normalization = "basic";
+    if (loudness.checked) order.output.loudness = { target_lufs: -18 };
+    if (subtitles.checked) order.output.subtitles = ["srt", "vtt"];
+    if (!instructing.hidden && instructions.value.trim()) order.instructions = instructions.value.trim();
+    const name = title.value.trim() || titleOf(file, text.value);
+    if (name) order.metadata = { title: name };
+    return order;
+  }
+
+  async function narrate(event) {
+    event.preventDefault();
+    await attempt(async () => {
+      const order = await body();
+      const job = await sendJson("POST", "v1/jobs", order, { headers: { "Idempotency-Key": tokenFor(order) } });
+      clear();
+      onSubmitted(job);
+    });
+  }
+
+  async function plan() {
+    await attempt(async () => {
+      setText(estimate, "Reading the text …");
+      const answer = await request("POST", "v1/jobs", { json: { ...(await body()), validate_only: true } });
+      const found = await answer.json();
+      setText(estimate, found.object === "job" ? "That takes a while; it will be in the list." : planned(found));
+      // The estimate was a job, too; it is over, and nobody looks for it in the list.
+      if (found.object !== "job") await request("DELETE", `v1/jobs/${answer.headers.get("Location").split("/").pop()}`);
+    });
+  }
+
+  async function attempt(action) {
+    replace(trouble);
+    if (!file && !text.value.trim()) {
+      showProblem(trouble, { message: "There is no text yet." });
+      text.focus();
+      return;
+    }
+    try {
+      await whileBusy(element, action);
+    } catch (error) {
+      setText(estimate, "");
+      if (error.name !== "Problem") throw error;
+      showProblem(trouble, error);
+    } finally {
+      setText(submit, "Narrate");
+    }
+  }
+
+  /** The same order sent twice, because the first answer was lost, is one job. */
+  function tokenFor(order) {
+    const content = JSON.stringify(order);
+    if (token.body !== content) token = { body: content, value: randomToken() };
+    return token.value;
+  }
+
+  function clear() {
+    token = { body: "", value: "" };
+    text.value = "";
+    title.value = "";
+    if (file) detach();
+    onText();
+  }
+
+  return { element, focus: () => heading.focus(), close: () => filler.stop() };
+}
+
+function planned({ num_segments: passages, estimated_audio_s: audioS, estimated_render_s: renderS }) {
+  const made = renderS === null ? "" : `, made in about ${span(renderS)}`;
+  return `${counted(passages, "passage")}, about ${span(audioS)} of speech${made}.`;
+}

@@ -1,0 +1,60 @@
+// Files to narrate: which ones, dropping them, and bringing them to the server.
+
+import { Problem, sendJson } from "../../api.js";
+
+const FORMATS = { txt: "txt", text: "txt", md: "md", markdown: "md", html: "html", htm: "html", xhtml: "html", epub: "epub" };
+
+/** For a file field. */
+export const TYPES = Object.keys(FORMATS).map((suffix) => `.${suffix}`).join(",");
+
+/** What kind of document a file is by its name; null if none that can be read. */
+export function documentFormat(name) {
+  return FORMATS[name.split(".").pop().toLowerCase()] ?? null;
+}
+
+/** Let files be dropped onto an element. */
+export function dropZone(element, onFile) {
+  element.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    element.classList.add("dropping");
+  });
+  element.addEventListener("dragleave", (event) => {
+    if (!element.contains(event.relatedTarget)) element.classList.remove("dropping");
+  });
+  element.addEventListener("drop", (event) => {
+    element.classList.remove("dropping");
+    if (!event.dataTransfer.files.length) return;
+    event.preventDefault();
+    onFile(event.dataTransfer.files[0]);
+  });
+}
+
+/** Store a file; the id it has from then on. `onProgress(fraction)` while it is sent. Throws a `Problem`. */
+export async function uploadDocument(file, onProgress) {
+  if (!file.size) throw new Problem(0, { detail: `${file.name} is empty.` });
+  const place = await sendJson("POST", "v1/uploads", { bytes: file.size });
+  await put(place, file, onProgress);
+  return place.id;
+}
+
+/** By XMLHttpRequest: fetch does not tell how much of a body was sent. */
+function put({ url, method, headers }, file, onProgress) {
+  return new Promise((resolve, reject) => {
+    const sending = new XMLHttpRequest();
+    sending.open(method, url);
+    for (const [name, value] of Object.entries(headers)) {
+      // The browser says how long a body is by itself, and lets nobody else.
+      if (name.toLowerCase() !== "content-length") sending.setRequestHeader(name, value);
+    }
+    sending.upload.addEventListener("progress", (event) => onProgress(event.loaded / event.total));
+    sending.addEventListener("load", () => {
+      if (sending.status < 300) resolve();
+      else reject(new Problem(sending.status, { detail: `The file was not taken: the store answered ${sending.status}.` }));
+    });
+    const lost = () => reject(new Problem(0, { detail: "The connection broke off while the file was sent." }));
+    sending.addEventListener("error", lost);
+    sending.addEventListener("abort", lost);
+    sending.send(file);
+  });
+}

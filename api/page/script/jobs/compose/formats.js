@@ -1,0 +1,39 @@
+// Other files of a narration that is done: nothing is spoken again, only put together anew.
+
+import { getJson, sendJson } from "../../api.js";
+import { closeDialog, openDialog } from "../../dialog.js";
+import { h, replace, whileBusy } from "../../dom.js";
+import { formatFields, showProblem } from "./fields.js";
+
+/** Ask which files the job is to have and order them; `onJob(job)` is told of the job as it is taken up. */
+export async function chooseFormats(job, onJob) {
+  const { output } = job.request;
+  const formats = formatFields();
+  const subtitles = h("input", { type: "checkbox", checked: output.subtitles.length > 0 });
+  const trouble = h("div", { class: "notices", role: "alert" });
+  const form = h("form", { class: "stack", novalidate: true, on: { submit: order } },
+    formats.element,
+    h("label", { class: "check" }, subtitles, "Subtitles (SRT and WebVTT)"),
+    h("p", { class: "hint" }, "Nothing is spoken again. The files of now stay until the new ones are there."),
+    trouble,
+    h("div", { class: "row end" }, h("button", { type: "submit", class: "primary" }, "Make these files")));
+  formats.show((await getJson("v1/capabilities")).output_formats, output.formats.map(({ type }) => type));
+  openDialog("Files of this narration", form);
+
+  async function order(event) {
+    event.preventDefault();
+    replace(trouble);
+    try {
+      await whileBusy(form, async () => {
+        const kept = new Map(output.formats.map((format) => [format.type, format]));
+        const wanted = formats.value().map((format) => kept.get(format.type) ?? format);
+        const changed = { ...output, formats: wanted, subtitles: subtitles.checked ? ["srt", "vtt"] : [] };
+        onJob(await sendJson("POST", `v1/jobs/${job.id}/assemble`, { output: changed }));
+        closeDialog();
+      });
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      showProblem(trouble, error);
+    }
+  }
+}

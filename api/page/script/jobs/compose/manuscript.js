@@ -1,0 +1,113 @@
+// The text of a job as a reader knows it. What is spoken stands in ink, what is to come is pale.
+
+import { freshId, h, setHidden } from "../../dom.js";
+
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const STATE_WORDS = { pending: "not spoken yet", running: "being spoken", done: "spoken", failed: "failed" };
+
+/** Text of `segments`; `onChoose(index)` is called for the one a reader wants to know more of. */
+export function manuscript(segments, pauses, onChoose) {
+  const element = h("div", { class: "manuscript", role: "group", "aria-label": "Text, passage by passage",
+    "aria-describedby": "manuscript-hint", on: { click, keydown } });
+  const spans = [];
+  let paragraph = null;
+  let reachable = 0;
+
+  segments.addEventListener("change", ({ detail }) => {
+    for (const index of detail.indexes ?? []) {
+      if (index < spans.length) mark(index);
+    }
+    while (spans.length < segments.length && segments.items[spans.length]) append(spans.length);
+  });
+
+  function append(index) {
+    const segment = segments.items[index];
+    const before = segments.items[index - 1];
+    const isNewChapter = before && before.chapter !== segment.chapter;
+    if (!before || isNewChapter || before.pause_after_s >= pauses.paragraph_s) {
+      paragraph = h("p", { dir: "auto", class: isNewChapter ? "chapter-start" : null });
+      element.append(paragraph);
+    }
+    const span = h("span", { class: "segment", role: "button", "data-index": index, tabindex: index === reachable ? 0 : -1,
+      id: freshId("segment") });
+    spans.push(span);
+    paragraph.append(span, " ");
+    if (segment.pause_after_s === pauses.heading_s && pauses.heading_s > pauses.paragraph_s) paragraph.classList.add("heading");
+    mark(index);
+  }
+
+  function mark(index) {
+    const segment = segments.items[index];
+    const span = spans[index];
+    if (span.textContent !== segment.text) span.textContent = segment.text;
+    span.dataset.state = segment.state;
+    span.toggleAttribute("data-flagged", segment.flagged);
+    span.title = segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];
+  }
+
+  function click(event) {
+    const index = indexOf(event.target);
+    if (index === null) return;
+    reach(index);
+    onChoose(index);
+  }
+
+  function keydown(event) {
+    const index = indexOf(event.target);
+    const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    if (index === null) return;
+    if (event.key in moves) {
+      event.preventDefault();
+      focus(Math.max(0, Math.min(spans.length - 1, index + moves[event.key])));
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      onChoose(index);
+    }
+  }
+
+  /** One stop for the Tab key in the whole text; arrows go from passage to passage. */
+  function reach(index) {
+    spans[reachable].tabIndex = -1;
+    reachable = index;
+    spans[index].tabIndex = 0;
+  }
+
+  function focus(index) {
+    reach(index);
+    spans[index].focus();
+  }
+
+  function only(name, index) {
+    element.querySelector(`.${name}`)?.classList.remove(name);
+    if (index !== null) spans[index]?.classList.add(name);
+  }
+
+  return {
+    element,
+    focus,
+    setChosen: (index) => only("chosen", index),
+    setHeard(index) {
+      only("heard", index);
+      const span = spans[index];
+      if (span && isFollowed(element)) span.scrollIntoView({ block: "nearest", behavior: still.matches ? "auto" : "smooth" });
+    },
+  };
+}
+
+/** Only a reader who has not gone elsewhere is taken along. */
+function isFollowed(element) {
+  const active = document.activeElement;
+  return !document.hidden && element.isConnected && !(active && element.contains(active));
+}
+
+function indexOf(target) {
+  const span = target.closest?.(".segment");
+  return span ? Number(span.dataset.index) : null;
+}
+
+/** The line under a text that says how to use it by keyboard. */
+export function manuscriptHint() {
+  const hint = h("p", { class: "hint", id: "manuscript-hint" }, "Choose a passage to hear it, to see how it was checked, or to have it spoken again.");
+  setHidden(hint, false);
+  return hint;
+}

@@ -1,0 +1,89 @@
+// The files of a job. Their links hold for a quarter of an hour, and are renewed when one is used later.
+
+import { getJson } from "../../api.js";
+import { button, h, icon, setHidden, setText } from "../../dom.js";
+import { keyed } from "../../keyed.js";
+import { bytes, isOver, span } from "../../wording.js";
+
+const SPARE_MS = 10_000;
+const LATER = "when everything is spoken";
+const FOR_MACHINES = /\.(json|safetensors)$/;
+
+export function downloads(id, { onJob, onTrouble }) {
+  const list = h("ul", { class: "files" });
+  const other = button("Other formats", choose, { kind: "quiet", hidden: true });
+  let shown = null;
+  const names = h("span", { class: "file-facts" });
+  const machines = h("ul");
+  const details = h("li", {}, h("details", {}, h("summary", {}, "For machines", names), machines));
+  const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "files-head" }, h("h2", {}, "Files"), other), list);
+  const showFiles = keyed(list, () => fileRow(renew));
+  const showMachines = keyed(machines, () => fileRow(renew));
+
+  function choose() {
+    return attempt(async () => (await import("../compose/formats.js")).chooseFormats(shown, onJob));
+  }
+
+  async function renew(event, artifact) {
+    if (new Date(artifact.url_expires_at).getTime() - SPARE_MS > Date.now()) return;
+    event.preventDefault();
+    await attempt(async () => {
+      const { data } = await getJson(`v1/jobs/${id}/artifacts`);
+      const fresh = data.find((each) => each.name === artifact.name);
+      if (fresh) location.assign(fresh.url);
+    });
+  }
+
+  async function attempt(action) {
+    try {
+      await action();
+    } catch (error) {
+      if (error.name !== "Problem") throw error;
+      onTrouble(error);
+    }
+  }
+
+  return {
+    element,
+    show(job) {
+      shown = job;
+      if (job.kind !== "synthesis" || job.request.validate_only) return;
+      const forMachines = job.artifacts.filter(({ name }) => FOR_MACHINES.test(name));
+      const files = job.artifacts.filter((artifact) => !forMachines.includes(artifact));
+      const rows = files.length || isOver(job.state) ? files : awaited(job.request.output);
+      showFiles(rows.map((artifact) => [artifact.name, artifact]));
+      showMachines(forMachines.map((artifact) => [artifact.name, artifact]));
+      setText(names, forMachines.length ? forMachines.map(({ name }) => name).join(", ") : LATER);
+      if (details.parentNode !== list && (forMachines.length || !isOver(job.state))) list.append(details);
+      else if (!forMachines.length && isOver(job.state)) details.remove();
+      setHidden(other, job.state !== "succeeded");
+      setHidden(element, list.children.length === 0);
+    },
+  };
+}
+
+/** Places for what is to come, so that nothing moves when it does. */
+const awaited = ({ formats }) => formats.map(({ type }) => ({ name: `narration.${type}`, url: null }));
+
+function fileRow(onUse) {
+  let artifact = null;
+  const name = h("span", { class: "file-name", dir: "auto" });
+  const facts = h("span", { class: "file-facts" });
+  const link = h("a", { on: { click: (event) => artifact.url && onUse(event, artifact) } }, icon("download"), name, facts);
+  return {
+    element: h("li", {}, link),
+    show(next) {
+      artifact = next;
+      setText(name, next.name);
+      setText(facts, next.url ? factsOf(next) : LATER);
+      link.classList.toggle("awaited", !next.url);
+      if (!next.url) return;
+      link.href = next.url;
+      link.download = next.name;
+    },
+  };
+}
+
+function factsOf({ duration_s: duration, bytes: size }) {
+  return duration === null ? bytes(size) : `${span(duration)} · ${bytes(size)}`;
+}

@@ -1,0 +1,49 @@
+// What was asked for, and what is known of the job besides.
+
+import { h, replace } from "../../dom.js";
+import { moment, span } from "../../wording.js";
+
+export function jobFacts() {
+  const list = h("dl", { class: "facts" });
+  const element = h("details", { class: "more-facts" }, h("summary", {}, "Details"), list);
+  let shown = "";
+
+  return {
+    element,
+    show(job) {
+      const found = job.kind === "voice_cache" ? commonFacts(job) : [...speechFacts(job), ...commonFacts(job)];
+      const text = JSON.stringify(found);
+      if (text === shown) return;
+      shown = text;
+      replace(list, found.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { dir: "auto" }, value))));
+    },
+  };
+}
+
+function speechFacts({ request, usage }) {
+  const found = [
+    ["Voice", request.voice],
+    ["Language", request.language],
+    ["Seed", request.reproducibility === "strict" ? `${request.seed}, strictly kept` : String(request.seed)],
+    ["Quality gate", `${request.quality.gate}, at most ${request.quality.max_attempts} attempts`],
+    ["Formats", request.output.formats.map((format) => format.type).join(", ")],
+    ["Characters", String(usage.input_chars)],
+  ];
+  if (request.instructions) found.push(["Instructions", request.instructions]);
+  if (usage.cached_audio_s) found.push(["Reused speech", span(usage.cached_audio_s)]);
+  return found;
+}
+
+function commonFacts(job) {
+  const found = [["Model", job.request.model], ["Priority", job.request.priority], ["Submitted", moment(job.created_at)]];
+  if (job.started_at) found.push(["Begun", moment(job.started_at)]);
+  if (job.finished_at) found.push(["Ended", moment(job.finished_at)]);
+  if (job.expires_at) found.push(["Kept until", moment(job.expires_at)]);
+  if (job.request.not_before) found.push(["Not before", moment(job.request.not_before)]);
+  if (job.request.deadline) found.push(["Deadline", moment(job.request.deadline)]);
+  if (job.engine.model_revision) found.push(["Model revision", job.engine.model_revision]);
+  if (job.engine.config_sha256) found.push(["Engine configuration", job.engine.config_sha256.slice(0, 16)]);
+  for (const [name, value] of Object.entries(job.metadata)) found.push([name, value]);
+  found.push(["Id", job.id]);
+  return found;
+}

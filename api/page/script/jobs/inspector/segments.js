@@ -1,0 +1,153 @@
+// The segments of one job as far as they are known here: read page by page, kept up to date by the job's events.
+
+import { getJson, pages } from "../../api.js";
+
+const FIRST_PAGE = 100;
+const WHOLE_PAGE = 1000;
+const MOST = 20_000;
+const MARGINS_S = 0.06;
+
+/** Up to so many segments the list is simply read again when something happens. */
+export const FEW = 200;
+
+/** Tells "change" with `detail.indexes`, null for all of them. */
+export class Segments extends EventTarget {
+  #jobId;
+  #starts = [0];
+  #isOver = false;
+  #reading = Promise.resolve();
+  #next = null;
+  #clock = 0;
+  #told = [];
+  items = [];
+
+  constructor(jobId) {
+    super();
+    this.#jobId = jobId;
+  }
+
+  get length() {
+    return this.items.length;
+  }
+
+  /**
+   * Everything from the server, in the order of the text. One reading at a time, so that an older answer never comes
+   * after a newer one: whoever asks meanwhile gets what a reading that begins afterwards finds.
+   */
+  load(signal) {
+    this.#next ??= this.#reading.then(() => {
+      this.#next = null;
+      const reading = this.#read(signal);
+      // Whoever asked for it hears of its failure; the next one is to be tried all the same.
+      this.#reading = reading.catch(() => {});
+      return reading;
+    });
+    return this.#next;
+  }
+
+  async #read(signal) {
+    const path = `v1/jobs/${this.#jobId}/segments`;
+    const limit = this.length ? WHOLE_PAGE : FIRST_PAGE;
+    let asked = this.#clock;
+    for await (const page of pages(path, { limit }, { signal })) {
+      // What was told of one after the page was asked for is newer than the page.
+      const fresh = page.filter(({ index }) => !(this.#told[index] > asked));
+      for (const segment of fresh) this.items[segment.index] = segment;
+      this.#changed(fresh.map((segment) => segment.index));
+      if (this.length >= MOST) return;
+      asked = this.#clock;
+    }
+  }
+
+  /** Which ones are being spoken at this moment; events do not tell. */
+  async markRunning(signal) {
+    const { data } = await getJson(`v1/jobs/${this.#jobId}/segments?state=running&limit=500`, { signal });
+    const running = new Set(data.map((segment) => segment.index));
+    const changed = this.items.filter((item) => (item.state === "running") !== running.has(item.index) && item.state !== "done");
+    for (const item of changed) item.state = running.has(item.index) ? "running" : "pending";
+    if (changed.length) this.#changed(changed.map((item) => item.index));
+  }
+
+  /** What an event says of a segment. */
+  apply({ type, data: { detail } }) {
+    const item = this.items[detail.segment];
+    if (!item) return;
+    if (type === "job.segment.completed") Object.assign(item, { state: "done", duration_s: detail.audio_ms / 1000 });
+    else if (type === "job.segment.flagged") Object.assign(item, { flagged: true, findings: String(detail.flags).split(",") });
+    else if (type === "job.segment.failed") item.state = "failed";
+    else return;
+    this.#tell(item.index);
+  }
+
+  /** One segment as the server has just told it. */
+  put(segment) {
+    this.items[segment.index] = segment;
+    this.#tell(segment.index);
+  }
+
+  /** Nothing more will be spoken: whoever waits for a segment waits in vain. */
+  setOver(isOver) {
+    if (isOver === this.#isOver) return;
+    this.#isOver = isOver;
+    this.#changed(null);
+  }
+
+  isDone(index) {
+    return this.items[index]?.state === "done";
+  }
+
+  textOf(index) {
+    return this.items[index]?.text ?? "";
+  }
+
+  /** Seconds of silence between a segment's samples and the next one's. Part of a pause lies within the samples. */
+  gapAfter(index) {
+    return Math.max(0, this.items[index].pause_after_s - MARGINS_S);
+  }
+
+  /** Where a segment begins, in seconds of the narration, as far as all before it are done. */
+  startOf(index) {
+    for (let known = this.#starts.length - 1; known < index && this.isDone(known); known += 1) {
+      this.#starts.push(this.#starts[known] + this.items[known].duration_s + this.gapAfter(known));
+    }
+    return this.#starts[Math.min(index, this.#starts.length - 1)];
+  }
+
+  /** Which segment is heard at this moment of the narration; null before the first. */
+  at(seconds) {
+    this.startOf(this.length);
+    let [low, high] = [0, Math.min(this.#starts.length, this.length)];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.#starts[middle] <= seconds) low = middle;
+      else high = middle;
+    }
+    return this.length && this.isDone(low) ? low : null;
+  }
+
+  /** Whether this segment can be heard, as soon as that is known. Throws an `AbortError` if `signal` says so. */
+  async spoken(index, signal) {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.isDone(index)) return true;
+      if (this.#isOver) return false;
+      await new Promise((resolve) => {
+        const options = { once: true, signal };
+        this.addEventListener("change", resolve, options);
+        signal.addEventListener("abort", resolve, { once: true });
+      });
+    }
+  }
+
+  #tell(index) {
+    this.#clock += 1;
+    this.#told[index] = this.#clock;
+    this.#changed([index]);
+  }
+
+  #changed(indexes) {
+    const first = indexes === null ? 0 : Math.min(...indexes);
+    this.#starts.length = Math.max(1, Math.min(this.#starts.length, first + 1));
+    this.dispatchEvent(new CustomEvent("change", { detail: { indexes } }));
+  }
+}

@@ -1,0 +1,119 @@
+"""The part of a job that says what its audio is delivered as: the public contract."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from api.schemas.base import Answer, RequestBody
+from api.schemas.speakable_text import check_label, check_prose
+
+SampleRate = Literal[8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
+Tag = Annotated[str, Field(max_length=500), AfterValidator(check_label)]
+
+MAX_PREFIX_CHARS = 200
+_FOLDER = "[a-z0-9][a-z0-9_.-]*"
+
+
+def _folders(prefix: str) -> str:
+    """With the slash at its end. None is called like a job's folder, which is made under it."""
+    if re.search("(^|/)job_", prefix):
+        raise PydanticCustomError("not_allowed", "no folder may begin with job_, as those of jobs do")
+    return prefix if prefix.endswith("/") else f"{prefix}/"
+
+
+Folders = Annotated[
+    str, Field(max_length=MAX_PREFIX_CHARS, pattern=f"^{_FOLDER}(/{_FOLDER})*/?$"), AfterValidator(_folders)
+]
+
+
+class OutputFormatRequest(RequestBody):
+    """`bitrate_kbps`: of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows."""
+
+    type: Literal["wav", "flac", "mp3", "opus", "m4b"]
+    bitrate_kbps: int | None = Field(default=None, ge=1, le=320)
+
+
+class LoudnessRequest(RequestBody):
+    """One linear gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
+
+    If the true peak would pass `max_true_peak_db`, the gain is smaller, and a warning says so.
+    """
+
+    target_lufs: float = Field(default=-18, ge=-40, le=-8)
+    max_true_peak_db: float = Field(default=-1.5, ge=-20, le=0)
+    scope: Literal["job", "chapter"] = "job"
+
+
+class TagsRequest(RequestBody):
+    """What the files say of themselves; absent: what the document says, else nothing. WAV has none."""
+
+    title: Tag = ""
+    author: Tag = ""
+    narrator: Tag = ""
+    album: Tag = ""
+    genre: Tag = ""
+    date: Tag = ""
+    publisher: Tag = ""
+    copyright: Tag = ""
+    description: Annotated[str, Field(max_length=4_000), AfterValidator(check_prose)] = ""
+
+
+class DestinationRequest(RequestBody):
+    """Where the finished files lie in the bucket of the service, for those who may read it: under
+    `delivered/TENANT/PREFIX/JOB/`, in a folder of each assembly's own; `key` of an artifact says it all. They are
+    downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
+    that need not exist and that other jobs may name too. A job stays with its destination.
+    """
+
+    prefix: Folders
+
+
+class OutputRequest(RequestBody):
+    """What the audio is delivered as. All formats are made in one pass over the same samples."""
+
+    formats: list[OutputFormatRequest] = Field(
+        default=[OutputFormatRequest(type="wav")], min_length=1, max_length=5, description="each type once"
+    )
+    sample_rate: SampleRate | None = Field(default=None, description="in Hz; absent: the model's own")
+    loudness: LoudnessRequest | None = Field(default=None, description="absent: as the model speaks")
+    chapters: Literal["auto", "off"] = Field(
+        default="auto", description="auto: marks in every format that has them, from the document's chapters"
+    )
+    timestamps: Literal["segment", "off"] = Field(
+        default="off", description="segment: timestamps.json says where each segment is heard"
+    )
+    subtitles: list[Literal["srt", "vtt"]] = Field(default=[], max_length=2)
+    tags: TagsRequest = TagsRequest()
+    destination: DestinationRequest | None = Field(default=None, description="absent: among the job's other objects")
+
+
+class ResolvedFormat(Answer):
+    type: str
+    bitrate_kbps: int | None
+
+
+class ResolvedLoudness(Answer):
+    target_lufs: float
+    max_true_peak_db: float
+    scope: Literal["job", "chapter"]
+
+
+class ResolvedDestination(Answer):
+    prefix: str
+
+
+class ResolvedOutput(Answer):
+    """`sample_rate`: null is the model's own. `loudness`: null is as the model speaks. Empty tags are left out."""
+
+    formats: list[ResolvedFormat]
+    sample_rate: int | None
+    loudness: ResolvedLoudness | None
+    chapters: Literal["auto", "off"]
+    timestamps: Literal["segment", "off"]
+    subtitles: list[Literal["srt", "vtt"]]
+    tags: dict[str, str]
+    destination: ResolvedDestination | None

@@ -1,0 +1,164 @@
+"""`GET /v1/jobs/{id}/audio`: the finished segments in order, and those to come as they come."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Depends, Header, Request
+from fastapi.responses import StreamingResponse
+
+from api.dependencies import KnownJobId, Services, Tenant
+from api.http.audio_negotiation import STREAMED, choose_format
+from api.http.problems.problem import state_conflict
+from api.segments.following import HeardSegment, SegmentFollower
+from api.services.container import ApiServices
+from storage.audio.encoding import AudioEncoder, Outbox, live_encoder
+from storage.audio.wav import BYTES_PER_SAMPLE, streaming_wav_header, wav_header
+from storage.errors import StorageError
+from storage.jobs.record import JobRecord
+from storage.jobs.states import JobState
+from storage.narration.outputs import AudioFormat, OutputFormat, default_bitrate_kbps
+from storage.narration.spec import NarrationSpec
+from storage.segments.results import SegmentResult
+from storage.segments.timeline import place_segments
+
+logger = logging.getLogger(__name__)
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+PIECE_BYTES = 64 * 1024
+"""Sent at once: small enough that a listener who has gone is noticed soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """A stream that may begin: the job is this tenant's and has something to hear, now or later.
+
+    whole: the segments of a job that has succeeded; empty while some may still come. num_samples: of the whole.
+    """
+
+    record: JobRecord
+    form: AudioFormat
+    whole: Mapping[int, SegmentResult]
+    num_samples: int | None
+
+
+async def _hearing(
+    tenant: Tenant, services: Services, job_id: KnownJobId, accept: Annotated[str | None, Header()] = None
+) -> Hearing:
+    """Whatever can be refused is refused here, while there is still a status to refuse it with."""
+    form = choose_format(accept)
+    record = await run_sync(services.jobs.get, tenant, job_id)
+    if not isinstance(record.spec, NarrationSpec) or record.spec.validate_only:
+        raise state_conflict("this job makes no speech")
+    if record.state.is_terminal and record.segments.done == 0:
+        raise state_conflict(f"the job is {record.state} and no segment of it was finished")
+    if record.state is not JobState.SUCCEEDED:
+        return Hearing(record, form, {}, None)
+    return await run_sync(_whole, services, record, form)
+
+
+def _whole(services: ApiServices, record: JobRecord, form: AudioFormat) -> Hearing:
+    """What is known of the end: a WAV of known length says so."""
+    results = services.jobs.segment_results(record.tenant, record.id)
+    plan = services.plans.get(record.plan_key or "")
+    if len(results) < len(plan.segments):
+        # An edit came in between: from here on it is a job that goes on.
+        return Hearing(record, form, {}, None)
+    placed = place_segments(plan.segments, results, record.sample_rate_hz)
+    return Hearing(record, form, {result.index: result for result in results}, placed[-1].end)
+
+
+@router.get(
+    "/{job_id}/audio",
+    response_class=StreamingResponse,
+    responses={200: {"content": {names[0]: {} for names in STREAMED.values()}}},
+)
+async def hear_job(
+    request: Request, services: Services, hearing: Annotated[Hearing, Depends(_hearing)]
+) -> StreamingResponse:
+    """What is finished, in the order of the text, from the beginning; then each segment as it is finished.
+
+    `Accept` chooses audio/wav (the default), audio/mpeg or audio/ogg (Opus). It is sent as fast as it is taken, at the
+    model's own level and sample rate, with the job's pauses. It waits for a segment that is not finished though later
+    ones are, and ends with the job: before the first missing segment if that failed or was cancelled. A segment that
+    is spoken again after its turn is heard by the next listener. Ranges are not served: every request starts at the
+    beginning. A stream that is broken off was not whole.
+    """
+    follower = SegmentFollower(services, hearing.record, request.is_disconnected, hearing.whole)
+    headers = {"Cache-Control": "no-store", "Accept-Ranges": "none", "Vary": "Accept", "X-Accel-Buffering": "no"}
+    if hearing.form is not AudioFormat.WAV:
+        body = _encoded(services, hearing.form, follower.segments())
+    elif hearing.num_samples is None:
+        body = _wav(streaming_wav_header, follower.segments())
+    else:
+        header = wav_header(hearing.num_samples, hearing.record.sample_rate_hz)
+        headers["Content-Length"] = str(len(header) + BYTES_PER_SAMPLE * hearing.num_samples)
+        body = _wav(lambda _: header, follower.segments())
+    pieces = _cut_small(_logged(body, hearing.record))
+    return StreamingResponse(pieces, media_type=STREAMED[hearing.form][0], headers=headers)
+
+
+async def _cut_small(body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for data in body:
+        for start in range(0, len(data), PIECE_BYTES):
+            yield data[start : start + PIECE_BYTES]
+
+
+async def _logged(pieces: AsyncIterator[bytes], record: JobRecord) -> AsyncIterator[bytes]:
+    """The status is long sent: only breaking off tells the listener that something is missing."""
+    try:
+        async for piece in pieces:
+            yield piece
+    except StorageError as error:
+        logger.warning("audio stream broken off", extra={"job_id": record.id, "error": str(error)})
+        raise
+
+
+async def _wav(header: Callable[[int], bytes], segments: AsyncIterator[HeardSegment]) -> AsyncIterator[bytes]:
+    """header: of a file at this sample rate."""
+    is_first = True
+    async for segment in segments:
+        if is_first:
+            yield header(segment.sample_rate_hz)
+            is_first = False
+        yield segment.pcm
+        for data in _silence(segment.num_gap):
+            yield data
+
+
+async def _encoded(
+    services: ApiServices, form: AudioFormat, segments: AsyncIterator[HeardSegment]
+) -> AsyncIterator[bytes]:
+    outbox = Outbox()
+    encoder: AudioEncoder | None = None
+    async for segment in segments:
+        if encoder is None:
+            rate_hz = segment.sample_rate_hz
+            wanted = OutputFormat(form, default_bitrate_kbps(form, rate_hz))
+            encoder = live_encoder(wanted, rate_hz, outbox)
+        await run_sync(_encode, encoder, segment, limiter=services.encoders)
+        yield outbox.take()
+    if encoder is not None:
+        encoder.finish()
+    yield outbox.take()
+
+
+def _encode(encoder: AudioEncoder, segment: HeardSegment) -> None:
+    encoder.write(segment.pcm)
+    for silence in _silence(segment.num_gap):
+        encoder.write(silence)
+
+
+def _silence(num_samples: int) -> list[bytes]:
+    """Zeros, in pieces that share one piece of memory."""
+    num_bytes = num_samples * BYTES_PER_SAMPLE
+    whole, rest = divmod(num_bytes, PIECE_BYTES)
+    return [_ZEROS] * whole + [_ZEROS[:rest]]
+
+
+_ZEROS = bytes(PIECE_BYTES)

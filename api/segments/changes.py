@@ -1,0 +1,120 @@
+"""A change of one segment: checked against the job and its model before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
+from api.schemas.input import JobInput
+from api.schemas.job import JobRequest
+from api.segments.schemas import SegmentChange
+from api.segments.view import SegmentViewer
+from api.services.container import ApiServices
+from api.submission.languages import refuse_foreign_segment
+from api.submission.resolving import listed
+from api.submission.voice_choice import own_voice_for
+from api.voices.matching import find_own_voice
+from storage.errors import VoiceGone, VoiceNotFound
+from storage.ids import TenantId
+from storage.job_store.scripts import Transitioned
+from storage.narration.cast import SpeakerVoice, find_speaker
+from storage.narration.spec import NarrationSpec
+from storage.queue.model_registry import ModelCard
+from storage.segments.edits import SegmentEdit
+
+AUTO_LANGUAGE = "auto"
+
+
+def change_segment(
+    services: ApiServices, tenant: TenantId, viewer: SegmentViewer, index: int, change: SegmentChange
+) -> Transitioned:
+    """Raises a `Problem` or a `StorageError`."""
+    card = _card(services, viewer.spec)
+    member = _cast_member(services, tenant, change.voice, viewer.spec, card)
+    edit = SegmentEdit(
+        text=_text(change.text, card, viewer.spec),
+        speaker=_speaker(change.speaker, viewer.spec) if member is None else member.name,
+        language=_language(change.language, card, viewer.spec),
+        instructions=_instructions(change.instructions, card),
+        seed=change.seed,
+    )
+    recast = None if member is None else _recasting(member)
+    return services.control.edit(tenant, viewer.record.id, index, edit, recast)
+
+
+def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
+    """None once nobody has heard of the model for long: its workers say then what they cannot do."""
+    return next((card for card in services.models.list() if card.name == spec.model), None)
+
+
+def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec) -> str | None:
+    limit = spec.segmentation.max_bytes
+    if text is not None and limit is not None and len(text.encode()) > limit:
+        raise invalid_field("/text", "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
+    if text is not None and card is not None:
+        refuse_foreign_segment(text, card)
+    return text
+
+
+def _speaker(name: str | None, spec: NarrationSpec) -> str | None:
+    if name and find_speaker(spec.speakers, name) is None:
+        known = ", ".join(repr(member.name) for member in spec.speakers) or "nobody"
+        raise invalid_field("/speaker", "not_found", f"the job's cast is {known}; use `voice` for another voice")
+    return name
+
+
+def _cast_member(
+    services: ApiServices, tenant: TenantId, voice: str | None, spec: NarrationSpec, card: ModelCard | None
+) -> SpeakerVoice | None:
+    """The voice as a member of the cast, named like the voice; one that is there already counts."""
+    if voice is None:
+        return None
+    if card is None:
+        raise invalid_field("/voice", "not_available", f"no worker of {spec.model} has said which voices it has")
+    if card.task == "voice_design":
+        raise invalid_field("/voice", "not_supported", f"{card.name} has one voice, made from `instructions`")
+    built_in = listed(voice, card.speakers)
+    if built_in is not None:
+        return _free_name(SpeakerVoice(built_in, built_in), spec)
+    try:
+        record = find_own_voice(services.voices, tenant, voice)
+    except (VoiceNotFound, VoiceGone) as error:
+        raise voice_not_found(voice, card.name, card.speakers) from error
+    if record is None:
+        raise voice_not_found(voice, card.name, card.speakers)
+    own = own_voice_for(JobRequest(input=JobInput(text="."), model=card.name), record, card).own
+    return _free_name(SpeakerVoice(record.name, record.name, own), spec)
+
+
+def _free_name(wanted: SpeakerVoice, spec: NarrationSpec) -> SpeakerVoice:
+    """Under its own name, unless somebody else of the cast is called so: their voice must not change."""
+    other = find_speaker(spec.speakers, wanted.name)
+    if other is None or other == wanted:
+        return wanted
+    return _free_name(replace(wanted, name=f"{wanted.name} (voice)"), spec)
+
+
+def _recasting(member: SpeakerVoice) -> Callable[[NarrationSpec], NarrationSpec]:
+    def recast(spec: NarrationSpec) -> NarrationSpec:
+        return spec if member in spec.speakers else replace(spec, speakers=(*spec.speakers, member))
+
+    return recast
+
+
+def _language(language: str | None, card: ModelCard | None, spec: NarrationSpec) -> str | None:
+    if language is None or card is None:
+        return language
+    found = listed(language, (AUTO_LANGUAGE, *card.languages))
+    if found is None:
+        raise unsupported_language(language, spec.model, card.languages)
+    return found
+
+
+def _instructions(instructions: str | None, card: ModelCard | None) -> str | None:
+    if instructions is None:
+        return None
+    said = instructions.strip()
+    if said and card is not None and not card.accepts_instructions:
+        raise invalid_field("/instructions", "not_supported", f"{card.name} does not take instructions")
+    return said

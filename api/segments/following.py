@@ -1,0 +1,107 @@
+"""A job's segments in the order of the text, each as soon as it is finished.
+
+It waits for the next one however many behind it are done already, and for as long as the job may still make it: a job
+that has ended has no more to come, so what follows a hole is not played. A segment is taken as it is in place when its
+turn comes (or up to `READ_AHEAD` turns earlier); takes made later are for the next listener.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from anyio.to_thread import run_sync
+
+from api.job_answers.waiting import BLOCK_S
+from api.services.container import ApiServices
+from storage.errors import ArtifactCorrupt, JobGone, JobNotFound
+from storage.jobs.record import JobRecord
+from storage.objects import keys
+from storage.segments.file import StoredSegment, decode_segment
+from storage.segments.plan import Plan
+from storage.segments.results import SegmentResult
+from storage.segments.timeline import num_gap_samples
+
+READ_AHEAD = 32
+
+
+@dataclass(frozen=True, slots=True)
+class HeardSegment:
+    """pcm: 16-bit samples, little-endian. num_gap: samples of silence after them."""
+
+    pcm: bytes
+    num_gap: int
+    sample_rate_hz: int
+
+
+class SegmentFollower:
+    """One listener's way through a job. is_abandoned: whether the listener has gone. known: what is played as it is."""
+
+    def __init__(
+        self,
+        services: ApiServices,
+        record: JobRecord,
+        is_abandoned: Callable[[], Awaitable[bool]],
+        known: Mapping[int, SegmentResult],
+    ) -> None:
+        self._services = services
+        self._record = record
+        self._is_abandoned = is_abandoned
+        self._seen_event = "0"
+        self._known = dict(known)
+
+    async def segments(self) -> AsyncIterator[HeardSegment]:
+        """Ends with the job, or when the listener has gone. Raises a `StorageError` if a segment cannot be read."""
+        plan = await self._plan()
+        if plan is None:
+            return
+        for planned in plan.segments:
+            result = await self._result(planned.index, len(plan.segments))
+            if result is None:
+                return
+            segment = await run_sync(self._read, result)
+            rate_hz = segment.header.sample_rate_hz
+            yield HeardSegment(bytes(segment.pcm), num_gap_samples(planned.pause_after_s, rate_hz), rate_hz)
+
+    async def _plan(self) -> Plan | None:
+        while self._record.plan_key is None:
+            if not await self._may_come():
+                return None
+        return await run_sync(self._services.plans.get, self._record.plan_key)
+
+    async def _result(self, index: int, total: int) -> SegmentResult | None:
+        while index not in self._known:
+            # What comes is looked for after the state was read: a job's last segment is committed before its end.
+            may_come = not self._record.state.is_terminal
+            await self._read_ahead(index, total)
+            if index in self._known:
+                break
+            if not may_come or not await self._may_come():
+                return None
+        return self._known.pop(index)
+
+    async def _read_ahead(self, index: int, total: int) -> None:
+        indices = range(index, min(index + READ_AHEAD, total))
+        self._known = await run_sync(self._services.segments.results, self._record.id, indices)
+
+    async def _may_come(self) -> bool:
+        """Wait for something to happen; False if nobody listens any more or the job is gone."""
+        if await self._is_abandoned():
+            return False
+        events = await self._services.events.follow(self._record.id, self._seen_event, BLOCK_S)
+        if events:
+            self._seen_event = events[-1].id
+        try:
+            self._record = await run_sync(self._services.jobs.get, self._record.tenant, self._record.id)
+        except (JobGone, JobNotFound):
+            return False
+        return True
+
+    def _read(self, result: SegmentResult) -> StoredSegment:
+        record = self._record
+        key = keys.segment(record.tenant, record.id, result.index, result.fence)
+        data = self._services.artifacts.get(key)
+        if hashlib.sha256(data).hexdigest() != result.sha256:
+            raise ArtifactCorrupt(f"segment {result.index} is not what was recorded")
+        return decode_segment(data)

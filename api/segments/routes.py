@@ -1,0 +1,197 @@
+"""The segments of a job: list, read, hear, change, speak again, choose among takes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
+from api.http.cursors import decode_cursor, encode_cursor
+from api.http.idempotency_key import idempotency_key
+from api.http.parsing import parse_body
+from api.http.problems.problem import not_found, storage_unavailable
+from api.segments.changes import change_segment
+from api.segments.planned_job import SegmentIndex, read_segment, read_segments
+from api.segments.schemas import Segment, SegmentChange, SegmentList, TakeList, TakeOrder
+from api.segments.view import SegmentViewer
+from api.services.container import ApiServices
+from storage.audio.wav import wav_header
+from storage.errors import ArtifactMissing, SegmentNotFound
+from storage.job_store.segment_reads import SegmentState
+from storage.jobs.record import JobRecord
+from storage.objects import keys
+from storage.segments.edits import FIRST_TAKE
+from storage.segments.file import SegmentFormatError, StoredSegment, decode_segment
+from storage.segments.results import SegmentResult
+
+router = APIRouter(prefix="/v1/jobs/{job_id}/segments", tags=["segments"], route_class=IdempotentRoute)
+
+_CURSOR = re.compile(r"segment [0-9]{1,7}")
+
+TakeNumber = Annotated[int, Field(ge=FIRST_TAKE, le=1_000_000)]
+
+
+class SegmentListQuery(BaseModel):
+    """`state` may be repeated. `flagged`: only those that were kept although they did not pass, or only the others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    state: list[SegmentState] = []
+    flagged: Literal["true", "false"] | None = None
+    limit: int = Field(default=100, ge=1, le=1_000)
+    cursor: str | None = Field(default=None, max_length=100)
+
+
+def _body(model: str, *, required: bool) -> dict[str, object]:
+    schema = {"schema": {"$ref": f"#/components/schemas/{model}"}}
+    return {"requestBody": {"required": required, "content": {"application/json": schema}}}
+
+
+@router.get("", response_model=SegmentList)
+def list_segments(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    parameters: Annotated[SegmentListQuery, Query()],
+) -> SegmentList:
+    """In the order of the narration; empty until the text is planned. A cancelled job keeps its finished ones."""
+    viewer = read_segments(services, tenant, job_id, links)
+    after = decode_cursor(parameters.cursor, _CURSOR)
+    first = int(after.removeprefix("segment ")) + 1 if after else 0
+    wanted = [index for index in range(first, len(viewer.segments)) if _is_wanted(viewer, index, parameters)]
+    page, has_more = wanted[: parameters.limit], len(wanted) > parameters.limit
+    places = viewer.places(page[-1] + 1) if page else {}
+    cursor = encode_cursor(f"segment {page[-1]}") if has_more else None
+    data = [viewer.segment(index, places.get(index)) for index in page]
+    return SegmentList(data=data, next_cursor=cursor, has_more=has_more)
+
+
+@router.get("/{segment}", response_model=Segment)
+def get_segment(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> Segment:
+    """One segment by its id, `seg_000331`, or its index, with all that was measured of it."""
+    viewer = read_segment(services, tenant, job_id, index, links)
+    shown, result = _shown(viewer, index), viewer.states.results.get(index)
+    if result is None:
+        return shown
+    return shown.model_copy(update={"checks": dict(_stored(services, viewer.record, result).header.checks)})
+
+
+@router.patch("/{segment}", response_model=Segment, openapi_extra=_body("SegmentChange", required=True))
+def edit_segment(
+    tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex, body: JsonBytes
+) -> Segment:
+    """Say something else, or say it otherwise. Repeating it is no error.
+
+    A segment that is done is spoken anew at once, as its next take, and the job is assembled again when nothing is
+    open; an assembly under way is given up for it. A job that has succeeded is reopened. One that failed, expired or
+    was cancelled stays as it is, and the edit is spoken when the job is retried. 409 while a worker speaks the segment.
+    """
+    change = parse_body(SegmentChange, body)
+    viewer = read_segment(services, tenant, job_id, index, links)
+    services.tickets.send(change_segment(services, tenant, viewer, index, change).tickets)
+    return _shown(read_segment(services, tenant, job_id, index, links), index)
+
+
+@router.post(
+    "/{segment}/regenerate", status_code=202, response_model=Segment, openapi_extra=_body("TakeOrder", required=False)
+)
+def regenerate_segment(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    index: SegmentIndex,
+    body: OptionalJsonBytes,
+    response: Response,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> Segment:
+    """Another take of the same text with another seed; otherwise as an edit.
+
+    Every call is another take, unless it bears the Idempotency-Key of an earlier one.
+    """
+    order = parse_body(TakeOrder, body) if body else TakeOrder()
+    path = f"/v1/jobs/{job_id}/segments/{index}/regenerate"
+    idempotency = idempotency_key(idempotency_header, body, path)
+    outcome = services.control.regenerate(tenant, job_id, index, order.seed, idempotency)
+    services.tickets.send(outcome.tickets)
+    shown = _shown(read_segment(services, tenant, job_id, index, links), index)
+    response.headers["Location"] = shown.links.self_
+    return shown
+
+
+@router.get("/{segment}/takes", response_model=TakeList)
+def list_takes(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> TakeList:
+    """The finished ones, the oldest first."""
+    viewer = read_segment(services, tenant, job_id, index, links)
+    return TakeList(data=[viewer.take(index, take) for take in services.segments.takes(job_id, index)])
+
+
+@router.post("/{segment}/takes/{take}/select", response_model=Segment)
+def select_take(
+    tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex, take: TakeNumber
+) -> Segment:
+    """Put this take into the narration, with the text it was made from; the job is assembled again. Nothing is spoken.
+
+    Repeating it is no error. A job that has not succeeded is only assembled once it is retried.
+    """
+    services.tickets.send(services.control.select_take(tenant, job_id, index, take).tickets)
+    return _shown(read_segment(services, tenant, job_id, index, links), index)
+
+
+@router.get("/{segment}/audio", response_class=Response)
+def get_segment_audio(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    job_id: KnownJobId,
+    index: SegmentIndex,
+    take: Annotated[TakeNumber | None, Query()] = None,
+) -> Response:
+    """One segment as WAV: the take in place, or the one named. 404 while there is none."""
+    viewer = read_segment(services, tenant, job_id, index, links)
+    if take is None:
+        result = viewer.states.results.get(index)
+    else:
+        takes = services.segments.takes(job_id, index)
+        result = next((each.result for each in takes if each.number == take), None)
+    if result is None:
+        raise not_found(f"segment {index} has no finished take" if take is None else f"there is no take {take}")
+    segment = _stored(services, viewer.record, result)
+    return Response(
+        wav_header(segment.num_samples, segment.header.sample_rate_hz) + bytes(segment.pcm),
+        media_type="audio/wav",
+        headers={"ETag": f'"{result.sha256}"', "Cache-Control": "private, no-cache"},
+    )
+
+
+def _stored(services: ApiServices, record: JobRecord, result: SegmentResult) -> StoredSegment:
+    """The segment as it was committed, byte for byte."""
+    try:
+        data = services.artifacts.get(keys.segment(record.tenant, record.id, result.index, result.fence))
+        if hashlib.sha256(data).hexdigest() != result.sha256:
+            raise SegmentFormatError("its sha256 is not the recorded one")
+        return decode_segment(data)
+    except ArtifactMissing as error:
+        services.jobs.get(record.tenant, record.id)  # deleted meanwhile: says so
+        raise storage_unavailable() from error
+    except SegmentFormatError as error:
+        raise RuntimeError(f"segment {result.index} of {record.id} is damaged: {error}") from error
+
+
+def _is_wanted(viewer: SegmentViewer, index: int, parameters: SegmentListQuery) -> bool:
+    if parameters.state and viewer.states.state(index) not in parameters.state:
+        return False
+    result = viewer.states.results.get(index)
+    return parameters.flagged is None or (parameters.flagged == "true") == bool(result and result.flags)
+
+
+def _shown(viewer: SegmentViewer, index: int) -> Segment:
+    if index >= len(viewer.segments):
+        raise SegmentNotFound
+    return viewer.segment(index, viewer.places(index + 1).get(index))

@@ -1,0 +1,118 @@
+"""A job's segments as the API shows them: the plan, what was edited over it, and what became of it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from api.http.links import LinkBuilder
+from api.http.times import audio_s
+from api.schemas.segment_ids import segment_id
+from api.segments.schemas import Segment, SegmentLinks, Take
+from storage.job_store.segment_reads import SegmentStates
+from storage.job_store.segment_reads import Take as StoredTake
+from storage.jobs.record import JobRecord
+from storage.narration.cast import find_speaker
+from storage.narration.spec import NarrationSpec
+from storage.segments.edits import UNEDITED, SegmentEdit
+from storage.segments.plan import PlannedSegment
+from storage.segments.results import SegmentResult
+from storage.segments.timeline import Placed, num_gap_samples, spoken_span
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentViewer:
+    """One job's segments at one moment."""
+
+    record: JobRecord
+    spec: NarrationSpec
+    segments: tuple[PlannedSegment, ...]
+    states: SegmentStates
+    links: LinkBuilder
+
+    def places(self, until: int) -> dict[int, Placed]:
+        """Of the segments before `until` whose predecessors are all done."""
+        placed: dict[int, Placed] = {}
+        start = 0
+        for planned in self.segments[:until]:
+            result = self.states.results.get(planned.index)
+            if result is None:
+                break
+            place = Placed(planned, result, start, num_gap_samples(planned.pause_after_s, self.record.sample_rate_hz))
+            placed[planned.index] = place
+            start = place.end
+        return placed
+
+    def segment(self, index: int, place: Placed | None) -> Segment:
+        planned, edit = self.segments[index], self.states.edit(index)
+        result = self.states.results.get(index)
+        speaker = planned.speaker if edit.speaker is None else edit.speaker
+        duration_s = self._duration_s(result)
+        return Segment(
+            id=segment_id(index),
+            index=index,
+            source_id=planned.source_id,
+            chapter=planned.chapter,
+            text=_spoken_text(planned, edit),
+            edited=edit != UNEDITED,
+            speaker=speaker,
+            voice=self._voice(speaker),
+            language=self._language(planned, edit),
+            instructions=self._instructions(planned, edit),
+            state=self.states.state(index),
+            take=self.states.take(index),
+            takes=self.states.num_takes(index),
+            attempts=result.attempts if result else None,
+            seed_used=result.seed if result else None,
+            finish_reason=result.finish_reason if result else None,
+            start_s=round(spoken_span(place, self.record.sample_rate_hz).start_s, 3) if place else None,
+            duration_s=duration_s,
+            pause_after_s=planned.pause_after_s,
+            chars_per_s=round(result.num_chars / duration_s, 2) if result and duration_s else None,
+            loudness_lufs=result.loudness_lufs if result else None,
+            findings=list(result.flags) if result else [],
+            flagged=bool(result and result.flags),
+            reused=bool(result and result.reused),
+            sha256=result.sha256 if result else None,
+            links=SegmentLinks(
+                self_=self.links.segment(self.record.id, segment_id(index)),
+                takes=self.links.takes(self.record.id, segment_id(index)),
+                audio=self.links.segment_audio(self.record.id, segment_id(index)) if result else None,
+            ),
+        )
+
+    def take(self, index: int, take: StoredTake) -> Take:
+        planned = self.segments[index]
+        return Take(
+            take=take.number,
+            selected=take.is_selected,
+            text=_spoken_text(planned, take.edit),
+            speaker=planned.speaker if take.edit.speaker is None else take.edit.speaker,
+            language=self._language(planned, take.edit),
+            instructions=self._instructions(planned, take.edit),
+            seed_used=take.result.seed,
+            attempts=take.result.attempts,
+            finish_reason=take.result.finish_reason,
+            duration_s=self._duration_s(take.result),
+            findings=list(take.result.flags),
+            flagged=bool(take.result.flags),
+            sha256=take.result.sha256,
+            audio=self.links.segment_audio(self.record.id, segment_id(index), take.number),
+        )
+
+    def _voice(self, speaker: str) -> str:
+        member = find_speaker(self.spec.speakers, speaker) if speaker else None
+        return self.spec.voice if member is None else member.voice
+
+    def _language(self, planned: PlannedSegment, edit: SegmentEdit) -> str:
+        return edit.language or planned.language or self.spec.language
+
+    def _instructions(self, planned: PlannedSegment, edit: SegmentEdit) -> str:
+        said = (edit.instructions, planned.instructions, self.spec.instructions)
+        return next(each for each in said if each is not None)
+
+    def _duration_s(self, result: SegmentResult | None) -> float | None:
+        return audio_s(result.num_samples, self.record.sample_rate_hz) if result else None
+
+
+def _spoken_text(planned: PlannedSegment, edit: SegmentEdit) -> str:
+    return planned.text if edit.text is None else edit.text

@@ -1,0 +1,140 @@
+"""Everything a route may use, built once from the settings."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import redis
+from anyio import CapacityLimiter, to_thread
+
+from api.services.webhooks import WebhookServices, open_webhooks
+from api.settings import ApiSettings
+from storage.database.connections import connect_redis, connect_redis_async, open_artifacts
+from storage.ids import TenantId
+from storage.job_store.control import JobControl
+from storage.job_store.events import AsyncEventLog
+from storage.job_store.idempotent_responses import ReplayStore
+from storage.job_store.plan_cache import PlanCache
+from storage.job_store.queue_position import QueuePlaces
+from storage.job_store.segment_reads import SegmentReader
+from storage.job_store.store import JobStore
+from storage.objects.store import ArtifactStore
+from storage.pronunciations.store import PronunciationStore
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.queue.dead_letters import DeadItems
+from storage.queue.model_registry import ModelRegistry
+from storage.queue.overview import Overviews
+from storage.queue.worker_registry import Roster
+from storage.queue.worker_slots import Fleet
+from storage.recovery.audit_log import AuditLog
+from storage.recovery.journal import Journal
+from storage.recovery.state_guard import StateGuard
+from storage.tenants.api_keys import ApiKeyStore
+from storage.tenants.quotas import QuotaStore, admission_limits, quotas_of
+from storage.tenants.rate_limits import CallerGate
+from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.upload_ledger import UploadLedger
+from storage.tenants.usage import UsageLedger
+from storage.voices.consent_store import ConsentStore
+from storage.voices.store import VoiceStore
+from storage.webhooks.deliveries import WebhookQueue
+from storage.webhooks.store import WebhookStore
+
+LOCAL_TENANT = TenantId("local")
+"""Whose jobs they are where no keys are configured."""
+
+
+MAX_DECODERS = 2
+"""Recordings being decoded at the same time: each is a process that may take a core and a gibibyte."""
+
+
+MAX_ENCODERS = 2
+"""Segments being encoded at the same time for those who listen: each takes a core for a tenth of a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServices:
+    settings: ApiSettings
+    redis: redis.Redis
+    jobs: JobStore
+    control: JobControl
+    segments: SegmentReader
+    plans: PlanCache
+    places: QueuePlaces
+    events: AsyncEventLog
+    callers: CallerGate
+    api_keys: ApiKeyStore
+    replays: ReplayStore
+    quotas: QuotaStore
+    usage: UsageLedger
+    artifacts: ArtifactStore
+    tickets: TicketQueue
+    models: ModelRegistry
+    fleet: Fleet
+    roster: Roster
+    overviews: Overviews
+    guard: StateGuard
+    dead_items: DeadItems
+    audits: AuditLog
+    stored: StoredRecount
+    journal: Journal
+    voices: VoiceStore
+    consents: ConsentStore
+    uploads: UploadLedger
+    pronunciations: PronunciationStore
+    webhooks: WebhookServices
+    decoders: CapacityLimiter
+    encoders: CapacityLimiter
+
+
+@asynccontextmanager
+async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
+    """Connects nothing yet: an API that starts before its stores answers 503 until they are there."""
+    client = connect_redis(settings)
+    event_client = connect_redis_async(settings)
+    tickets = TicketQueue(create_celery(settings, "rhapsode-api"))
+    artifacts = open_artifacts(settings)
+    journal = Journal(artifacts, settings.key_prefix)
+    try:
+        yield ApiServices(
+            settings=settings,
+            redis=client,
+            jobs=JobStore(client, settings.key_prefix, admission_limits(settings)),
+            control=JobControl(client, settings.key_prefix, admission_limits(settings)),
+            segments=SegmentReader(client, settings.key_prefix),
+            plans=PlanCache(artifacts),
+            places=QueuePlaces(client, settings.key_prefix),
+            events=AsyncEventLog(event_client, settings.key_prefix),
+            callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
+            api_keys=ApiKeyStore(client, settings.key_prefix),
+            replays=ReplayStore(event_client, settings.key_prefix),
+            quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
+            usage=UsageLedger(client, settings.key_prefix),
+            artifacts=artifacts,
+            tickets=tickets,
+            models=ModelRegistry(client, settings.key_prefix),
+            fleet=Fleet(client, settings.key_prefix),
+            roster=Roster(client, settings.key_prefix),
+            overviews=Overviews(client, settings.key_prefix),
+            guard=StateGuard(client, artifacts, settings.key_prefix),
+            dead_items=DeadItems(client, settings.key_prefix),
+            audits=AuditLog(client, settings.key_prefix),
+            stored=StoredRecount(client, settings.key_prefix),
+            journal=journal,
+            voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
+            consents=ConsentStore(client, settings.key_prefix, settings.quota_stored_bytes),
+            uploads=UploadLedger(client, settings.key_prefix, settings.quota_stored_bytes),
+            pronunciations=PronunciationStore(client, settings.key_prefix, settings.quota_stored_bytes),
+            webhooks=open_webhooks(
+                WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
+            ),
+            decoders=CapacityLimiter(MAX_DECODERS),
+            encoders=CapacityLimiter(MAX_ENCODERS),
+        )
+    finally:
+        await to_thread.run_sync(journal.close)
+        tickets.close()
+        await event_client.aclose()
+        client.close()

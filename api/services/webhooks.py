@@ -1,0 +1,67 @@
+"""What routes about webhooks need: the store, the key that seals secrets, and the client that checks URLs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from api.http.problems.problem import Problem, Violation, invalid
+from api.settings import ApiSettings
+from storage.ids import TenantId
+from storage.runtime.egress.client import SafeHttp
+from storage.runtime.egress.errors import SafeHttpError
+from storage.webhooks.deliveries import WebhookQueue
+from storage.webhooks.http import webhook_client
+from storage.webhooks.sealed_secrets import SecretSealer, SecretUnreadable, new_secret
+from storage.webhooks.store import WebhookStore
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookServices:
+    """`queue` only tells which tickets are due. sealer: None where no RHAPSODE_WEBHOOK_KEY is set."""
+
+    store: WebhookStore
+    queue: WebhookQueue
+    http: SafeHttp
+    sealer: SecretSealer | None
+
+    def seal(self, owner: str) -> tuple[str, str]:
+        """A new secret of this owner, as it is and sealed. Raises a `Problem`."""
+        secret = new_secret()
+        return secret, self._sealer().seal(secret, owner)
+
+    def open(self, sealed: str, owner: str) -> str:
+        """Raises a `Problem`."""
+        try:
+            return self._sealer().open(sealed, owner)
+        except SecretUnreadable as error:
+            detail = f"the secret cannot be shown: {error}; rotate it"
+            raise Problem(409, "state_conflict", "The secret is unreadable", detail) from error
+
+    def tenant_secret(self, tenant: TenantId) -> str:
+        """What signs for the URLs that jobs name, sealed; drawn when it is first needed. Raises a `Problem`."""
+        return self.store.tenant_secrets(tenant, self.seal(tenant)[1])[0].sealed
+
+    def check_url(self, url: str) -> None:
+        """Whether a webhook would be sent there now. Raises a `Problem` that points to `url`."""
+        try:
+            self.http.check(url)
+        except SafeHttpError as error:
+            raise refused_url(error, "/url") from error
+
+    def _sealer(self) -> SecretSealer:
+        if self.sealer is None:
+            detail = "this server has no RHAPSODE_WEBHOOK_KEY, so it keeps no secrets and sends no webhooks"
+            raise Problem(503, "webhooks_unavailable", "Webhooks are not set up", detail)
+        return self.sealer
+
+
+def open_webhooks(store: WebhookStore, queue: WebhookQueue, settings: ApiSettings) -> WebhookServices:
+    key = settings.webhook_key.get_secret_value()
+    return WebhookServices(
+        store, queue, webhook_client(settings.webhook_allow_private), SecretSealer(key) if key else None
+    )
+
+
+def refused_url(error: SafeHttpError, pointer: str) -> Problem:
+    """The client's reason is the violation's code: url_refused, blocked_address, unresolved, timed_out."""
+    return invalid([Violation(error.reason, str(error), pointer=pointer)])

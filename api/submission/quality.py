@@ -1,0 +1,29 @@
+"""What a request asks of its segments' quality, checked against what the model's workers can judge. Pure."""
+
+from __future__ import annotations
+
+from api.http.problems.problem import invalid_field
+from api.schemas.quality import QualityRequest
+from storage.narration.quality import Gate, OnExhausted, Quality
+from storage.queue.model_registry import ModelCard
+
+
+def resolve_quality(request: QualityRequest, language: str, card: ModelCard) -> Quality:
+    """Raises a `Problem` for a gate that no worker of this model can apply. `language` is resolved, maybe "auto"."""
+    gate = Gate(request.gate)
+    if gate is Gate.ASR:
+        _check_recogniser(language, card)
+    return Quality(gate, request.max_attempts, OnExhausted(request.on_exhausted))
+
+
+def _check_recogniser(language: str, card: ModelCard) -> None:
+    """A gate that cannot listen must not be promised: it is refused here, not replaced by a weaker one later."""
+    heard = card.recognised_languages
+    if not heard:
+        detail = f"no worker of {card.name} has a recogniser; use the gate `basic`, or install one with the workers"
+        raise invalid_field("/quality/gate", "not_supported", detail)
+    spoken = card.languages if language == "auto" else (language,)
+    if not set(spoken) <= set(heard):
+        named = "name the `language` of the text" if language == "auto" else f"{language} cannot be read back"
+        detail = f"{card.name} has a recogniser for {', '.join(heard)} only: {named}"
+        raise invalid_field("/quality/gate", "not_supported", detail)

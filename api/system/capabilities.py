@@ -1,0 +1,91 @@
+"""What this system understands and makes, as data: so that nobody has to try."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api.dependencies import Services, Tenant
+from api.schemas.input import MAX_DICTIONARIES, MAX_ENTRIES, MAX_PAUSE_S, MAX_SPEAKERS
+from api.services.container import ApiServices
+from api.system.capability_schemas import (
+    BreakCapability,
+    Capabilities,
+    FormatCapability,
+    InputCapabilities,
+    LimitCapabilities,
+    NormalizationCapability,
+    SsmlCapability,
+    SsmlElementCapability,
+)
+from storage.narration.estimates import MAX_AUDIO_MS
+from storage.narration.languages import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
+from storage.narration.outputs import FORMATS, AudioFormat
+from storage.narration.script.ssml_subset import BREAK_STRENGTHS_S, MAX_BREAK_S, SPELL_OUT, SSML_SUBSET
+from storage.narration.sources import DocumentFormat, SourceType
+from storage.narration.spec import Normalization
+from storage.queue.model_registry import served_models
+
+router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])
+
+
+@router.get("", response_model=Capabilities)
+def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
+    """Inputs, the subset of SSML, output formats, limits, and the languages of the models that are served now."""
+    served = served_models(services.models.list())
+    return Capabilities(
+        input=InputCapabilities(
+            types=[source.value for source in SourceType], document_formats=[each.value for each in DocumentFormat]
+        ),
+        ssml=_ssml(),
+        output_formats=[_format(name) for name in FORMATS],
+        normalization=[
+            NormalizationCapability(name=Normalization.OFF.value, languages=[]),
+            NormalizationCapability(name=Normalization.BASIC.value, languages=list(NORMALIZED_LANGUAGES)),
+        ],
+        languages=sorted({language for card in served for language in card.languages}),
+        language_tags=LANGUAGE_NAMES,
+        limits=_limits(services),
+    )
+
+
+def _ssml() -> SsmlCapability:
+    return SsmlCapability(
+        elements=[
+            SsmlElementCapability(
+                name=element.name,
+                supported=element.supported,
+                attributes=list(element.attributes),
+                note=element.note,
+            )
+            for element in SSML_SUBSET
+        ],
+        breaks=BreakCapability(max_s=MAX_BREAK_S, strengths_s=BREAK_STRENGTHS_S),
+        say_as=list(SPELL_OUT),
+    )
+
+
+def _format(name: AudioFormat) -> FormatCapability:
+    facts = FORMATS[name]
+    return FormatCapability(
+        type=name.value,
+        content_type=facts.content_type,
+        sample_rates_hz=list(facts.sample_rates_hz),
+        default_bitrate_kbps=facts.default_bitrate_kbps,
+        has_chapters=facts.has_chapters,
+        has_tags=facts.has_tags,
+    )
+
+
+def _limits(services: ApiServices) -> LimitCapabilities:
+    settings = services.settings
+    return LimitCapabilities(
+        audio_s=MAX_AUDIO_MS / 1000,
+        text_chars=settings.max_text_chars,
+        body_bytes=settings.max_body_bytes,
+        document_bytes=min(settings.max_document_bytes, settings.max_upload_bytes),
+        upload_bytes=settings.max_upload_bytes,
+        segments=MAX_ENTRIES,
+        speakers=MAX_SPEAKERS,
+        pronunciation_dictionaries=MAX_DICTIONARIES,
+        pause_s=MAX_PAUSE_S,
+    )

@@ -1,0 +1,120 @@
+"""The local store's objects behind its signed links, with ranges. Absent where the store is S3, which has its own."""
+
+from __future__ import annotations
+
+import re
+import time
+from tempfile import SpooledTemporaryFile
+from typing import IO
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
+from starlette.responses import FileResponse
+
+from api.dependencies import Services
+from api.http.problems.problem import (
+    forbidden,
+    invalid_header,
+    malformed,
+    not_found,
+    range_not_satisfiable,
+    state_conflict,
+    unsupported_media,
+)
+from storage.errors import ArtifactExists, ArtifactMissing
+from storage.objects.local_store import PIECE_BYTES, LocalArtifactStore, SignedObject, UrlRefused
+from storage.objects.store import ArtifactStore
+
+router = APIRouter(prefix="/v1/objects", tags=["artifacts"])
+
+_SPEC = r"([0-9]{1,18}-[0-9]{0,18}|-[0-9]{1,18})"
+SPOOL_BYTES = 1024 * 1024
+"""An upload that is longer waits on disk until it is whole."""
+
+_RANGES = re.compile(rf"bytes=\s*{_SPEC}(\s*,\s*{_SPEC})*\s*", re.IGNORECASE)
+_RANGE = re.compile(r"([0-9]+)-([0-9]*)|-([0-9]+)")
+
+
+@router.head("/{key:path}", include_in_schema=False)
+@router.get("/{key:path}", response_class=FileResponse)
+def get_object(request: Request, services: Services, key: str) -> FileResponse:
+    """The link itself is the permission; its signature covers the key, the file name, the type and the end."""
+    found = _signed_object(services.artifacts, key, dict(request.query_params))
+    status = found.path.stat()
+    _check_range(_byte_ranges(request), status.st_size)
+    return FileResponse(
+        found.path,
+        headers={"Cache-Control": "private, max-age=900, immutable", "X-Content-Type-Options": "nosniff"},
+        media_type=found.content_type,
+        filename=found.filename,
+        stat_result=status,
+    )
+
+
+@router.put("/{key:path}", status_code=201, response_class=Response)
+async def put_object(request: Request, services: Services, key: str) -> Response:
+    """Store a file under the link that `/v1/uploads` gave out; the link itself is the permission."""
+    num_bytes = _signed_upload(services.artifacts, key, dict(request.query_params))
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise unsupported_media("the body must not be compressed")
+    with SpooledTemporaryFile(max_size=SPOOL_BYTES) as file:
+        received = 0
+        async for piece in request.stream():
+            received += len(piece)
+            if received > num_bytes:
+                break
+            await run_sync(file.write, piece)
+        if received != num_bytes:
+            raise malformed(f"the link is for a file of {num_bytes:,} bytes, and the body has another length")
+        file.seek(0)
+        await run_sync(_store, services.artifacts, key, file)
+    return Response(status_code=201)
+
+
+def _store(artifacts: ArtifactStore, key: str, file: IO[bytes]) -> None:
+    try:
+        artifacts.put_stream(key, iter(lambda: file.read(PIECE_BYTES), b""))
+    except ArtifactExists:
+        raise state_conflict("a file was stored under this link already") from None
+
+
+def _signed_upload(store: object, key: str, query: dict[str, str]) -> int:
+    if not isinstance(store, LocalArtifactStore):
+        raise not_found("objects are served by the object store")
+    try:
+        return store.verify_upload(key, query, time.time())
+    except UrlRefused as error:
+        raise forbidden(str(error)) from error
+
+
+def _signed_object(store: object, key: str, query: dict[str, str]) -> SignedObject:
+    if not isinstance(store, LocalArtifactStore):
+        raise not_found("objects are served by the object store")
+    try:
+        return store.verify(key, query, time.time())
+    except UrlRefused as error:
+        raise forbidden(str(error)) from error
+    except ArtifactMissing as error:
+        raise not_found("the object is gone") from error
+
+
+def _byte_ranges(request: Request) -> str | None:
+    """The Range header. One in another unit has to be ignored (RFC 9110), so FileResponse must not see it."""
+    header = request.headers.get("range")
+    if header is None or header.lower().startswith("bytes"):
+        return header
+    request.scope["headers"] = [(name, value) for name, value in request.scope["headers"] if name != b"range"]
+    return None
+
+
+def _check_range(header: str | None, size: int) -> None:
+    """FileResponse answers a bad range in plain text; ours are problems, so it must not see one."""
+    if header is None:
+        return
+    if not _RANGES.fullmatch(header):
+        raise invalid_header("Range", "invalid_range", "is not a list of byte ranges")
+    for start, end, suffix in _RANGE.findall(header):
+        if end and int(start) > int(end):
+            raise invalid_header("Range", "invalid_range", "ends before it begins")
+        if size == 0 or (int(suffix) == 0 if suffix else int(start) >= size):
+            raise range_not_satisfiable(size)

@@ -1,0 +1,82 @@
+"""Uploads: files too large for a request, or needed by several, on their way into the store past the API."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import JsonBytes, Links, Services, Tenant
+from api.http.parsing import parse_body
+from api.http.problems.problem import not_found, upload_too_large
+from api.http.times import moment
+from api.uploads.schemas import NewUpload, Upload, UploadOrder
+from storage.ids import UPLOAD_ID, UploadId
+from storage.objects import keys
+from storage.objects.uploads import LIFETIME_S, LINK_TTL_S, new_upload_id
+
+router = APIRouter(prefix="/v1/uploads", tags=["uploads"], route_class=IdempotentRoute)
+
+
+_ORDER = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/UploadOrder"}}},
+    }
+}
+
+
+async def _upload_id(upload_id: str) -> UploadId:
+    if not UPLOAD_ID.fullmatch(upload_id):
+        raise not_found(f"there is no upload {upload_id[:64]!r}")
+    return UploadId(upload_id)
+
+
+KnownUploadId = Annotated[UploadId, Depends(_upload_id)]
+
+
+@router.post("", status_code=201, response_model=NewUpload, openapi_extra=_ORDER)
+def post_upload(tenant: Tenant, services: Services, links: Links, body: JsonBytes, response: Response) -> NewUpload:
+    """A place for one file: an id for later, and a link to PUT the file to.
+
+    Its bytes count against the tenant's from now on, until it is deleted or over; those of a link that nothing came by,
+    for up to three hours.
+    """
+    order = parse_body(UploadOrder, body)
+    if order.bytes > services.settings.max_upload_bytes:
+        raise upload_too_large(services.settings.max_upload_bytes)
+    upload = new_upload_id()
+    services.uploads.order(tenant, upload, order.bytes)
+    link = services.artifacts.upload_url(keys.upload(tenant, upload), LINK_TTL_S, order.bytes)
+    now_ms = round(time.time() * 1000)
+    response.headers["Location"] = links.upload(upload)
+    return NewUpload(
+        id=upload,
+        stored_bytes=None,
+        expires_at=moment(now_ms + LIFETIME_S * 1000),
+        url=links.absolute(link.url),
+        headers=dict(link.headers),
+        url_expires_at=moment(now_ms + LINK_TTL_S * 1000),
+    )
+
+
+@router.get("/{upload_id}", response_model=Upload)
+def get_upload(tenant: Tenant, services: Services, upload_id: KnownUploadId) -> Upload:
+    """A file that has arrived."""
+    entry = services.artifacts.stat(keys.upload(tenant, upload_id))
+    if entry is None:
+        raise not_found(f"no file has arrived as {upload_id}, or it was removed")
+    expires = moment(round((entry.modified_at_s + LIFETIME_S) * 1000))
+    return Upload(id=upload_id, stored_bytes=entry.bytes, expires_at=expires)
+
+
+@router.delete("/{upload_id}", status_code=204)
+def delete_upload(tenant: Tenant, services: Services, upload_id: KnownUploadId) -> None:
+    """Remove the file; jobs that took it up have their own."""
+    upload_key = keys.upload(tenant, upload_id)
+    if services.artifacts.stat(upload_key) is None:
+        raise not_found(f"no file has arrived as {upload_id}, or it was removed")
+    services.artifacts.delete(upload_key)
+    services.uploads.settle(tenant, upload_id, 0)

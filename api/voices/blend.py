@@ -1,0 +1,123 @@
+"""A voice between others: their speaker embeddings, mixed by weight."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+from api.http.problems.problem import Problem, Violation, invalid, invalid_field, name_taken, state_conflict
+from api.services.container import ApiServices
+from api.voices.consent import actor_of
+from api.voices.creation import embedding_model, pack_embedding, put_embedding
+from api.voices.embedding import embedding_of
+from api.voices.matching import known_voice
+from api.voices.names import built_in_speaker
+from api.voices.schemas import BlendOrder
+from storage.errors import AdmissionRefused, ConsentNotFound, VoiceNameTaken
+from storage.ids import TenantId, new_voice_id
+from storage.voices.records import Consent, NewVoice, VoiceRecord
+
+Vector = tuple[float, ...]
+
+PARALLEL_COSINE = 0.9995
+"""So nearly parallel that the arc's formula would divide by almost nothing: the chord is the same to six digits."""
+
+
+def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> VoiceRecord:
+    """Raises a `Problem`, also for embeddings of different sizes, or a `StorageError`."""
+    if speaker := built_in_speaker(order.name, services.models.list()):
+        raise name_taken(f"{speaker!r} is a built-in voice")
+    card = embedding_model(services, order.model)
+    parts = [known_voice(services.voices, tenant, part.voice) for part in order.voices]
+    vectors = [_vector(services, part, index, card.name) for index, part in enumerate(parts)]
+    if unfit := [index for index, vector in enumerate(vectors) if len(vector) != card.speaker_dim]:
+        raise invalid([_wrong_dimension(index, len(vectors[index]), card.speaker_dim) for index in unfit])
+    weights = [part.weight for part in order.voices]
+    mixed = slerp(vectors, weights) if order.method == "slerp" else lerp(vectors, weights)
+    voice = new_voice_id()
+    source = put_embedding(services, tenant, voice, pack_embedding(mixed, card), card)
+    wanted = NewVoice(
+        id=voice,
+        tenant=tenant,
+        name=order.name,
+        source=source,
+        description=order.description,
+        consent=_inherited(parts, tenant),
+        metadata={
+            f"blend.{index}": _share(part, weight)
+            for index, (part, weight) in enumerate(zip(parts, weights, strict=True))
+        },
+    )
+    try:
+        return services.voices.create(wanted)
+    except (VoiceNameTaken, AdmissionRefused):
+        services.artifacts.delete(source.key)
+        raise
+    except ConsentNotFound as error:
+        # A voice of the blend was deleted, and then the consent that it rested on.
+        services.artifacts.delete(source.key)
+        raise state_conflict(str(error)) from error
+
+
+def lerp(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
+    """The weighted mean. Weights are positive and need not add up to one."""
+    total = math.fsum(weights)
+    return tuple(
+        math.fsum(weight * value for weight, value in zip(weights, values, strict=True)) / total
+        for values in zip(*vectors, strict=True)
+    )
+
+
+def slerp(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
+    """Along the arc between the directions, one vector after the other; the length is the weighted mean of lengths.
+
+    Shoemake 1985. Raises a `Problem` for directions that are opposite: there is no arc between them.
+    """
+    direction = _unit(vectors[0])
+    weight = weights[0]
+    for vector, more in zip(vectors[1:], weights[1:], strict=True):
+        weight += more
+        direction = _on_arc(direction, _unit(vector), more / weight)
+    length = math.fsum(w * math.hypot(*v) for v, w in zip(vectors, weights, strict=True)) / math.fsum(weights)
+    return tuple(length * value for value in direction)
+
+
+def _on_arc(start: Vector, end: Vector, share: float) -> Vector:
+    cosine = math.fsum(a * b for a, b in zip(start, end, strict=True))
+    if cosine > PARALLEL_COSINE:
+        return _unit(lerp((start, end), (1 - share, share)) if 0 < share < 1 else (end if share else start))
+    if cosine < -PARALLEL_COSINE:
+        raise invalid_field("/method", "not_possible", "two of the voices are opposite; use lerp")
+    angle = math.acos(cosine)
+    a, b = math.sin((1 - share) * angle) / math.sin(angle), math.sin(share * angle) / math.sin(angle)
+    return tuple(a * x + b * y for x, y in zip(start, end, strict=True))
+
+
+def _unit(vector: Vector) -> Vector:
+    length = math.hypot(*vector)
+    return tuple(value / length for value in vector)
+
+
+def _vector(services: ApiServices, record: VoiceRecord, index: int, model: str) -> Vector:
+    try:
+        return embedding_of(services, record, model).values
+    except Problem as problem:
+        # Its own pointer is of another request's body.
+        violation = Violation(problem.code, problem.detail, pointer=f"/voices/{index}/voice")
+        raise problem.at([violation]) from problem
+
+
+def _wrong_dimension(index: int, found: int, wanted: int) -> Violation:
+    return Violation("wrong_dimension", f"has {found} numbers, not {wanted}", pointer=f"/voices/{index}/voice")
+
+
+def _inherited(parts: Sequence[VoiceRecord], tenant: TenantId) -> Consent:
+    """Whoever is heard in it had consented; the blend says whose words these were."""
+    statements = [f"{part.name}: {part.consent.statement}" for part in parts if part.consent]
+    ids = dict.fromkeys(each for part in parts if part.consent for each in part.consent.ids)
+    return Consent("; ".join(statements)[:4_000], actor_of(tenant), round(time.time() * 1000), tuple(ids))
+
+
+def _share(part: VoiceRecord, weight: float) -> str:
+    return f"{weight:g} {part.id}"

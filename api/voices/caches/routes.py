@@ -1,0 +1,133 @@
+"""Caches of voices: order, read, drop, for one voice or for thousands."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
+from api.http.cursors import decode_cursor, encode_cursor
+from api.http.idempotency_key import idempotency_key
+from api.http.parsing import parse_body
+from api.job_answers.answers import accepted_answer
+from api.schemas import job as schemas
+from api.voices.caches.schemas import BulkCacheOrder, CacheOrder, Mode, ShownState, VoiceCacheList
+from api.voices.caches.submission import BUILD_S, order_caches, order_many_caches
+from api.voices.caches.view import shown_cache, shown_state
+from storage.voices.records import VoiceCacheRecord
+
+router = APIRouter(tags=["voice caches"], route_class=IdempotentRoute)
+
+_CACHE_NAME = re.compile(r"voc_[0-9a-hjkmnp-tv-z]{26}\|(x_vector|in_context)\|.{1,400}", re.DOTALL)
+
+
+def _json(schema: str, *, required: bool) -> dict[str, object]:
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+    return {"requestBody": {"required": required, "content": content}}
+
+
+class CacheListQuery(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    limit: int = Field(default=20, ge=1, le=100)
+    cursor: str | None = Field(default=None, max_length=1_000)
+    state: list[ShownState] = []
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+
+
+class CacheDropQuery(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+    mode: Mode | None = None
+
+
+@router.post(
+    "/v1/voices/{voice_id}/cache",
+    status_code=202,
+    response_model=VoiceCacheList,
+    openapi_extra=_json("CacheOrder", required=False),
+)
+def order_voice_cache(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    voice_id: KnownVoiceId,
+    body: OptionalJsonBytes,
+    response: Response,
+) -> VoiceCacheList:
+    """Make the voice ready; 200 if it is already. What is there is served until a forced rebuild has succeeded."""
+    record = services.voices.get(tenant, voice_id)
+    order = parse_body(CacheOrder, body) if body else CacheOrder()
+    cards = services.models.list()
+    shown = [shown_cache(cache, cards) for cache in order_caches(services, tenant, record, order)]
+    if all(cache.state == "ready" for cache in shown):
+        response.status_code = 200
+    else:
+        response.headers["Retry-After"] = str(BUILD_S)
+        response.headers["Location"] = links.voice_cache(voice_id)
+    return VoiceCacheList(data=shown)
+
+
+@router.get("/v1/voices/{voice_id}/cache", response_model=VoiceCacheList)
+def get_voice_cache(tenant: Tenant, services: Services, voice_id: KnownVoiceId) -> VoiceCacheList:
+    """One entry for each model and mode that somebody asked for."""
+    cards = services.models.list()
+    return VoiceCacheList(data=[shown_cache(cache, cards) for cache in services.voices.caches(tenant, voice_id)])
+
+
+@router.delete("/v1/voices/{voice_id}/cache", status_code=204)
+def delete_voice_cache(
+    tenant: Tenant, services: Services, voice_id: KnownVoiceId, parameters: Annotated[CacheDropQuery, Query()]
+) -> None:
+    """Drop the voice's caches, or those of one model or mode. A build under way is not taken any more."""
+    targets = [cache.target for cache in services.voices.caches(tenant, voice_id)]
+    dropped = [
+        (target.mode, target.model)
+        for target in targets
+        if parameters.model in (None, target.model) and parameters.mode in (None, target.mode.value)
+    ]
+    if dropped:
+        services.voices.forget_caches(tenant, voice_id, dropped)
+
+
+@router.post(
+    "/v1/voice-caches",
+    status_code=202,
+    response_model=schemas.Job,
+    openapi_extra=_json("BulkCacheOrder", required=True),
+)
+def order_voice_caches(
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    body: JsonBytes,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> Response:
+    """Make many voices ready for one model: a job whose segments are voices. A failing one does not stop the others."""
+    idempotency = idempotency_key(idempotency_header, body, "/v1/voice-caches")
+    accepted = order_many_caches(services, tenant, parse_body(BulkCacheOrder, body), idempotency, links.base)
+    return accepted_answer(services, links, accepted)
+
+
+@router.get("/v1/voice-caches", response_model=VoiceCacheList)
+def list_voice_caches(
+    tenant: Tenant, services: Services, parameters: Annotated[CacheListQuery, Query()]
+) -> VoiceCacheList:
+    """The tenant's caches by voice; `state` may be repeated."""
+    cards = services.models.list()
+
+    def is_wanted(cache: VoiceCacheRecord) -> bool:
+        has_state = not parameters.state or shown_state(cache, cards) in parameters.state
+        return has_state and parameters.model in (None, cache.target.model)
+
+    after = decode_cursor(parameters.cursor, _CACHE_NAME)
+    page = services.voices.list_caches(tenant, is_wanted, after, parameters.limit)
+    cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
+    return VoiceCacheList(
+        data=[shown_cache(cache, cards) for cache in page.caches], next_cursor=cursor, has_more=page.has_more
+    )

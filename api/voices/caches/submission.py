@@ -1,0 +1,196 @@
+"""The story of an order of caches: which voices, for which model, then a job that makes them ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from api.acceptance.acceptance import Accepted, find_replay, submit_stored
+from api.http.problems.problem import invalid_field, not_found
+from api.services.container import ApiServices
+from api.voices.caches.schemas import BulkCacheOrder, CacheFilter, CacheOrder
+from api.voices.caches.view import shown_state
+from api.voices.manifest import listed_voices
+from api.voices.matching import cache_request, choose_mode, choose_model, cloning_models, modes_of, reference
+from api.webhooks.job_webhook import choose_webhook
+from storage.ids import VOICE_ID, TenantId, VoiceId, new_job_id
+from storage.jobs.record import JobRecord
+from storage.jobs.service_classes import Priority
+from storage.jobs.submissions import IdempotencyKey, Submission
+from storage.jobs.webhook_target import JobWebhook
+from storage.narration.voice_reference import VOICE_COST_MS, CacheMode, IfCacheMissing, VoiceCacheSpec, VoiceReference
+from storage.objects.keys import voice_list
+from storage.queue.model_registry import ModelCard
+from storage.voices.plan import PlannedVoice, encode_voice_plan
+from storage.voices.records import CacheState, VoiceCacheRecord, VoiceRecord
+
+BUILD_S = 1
+"""When it is worth looking whether one voice is ready."""
+
+RETENTION_S = 7 * 24 * 3600
+PAGE = 500
+MAX_BULK_VOICES = 20_000
+
+
+def order_caches(
+    services: ApiServices, tenant: TenantId, record: VoiceRecord, order: CacheOrder
+) -> list[VoiceCacheRecord]:
+    """See that the voice becomes ready for every model asked for; what is ready already starts no job."""
+    wanted = list(_wanted(record, order, services.models.list()))
+    known = {cache.content: cache for cache in services.voices.caches(tenant, record.id)}
+    for voice, card in wanted:
+        cache = known.get(voice.content(tenant, card.revision))
+        # What another job is about to build is shared with it.
+        if order.force or cache is None or cache.state is CacheState.FAILED:
+            _submit_one(services, tenant, voice, card, rebuild=order.force)
+    contents = {voice.content(tenant, card.revision) for voice, card in wanted}
+    return [cache for cache in services.voices.caches(tenant, record.id) if cache.content in contents]
+
+
+def order_many_caches(
+    services: ApiServices, tenant: TenantId, order: BulkCacheOrder, idempotency: IdempotencyKey | None, api_url: str
+) -> Accepted:
+    """One job over many voices. api_url: for links in webhooks. Raises a `Problem` or a `StorageError`."""
+    if replayed := find_replay(services, tenant, idempotency):
+        return Accepted(replayed, replayed=True)
+    webhook = choose_webhook(services, tenant, order.webhook, api_url)
+    cards = services.models.list()
+    card = _one_model(order.model, cards)
+    mode = None if order.mode is None else CacheMode(order.mode)
+    voices: Sequence[PlannedVoice]
+    if order.manifest is not None:
+        voices = listed_voices(services, tenant, order.manifest, card, cards, mode)
+    elif order.voices is not None:
+        voices = [_reference(record, card, mode) for record in _named(services, tenant, order.voices)]
+    else:
+        records = list(_filtered(services, tenant, order.filter or CacheFilter(), card, cards))
+        voices = [_reference(record, card, mode) for record in records if _is_fit(record, card, mode)]
+    if not voices:
+        raise not_found("no voice of yours is meant by this filter")
+    if len(voices) > MAX_BULK_VOICES:
+        raise invalid_field(
+            "/filter", "too_many", f"{len(voices):,} voices are meant; one job takes {MAX_BULK_VOICES:,}"
+        )
+    return submit_voices(services, tenant, voices, card, order, idempotency, webhook)
+
+
+def submit_voices(
+    services: ApiServices,
+    tenant: TenantId,
+    voices: Sequence[PlannedVoice],
+    card: ModelCard,
+    order: BulkCacheOrder,
+    idempotency: IdempotencyKey | None,
+    webhook: JobWebhook | None = None,
+) -> Accepted:
+    job = new_job_id()
+    submission = Submission(
+        id=job,
+        tenant=tenant,
+        spec=VoiceCacheSpec(card.name, card.revision, len(voices), rebuild=order.force),
+        priority=Priority(order.priority),
+        input_key=voice_list(tenant, job),
+        input_chars=0,
+        estimated_audio_ms=VOICE_COST_MS * len(voices),
+        retention_s=order.retention_s,
+        metadata=dict(order.metadata),
+        idempotency=idempotency,
+        webhook=webhook,
+    )
+    return submit_stored(services, submission, encode_voice_plan(voices))
+
+
+def _submit_one(
+    services: ApiServices, tenant: TenantId, voice: VoiceReference, card: ModelCard, *, rebuild: bool
+) -> JobRecord:
+    order = BulkCacheOrder(voices=[voice.voice], priority="normal", force=rebuild, retention_s=RETENTION_S)
+    job = submit_voices(services, tenant, [voice], card, order, None).job
+    # The job's plan asks, too; this lets the caller see at once that it was heard.
+    ask = services.voices.rebuild_caches if rebuild else services.voices.request_caches
+    ask(tenant, job.id, [cache_request(tenant, voice, card)])
+    return job
+
+
+def request_cache(services: ApiServices, tenant: TenantId, voice: VoiceReference, card: ModelCard) -> JobRecord:
+    """A job of its own for one voice that something else waits for."""
+    return _submit_one(services, tenant, voice, card, rebuild=False)
+
+
+def _wanted(
+    record: VoiceRecord, order: CacheOrder, cards: Sequence[ModelCard]
+) -> Iterator[tuple[VoiceReference, ModelCard]]:
+    mode = None if order.mode is None else CacheMode(order.mode)
+    models = cloning_models(order.models, cards)
+    if order.models is None:
+        models = [card for card in models if modes_of(record, card)] or models
+    for card in models:
+        yield _reference(record, card, mode), card
+
+
+def _reference(record: VoiceRecord, card: ModelCard, mode: CacheMode | None) -> VoiceReference:
+    chosen = choose_mode(record, card, mode, record.ref_text)
+    return reference(record, card, chosen, record.ref_text, IfCacheMissing.COMPUTE)
+
+
+def _is_fit(record: VoiceRecord, card: ModelCard, mode: CacheMode | None) -> bool:
+    """A filter means the voices that the model can use; the others are none of its business."""
+    possible = [each for each in modes_of(record, card) if each is CacheMode.X_VECTOR or record.ref_text]
+    return bool(possible) if mode is None else mode in possible
+
+
+def _one_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
+    if name is not None:
+        card = choose_model(name, cards)
+        if not card.voice_modes:
+            raise invalid_field("/model", "not_supported", f"{name} does not clone voices")
+        return card
+    cloning = cloning_models(None, cards)
+    if len(cloning) > 1:
+        raise invalid_field("/model", "missing", f"say for which model: {', '.join(card.name for card in cloning)}")
+    return cloning[0]
+
+
+def _filtered(
+    services: ApiServices, tenant: TenantId, wanted: CacheFilter, card: ModelCard, cards: Sequence[ModelCard]
+) -> Iterator[VoiceRecord]:
+    if wanted.state is None:
+        yield from _all_voices(services, tenant)
+        return
+    voices: list[VoiceId] = []
+    cursor: str | None = None
+    while True:
+        page = services.voices.list_caches(
+            tenant,
+            lambda cache: cache.target.model == card.name and shown_state(cache, cards) == wanted.state,
+            cursor,
+            PAGE,
+        )
+        voices += [cache.target.voice for cache in page.caches if cache.target.voice not in voices[-1:]]
+        cursor = page.scanned_to
+        if not page.has_more:
+            break
+    # One may have been deleted meanwhile.
+    yield from filter(None, services.voices.get_many(tenant, voices))
+
+
+def _named(services: ApiServices, tenant: TenantId, wanted: Sequence[str]) -> Iterator[VoiceRecord]:
+    """By ids or names, each voice once. Raises the `Problem` that says which one there is not."""
+    ids = [VoiceId(name) for name in wanted if VOICE_ID.fullmatch(name)]
+    by_id = dict(zip(ids, services.voices.get_many(tenant, ids), strict=True))
+    seen: set[VoiceId] = set()
+    for index, name in enumerate(wanted):
+        record = by_id.get(VoiceId(name)) or services.voices.find(tenant, name)
+        if record is None:
+            raise invalid_field(f"/voices/{index}", "not_found", f"no voice of yours is called {name[:64]!r}")
+        if record.id not in seen:
+            seen.add(record.id)
+            yield record
+
+
+def _all_voices(services: ApiServices, tenant: TenantId) -> Iterator[VoiceRecord]:
+    after = None
+    while True:
+        page = services.voices.list(tenant, after, PAGE)
+        yield from page.voices
+        if not page.has_more or not page.voices:
+            return
+        after = page.voices[-1].id

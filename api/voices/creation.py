@@ -1,0 +1,269 @@
+"""The story of a new voice: its name is free, somebody consented, its recording is stored, the voice is made.
+
+A refusal at any step leaves nothing behind, in Redis or in the store.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO
+
+from anyio.to_thread import run_sync
+from ulid import ULID
+
+from api.http.problems.problem import (
+    Problem,
+    Violation,
+    decoder_unavailable,
+    invalid,
+    invalid_field,
+    model_not_found,
+    name_taken,
+    no_model,
+)
+from api.services.container import ApiServices
+from api.voices.caches.schemas import CacheOrder
+from api.voices.caches.submission import order_caches
+from api.voices.consent import consent_of, consent_unknown
+from api.voices.matching import cloning_models
+from api.voices.names import built_in_speaker
+from api.voices.schemas import RecordingForm, VoiceForm
+from api.voices.upload import Upload, parse_fields
+from storage.audio.recordings import DecoderBroken, RecordingRefused, inspect_recording
+from storage.errors import (
+    AdmissionRefused,
+    ConsentNotFound,
+    QuotaExceeded,
+    VoiceChanged,
+    VoiceGone,
+    VoiceNameTaken,
+    VoiceNotFound,
+)
+from storage.ids import TenantId, VoiceId, new_voice_id
+from storage.narration.voice_reference import CacheMode, SourceKind, VoiceSource
+from storage.objects.keys import voice_source
+from storage.queue.model_registry import ModelCard
+from storage.voices.cache_file import ArtifactFormatError, decode_artifact, tensor_values
+from storage.voices.recordings import put_recording
+from storage.voices.records import NewRecording, NewVoice, VoiceRecord
+
+SAMPLE_FIELD = "audio_sample"
+EMBEDDING_FIELD = "speaker_embedding"
+
+EMBEDDING_MEDIA_TYPE = "application/octet-stream"
+
+MAX_EMBEDDING_MAGNITUDE = 1e4
+"""Speaker embeddings have components of a few units; what is far beyond is another kind of number."""
+
+_REFUSALS = (VoiceNameTaken, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNotFound)
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """`is_prepared`: jobs that make the voice ready are on their way."""
+
+    voice: VoiceRecord
+    is_prepared: bool
+
+
+async def create_voice(services: ApiServices, tenant: TenantId, upload: Upload) -> Created:
+    """A voice from a recording or from an embedding. Raises a `Problem` or a `StorageError`."""
+    fields = dict(upload.fields)
+    embedding_text = fields.pop(EMBEDDING_FIELD, None)
+    form = parse_fields(VoiceForm, fields)
+    _require_one_source(upload, embedding_text)
+    consent = await run_sync(consent_of, services.consents, form.consent, tenant)
+    await run_sync(_require_free_name, services, tenant, form.name)
+    is_prepared = form.precompute == "true"
+    if is_prepared:
+        # Before there is a voice: nothing could prepare it.
+        await run_sync(lambda: cloning_models(None, services.models.list()))
+    voice = new_voice_id()
+    if SAMPLE_FIELD in upload.files:
+        if form.model is not None:
+            raise invalid_field("/model", "not_supported", "a recording fits every model that clones")
+        source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
+    else:
+        source = await run_sync(_store_embedding, services, tenant, voice, upload, embedding_text, form)
+    wanted = NewVoice(
+        id=voice,
+        tenant=tenant,
+        name=form.name,
+        source=source,
+        ref_text=form.ref_text.strip(),
+        language=form.language,
+        description=form.description,
+        consent=consent,
+    )
+    record = await run_sync(_or_discard, services, source, lambda: services.voices.create(wanted))
+    if is_prepared:
+        await run_sync(_prepare, services, record)
+    return Created(record, is_prepared)
+
+
+async def replace_recording(services: ApiServices, tenant: TenantId, voice: VoiceId, upload: Upload) -> VoiceRecord:
+    """Another recording for a voice. Raises a `Problem` or a `StorageError`."""
+    form = parse_fields(RecordingForm, upload.fields)
+    if SAMPLE_FIELD not in upload.files:
+        raise _missing_source()
+    consent = await run_sync(consent_of, services.consents, form.consent, tenant)
+    revision = (await run_sync(services.voices.get, tenant, voice)).revision
+    source = await store_recording(services, _source_key(tenant, voice), upload.files[SAMPLE_FIELD], SAMPLE_FIELD)
+    wanted = NewRecording(revision, source, form.ref_text.strip(), consent)
+    return await run_sync(_or_discard, services, source, lambda: services.voices.replace(tenant, voice, wanted))
+
+
+async def store_recording(services: ApiServices, key: str, file: IO[bytes], field: str) -> VoiceSource:
+    """Decode the whole recording in a process of its own, then store it as it came. field: of the form it came in.
+
+    Raises a `Problem`.
+    """
+    try:
+        facts = await run_sync(inspect_recording, file, limiter=services.decoders)
+    except RecordingRefused as error:
+        raise _recording_refused(error, field) from error
+    except DecoderBroken as error:
+        raise decoder_unavailable() from error
+    return await run_sync(put_recording, services.artifacts, key, file, facts)
+
+
+def parse_embedding(data: bytes, card: ModelCard) -> bytes:
+    """float32 (speaker_dim,), little-endian, from raw numbers or from an exported voice. Raises a `Problem`."""
+    if len(data) == card.speaker_dim * 4:
+        return pack_embedding(struct.unpack(f"<{card.speaker_dim}f", data), card)
+    try:
+        artifact = decode_artifact(data)
+    except ArtifactFormatError as error:
+        detail = (
+            f"{len(data)} bytes are neither {card.speaker_dim} float32 for {card.name} nor an exported voice: {error}"
+        )
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_dimension", detail) from error
+    if artifact.header.model != card.name:
+        detail = f"the embedding is of {artifact.header.model}, not of {card.name}"
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_model", detail)
+    return pack_embedding(tensor_values(artifact.x_vector), card)
+
+
+def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
+    """The model an embedding is of: the one named, or the only one that clones. Raises a `Problem`."""
+    cards = services.models.list()
+    if not cards:
+        raise no_model()
+    cloning = [card for card in cards if CacheMode.X_VECTOR in card.voice_modes]
+    if name is None:
+        if len(cloning) != 1:
+            known = ", ".join(card.name for card in cloning) or "none"
+            raise invalid_field("/model", "missing", f"say which model the embedding is of; those that clone: {known}")
+        return cloning[0]
+    card = next((card for card in cards if card.name == name), None)
+    if card is None:
+        raise model_not_found(name, [card.name for card in cloning])
+    if card not in cloning:
+        raise invalid_field("/model", "not_supported", f"{name} does not clone voices")
+    return card
+
+
+def _prepare(services: ApiServices, record: VoiceRecord) -> None:
+    try:
+        order_caches(services, record.tenant, record, CacheOrder())
+    except (AdmissionRefused, Problem):
+        # All or nothing: the caller sends the form again.
+        services.voices.delete(record.tenant, record.id)
+        raise
+
+
+def _require_one_source(upload: Upload, embedding_text: str | None) -> None:
+    num_sources = len(upload.files) + (embedding_text is not None)
+    if num_sources == 0:
+        raise _missing_source()
+    if num_sources > 1:
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "not_allowed", "a voice is made from one source")
+
+
+def _missing_source() -> Problem:
+    detail = f"a voice needs a file `{SAMPLE_FIELD}` or a `{EMBEDDING_FIELD}`"
+    return invalid([Violation("missing", detail, pointer=f"/{SAMPLE_FIELD}")])
+
+
+def _require_free_name(services: ApiServices, tenant: TenantId, name: str) -> None:
+    """Before a recording is decoded in vain; the store decides."""
+    if speaker := built_in_speaker(name, services.models.list()):
+        raise name_taken(f"{speaker!r} is a built-in voice")
+    if found := services.voices.find(tenant, name):
+        raise name_taken(f"the voice {found.id} is already called {found.name!r}")
+
+
+def _store_embedding(
+    services: ApiServices, tenant: TenantId, voice: VoiceId, upload: Upload, text: str | None, form: VoiceForm
+) -> VoiceSource:
+    if form.ref_text:
+        raise invalid_field("/ref_text", "not_supported", "an embedding says nothing that could be written down")
+    card = embedding_model(services, form.model)
+    if text is not None:
+        data = pack_embedding(_json_numbers(text), card)
+    else:
+        data = parse_embedding(upload.files[EMBEDDING_FIELD].read(), card)
+    return put_embedding(services, tenant, voice, data, card)
+
+
+def put_embedding(services: ApiServices, tenant: TenantId, voice: VoiceId, data: bytes, card: ModelCard) -> VoiceSource:
+    """data: float32 (speaker_dim,), little-endian."""
+    stored = services.artifacts.put(_source_key(tenant, voice), data)
+    return VoiceSource(
+        SourceKind.EMBEDDING, stored.key, stored.sha256, stored.bytes, EMBEDDING_MEDIA_TYPE, model=card.name
+    )
+
+
+def _json_numbers(text: str) -> tuple[float, ...]:
+    try:
+        numbers = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_type", "must be a JSON array of numbers") from error
+    match numbers:
+        case list() if all(type(number) in (int, float) for number in numbers):
+            return tuple(numbers)
+        case _:
+            raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_type", "must be a JSON array of numbers")
+
+
+def pack_embedding(values: tuple[float, ...], card: ModelCard) -> bytes:
+    """float32 (speaker_dim,), little-endian. Raises a `Problem` for numbers that are no embedding of this model."""
+    if len(values) != card.speaker_dim:
+        detail = f"{card.name} takes embeddings of {card.speaker_dim} numbers, not {len(values)}"
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_dimension", detail)
+    # Comparisons with NaN are false.
+    if not all(abs(value) <= MAX_EMBEDDING_MAGNITUDE for value in values) or not any(values):
+        detail = f"must be finite, at most {MAX_EMBEDDING_MAGNITUDE:g} in size, and not all zero"
+        raise invalid_field(f"/{EMBEDDING_FIELD}", "out_of_range", detail)
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:
+    try:
+        return call()
+    except ConsentNotFound as error:
+        # It was deleted since it was looked up.
+        services.artifacts.delete(source.key)
+        raise consent_unknown(error.consent) from error
+    except _REFUSALS:
+        # Only after an answer: when Redis was not heard, the voice may exist and needs its source.
+        services.artifacts.delete(source.key)
+        raise
+
+
+def _source_key(tenant: TenantId, voice: VoiceId) -> str:
+    """One that nothing lies under yet."""
+    return voice_source(tenant, voice, str(ULID()).lower())
+
+
+def _recording_refused(error: RecordingRefused, field: str) -> Problem:
+    return Problem(
+        422,
+        "unsupported_media",
+        "The recording cannot be used",
+        error.detail,
+        (Violation(error.code, error.detail, pointer=f"/{field}"),),
+    )

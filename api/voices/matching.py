@@ -1,0 +1,124 @@
+"""Which voice a request means, and in which mode a model speaks with it. Pure but for the look-up of a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from api.http.problems.problem import Problem, invalid_field, model_away, model_not_found, no_model, voice_unknown
+from api.http.times import moment
+from storage.ids import VOICE_ID, TenantId, VoiceId
+from storage.narration.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceReference
+from storage.queue.model_registry import ModelCard, served_models
+from storage.voices.records import CacheRequest, CacheTarget, VoiceRecord
+from storage.voices.store import VoiceStore
+
+
+def find_own_voice(voices: VoiceStore, tenant: TenantId, wanted: str) -> VoiceRecord | None:
+    """By id or by name; None if nobody has it. Raises `VoiceNotFound` or `VoiceGone` for an id."""
+    if VOICE_ID.fullmatch(wanted):
+        return voices.get(tenant, VoiceId(wanted))
+    return voices.find(tenant, wanted)
+
+
+def known_voice(voices: VoiceStore, tenant: TenantId, wanted: str) -> VoiceRecord:
+    """As `find_own_voice`. Raises the `Problem` if nobody has it."""
+    record = find_own_voice(voices, tenant, wanted)
+    if record is None:
+        raise voice_unknown(f"there is no voice {wanted[:64]!r}")
+    return record
+
+
+def modes_of(record: VoiceRecord, card: ModelCard) -> tuple[CacheMode, ...]:
+    """How this model can speak with this voice, the fullest way first; empty if it cannot."""
+    if record.source.kind is SourceKind.EMBEDDING:
+        has_model = record.source.model == card.name and record.source.num_values == card.speaker_dim
+        return (CacheMode.X_VECTOR,) if has_model and CacheMode.X_VECTOR in card.voice_modes else ()
+    fullest_first = (CacheMode.IN_CONTEXT, CacheMode.X_VECTOR)
+    return tuple(mode for mode in fullest_first if mode in card.voice_modes)
+
+
+def choose_mode(record: VoiceRecord, card: ModelCard, wanted: CacheMode | None, ref_text: str) -> CacheMode:
+    """The mode asked for, or the fullest there is a text for. Raises a `Problem` for one that cannot be."""
+    possible = modes_of(record, card)
+    if not possible:
+        raise unfit(record, card)
+    if wanted is None:
+        fit = [mode for mode in possible if mode is CacheMode.X_VECTOR or ref_text]
+        if not fit:
+            raise invalid_field("/ref_text", "missing", f"{card.name} needs to know what the recording says")
+        return fit[0]
+    if wanted not in possible:
+        detail = f"{card.name} speaks with {record.name} in {', '.join(possible)} mode only"
+        raise invalid_field("/mode", "not_supported", detail)
+    if wanted is CacheMode.IN_CONTEXT and not ref_text:
+        raise invalid_field("/ref_text", "missing", f"what the recording of {record.name} says is not known")
+    return wanted
+
+
+def reference(
+    record: VoiceRecord, card: ModelCard, mode: CacheMode, ref_text: str, if_missing: IfCacheMissing
+) -> VoiceReference:
+    return VoiceReference(
+        voice=record.id,
+        name=record.name,
+        revision=record.revision,
+        model=card.name,
+        mode=mode,
+        source=record.source,
+        ref_text=ref_text if mode is CacheMode.IN_CONTEXT else "",
+        if_missing=if_missing,
+    )
+
+
+def cache_request(tenant: TenantId, wanted: VoiceReference, card: ModelCard) -> CacheRequest:
+    """The cache of this voice for the checkpoint that the model's workers have now."""
+    target = CacheTarget(wanted.voice, wanted.model, wanted.mode)
+    return CacheRequest(target, wanted.revision, card.revision, wanted.content(tenant, card.revision))
+
+
+def cloning_models(names: Sequence[str] | None, cards: Sequence[ModelCard]) -> list[ModelCard]:
+    """The models named, or all that have workers and clone. Raises a `Problem`."""
+    if not cards:
+        raise no_model()
+    cloning = [card for card in served_models(cards) if card.voice_modes]
+    if names is None:
+        if not cloning:
+            detail = f"no model that has workers clones voices: {', '.join(card.name for card in served_models(cards))}"
+            raise invalid_field("/models", "not_supported", detail)
+        return cloning
+    return [_cloning_model(name, cards, cloning) for name in dict.fromkeys(names)]
+
+
+def unfit(record: VoiceRecord, card: ModelCard) -> Problem:
+    if not card.voice_modes:
+        return invalid_field("/model", "not_supported", f"{card.name} does not clone voices")
+    source = record.source
+    detail = f"{record.name} is an embedding of {source.num_values} numbers for {source.model}, not for {card.name}"
+    return invalid_field("/voice", "wrong_model", detail)
+
+
+def _cloning_model(name: str, cards: Sequence[ModelCard], cloning: Sequence[ModelCard]) -> ModelCard:
+    for card in cloning:
+        if card.name == name:
+            return card
+    if all(card.name != name for card in cards):
+        raise model_not_found(name, [card.name for card in cloning])
+    raise invalid_field("/models", "not_supported", f"{name} does not clone voices, or has no worker now")
+
+
+def choose_model(name: str | None, cards: Sequence[ModelCard]) -> ModelCard:
+    """The model of this name; without one, the model that a worker announced last. Raises a `Problem`.
+
+    A model whose workers are gone while others serve is refused: its queue may wait for ever.
+    """
+    if not cards:
+        raise no_model()
+    if name is None:
+        return max(cards, key=lambda card: card.updated_at_ms)
+    card = next((card for card in cards if card.name == name), None)
+    if card is None:
+        raise model_not_found(name, [card.name for card in cards])
+    served = served_models(cards)
+    if card not in served:
+        raise model_away(name, moment(card.updated_at_ms), [card.name for card in served])
+    return card

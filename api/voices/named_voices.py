@@ -1,0 +1,32 @@
+"""A voice as a path names it: one of the caller's by its id, or one that a model brings along by its name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from api.http.problems.problem import voice_unknown
+from api.services.container import ApiServices
+from api.voices.view import built_in_voices
+from storage.ids import VOICE_ID, TenantId, VoiceId
+from storage.voices.records import VoiceRecord, name_key
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltInVoice:
+    """models: those that have it and that workers serve."""
+
+    name: str
+    models: tuple[str, ...]
+
+
+NamedVoice = VoiceRecord | BuiltInVoice
+
+
+def find_named_voice(services: ApiServices, tenant: TenantId, name: str) -> NamedVoice:
+    """Raises the `Problem` that there is none, or `VoiceGone`, `VoiceNotFound` or `StoreUnavailable`."""
+    if VOICE_ID.fullmatch(name):
+        return services.voices.get(tenant, VoiceId(name))
+    for voice in built_in_voices(services.models.list()):
+        if name_key(voice.name) == name_key(name):
+            return BuiltInVoice(voice.name, tuple(voice.models))
+    raise voice_unknown(f"there is no voice {name[:64]!r}; ids begin with voc_, and models bring no voice of this name")

@@ -1,0 +1,108 @@
+"""What was sent to receivers, what came of it, and sending it again."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import KnownJobId, Links, Services, Tenant
+from api.http.cursors import decode_cursor, encode_cursor
+from api.http.problems.problem import not_found
+from api.services.container import ApiServices
+from api.webhooks import schemas
+from api.webhooks.endpoint_routes import KnownEndpointId
+from api.webhooks.view import shown_delivery, shown_detail
+from storage.ids import DeliveryId, TenantId
+from storage.webhooks.records import DeliveryState
+
+router = APIRouter(prefix="/v1", tags=["webhooks"], route_class=IdempotentRoute)
+
+DELIVERY_ID = re.compile(r"evt_[0-9a-f]{40}")
+
+
+async def _delivery_id(delivery_id: str) -> DeliveryId:
+    if not DELIVERY_ID.fullmatch(delivery_id):
+        raise not_found(f"there is no delivery {delivery_id[:64]!r}")
+    return DeliveryId(delivery_id)
+
+
+KnownDeliveryId = Annotated[DeliveryId, Depends(_delivery_id)]
+
+
+class DeliveryListQuery(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    state: list[DeliveryState] = Field(default=[], max_length=len(DeliveryState))
+    limit: int = Field(default=20, ge=1, le=100)
+    cursor: str | None = Field(default=None, max_length=200)
+
+
+@router.get("/webhook-endpoints/{endpoint_id}/deliveries", response_model=schemas.WebhookDeliveryList)
+def list_deliveries(
+    tenant: Tenant,
+    services: Services,
+    endpoint_id: KnownEndpointId,
+    parameters: Annotated[DeliveryListQuery, Query()],
+) -> schemas.WebhookDeliveryList:
+    """Newest first: the last thousand that ended, for a week, and whatever waits."""
+    after = decode_cursor(parameters.cursor, DELIVERY_ID)
+    page = services.webhooks.store.list_deliveries(
+        tenant,
+        endpoint_id,
+        frozenset(parameters.state),
+        DeliveryId(after) if after else None,
+        parameters.limit,
+    )
+    cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
+    data = [shown_delivery(each) for each in page.deliveries]
+    return schemas.WebhookDeliveryList(data=data, next_cursor=cursor, has_more=cursor is not None)
+
+
+@router.post(
+    "/webhook-endpoints/{endpoint_id}/deliveries/{delivery_id}/redeliver",
+    status_code=202,
+    response_model=schemas.WebhookDelivery,
+)
+def redeliver_to_endpoint(
+    tenant: Tenant, services: Services, endpoint_id: KnownEndpointId, delivery_id: KnownDeliveryId
+) -> schemas.WebhookDelivery:
+    """As `/v1/webhook-deliveries/{id}/redeliver`, for a delivery of this endpoint."""
+    services.webhooks.store.get(tenant, endpoint_id)
+    if services.webhooks.store.delivery(tenant, delivery_id).endpoint != endpoint_id:
+        raise not_found(f"there is no delivery {delivery_id} to {endpoint_id}")
+    return _sent_again(services, tenant, delivery_id)
+
+
+@router.get("/webhook-deliveries/{delivery_id}", response_model=schemas.WebhookDeliveryDetail)
+def get_delivery(
+    tenant: Tenant, services: Services, links: Links, delivery_id: KnownDeliveryId
+) -> schemas.WebhookDeliveryDetail:
+    """With what is sent and what came of the last attempts."""
+    record = services.webhooks.store.delivery(tenant, delivery_id)
+    return shown_detail(record, services.webhooks.store.attempts(delivery_id), links.base)
+
+
+@router.post("/webhook-deliveries/{delivery_id}/redeliver", status_code=202, response_model=schemas.WebhookDelivery)
+def redeliver(tenant: Tenant, services: Services, delivery_id: KnownDeliveryId) -> schemas.WebhookDelivery:
+    """Send it again, now: the same id and the same bytes, and the whole schedule of attempts."""
+    return _sent_again(services, tenant, delivery_id)
+
+
+@router.get("/jobs/{job_id}/webhook-deliveries", response_model=schemas.WebhookDeliveryList)
+def list_job_deliveries(tenant: Tenant, services: Services, job_id: KnownJobId) -> schemas.WebhookDeliveryList:
+    """Everything that was told of this job, newest first, up to a hundred; also once the job is deleted."""
+    data = [shown_delivery(each) for each in services.webhooks.store.job_deliveries(tenant, job_id)]
+    if not data:
+        # Nobody was told, or there is no such job.
+        services.jobs.get(tenant, job_id)
+    return schemas.WebhookDeliveryList(data=data, next_cursor=None, has_more=False)
+
+
+def _sent_again(services: ApiServices, tenant: TenantId, delivery: DeliveryId) -> schemas.WebhookDelivery:
+    record = services.webhooks.store.redeliver(tenant, delivery)
+    services.tickets.send(services.webhooks.queue.due())
+    return shown_delivery(record)

@@ -1,0 +1,126 @@
+"""Receivers of webhooks: register, read, change, rotate, test, disable, delete."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Response
+
+from api.access.idempotent_route import IdempotentRoute
+from api.dependencies import JsonBytes, Links, OptionalJsonBytes, Services, Tenant
+from api.http.parsing import parse_body
+from api.http.problems.problem import not_found
+from api.services.container import ApiServices
+from api.webhooks import schemas
+from api.webhooks.schemas import EndpointChange, EndpointOrder, RotateOrder, json_body
+from api.webhooks.view import last_expiry, shown_delivery, shown_endpoint
+from storage.ids import ENDPOINT_ID, EndpointId, TenantId, new_endpoint_id
+from storage.webhooks.records import EndpointChanges, EndpointState, NewEndpoint
+
+router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"], route_class=IdempotentRoute)
+
+
+async def _endpoint_id(endpoint_id: str) -> EndpointId:
+    """What cannot be an id is not looked up, only not found."""
+    if not ENDPOINT_ID.fullmatch(endpoint_id):
+        raise not_found(f"there is no webhook endpoint {endpoint_id[:64]!r}")
+    return EndpointId(endpoint_id)
+
+
+KnownEndpointId = Annotated[EndpointId, Depends(_endpoint_id)]
+
+
+@router.post("", status_code=201, response_model=schemas.NewWebhookEndpoint, openapi_extra=json_body("EndpointOrder"))
+def post_endpoint(tenant: Tenant, services: Services, links: Links, body: JsonBytes, response: Response) -> object:
+    """Register a receiver. Its secret is in this answer and in no other."""
+    order = parse_body(EndpointOrder, body)
+    services.webhooks.check_url(order.url)
+    endpoint = new_endpoint_id()
+    secret, sealed = services.webhooks.seal(endpoint)
+    record = services.webhooks.store.create(
+        NewEndpoint(
+            id=endpoint,
+            tenant=tenant,
+            url=order.url,
+            events=tuple(order.events),
+            sealed_secret=sealed,
+            api_url=links.base,
+            description=order.description,
+            metadata=order.metadata,
+        )
+    )
+    response.headers["Location"] = f"{links.base}/v1/webhook-endpoints/{endpoint}"
+    return schemas.NewWebhookEndpoint(**shown_endpoint(record).model_dump(), secret=secret)
+
+
+@router.get("", response_model=schemas.WebhookEndpointList)
+def list_endpoints(tenant: Tenant, services: Services) -> schemas.WebhookEndpointList:
+    """All of them, the newest first; a tenant has fifty at most."""
+    return schemas.WebhookEndpointList(data=[shown_endpoint(each) for each in services.webhooks.store.list(tenant)])
+
+
+@router.head("/{endpoint_id}", include_in_schema=False)
+@router.get("/{endpoint_id}", response_model=schemas.WebhookEndpoint)
+def get_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> schemas.WebhookEndpoint:
+    return shown_endpoint(services.webhooks.store.get(tenant, endpoint_id))
+
+
+@router.patch("/{endpoint_id}", response_model=schemas.WebhookEndpoint, openapi_extra=json_body("EndpointChange"))
+def patch_endpoint(
+    tenant: Tenant, services: Services, endpoint_id: KnownEndpointId, body: JsonBytes
+) -> schemas.WebhookEndpoint:
+    """What waits already goes to the new URL."""
+    change = parse_body(EndpointChange, body)
+    if change.url is not None:
+        services.webhooks.check_url(change.url)
+    events = None if change.events is None else tuple(change.events)
+    changes = EndpointChanges(change.url, events, change.description, change.metadata)
+    return shown_endpoint(services.webhooks.store.update(tenant, endpoint_id, changes))
+
+
+@router.delete("/{endpoint_id}", status_code=204)
+def delete_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> None:
+    """What waits for it is not sent. Repeating it is no error."""
+    services.webhooks.store.delete(tenant, endpoint_id)
+
+
+@router.post("/{endpoint_id}/enable", response_model=schemas.WebhookEndpoint)
+def enable_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> schemas.WebhookEndpoint:
+    """Send to it again, as if it had never failed. What was given up meanwhile can be redelivered."""
+    return _with_state(services, tenant, endpoint_id, EndpointState.ENABLED)
+
+
+@router.post("/{endpoint_id}/disable", response_model=schemas.WebhookEndpoint)
+def disable_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> schemas.WebhookEndpoint:
+    """Send it nothing any more. What waits for it is given up."""
+    return _with_state(services, tenant, endpoint_id, EndpointState.DISABLED)
+
+
+@router.post(
+    "/{endpoint_id}/rotate-secret",
+    response_model=schemas.RotatedSecret,
+    openapi_extra=json_body("RotateOrder", required=False),
+)
+def rotate_secret(
+    tenant: Tenant, services: Services, endpoint_id: KnownEndpointId, body: OptionalJsonBytes
+) -> schemas.RotatedSecret:
+    """Another secret. For a day, or as long as asked for, webhooks are signed with the old one, too."""
+    order = parse_body(RotateOrder, body) if body else RotateOrder()
+    secret, sealed = services.webhooks.seal(endpoint_id)
+    secrets = services.webhooks.store.rotate(tenant, endpoint_id, sealed, order.overlap_s)
+    return schemas.RotatedSecret(id=endpoint_id, secret=secret, old_secrets_expire_at=last_expiry(secrets))
+
+
+@router.post("/{endpoint_id}/test", status_code=202, response_model=schemas.WebhookDelivery)
+def test_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointId) -> schemas.WebhookDelivery:
+    """Send it a `webhook_endpoint.test`, whatever events it chose; the answer is the delivery, to be read again."""
+    record = services.webhooks.store.send_test(tenant, endpoint_id, uuid.uuid4().hex)
+    services.tickets.send(services.webhooks.queue.due())
+    return shown_delivery(record)
+
+
+def _with_state(
+    services: ApiServices, tenant: TenantId, endpoint: EndpointId, state: EndpointState
+) -> schemas.WebhookEndpoint:
+    return shown_endpoint(services.webhooks.store.update(tenant, endpoint, EndpointChanges(state=state)))

@@ -1,0 +1,52 @@
+"""Whom a job's own webhook goes to."""
+
+from __future__ import annotations
+
+from api.http.problems.problem import invalid_field
+from api.schemas.job_webhook import JobWebhookRequest
+from api.services.container import ApiServices
+from api.services.webhooks import refused_url
+from storage.ids import ENDPOINT_ID, EndpointId, TenantId
+from storage.jobs.webhook_target import JobWebhook, endpoint_target, url_target
+from storage.runtime.egress.errors import SafeHttpError
+from storage.webhooks.errors import EndpointGone, EndpointNotFound
+from storage.webhooks.records import EndpointState
+
+
+def choose_webhook(
+    services: ApiServices, tenant: TenantId, wanted: JobWebhookRequest | None, api_url: str
+) -> JobWebhook | None:
+    """Raises a `Problem`.
+
+    Of a URL only the spelling is checked here, for a name server must not decide whether a job is accepted; the host's
+    addresses are checked at every attempt.
+    """
+    if wanted is None:
+        return None
+    if wanted.url is None:
+        return _to_endpoint(services, tenant, EndpointId(wanted.endpoint_id or ""), tuple(wanted.events), api_url)
+    try:
+        services.webhooks.http.check_spelling(wanted.url)
+    except SafeHttpError as error:
+        raise refused_url(error, "/webhook/url") from error
+    services.webhooks.tenant_secret(tenant)
+    return JobWebhook(url_target(tenant, wanted.url), tuple(wanted.events), url=wanted.url, api_url=api_url)
+
+
+def _to_endpoint(
+    services: ApiServices, tenant: TenantId, endpoint: EndpointId, events: tuple[str, ...], api_url: str
+) -> JobWebhook:
+    if not ENDPOINT_ID.fullmatch(endpoint):
+        raise _unknown(endpoint)
+    try:
+        record = services.webhooks.store.get(tenant, endpoint)
+    except (EndpointNotFound, EndpointGone):
+        raise _unknown(endpoint) from None
+    if record.state is EndpointState.DISABLED:
+        raise invalid_field("/webhook/endpoint_id", "disabled", f"{endpoint} is disabled; enable it first")
+    return JobWebhook(endpoint_target(endpoint), events, endpoint, api_url=api_url)
+
+
+def _unknown(endpoint: str) -> Exception:
+    detail = f"there is no webhook endpoint {endpoint[:64]!r}"
+    return invalid_field("/webhook/endpoint_id", "not_found", detail)

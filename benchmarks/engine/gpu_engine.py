@@ -1,0 +1,452 @@
+"""The native engine on a GPU: decoder, closed loop by streams, random arrivals, first audio, memory.
+
+    python benchmarks/engine/gpu_engine.py --size 1.7b --streams 1,8,32,64,128,256 --json engine.json [--plot
+    engine.png]
+
+Writes a random checkpoint of the size (see random_checkpoint.py) unless `--checkpoint` names one. Random weights cost
+what real ones cost; requests end at a number of frames drawn evenly from 5 to 15 s. Audio is counted when its samples
+are delivered, within a window that begins once the batch is full. The device's memory is watched meanwhile: `--window
+580` or `--poisson-window 580` make a soak, which says every half minute how it goes. A request that fails ends the run
+with its error.
+`--reference qwen-tts` runs that package's static batch on the same checkpoint, in a process with `--reference-path` on
+its module path. Prints a line for each figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import torch
+
+from benchmarks.engine.random_checkpoint import write_random_checkpoint
+from worker.engine.cuda.codec.captured_passes import CapturedPasses
+from worker.engine.cuda.codec.pass_runner import PassRow
+from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, uncaptured
+from worker.engine.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.errors import RequestCancelled
+from worker.engine.interface import BuiltInSpeaker, EngineStats, OnAudio, Speech, SpeechRequest, Urgency
+from worker.engine.native import NativeEngine
+from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.settings import NativeEngineSettings, Precision
+from worker.engine.stages.codec import CodecStage
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+FRAME_S = 0.08
+FRAMES = (63, 188)
+WORDS = (Path(__file__).resolve().parents[2] / "rhapsode/demo/fables.txt").read_text(encoding="utf-8").split()
+# What an audio second costs (published dimensions), and what the matrix units of an H200 reach on random numbers.
+GFLOP_PER_AUDIO_S = {"0.6b": 106, "1.7b": 130}
+H200_TFLOP_PER_S = 790
+MOST_WARM_UP_S, WATCH_EVERY_S, SAY_EVERY_S = 10.0, 1.0, 30.0
+DECODER_SHAPES = ((1, 1), (1, 4), (1, 25), (8, 1), (32, 1), (32, 8), (1, 100), (1, 300), (4, 100), (8, 150), (16, 100))
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop:
+    """`streams` requests are always in flight. Audio and requests are those delivered in the window.
+
+    memory_mib: allocated on the device, least and most.
+    """
+
+    streams: int
+    window_s: float
+    requests: int
+    audio_s_per_s: float
+    share_of_matrix_peak: float
+    real_time_per_stream: float
+    memory_mib: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLoop:
+    """Poisson arrivals at a rate, and what became of them. memory_mib: allocated on the device, least and most."""
+
+    requests_per_s: float
+    requests: int
+    audio_s_per_s: float
+    latency_p50_s: float
+    latency_p95_s: float
+    most_in_flight: int
+    finished: int
+    memory_mib: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAudio:
+    """From submit to the first samples of an interactive request, while `running` others speak and are heard."""
+
+    running: int
+    p50_ms: float
+    p95_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderSpeed:
+    streams: int
+    frames: int
+    graph_ms: float
+    kernels_ms: float
+    audio_s_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReport:
+    """memory_gib: allocated, most and reserved on the device; nothing where there is none."""
+
+    start_s: float
+    slots: int
+    first_audio: list[FirstAudio]
+    closed_loop: list[ClosedLoop]
+    open_loop: OpenLoop | None
+    stats: EngineStats
+    memory_gib: dict[str, float]
+
+
+class MemoryWatch:
+    """What is allocated on the device, once a second; says from time to time how far the run is."""
+
+    def __init__(self) -> None:
+        self._seen = [allocated_mib()]
+        self._began_s = self._looked_s = self._said_s = time.perf_counter()
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        return min(self._seen), max(self._seen)
+
+    def look(self, requests: int) -> None:
+        now_s = time.perf_counter()
+        if now_s - self._looked_s < WATCH_EVERY_S:
+            return
+        self._looked_s = now_s
+        self._seen.append(allocated_mib())
+        if now_s - self._said_s >= SAY_EVERY_S:
+            self._said_s = now_s
+            print(f"{now_s - self._began_s:.0f} s: {requests} requests, {self.bounds} MiB allocated", flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Percentiles:
+    p50: float
+    p95: float
+
+
+class Driver:
+    """Requests of random texts and lengths for one engine."""
+
+    def __init__(self, engine: NativeEngine) -> None:
+        self.engine = engine
+        self.done: SimpleQueue[tuple[float, float, Future[Speech]]] = SimpleQueue()
+        self._random = random.Random(1)
+        self._number = 0
+        self._voice = BuiltInSpeaker(engine.info.speakers[0])
+
+    def submit(
+        self, max_frames: int | None = None, on_audio: OnAudio | None = None, urgency: Urgency = Urgency.BULK
+    ) -> Future[Speech]:
+        self._number += 1
+        start = self._random.randrange(len(WORDS) - 60)
+        num_frames = max_frames or self._random.randint(*FRAMES)
+        # About as many tokens as that much speech has; the random vocabulary spells letter by letter.
+        text = " ".join(WORDS[start : start + 60])[: min(100, max(8, num_frames // 3))].strip()
+        request = SpeechRequest(
+            str(self._number), text, self._voice, seed=self._number, max_frames=num_frames, urgency=urgency
+        )
+        submitted_s = time.perf_counter()
+        future = self.engine.submit(request, on_audio)
+        future.add_done_callback(lambda done: self.done.put((submitted_s, time.perf_counter(), done)))
+        return future
+
+    def last_ids(self, count: int) -> list[str]:
+        return [str(number) for number in range(self._number - count + 1, self._number + 1)]
+
+    def drain(self, count: int) -> None:
+        """Waits for so many requests. Those that were cancelled count."""
+        for _ in range(count):
+            with suppress(RequestCancelled):
+                self.done.get()[2].result()
+
+
+def closed_loop(driver: Driver, streams: int, window_s: float, size: str) -> ClosedLoop:
+    """The window begins once as many requests have ended as there are streams, and some seconds have passed."""
+    for _ in range(streams):
+        driver.submit()
+    begins_s = time.perf_counter() + min(MOST_WARM_UP_S, window_s / 3)
+    ended, frames, requests, started_s = 0, 0, 0, 0.0
+    watch = MemoryWatch()
+    while True:
+        _, done_s, future = driver.done.get()
+        driver.submit()
+        ended += 1
+        if not started_s:
+            if done_s > begins_s and ended >= streams:
+                started_s = done_s
+            continue
+        frames += len(future.result().frames)
+        requests += 1
+        watch.look(requests)
+        if done_s - started_s >= window_s:
+            break
+    rate = frames * FRAME_S / (done_s - started_s)
+    driver.drain(streams)
+    return ClosedLoop(
+        streams=streams,
+        window_s=round(done_s - started_s, 2),
+        requests=requests,
+        audio_s_per_s=round(rate, 1),
+        share_of_matrix_peak=round(rate * GFLOP_PER_AUDIO_S.get(size, 0) / H200_TFLOP_PER_S / 1e3, 4),
+        real_time_per_stream=round(rate / streams, 2),
+        memory_mib=watch.bounds,
+    )
+
+
+def open_loop(driver: Driver, requests_per_s: float, duration_s: float) -> OpenLoop:
+    arrivals = random.Random(2)
+    started_s = due_s = time.perf_counter()
+    sent = most = 0
+    latencies: list[float] = []
+    watch = MemoryWatch()
+    frames = 0
+
+    def collect() -> None:
+        nonlocal frames
+        submitted_s, done_s, future = driver.done.get()
+        latencies.append(done_s - submitted_s)
+        frames += len(future.result().frames)
+
+    while due_s - started_s < duration_s:
+        due_s += arrivals.expovariate(requests_per_s)
+        time.sleep(max(0.0, due_s - time.perf_counter()))
+        driver.submit()
+        sent += 1
+        while not driver.done.empty():
+            collect()
+        watch.look(sent)
+        most = max(most, sent - len(latencies))
+    while len(latencies) < sent:
+        collect()
+    ranks = percentiles(latencies)
+    return OpenLoop(
+        requests_per_s=round(requests_per_s, 2),
+        requests=sent,
+        audio_s_per_s=round(frames * FRAME_S / (time.perf_counter() - started_s), 1),
+        latency_p50_s=round(ranks.p50, 3),
+        latency_p95_s=round(ranks.p95, 3),
+        most_in_flight=most,
+        finished=len(latencies),
+        memory_mib=watch.bounds,
+    )
+
+
+def allocated_mib() -> float:
+    return round(torch.cuda.memory_allocated() / 2**20, 2) if torch.cuda.is_available() else 0.0
+
+
+def first_audio(driver: Driver, running: int, samples: int) -> FirstAudio:
+    """The running streams are long enough not to end before the last sample; who was heard is cancelled."""
+    others = [driver.submit(max_frames=900, on_audio=lambda _: None) for _ in range(running)]
+    ids = driver.last_ids(running)
+    time.sleep(0.6 if running else 0.0)
+    waits_ms: list[float] = []
+    for number in range(samples + 3):
+        heard: SimpleQueue[float] = SimpleQueue()
+        submitted_s = time.perf_counter()
+        driver.submit(60, lambda _, heard=heard: heard.put(time.perf_counter()), Urgency.INTERACTIVE)
+        first_s = heard.get()
+        if number >= 3:
+            waits_ms.append(1e3 * (first_s - submitted_s))
+        driver.engine.cancel(*driver.last_ids(1))
+        time.sleep(0.02)
+    still_running = sum(not future.done() for future in others)
+    for request_id in ids:
+        driver.engine.cancel(request_id)
+    driver.drain(running + samples + 3)
+    ranks = percentiles(waits_ms)
+    return FirstAudio(still_running, round(ranks.p50, 2), round(ranks.p95, 2))
+
+
+def percentiles(values: list[float]) -> Percentiles:
+    return Percentiles(float(np.percentile(values, 50)), float(np.percentile(values, 95)))
+
+
+def measure_decoder(checkpoint: Path, device: torch.device) -> list[DecoderSpeed]:
+    """Passes by shape, the published sizes among them, as graphs and kernel by kernel."""
+    decoder = CodecStage.load(checkpoint, str(device)).decoder
+    weights = DecoderWeights.of(decoder, Placement(device, torch.float16))
+    published = [shape for shape in published_plan(num_streams=8).shapes if shape.num_streams == 1]
+    shapes = tuple(dict.fromkeys([*(PassShape(*shape) for shape in DECODER_SHAPES), *published]))
+    plan = CodecPlan(shapes, frozenset(shapes), num_streams=8)
+    graphs, kernels = CapturedPasses(weights, plan), CapturedPasses(weights, uncaptured(plan))
+    results: list[DecoderSpeed] = []
+    for shape in shapes:
+        graph_ms, kernels_ms = pass_ms(graphs, shape), pass_ms(kernels, shape)
+        rate = shape.size * FRAME_S / graph_ms * 1e3
+        row = DecoderSpeed(shape.num_streams, shape.num_frames, round(graph_ms, 3), round(kernels_ms, 3), round(rate))
+        results.append(row)
+        print("decoder", json.dumps(asdict(row)), flush=True)
+    return results
+
+
+def pass_ms(passes: CapturedPasses, shape: PassShape) -> float:
+    """Median of whole passes: frames in, samples on the host."""
+    frames = np.random.default_rng(1).integers(0, 2048, (shape.num_frames, 16)).astype(np.int16)
+    rows = [PassRow(frames, 0, passes.scratch_slot)] * shape.num_streams
+    times: list[float] = []
+    for _ in range(7):
+        started_s = time.perf_counter()
+        passes.launch(shape, rows).samples()
+        times.append(1e3 * (time.perf_counter() - started_s))
+    return statistics.median(times[2:])
+
+
+def measure_engine(checkpoint: Path, options: argparse.Namespace) -> EngineReport:
+    began_s = time.perf_counter()
+    settings = NativeEngineSettings(
+        checkpoint,
+        slots=max(options.streams),
+        device=options.device,
+        profile=options.profile,
+        reproducibility=options.reproducibility,
+        kv_precision=options.kv_precision,
+        mlp_precision=options.mlp_precision,
+    )
+    engine = NativeEngine(settings)
+    start_s = round(time.perf_counter() - began_s, 1)
+    open_report: OpenLoop | None = None
+    try:
+        driver = Driver(engine)
+        for _ in range(8):
+            driver.submit(max_frames=8)
+        driver.drain(8)
+        first = [
+            printed("first audio", first_audio(driver, running, options.first_samples))
+            for running in options.first_running
+            if running < engine.info.slots
+        ]
+        loops = [printed("closed loop", closed_loop(driver, n, options.window, options.size)) for n in options.streams]
+        if options.poisson_window:
+            most = max(loop.audio_s_per_s for loop in loops)
+            per_s = options.poisson_load * most / (statistics.mean(FRAMES) * FRAME_S)
+            open_report = printed("open loop", open_loop(driver, per_s, options.poisson_window))
+        stats = printed("stats", engine.stats())
+        memory_gib = device_memory_gib() if options.device.startswith("cuda") else {}
+    finally:
+        engine.close()
+    return EngineReport(start_s, engine.info.slots, first, loops, open_report, stats, memory_gib)
+
+
+def device_memory_gib() -> dict[str, float]:
+    return {
+        "allocated": round(torch.cuda.memory_allocated() / 2**30, 2),
+        "most": round(torch.cuda.max_memory_allocated() / 2**30, 2),
+        "reserved": round(torch.cuda.memory_reserved() / 2**30, 2),
+    }
+
+
+Result = TypeVar("Result", bound="DataclassInstance")
+
+
+def printed(name: str, result: Result) -> Result:
+    print(name, json.dumps(asdict(result)), flush=True)
+    return result
+
+
+def measure_reference(checkpoint: Path, options: argparse.Namespace) -> list[object]:
+    """The package's own static batches, in a process of its own: it wants another transformers than ours may have."""
+    script = Path(__file__).parent / "reference_package.py"
+    environment = os.environ | {"PYTHONPATH": options.reference_path}
+    command = [sys.executable, str(script), str(checkpoint), "--device", options.device, "--batches", "1,128"]
+    finished = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    print(finished.stdout, flush=True)
+    return [json.loads(line) for line in finished.stdout.splitlines() if line.startswith("{")]
+
+
+def plot(loops: list[ClosedLoop], path: Path, title: str) -> None:
+    from matplotlib import pyplot  # pyright: ignore[reportMissingImports]  # for --plot alone
+
+    figure, axes = pyplot.subplots(figsize=(6, 4))
+    axes.plot([loop.streams for loop in loops], [loop.audio_s_per_s for loop in loops], marker="o")
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("streams in flight")
+    axes.set_ylabel("seconds of audio per second")
+    axes.set_title(title)
+    axes.grid(visible=True)
+    figure.savefig(path, dpi=120, bbox_inches="tight")
+
+
+def main() -> None:
+    def numbers(text: str) -> list[int]:
+        return [int(part) for part in text.split(",")]
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=("tiny", "0.6b", "1.7b"), default="1.7b")
+    parser.add_argument("--checkpoint", type=Path, help="instead of random weights")
+    parser.add_argument("--scratch", type=Path, help="folder for the random checkpoint; memory-backed is fastest")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--profile", type=ServingProfile, default=ServingProfile.THROUGHPUT)
+    parser.add_argument("--reproducibility", type=Reproducibility, default=Reproducibility.BEST_EFFORT)
+    parser.add_argument("--kv-precision", type=Precision, default=Precision.BFLOAT16)
+    parser.add_argument("--mlp-precision", type=Precision, default=Precision.BFLOAT16)
+    parser.add_argument("--streams", type=numbers, default=[1, 8, 32, 64, 128, 256])
+    parser.add_argument("--window", type=float, default=10.0, help="seconds of each closed loop")
+    parser.add_argument("--poisson-window", type=float, default=10.0, help="seconds of arrivals; 0 leaves them out")
+    parser.add_argument("--poisson-load", type=float, default=0.7, help="share of the fastest closed loop")
+    parser.add_argument("--first-running", type=numbers, default=[0, 32], help="streams beside a first audio")
+    parser.add_argument("--first-samples", type=int, default=40)
+    parser.add_argument("--decoder", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--reference", choices=("qwen-tts",))
+    parser.add_argument("--reference-path", default="", help="where that package and what it needs are installed")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--plot", type=Path)
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
+    with tempfile.TemporaryDirectory(dir=options.scratch) as scratch, torch.inference_mode():
+        checkpoint = options.checkpoint or Path(scratch)
+        if options.checkpoint is None:
+            began_s = time.perf_counter()
+            write_random_checkpoint(checkpoint, options.size, "custom_voice", torch.device(options.device), 0.0)
+            print(f"checkpoint written in {time.perf_counter() - began_s:.1f} s", flush=True)
+        report: dict[str, object] = {
+            "size": options.size,
+            "profile": options.profile,
+            "reproducibility": options.reproducibility,
+            "kv_precision": options.kv_precision,
+            "mlp_precision": options.mlp_precision,
+            "machine": machine(options),
+        }
+        if options.decoder:
+            report["decoder"] = [asdict(row) for row in measure_decoder(checkpoint, torch.device(options.device))]
+        engine_report = measure_engine(checkpoint, options)
+        report |= asdict(engine_report)
+        if options.reference:
+            report["reference"] = measure_reference(checkpoint, options)
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if options.plot:
+        plot(engine_report.closed_loop, options.plot, f"{options.size}, {options.profile}")
+
+
+def machine(options: argparse.Namespace) -> str:
+    name = torch.cuda.get_device_name(0) if options.device.startswith("cuda") else options.device
+    return f"{name}, torch {torch.__version__}, {os.cpu_count()} cores"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,294 @@
+"""Milliseconds of a frame on a CUDA device, by rows, with random weights of the published dimensions.
+
+    python benchmarks/engine/talker_frame.py --size 1.7B --rows 1,8,32,64,128,256 --json frame.json
+
+A frame is everything but the decoder: talker step, head, draws, fifteen predictor passes, next inputs. Each bucket is
+one CUDA graph over rows whose histories have `--position` tokens. `--profile` lists the kernels by their time, and
+`--lane` drives the engine's own lane (prompts, launches ahead, results read late) with requests of mixed lengths.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd.profiler_util import FunctionEventAvg
+
+from worker.engine.cuda.slot_state import FrameTables
+from worker.engine.cuda.talker.capture_plan import capture_plan
+from worker.engine.cuda.talker.decode.weights import DecoderWeights, Heads, LayerWeights, RotaryFactors
+from worker.engine.cuda.talker.frame_executor import GraphedFrames, LaunchedFrame
+from worker.engine.cuda.talker.frame_step import PredictorWeights, TalkerWeights
+from worker.engine.cuda.talker.start import CACHE_DTYPES, operations_by_rows, slot_lane
+from worker.engine.cuda.talker.talker import SlotTalker
+from worker.engine.cuda.talker.weights import SpeechWeights
+from worker.engine.interface import SamplingParams
+from worker.engine.model.config import DecoderConfig
+from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.requests.prompt import NO_ID, PromptLayout
+from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.settings import NativeEngineSettings, Precision
+
+FRAME_S = 0.08
+PAD_ID = 3
+IN_FLIGHT = 3
+CODEBOOKS, CODEBOOK_SIZE, CODEC_VOCABULARY, TEXT_VOCABULARY = 16, 2048, 3072, 151_936
+# Bytes of weights that a frame has to read whatever the batch, over the bandwidth that a copy reaches on an H200.
+H200_BYTES_PER_S = 4.3e12
+
+
+@dataclass(frozen=True)
+class Size:
+    """One published model: the talker's stack; the predictor's is the same in all."""
+
+    talker: DecoderConfig
+    predictor: DecoderConfig
+
+
+def _stack(hidden_size: int, intermediate_size: int, num_layers: int) -> DecoderConfig:
+    return DecoderConfig(hidden_size, intermediate_size, num_layers, 16, 8, 128, 1e-6, 1e6)
+
+
+_PREDICTOR = _stack(1024, 3072, 5)
+SIZES = {
+    "0.6B": Size(_stack(1024, 3072, 28), _PREDICTOR),
+    "1.7B": Size(_stack(2048, 6144, 28), _PREDICTOR),
+    "shallow": Size(_stack(2048, 6144, 3), _PREDICTOR),
+}
+
+
+def random_weights(size: Size, num_positions: int, dtype: torch.dtype, device: torch.device) -> SpeechWeights:
+    """Made on the device. The end of speech has logit 0, which the fifty most likely codes always exceed."""
+    generator = torch.Generator(device).manual_seed(0)
+
+    def normal(*shape: int) -> Tensor:
+        values = torch.randn(*shape, generator=generator, device=device)
+        return (values * shape[-1] ** -0.5).to(dtype)
+
+    def ones(length: int) -> Tensor:
+        return torch.ones(length, dtype=dtype, device=device)
+
+    def layer(config: DecoderConfig) -> LayerWeights:
+        width, kv_width = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
+        norms = (ones(config.head_dim), ones(config.head_dim), config.rms_norm_eps)
+        return LayerWeights(
+            input_norm=ones(config.hidden_size),
+            qkv=normal(width + 2 * kv_width, config.hidden_size),
+            heads=Heads(config.num_heads, config.num_kv_heads, config.head_dim, *norms),
+            output=normal(config.hidden_size, width),
+            post_norm=ones(config.hidden_size),
+            gate_up=normal(2 * config.intermediate_size, config.hidden_size),
+            down=normal(config.hidden_size, config.intermediate_size),
+        )
+
+    def stack(config: DecoderConfig, positions: int) -> DecoderWeights:
+        layers = tuple(layer(config) for _ in range(config.num_layers))
+        rotary = RotaryFactors.compute(config, positions, device)
+        return DecoderWeights(layers, ones(config.hidden_size), config.rms_norm_eps, rotary)
+
+    hidden, width = size.talker.hidden_size, size.predictor.hidden_size
+    head = torch.zeros(2112, hidden, dtype=dtype, device=device)
+    head[:CODEBOOK_SIZE] = normal(CODEBOOK_SIZE, hidden)
+    codec_table = normal(CODEC_VOCABULARY, hidden)
+    residual = normal(CODEBOOKS - 1, CODEBOOK_SIZE, hidden)
+    return SpeechWeights(
+        talker=TalkerWeights(stack(size.talker, num_positions), head),
+        predictor=PredictorWeights(
+            decoder=stack(size.predictor, CODEBOOKS),
+            inputs=normal(CODEBOOKS - 1, CODEBOOK_SIZE, width),
+            heads=normal(CODEBOOKS - 1, CODEBOOK_SIZE, width),
+            projection=None if hidden == width else (normal(width, hidden), ones(width)),
+        ),
+        tables=FrameTables(codec_table[:CODEBOOK_SIZE], residual, normal(TEXT_VOCABULARY, hidden)),
+        codec_table=codec_table,
+    )
+
+
+def random_request(name: str, prompt_rows: int, max_frames: int, seed: int) -> RequestState:
+    ids = np.random.default_rng(seed).integers(0, TEXT_VOCABULARY, prompt_rows)
+    codec_ids = np.where(np.arange(prompt_rows) < 3, NO_ID, 2100)
+    layout = PromptLayout(ids, codec_ids, np.zeros(0, np.int64), num_text_tokens=max(1, max_frames // 3))
+    return RequestState(name, layout, SamplingParams(), seed, max_frames)
+
+
+def run_all_slots(talker: SlotTalker, position: int, seed: int = 5) -> None:
+    """Every slot in the middle of a speech that has `position` tokens so far, all of them random."""
+    state = talker.state
+    generator = torch.Generator(state.position.device).manual_seed(seed)
+    for cache in (talker.memory.keys, talker.memory.values):
+        for layer in cache:
+            past = layer[:, :, :position]
+            past.copy_(torch.randn(past.shape, generator=generator, device=past.device))
+    slots = slice(0, state.num_slots)
+    state.position[slots], state.frame[slots], state.status[slots] = position, 100, int(RowEnd.RUNNING)
+    state.max_frames[slots] = 1 << 20
+    state.present.zero_()
+    state.seed.random_(generator=generator)
+    state.next_input.normal_(generator=generator)
+    for sampling in (state.talker, state.predictor):
+        sampling.inverse_temperature.fill_(1 / 0.9)
+        sampling.noise_scale.fill_(1.0)
+        sampling.top_k.fill_(50)
+    state.penalty.fill_(1.05)
+
+
+def pipelined_ms(frames: GraphedFrames, slots: list[int], repeats: int) -> float:
+    """Wall milliseconds from frame to frame, as the engine makes them: launched ahead, results read late."""
+    launched: deque[LaunchedFrame] = deque(frames.launch(slots) for _ in range(IN_FLIGHT))
+    launched.popleft().wait()
+    began_s = time.perf_counter()
+    launched.append(frames.launch(slots))
+    for _ in range(repeats - 1):
+        launched.popleft().wait()
+        launched.append(frames.launch(slots))
+    launched.popleft().wait()
+    elapsed_s = time.perf_counter() - began_s
+    while launched:
+        launched.popleft().wait()
+    return elapsed_s / repeats * 1e3
+
+
+@torch.inference_mode()
+def measure(weights: SpeechWeights, options: argparse.Namespace) -> list[dict[str, float]]:
+    most = max(options.rows)
+    plan = capture_plan(most, options.capacity, Reproducibility.BEST_EFFORT)
+    talker = SlotTalker(weights, most, options.capacity, most, PAD_ID, CACHE_DTYPES[options.kv_precision])
+    operations_for = operations_by_rows(weights, plan)
+    results: list[dict[str, float]] = []
+    for num_rows in sorted(options.rows, reverse=True):
+        began_s = time.perf_counter()
+        one_bucket = replace(plan, row_buckets=(num_rows,))
+        frames = GraphedFrames(talker.step, one_bucket, operations_for, most, IN_FLIGHT, torch.cuda.Stream())
+        capture_s = time.perf_counter() - began_s
+        run_all_slots(talker, options.position)
+        torch.cuda.synchronize()
+        slots = list(range(num_rows))
+        milliseconds = pipelined_ms(frames, slots, options.repeats)
+        results.append(
+            {
+                "rows": num_rows,
+                "frame_ms": round(milliseconds, 3),
+                "audio_s_per_s": round(num_rows * FRAME_S / milliseconds * 1e3, 1),
+                "capture_s": round(capture_s, 2),
+                "gib": round(torch.cuda.memory_allocated() / 2**30, 2),
+            }
+        )
+        print(json.dumps(results[-1]), flush=True)
+        if num_rows in options.profile:
+            profile(frames, slots)
+        del frames
+    return results
+
+
+def profile(frames: GraphedFrames, slots: list[int]) -> None:
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as recorded:
+        for _ in range(3):
+            frames.launch(slots).wait()
+        torch.cuda.synchronize()
+
+    def busy_us(event: FunctionEventAvg) -> float:
+        return event.self_device_time_total
+
+    events = sorted(recorded.key_averages(), key=busy_us, reverse=True)
+    busy_ms = sum(event.self_device_time_total for event in events) / 3e3
+    print(f"-- kernels of a frame of {len(slots)} rows: {sum(e.count for e in events) // 3}, busy {busy_ms:.3f} ms")
+    for event in events[:22]:
+        each = event.self_device_time_total / event.count
+        print(f"{event.self_device_time_total / 3e3:8.3f} ms {event.count // 3:5d} x {each:7.2f} us  {event.key[:90]}")
+
+
+def drive_lane(weights: SpeechWeights, options: argparse.Namespace) -> dict[str, float]:
+    """Three times as many requests as fit, of 5 to 15 s, through the lane until all have ended."""
+    num_slots = max(options.rows)
+    settings = NativeEngineSettings(
+        Path("random"),
+        slots=num_slots,
+        profile=options.serving,
+        reproducibility=options.reproducibility,
+        kv_precision=options.kv_precision,
+    )
+    began_s = time.perf_counter()
+    lane = slot_lane(weights, num_slots, options.capacity, PAD_ID, settings)
+    start_s = time.perf_counter() - began_s
+    generator = np.random.default_rng(1)
+    for number in range(3 * num_slots):
+        lane.add(
+            random_request(str(number), int(generator.integers(50, 110)), int(generator.integers(63, 188)), number)
+        )
+    torch.cuda.synchronize()
+    before, frames, steps, began_s = torch.cuda.memory_allocated(), 0, 0, time.perf_counter()
+    while lane.has_work:
+        frames += lane.step().num_frames
+        steps += 1
+    wall_s = time.perf_counter() - began_s
+    result = {
+        "slots": num_slots,
+        "start_s": round(start_s, 1),
+        "requests": 3 * num_slots,
+        "frames": frames,
+        "steps": steps,
+        "wall_s": round(wall_s, 2),
+        "audio_s_per_s": round(frames * FRAME_S / wall_s, 1),
+        "grown_mib": round((torch.cuda.memory_allocated() - before) / 2**20, 2),
+    }
+    print("lane", json.dumps(result), flush=True)
+    return result
+
+
+def weight_bytes(weights: SpeechWeights) -> int:
+    """Read for every frame: the talker once, the predictor's layers fifteen times, the heads."""
+
+    def stack(decoder: DecoderWeights) -> int:
+        return sum(t.nbytes for layer in decoder.layers for t in (layer.qkv, layer.output, layer.gate_up, layer.down))
+
+    passes = weights.num_codebooks - 1
+    return (
+        stack(weights.talker.decoder)
+        + passes * stack(weights.predictor.decoder)
+        + weights.talker.head.nbytes
+        + weights.predictor.heads.nbytes
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=SIZES, default="1.7B")
+    parser.add_argument(
+        "--rows", type=lambda text: [int(part) for part in text.split(",")], default=[1, 8, 32, 128, 256]
+    )
+    parser.add_argument("--position", type=int, default=190, help="tokens of every history")
+    parser.add_argument("--capacity", type=int, default=512, help="positions of a slot")
+    parser.add_argument("--repeats", type=int, default=30, help="frames measured")
+    parser.add_argument("--profile", type=lambda text: {int(part) for part in text.split(",")}, default=set())
+    parser.add_argument("--lane", action="store_true")
+    parser.add_argument("--serving", type=ServingProfile, default=ServingProfile.THROUGHPUT)
+    parser.add_argument("--reproducibility", type=Reproducibility, default=Reproducibility.BEST_EFFORT)
+    parser.add_argument("--kv-precision", type=Precision, default=Precision.BFLOAT16)
+    parser.add_argument("--mlp-precision", type=Precision, default=Precision.BFLOAT16)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    device = torch.device("cuda")
+    weights = random_weights(SIZES[options.size], options.capacity, torch.bfloat16, device)
+    if options.mlp_precision is Precision.FLOAT8:
+        weights = weights.with_float8_mlps()
+    floor_ms = weight_bytes(weights) / H200_BYTES_PER_S * 1e3
+    print(f"{options.size} on {torch.cuda.get_device_name()}: the weights of a frame take {floor_ms:.2f} ms to read")
+    results: dict[str, object] = {"size": options.size, "weights_ms": floor_ms}
+    results["frames"] = measure(weights, options)
+    if options.lane:
+        torch.cuda.empty_cache()
+        results["lane"] = drive_lane(weights, options)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""What the job store costs: submits, claims and commits as a Python client sees them, and a long job's memory.
+
+    python benchmarks/queue/job_store.py [--jobs 2000] [--segments 5000]
+
+Starts a Valkey of its own (append-only file, flushed every second) in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import redis
+
+from storage.database.embedded_valkey import EmbeddedRedis
+from storage.ids import JobId, TenantId, WorkQueue, new_job_id
+from storage.job_store.counter_audit import RECOUNT_BATCH
+from storage.job_store.store import JobStore
+from storage.jobs.service_classes import Priority
+from storage.jobs.submissions import Submission
+from storage.jobs.work_items import ClaimedItem, PlanResult, WorkerIdentity
+from storage.jobs.work_queues import CPU_QUEUE, speech_queue
+from storage.narration.spec import NarrationSpec
+from storage.segments.results import SegmentReport
+from tests.run_guard import guarded_run
+
+TENANTS = 7
+SEGMENT_AUDIO_MS = 12_000
+WORKER = WorkerIdentity("benchmark", "1")
+T = TypeVar("T")
+GPU_QUEUE = speech_queue("small")
+
+
+class Stopwatch:
+    """Times of one kind of call, in milliseconds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.times_ms: list[float] = []
+
+    def run(self, call: Callable[[], T]) -> T:
+        start = time.perf_counter()
+        answer = call()
+        self.times_ms.append((time.perf_counter() - start) * 1000)
+        return answer
+
+    def print_row(self) -> None:
+        cuts = statistics.quantiles(self.times_ms, n=100)
+        rate = 1000 * len(self.times_ms) / sum(self.times_ms)
+        print(
+            f"{self.name:<16} {len(self.times_ms):>6} calls {rate:>8.0f}/s   "
+            f"p50 {cuts[49]:.3f} ms   p99 {cuts[98]:.3f} ms   max {max(self.times_ms):.1f} ms"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=2_000)
+    parser.add_argument("--segments", type=int, default=5_000)
+    options = parser.parse_args()
+    with (
+        guarded_run() as folder,
+        EmbeddedRedis(folder / "valkey") as server,
+        redis.Redis.from_url(server.url, decode_responses=True) as client,
+    ):
+        store = JobStore(client)
+        print(f"Valkey {client.info('server')['valkey_version']}, one client, one thread\n")
+        measure_long_job(store, client, options.segments)
+        measure_submits(store, client, options.jobs)
+
+
+def measure_submits(store: JobStore, client: redis.Redis, num_jobs: int) -> None:
+    submit, recount = Stopwatch("submit"), Stopwatch("recount step")
+    for index in range(num_jobs):
+        wanted = new_submission(TenantId(f"tenant-{index % TENANTS}"), SEGMENT_AUDIO_MS)
+        submit.run(lambda wanted=wanted: store.submit(wanted))
+    submit.print_row()
+    print_server_times(client)
+    for _ in range(10):
+        steps = store.recount_steps(RECOUNT_BATCH)
+        while (found := recount.run(lambda steps=steps: next(steps, None))) is not None:
+            assert not found
+    recount.print_row()
+    print(f"{'':<16} steps of a recount over {num_jobs} unfinished jobs")
+
+
+def measure_long_job(store: JobStore, client: redis.Redis, num_segments: int) -> None:
+    wanted = new_submission(TenantId("book"), num_segments * SEGMENT_AUDIO_MS)
+    claim, commit, extend = Stopwatch("claim"), Stopwatch("commit_segment"), Stopwatch("extend 24")
+    store.submit(wanted)
+    plan = must_claim(store, CPU_QUEUE)
+    opening = Stopwatch("commit_plan")
+    opening.run(lambda: store.commit_plan(plan.lease, PlanResult("plan", num_segments, wanted.estimated_audio_ms)))
+    print(f"commit_plan      {opening.times_ms[0]:.2f} ms for {num_segments} segments")
+    held = [must_claim(store, GPU_QUEUE) for _ in range(24)]
+    for _ in range(200):
+        extend.run(lambda: store.extend([item.lease for item in held], 30))
+    pid = int(client.info("server")["process_id"])
+    busy_s = cpu_s(pid)
+    while held:
+        item = held.pop(0)
+        digest = hashlib.sha256(item.lease.item.encode()).hexdigest()
+        finished = SegmentReport(288_000, 24_000, 220, digest, "eos", 900)
+        commit.run(lambda item=item, finished=finished: store.commit_segment(item.lease, finished))
+        if (next_item := claim.run(lambda: store.claim(GPU_QUEUE, WORKER, 30)).item) is not None:
+            held.append(next_item)
+    for watch in (claim, commit, extend):
+        watch.print_row()
+    print_server_times(client)
+    print_limit(client, pid, busy_s, num_segments)
+    print_memory(client, wanted.id)
+
+
+def print_limit(client: redis.Redis, pid: int, busy_s: float, num_segments: int) -> None:
+    """What one server's thread can take: claim and commit of each segment, with its log, and nothing besides."""
+    each_s = (cpu_s(pid) - busy_s) / num_segments
+    limit = f"{each_s * 1e6:.0f} us of the server's CPU for a segment's claim and commit, at most {1 / each_s:,.0f}/s"
+    print(f"{'':<16} {limit}")
+
+
+def cpu_s(pid: int) -> float:
+    """CPU seconds of the server's threads so far (Linux)."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
+def print_memory(client: redis.Redis, job_id: JobId) -> None:
+    sizes = {key: client.memory_usage(key, samples=0) or 0 for key in client.scan_iter(f"*{job_id}*")}
+    print(f"\nmemory of the job: {sum(sizes.values()) / 1024:.0f} KiB")
+    for key, size in Counter(sizes).most_common():
+        print(f"  {size / 1024:>8.1f} KiB  {key.split(':')[1]}")
+    print()
+
+
+def print_server_times(client: redis.Redis) -> None:
+    """Time inside the server per EVALSHA since the last call, which also resets the figures."""
+    stats = client.info("commandstats").get("cmdstat_evalsha")
+    if stats:
+        print(f"{'':<16} {stats['usec_per_call'] / 1000:.3f} ms inside the server per script")
+    client.config_resetstat()
+
+
+def new_submission(tenant: TenantId, audio_ms: int) -> Submission:
+    job_id = new_job_id()
+    return Submission(
+        id=job_id,
+        tenant=tenant,
+        spec=NarrationSpec(model="small", voice="alice"),
+        priority=Priority.NORMAL,
+        input_key=f"jobs/{tenant}/{job_id}/input.txt",
+        input_chars=audio_ms // 60,
+        estimated_audio_ms=audio_ms,
+        retention_s=3600,
+    )
+
+
+def must_claim(store: JobStore, queue: WorkQueue) -> ClaimedItem:
+    item = store.claim(queue, WORKER, 30).item
+    assert item is not None
+    return item
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The same for each of several things: what fails for one is said, and the others are done all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import FAILED
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rhapsode.client.client import Rhapsode
+
+
+def for_each(
+    names: Iterable[str], do: Callable[[Rhapsode, str], str], server: str | None, data_dir: Path | None
+) -> None:
+    """A line for each: what `do` returns, or on standard error what is wrong with this one; then the status is 1.
+
+    A server that cannot be reached, or that refuses the caller, ends it at once.
+    """
+    from rhapsode.errors import BuiltInVoice, Conflict, Gone, InvalidRequest, NotFound
+
+    num_failed = 0
+    with connected(server, data_dir) as client:
+        for name in names:
+            try:
+                said = do(client, name)
+            except (NotFound, Gone, Conflict, InvalidRequest, BuiltInVoice) as error:
+                num_failed += 1
+                typer.echo(f"rhapsode: {name}: {' '.join(str(error).split())}", err=True)
+            else:
+                typer.echo(f"{name} {said}")
+    if num_failed:
+        raise typer.Exit(FAILED)

@@ -1,0 +1,147 @@
+"""`rhapsode batches`: many jobs in one file."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import FAILED, INTERRUPTED, Misuse
+from rhapsode.cli.for_each import for_each
+from rhapsode.cli.jobs.control import DAY_S, read_pair
+from rhapsode.cli.narrate.sent_files import readable
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.batches.calls import Batch
+    from rhapsode.client.client import Rhapsode
+
+app = typer.Typer(
+    help="Hand in many jobs in one file; list, watch and cancel batches, read their results.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+BatchArgument = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, bat_...")]
+BatchesArgument = Annotated[list[str], typer.Argument(metavar="BATCH...", help="Ids of batches, bat_...")]
+
+
+@app.command()
+def submit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="One job request a line, as JSON with a custom_id.")],
+    keep_days: Annotated[
+        float | None, typer.Option(min=0.001, max=90, help="How long the batch is kept after its end; its jobs say.")
+    ] = None,
+    metadata: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the batch; several times for several.")
+    ] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Hand in the file once, however often this is run in 24 hours.")
+    ] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hand in a file of jobs: all of them, or none if a line is wrong. Prints the batch's id."""
+    readable(file)
+    pairs = dict(read_pair(each) for each in metadata or [])
+    retention_s = None if keep_days is None else max(60, round(keep_days * DAY_S))
+    with connected(server, data_dir) as client:
+        try:
+            batch = client.batches.submit(
+                file, retention_s=retention_s, metadata=pairs, idempotency_key=idempotency_key
+            )
+        except OSError as error:
+            raise Misuse(f"{file} cannot be read: {error.strerror}") from error
+    typer.echo(batch.model_dump_json(indent=2) if as_json else batch.id)
+
+
+@app.command("list")
+def list_batches(
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List batches, newest first; with --json one JSON object a line."""
+    with connected(server, data_dir) as client:
+        for batch in islice(client.batches.list(page_size=min(limit, 100)), limit):
+            line = f"{batch.id}\t{batch.state}\t{_counts(batch)}\t{_when(batch)}"
+            typer.echo(batch.model_dump_json() if as_json else line)
+
+
+@app.command()
+def show(
+    batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
+    """Show one batch."""
+    with connected(server, data_dir) as client:
+        found = client.batches.get(batch)
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+        return
+    counts = found.counts.model_dump()
+    facts = [("batch", found.id), ("state", str(found.state)), ("created", _when(found))]
+    facts += [("lines" if name == "total" else name, str(number)) for name, number in counts.items()]
+    facts += [("metadata", f"{name}={value}") for name, value in sorted(found.metadata.items())]
+    for name, value in facts:
+        typer.echo(f"{name:<10} {value}")
+
+
+@app.command()
+def watch(batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Follow a batch until its last job has ended; status 0 if every job succeeds. Ctrl-C stops watching only."""
+    from rich.console import Console
+
+    from rhapsode.cli.jobs.batch_progress import follow_batch
+
+    console = Console(stderr=True)
+    with connected(server, data_dir) as client:
+        try:
+            ended = follow_batch(client, client.batches.get(batch), console)
+        except KeyboardInterrupt as interrupt:
+            console.print(f"batch {batch} goes on", highlight=False)
+            raise typer.Exit(INTERRUPTED) from interrupt
+    typer.echo(f"{ended.id} {ended.state}: {_counts(ended)}")
+    if ended.counts.succeeded != ended.counts.total:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def results(batch: BatchArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Print what became of each line of the file, in its order, as one JSON object a line."""
+    with connected(server, data_dir) as client:
+        for result in client.batches.results(batch):
+            typer.echo(result.model_dump_json())
+
+
+@app.command()
+def cancel(batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Cancel batches with their jobs; what has ended stays."""
+    for_each(batches, lambda client, batch: client.batches.cancel(batch).state, server, data_dir)
+
+
+@app.command()
+def rm(batches: BatchesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Forget batches that have ended; their jobs stay."""
+
+    def delete(client: Rhapsode, batch: str) -> str:
+        client.batches.delete(batch)
+        return "deleted"
+
+    for_each(batches, delete, server, data_dir)
+
+
+def _counts(batch: Batch) -> str:
+    """How many jobs ended and how: 7/9 succeeded, 1 failed."""
+    counts = batch.counts
+    others = (("failed", counts.failed), ("cancelled", counts.cancelled), ("expired", counts.expired))
+    bad = (f"{number} {name}" for name, number in others if number)
+    return ", ".join((f"{counts.succeeded}/{counts.total} succeeded", *bad))
+
+
+def _when(batch: Batch) -> str:
+    return f"{batch.created_at.astimezone():%Y-%m-%d %H:%M:%S}"

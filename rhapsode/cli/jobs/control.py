@@ -1,0 +1,174 @@
+"""`rhapsode jobs pause|resume|set|retry|assemble`: what becomes of a job that was submitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.for_each import for_each
+from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pydantic import JsonValue
+
+    from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
+JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]
+DAY_S = 24 * 3600
+WITH_BITRATE = ("mp3", "opus", "m4b")
+FORMATS = ("wav", "flac", *WITH_BITRATE)
+SUBTITLES = ("srt", "vtt")
+
+
+def pause(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Pause jobs; what is being spoken is finished and kept."""
+    for_each(jobs, lambda client, job: client.pause(job).state, server, data_dir)
+
+
+def resume(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Go on with paused jobs."""
+    for_each(jobs, lambda client, job: client.resume(job).state, server, data_dir)
+
+
+def set_options(
+    job: JobArgument,
+    priority: Annotated[Literal["high", "normal", "low"] | None, typer.Option(help="Who goes first.")] = None,
+    deadline: Annotated[
+        str | None, typer.Option(metavar="TIME", help='2026-12-01T08:00 in local time, or "none" to remove it.')
+    ] = None,
+    not_before: Annotated[
+        str | None, typer.Option(metavar="TIME", help='When a job that waits for its time may start; "none": now.')
+    ] = None,
+    keep_days: Annotated[
+        float | None, typer.Option(min=0.001, max=90, help="How long the result is kept after the job's end.")
+    ] = None,
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="All metadata from now on; several times for several."),
+    ] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Change a job's priority, times, metadata.
+
+    Only until it has ended.
+    """
+    changes: JobChanges = {}
+    if priority is not None:
+        changes["priority"] = priority
+    if deadline is not None:
+        changes["deadline"] = _time("--deadline", deadline)
+    if not_before is not None:
+        changes["not_before"] = _time("--not-before", not_before)
+    if keep_days is not None:
+        changes["retention_s"] = max(60, round(keep_days * DAY_S))
+    if metadata:
+        changes["metadata"] = dict(read_pair(each) for each in metadata)
+    if not changes:
+        options = "--priority, --deadline, --not-before, --keep-days, --metadata"
+        raise Misuse(f"nothing to change; give at least one of {options}")
+    with connected(server, data_dir) as client:
+        changed = client.change(job, **changes)
+    typer.echo(f"{changed.id} {changed.state}")
+
+
+def retry(
+    job: JobArgument,
+    gate: Annotated[Literal["off", "basic", "asr"] | None, typer.Option(help="How segments are checked.")] = None,
+    attempts: Annotated[int | None, typer.Option(min=1, max=10, help="Times a segment is spoken at most.")] = None,
+    on_exhausted: Annotated[
+        Literal["fail", "keep_best", "silence"] | None, typer.Option(help="What becomes of one that never passes.")
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Of the drawing of codes.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the job.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Do what a failed or cancelled job lacks.
+
+    Finished segments are kept. An expired job begins anew.
+    """
+    options: RetryOptions = {}
+    if gate is not None or attempts is not None or on_exhausted is not None:
+        options["quality"] = {}
+        if gate is not None:
+            options["quality"]["gate"] = gate
+        if attempts is not None:
+            options["quality"]["max_attempts"] = attempts
+        if on_exhausted is not None:
+            options["quality"]["on_exhausted"] = on_exhausted
+    if temperature is not None:
+        options["sampling"] = {"temperature": temperature}
+    if seed is not None:
+        options["seed"] = seed
+    with connected(server, data_dir) as client:
+        again = client.retry(job, **options)
+    segments = again.progress.segments
+    typer.echo(f"{again.id} {again.state}, {segments.done} of {segments.total or '?'} segments are done")
+
+
+def assemble(
+    job: JobArgument,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="wav, flac, mp3, opus or m4b; several times for several; none: as the job has."),
+    ] = None,
+    bitrate: Annotated[int | None, typer.Option(metavar="KBPS", help="Of every format that has one.")] = None,
+    sample_rate: Annotated[int | None, typer.Option(metavar="HZ", help="Of all formats.")] = None,
+    loudness: Annotated[
+        float | None, typer.Option(metavar="LUFS", help="Bring the narration to this loudness.")
+    ] = None,
+    subtitles: Annotated[list[str] | None, typer.Option(help="srt or vtt; may be given twice.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Make another output; nothing is spoken."""
+    output = _output(formats, bitrate, sample_rate, loudness, subtitles)
+    with connected(server, data_dir) as client:
+        again = client.assemble(job, output)
+    typer.echo(f"{again.id} {again.state}; follow it with: rhapsode jobs watch {again.id}")
+
+
+def _output(
+    formats: list[str] | None,
+    bitrate: int | None,
+    sample_rate: int | None,
+    loudness: float | None,
+    subtitles: list[str] | None,
+) -> dict[str, JsonValue] | None:
+    check_choices("--format", formats or [], FORMATS)
+    check_choices("--subtitles", subtitles or [], SUBTITLES)
+    if not formats:
+        if any(each is not None for each in (bitrate, sample_rate, loudness)) or subtitles:
+            raise Misuse("an output needs at least one --format")
+        return None
+    chosen: list[JsonValue] = []
+    for name in formats:
+        has_bitrate = bitrate is not None and name in WITH_BITRATE
+        chosen.append({"type": name, "bitrate_kbps": bitrate} if has_bitrate else {"type": name})
+    output: dict[str, JsonValue] = {"formats": chosen}
+    if sample_rate is not None:
+        output["sample_rate"] = sample_rate
+    if loudness is not None:
+        output["loudness"] = {"target_lufs": loudness}
+    if subtitles:
+        output["subtitles"] = [*subtitles]
+    return output
+
+
+def _time(option: str, text: str) -> datetime | None:
+    return None if text == "none" else read_time(option, text)
+
+
+def read_pair(text: str) -> tuple[str, str]:
+    """One `--metadata`. Raises `Misuse`."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise Misuse(f"--metadata: {text!r} is not NAME=VALUE")
+    return name, value

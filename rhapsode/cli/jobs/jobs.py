@@ -1,0 +1,219 @@
+"""`rhapsode jobs`: what the server has been asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import FAILED, INTERRUPTED
+from rhapsode.cli.for_each import for_each
+from rhapsode.cli.jobs import control as job_control
+from rhapsode.cli.jobs import listen as listening
+from rhapsode.cli.jobs import segments
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.resources import Job, JobState
+
+app = typer.Typer(
+    help="List, show and watch jobs; pause, cancel, retry and delete them; edit their segments.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
+JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]
+StateOption = Annotated[
+    list[str] | None, typer.Option("--state", help="Only jobs in this state; may be given several times.")
+]
+
+
+@app.command("list")
+def list_jobs(
+    state: StateOption = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, newest first.")] = 20,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List jobs, newest first; with --json one JSON object a line."""
+    from itertools import islice
+
+    from rhapsode.client.calls import JobFilter
+
+    filters = JobFilter(states=frozenset(_states(state or [])))
+    with connected(server, data_dir) as client:
+        found = list(islice(client.jobs(filters, page_size=min(limit, 100)), limit))
+    if as_json:
+        for job in found:
+            typer.echo(job.model_dump_json())
+    elif found:
+        _print_table(found)
+    else:
+        typer.echo("no jobs")
+
+
+@app.command()
+def show(
+    job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
+    """Show one job."""
+    with connected(server, data_dir) as client:
+        found = client.job(job)
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+        return
+    for name, value in _facts(found):
+        typer.echo(f"{name:<10} {value}")
+
+
+@app.command()
+def watch(job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Follow a job until it ends; status 0 if it succeeds. Ctrl-C stops watching, not the job."""
+    from rich.console import Console
+
+    from rhapsode.cli.narrate.progress import follow
+
+    console = Console(stderr=True)
+    with connected(server, data_dir) as client:
+        try:
+            ended = follow(client, client.job(job), console)
+        except KeyboardInterrupt as interrupt:
+            console.print(f"job {job} goes on", highlight=False)
+            raise typer.Exit(INTERRUPTED) from interrupt
+    reason = f": {ended.error.detail} ({ended.error.code})" if ended.error else ""
+    typer.echo(f"{ended.id} {ended.state}{reason}")
+    if ended.state != "succeeded":
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def cancel(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Cancel jobs; what is being spoken stops at the next codec frame."""
+    for_each(jobs, lambda client, job: client.cancel(job).state, server, data_dir)
+
+
+@app.command()
+def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Delete ended jobs with everything they stored."""
+
+    def delete(client: Rhapsode, job: str) -> str:
+        client.delete(job)
+        return "deleted"
+
+    for_each(jobs, delete, server, data_dir)
+
+
+app.command("segments")(segments.list_segments)
+app.command("edit")(segments.edit_segment)
+app.command("takes")(segments.take_segment)
+app.command()(listening.listen)
+app.command()(job_control.pause)
+app.command()(job_control.resume)
+app.command("set")(job_control.set_options)
+app.command()(job_control.retry)
+app.command()(job_control.assemble)
+
+
+def _states(names: list[str]) -> Generator[JobState]:
+    from rhapsode.cli.failures import Misuse
+    from rhapsode.client.resources import JobState
+
+    for name in names:
+        try:
+            yield JobState(name)
+        except ValueError as error:
+            raise Misuse(f"--state: {name!r} is none of {', '.join(JobState)}") from error
+
+
+def _print_table(jobs: list[Job]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    from rhapsode.cli.formatting import clock
+
+    console = Console()
+    if not console.is_terminal:
+        for job in jobs:
+            typer.echo("\t".join((job.id, job.state, _share(job), clock(job.progress.audio_s_done), _when(job))))
+        return
+    # An id that was cut cannot be copied.
+    table = Table(Column("job", no_wrap=True, min_width=len(jobs[0].id)), box=box.SIMPLE)
+    for heading in ("state", "segments", "spoken", "created"):
+        table.add_column(heading)
+    for job in jobs:
+        created = f"{job.created_at.astimezone():%b %d %H:%M}"
+        table.add_row(job.id, job.state, _share(job), clock(job.progress.audio_s_done), created)
+    console.print(table)
+
+
+def _facts(job: Job) -> Generator[tuple[str, str]]:
+    from rhapsode.cli.formatting import span, stage, warned
+    from rhapsode.client.resources import ResolvedRequest, ResolvedVoiceCaches
+
+    yield "job", job.id
+    yield "state", job.state if stage(job) == job.state else f"{job.state}, {stage(job)}"
+    yield "created", _when(job)
+    if isinstance(job.request, ResolvedRequest) and job.request.not_before:
+        yield "not before", f"{job.request.not_before.astimezone():%Y-%m-%d %H:%M:%S}"
+    if job.started_at and job.finished_at:
+        yield "took", span((job.finished_at - job.started_at).total_seconds())
+    if isinstance(job.request, ResolvedVoiceCaches):
+        yield "voices", _share(job)
+    else:
+        yield "segments", _share(job)
+        yield "spoken", span(job.progress.audio_s_done)
+    if job.queue and job.queue.position:
+        yield "before it", f"{job.queue.position} job{'s' if job.queue.position > 1 else ''}"
+    if job.queue and not job.queue.has_worker:
+        yield "worker", "none for its model"
+    if job.progress.eta_s is not None:
+        whose = "the workers'" if job.progress.eta_basis == "fleet_rate" else "its own"
+        yield "left", f"about {span(job.progress.eta_s)}, at {whose} measured pace"
+    match job.request:
+        case ResolvedRequest() as request:
+            yield "model", request.model
+            yield "voice", request.voice
+            yield "language", request.language
+            yield "seed", str(request.seed)
+            if request.reproducibility == "strict":
+                yield "strict", "the same speech in any company"
+        case ResolvedVoiceCaches() as request:
+            yield "model", request.model
+        case None:
+            pass
+    if job.engine and job.engine.model_revision:
+        yield "revision", job.engine.model_revision
+    if job.engine and job.engine.config_sha256:
+        yield "engine", job.engine.config_sha256
+    for name, value in sorted(job.metadata.items()):
+        yield "metadata", f"{name}={value}"
+    if job.error:
+        yield "error", f"{job.error.detail} ({job.error.code})"
+        if job.error.retryable:
+            yield "", f"`rhapsode jobs retry {job.id}` may help"
+    for warning in job.warnings:
+        yield "", warned(warning)
+    for artifact in job.artifacts:
+        length = f", {span(artifact.duration_s)}" if artifact.duration_s is not None else ""
+        yield "artifact", f"{artifact.name}, {artifact.bytes} bytes{length}"
+        if artifact.key:
+            yield "", artifact.key
+        if artifact.url:
+            yield "", artifact.url
+    if job.expires_at:
+        yield "kept until", f"{job.expires_at.astimezone():%Y-%m-%d %H:%M}"
+
+
+def _share(job: Job) -> str:
+    segments = job.progress.segments
+    return f"{segments.done}/{segments.total}" if segments.total else "-"
+
+
+def _when(job: Job) -> str:
+    return f"{job.created_at.astimezone():%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,154 @@
+"""`rhapsode jobs segments|edit|takes`: the stretches of a narration, one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices
+
+if TYPE_CHECKING:
+    from rhapsode.client.jobs.segment_calls import SegmentChanges
+    from rhapsode.client.jobs.segment_resources import Segment, Take
+
+JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
+SegmentArgument = Annotated[str, typer.Argument(metavar="SEGMENT", help="A segment's id, seg_000012, or its index.")]
+
+TEXT_WIDTH = 60
+
+
+def list_segments(
+    job: JobArgument,
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="Only those pending, running, done or failed; may be given several times."),
+    ] = None,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only those that were kept with a fault.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List a job's segments: times, takes, text.
+
+    With --json one JSON object a line.
+    """
+    from itertools import islice
+
+    from rhapsode.client.jobs.segment_resources import SegmentState
+
+    check_choices("--state", state or [], tuple(SegmentState))
+    wanted = frozenset(SegmentState(name) for name in state or [])
+    with connected(server, data_dir) as client:
+        found = list(islice(client.segments.list(job, wanted, flagged=True if flagged else None), limit))
+    if as_json:
+        for segment in found:
+            typer.echo(segment.model_dump_json())
+    elif found:
+        for segment in found:
+            typer.echo(_line(segment))
+    else:
+        typer.echo("no such segments" if state or flagged else "no segments yet: the text is not planned")
+
+
+def edit_segment(
+    job: JobArgument,
+    segment: SegmentArgument,
+    text: Annotated[str | None, typer.Option(help="What it says from now on.")] = None,
+    voice: Annotated[str | None, typer.Option(help="One of the model's voices, or one of yours.")] = None,
+    speaker: Annotated[str | None, typer.Option(help="A name of the job's cast; \"\" is the job's own voice.")] = None,
+    language: Annotated[str | None, typer.Option(help="One of the model's languages, or auto.")] = None,
+    instructions: Annotated[str | None, typer.Option(help="How it is spoken.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the first attempt.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change what a segment says, or how.
+
+    It is spoken anew, and the narration assembled again. Several edits in a row end in one assembly. A job that failed
+    or was cancelled keeps the edit for `jobs retry`.
+    """
+    from rhapsode.cli.failures import Misuse
+
+    said = {"text": text, "voice": voice, "speaker": speaker, "language": language, "instructions": instructions}
+    changes: SegmentChanges = {name: value for name, value in said.items() if value is not None}  # pyright: ignore[reportAssignmentType]  # a TypedDict from a loop
+    if seed is not None:
+        changes["seed"] = seed
+    if not changes:
+        raise Misuse(
+            "nothing to change; give at least one of --text, --voice, --speaker, --language, --instructions, --seed"
+        )
+    with connected(server, data_dir) as client:
+        _tell(client.segments.edit(job, segment, **changes), as_json=as_json)
+
+
+def take_segment(
+    job: JobArgument,
+    segment: SegmentArgument,
+    new: Annotated[bool, typer.Option("--new", help="Speak another take, with another seed.")] = False,
+    select: Annotated[int | None, typer.Option(metavar="TAKE", min=1, help="Put this take into the narration.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="With --new: the seed of the take.")] = None,
+    save: Annotated[Path | None, typer.Option(metavar="DIR", help="Save every take as WAV into this folder.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List, add, choose or save a segment's takes."""
+    from rhapsode.cli.failures import Misuse
+
+    if new and select is not None:
+        raise Misuse("--new and --select exclude each other: a new take is in place as soon as it is spoken")
+    if seed is not None and not new:
+        raise Misuse("--seed is for --new")
+    if save is not None and not save.is_dir():
+        raise Misuse(f"--save: {save} is not a folder")
+    with connected(server, data_dir) as client:
+        if new:
+            _tell(client.segments.regenerate(job, segment, seed=seed), as_json=as_json)
+            return
+        if select is not None:
+            _tell(client.segments.select(job, segment, select), as_json=as_json)
+            return
+        takes = client.segments.takes(job, segment)
+        for take in takes:
+            typer.echo(take.model_dump_json() if as_json else _take_line(take))
+            if save is not None:
+                path = save / f"{job}-{segment}-take-{take.take}.wav"
+                _write(path, client.segments.audio(job, segment, take.take))
+    if not takes and not as_json:
+        typer.echo("no finished take yet")
+
+
+def _tell(segment: Segment, *, as_json: bool) -> None:
+    typer.echo(segment.model_dump_json() if as_json else _line(segment))
+
+
+def _line(segment: Segment) -> str:
+    from rhapsode.cli.formatting import clock
+
+    start = "-" if segment.start_s is None else clock(segment.start_s)
+    length = "-" if segment.duration_s is None else f"{segment.duration_s:.1f} s"
+    take = f"take {segment.take}" if segment.takes > 1 else ""
+    found = ",".join(segment.findings)
+    said = segment.text if len(segment.text) <= TEXT_WIDTH else f"{segment.text[: TEXT_WIDTH - 1]}…"
+    return "\t".join((segment.id, segment.state, start, length, take, found, " ".join(said.split())))
+
+
+def _take_line(take: Take) -> str:
+    mark = "*" if take.selected else " "
+    length = "-" if take.duration_s is None else f"{take.duration_s:.1f} s"
+    return "\t".join((f"{mark} {take.take}", length, f"seed {take.seed_used}", ",".join(take.findings), take.text))
+
+
+def _write(path: Path, data: bytes) -> None:
+    from rhapsode.cli.failures import Misuse
+
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise Misuse(f"--save: {path} cannot be written: {error.strerror}") from error
+    typer.echo(f"  {path}", err=True)

@@ -1,0 +1,232 @@
+"""`rhapsode doctor`: what is here, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from rhapsode.cli.failures import FAILED
+from rhapsode.cli.options import CheckpointOption, DataDirOption, choose_data_dir, read_settings
+
+FREE_SPACE_WANTED = 2 * 1024**3
+CHECKPOINT_FILES = ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json")
+TORCH_TIMEOUT_S = 120
+MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """kind: missing is needed for `rhapsode up` and makes the command fail; a note is for information."""
+
+    kind: Literal["ok", "missing", "note"]
+    subject: str
+    detail: str
+    remedy: str = ""
+
+
+def doctor(data_dir: DataDirOption = None, checkpoint: CheckpointOption = None) -> None:
+    """Check whether this machine can run Rhapsode, and say what is missing and how to get it."""
+    settings = read_settings()
+    folder = choose_data_dir(data_dir, settings)
+    given = checkpoint or (Path(value) if (value := os.environ.get("RHAPSODE_CHECKPOINT")) else None)
+    checks: tuple[Callable[[], Generator[Finding]], ...] = (
+        _python,
+        _packages,
+        _state_server,
+        _torch,
+        _vllm,
+        lambda: _checkpoint(given),
+        lambda: _data_folder(folder.root),
+        lambda: _server(folder.root, settings.port),
+        _settings,
+    )
+    is_complete = True
+    for check in checks:
+        for finding in check():
+            is_complete = is_complete and finding.kind != "missing"
+            typer.echo(f"{MARKS[finding.kind]}  {finding.subject:<16} {finding.detail}")
+            if finding.remedy:
+                typer.echo(f"{'':<25} -> {finding.remedy}")
+    if not is_complete:
+        raise typer.Exit(FAILED)
+
+
+def _python() -> Generator[Finding]:
+    yield Finding("ok", "Python", f"{sys.version.split()[0]} at {sys.executable}")
+    yield Finding("ok", "Rhapsode", version("rhapsode"))
+    if sys.platform not in ("linux", "darwin"):
+        yield Finding("missing", "system", sys.platform, "Rhapsode runs on Linux and macOS")
+
+
+def _packages() -> Generator[Finding]:
+    from rhapsode.cli.local.requirements import PARTS, install
+
+    for part in PARTS:
+        missing = part.missing()
+        if missing:
+            yield Finding("missing", part.name, f"not installed: {', '.join(missing)}", install(part.extra))
+        else:
+            yield Finding("ok", part.name, "all packages are installed")
+
+
+def _state_server() -> Generator[Finding]:
+    from importlib.util import find_spec
+
+    if url := os.environ.get("RHAPSODE_REDIS_URL"):
+        yield from _external_redis(url)
+        return
+    if find_spec("redis") is None:
+        return
+    from storage.database.embedded_valkey import ServerBinaryMissing, find_server_binary
+
+    try:
+        yield Finding("ok", "Valkey", str(find_server_binary()))
+    except ServerBinaryMissing as error:
+        yield Finding("missing", "Valkey", "no server to run", str(error))
+
+
+def _external_redis(url: str) -> Generator[Finding]:
+    import redis
+
+    from storage.runtime.config.tls import TlsFiles
+
+    names = ("RHAPSODE_TLS_CA", "RHAPSODE_TLS_CERTIFICATE", "RHAPSODE_TLS_KEY")
+    ca, certificate, key = (Path(os.environ[name]) if os.environ.get(name) else None for name in names)
+    secure = TlsFiles(ca, certificate, key).redis_url(url)
+    try:
+        with redis.Redis.from_url(secure, socket_timeout=3, socket_connect_timeout=3) as client:
+            client.ping()
+    except (redis.RedisError, ValueError) as error:
+        yield Finding("missing", "Redis", f"RHAPSODE_REDIS_URL: {error}", "start it, or unset the variable")
+    else:
+        yield Finding("ok", "Redis", "the server of RHAPSODE_REDIS_URL answers")
+
+
+def _torch() -> Generator[Finding]:
+    """In a process of its own: importing torch takes seconds and a broken CUDA installation can crash it."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        return
+    question = (
+        "import torch; print(torch.__version__); print(torch.get_num_threads()); "
+        "print(*[torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())], sep=', ')"
+    )
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-c", question], capture_output=True, text=True, check=False, timeout=TORCH_TIMEOUT_S
+        )
+    except subprocess.TimeoutExpired:
+        yield Finding("missing", "torch", f"did not load within {TORCH_TIMEOUT_S} s", "install it again")
+        return
+    if answer.returncode != 0:
+        said = answer.stderr.strip().splitlines()
+        yield Finding("missing", "torch", f"cannot be loaded: {said[-1] if said else answer.returncode}")
+        return
+    number, threads, gpus = answer.stdout.split("\n")[:3]
+    yield Finding("ok", "torch", f"{number}, {threads} CPU threads")
+    yield (
+        Finding("ok", "CUDA", gpus) if gpus else Finding("note", "CUDA", "no GPU is visible: the model runs on the CPU")
+    )
+
+
+def _vllm() -> Generator[Finding]:
+    """Of interest to who chose the engine, and to who has vLLM."""
+    from worker.engine.vllm.supported_versions import complaint, installed
+
+    is_chosen, found, reason = os.environ.get("RHAPSODE_ENGINE") == "vllm", installed(), complaint()
+    if reason is not None and is_chosen:
+        subject, _, remedy = reason.partition(": ")
+        yield Finding("missing", "vLLM", subject, remedy)
+    elif reason is not None and found is not None:
+        yield Finding("note", "vLLM", reason)
+    elif found is not None:
+        detail = "RHAPSODE_ENGINE=vllm chose it" if is_chosen else "RHAPSODE_ENGINE=vllm would choose it"
+        yield Finding("ok", "vLLM", f"{' '.join(found)}; {detail}")
+
+
+def _checkpoint(given: Path | None) -> Generator[Finding]:
+    folder = given or _packaged_checkpoint()
+    if folder is None:
+        yield Finding("missing", "checkpoint", "the small voice is not part of this installation", "install it again")
+        return
+    missing = [name for name in CHECKPOINT_FILES if not os.access(folder / name, os.R_OK)]
+    if missing:
+        remedy = "--checkpoint or RHAPSODE_CHECKPOINT names a folder in the published Qwen3-TTS layout"
+        yield Finding("missing", "checkpoint", f"{folder} lacks {', '.join(missing)}", remedy)
+    else:
+        yield Finding("ok", "checkpoint", str(folder))
+
+
+def _packaged_checkpoint() -> Path | None:
+    from importlib.util import find_spec
+
+    worker = find_spec("worker")
+    folder = Path(worker.origin).parent / "small_voice" if worker and worker.origin else None
+    return folder if folder and folder.is_dir() else None
+
+
+def _data_folder(folder: Path) -> Generator[Finding]:
+    from rhapsode.stack.errors import DataFolderOutdated
+    from rhapsode.stack.folder_format import refuse_outdated
+    from rhapsode.stack.layout import DataDir
+
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        yield Finding("missing", "data folder", f"{folder} cannot be written", "choose another with --data-dir")
+        return
+    try:
+        refuse_outdated(DataDir(folder))
+    except (DataFolderOutdated, OSError) as error:
+        yield Finding("missing", "data folder", str(error))
+        return
+    yield Finding("ok", "data folder", f"{folder}{'' if existing == folder else ' (not there yet)'}")
+    free = shutil.disk_usage(existing).free
+    detail = f"{free / 1024**3:.1f} GiB free"
+    if free < FREE_SPACE_WANTED:
+        yield Finding("missing", "disk", detail, "an hour of speech takes 0.35 GiB while it is made; make room")
+    else:
+        yield Finding("ok", "disk", detail)
+
+
+def _server(folder: Path, port: int) -> Generator[Finding]:
+    from rhapsode.stack.layout import DataDir
+    from rhapsode.stack.state_file import read_state
+
+    state = read_state(DataDir(folder))
+    if state is not None and state.is_alive():
+        yield Finding("ok", "server", f"runs at {state.url} (process {state.pid})")
+        return
+    yield Finding("note", "server", "none runs on this data folder; `rhapsode up` starts one")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            yield Finding("note", "port", f"{port}: {error.strerror}; `rhapsode up --port 0` takes a free one")
+        else:
+            yield Finding("ok", "port", f"{port} is free")
+
+
+def _settings() -> Generator[Finding]:
+    from importlib.util import find_spec
+
+    if find_spec("redis") is None:
+        return
+    from rhapsode.stack.backing import refuse_unknown
+    from rhapsode.stack.errors import SettingsRefused
+
+    try:
+        refuse_unknown(os.environ)
+    except SettingsRefused as error:
+        yield Finding("missing", "settings", str(error), "correct or unset it")

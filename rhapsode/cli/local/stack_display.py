@@ -1,0 +1,108 @@
+"""A stack's events as a person wants to read them, and its start with a spinner."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, assert_never
+
+from rich.console import Console
+
+from rhapsode.cli.formatting import span
+from rhapsode.cli.local.requirements import require_stack_packages
+from rhapsode.stack.events import (
+    OrphansEnded,
+    ProcessEnded,
+    ProcessKilled,
+    ProcessRestarted,
+    StackEvent,
+    StackReady,
+    StateUnwritten,
+    Stopping,
+    WaitingFor,
+)
+from rhapsode.stack.options import StackOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.status import Status
+
+    from rhapsode.stack.stack import Stack
+
+
+class Narrator:
+    """The observer of a stack. While it starts, what it waits for stands beside a spinner."""
+
+    def __init__(self, console: Console, spinner: Status) -> None:
+        self._console = console
+        self._spinner = spinner
+        self.ready: StackReady | None = None
+
+    def __call__(self, event: StackEvent) -> None:
+        match event:
+            case WaitingFor(what):
+                self._wait(what)
+            case StackReady():
+                self.ready = event
+            case ProcessEnded(name, status, restart_s, log):
+                self._say(f"{name} {status}; starting it again in {restart_s:g} s (log: {log})")
+            case ProcessRestarted(name, pid):
+                self._say(f"{name} runs again (process {pid})")
+            case OrphansEnded(names):
+                self._say(f"ended what a killed stack had left: {', '.join(names)}")
+            case Stopping(names):
+                self._say(f"stopping {' and '.join(names)}")
+            case ProcessKilled(name, grace_s):
+                self._say(f"{name} did not end within {grace_s:g} s and was killed")
+            case StateUnwritten(file, reason):
+                self._say(f"{file} cannot be written: {reason}; other commands may not find the server")
+            case _:
+                assert_never(event)
+
+    def _wait(self, what: str) -> None:
+        self._spinner.update(f"starting: waiting for {what}")
+        if not self._console.is_terminal:
+            self._say(f"waiting for {what}")
+
+    def _say(self, sentence: str) -> None:
+        self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+class DurationNarrator(Narrator):
+    """For a stack that a command runs for itself: its start is worth a line, its end is not."""
+
+    def __init__(self, console: Console, spinner: Status, data_dir: Path) -> None:
+        super().__init__(console, spinner)
+        self._data_dir = data_dir
+        self._began_s = time.monotonic()
+
+    def __call__(self, event: StackEvent) -> None:
+        match event:
+            case StackReady(url, model, _):
+                took = span(time.monotonic() - self._began_s)
+                self._say(f"no server was running: started one on {self._data_dir} in {took} ({url}, model {model})")
+            case Stopping(names):
+                self._spinner.update(f"stopping {' and '.join(names)}")
+            case _:
+                super().__call__(event)
+
+
+@contextmanager
+def own_stack(options: StackOptions, environ: Mapping[str, str], console: Console) -> Generator[Stack]:
+    """A ready stack for the duration of a command."""
+    require_stack_packages()
+    from rhapsode.stack.stack import Stack
+
+    spinner = console.status("starting")
+    observer = DurationNarrator(console, spinner, options.data_dir)
+    # Left in the reverse order: the spinner turns until the last process is gone.
+    with ExitStack() as until_gone, Stack(options, environ, observer) as stack:
+        with spinner:
+            stack.wait_ready()
+        try:
+            yield stack
+        finally:
+            spinner.update("stopping")
+            until_gone.enter_context(spinner)

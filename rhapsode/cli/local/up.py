@@ -1,0 +1,136 @@
+"""`rhapsode up`: the whole system on this machine until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.failures import termination_signals
+from rhapsode.cli.options import (
+    CheckpointOption,
+    DataDirOption,
+    DeviceOption,
+    SlotsOption,
+    choose_checkpoint,
+    choose_data_dir,
+    read_settings,
+)
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from rich.console import Console
+
+    from rhapsode.stack.events import StackReady
+    from rhapsode.stack.layout import DataDir
+    from rhapsode.stack.options import StackOptions
+    from rhapsode.stack.stack import Stack
+
+HostOption = Annotated[str, typer.Option(help="Address to listen on; others than loopback need RHAPSODE_API_KEYS.")]
+PortOption = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port; 0 takes a free one; else RHAPSODE_PORT, else 8765.")
+]
+
+
+def up(
+    host: HostOption = "127.0.0.1",
+    port: PortOption = None,
+    data_dir: DataDirOption = None,
+    slots: SlotsOption = None,
+    checkpoint: CheckpointOption = None,
+    device: DeviceOption = None,
+    s3: Annotated[bool, typer.Option("--s3", help="Keep artifacts in an S3 server that is started too.")] = False,
+    local_webhooks: Annotated[
+        bool, typer.Option("--local-webhooks", help="Let webhooks go to receivers on this machine, also by plain http.")
+    ] = False,
+) -> None:
+    """Start Valkey, API, workers and janitor, and keep them running until Ctrl-C."""
+    from rich.console import Console
+
+    from rhapsode.stack.options import ObjectStore, StackOptions
+    from rhapsode.stack.state_file import Lifetime
+
+    settings = read_settings()
+    folder = choose_data_dir(data_dir, settings)
+    options = StackOptions(
+        data_dir=folder.root,
+        host=host,
+        port=settings.port if port is None else port,
+        slots=slots,
+        checkpoint=choose_checkpoint(checkpoint),
+        device=device,
+        object_store=ObjectStore.EMBEDDED_S3 if s3 else ObjectStore.CONFIGURED,
+        lifetime=Lifetime.SERVER,
+        has_local_webhooks=local_webhooks,
+    )
+    _serve(options, folder, Console(stderr=True))
+
+
+def _serve(options: StackOptions, folder: DataDir, console: Console) -> None:
+    from rhapsode.cli.local.requirements import require_stack_packages
+    from rhapsode.cli.local.stack_display import Narrator
+    from rhapsode.stack.errors import StopAsked
+
+    require_stack_packages()
+    from rhapsode.stack.stack import Stack
+
+    began_s = time.monotonic()
+    spinner = console.status("starting")
+    narrator = Narrator(console, spinner)
+    with Stack(options, os.environ, narrator) as stack, _stopped_by_signals(stack):
+        with suppress(StopAsked):
+            with spinner:
+                stack.wait_ready()
+            if narrator.ready:
+                _greet(narrator.ready, folder, time.monotonic() - began_s, console)
+        while not stack.has_ended(0.5):
+            pass
+        stack.raise_failure()
+    console.print("stopped")
+
+
+@contextmanager
+def _stopped_by_signals(stack: Stack) -> Generator[None]:
+    """The first signal asks for the orderly end, the next one hurries it."""
+    signals: list[int] = []
+
+    def handle(signum: int, frame: FrameType | None) -> None:
+        signals.append(signum)
+        if len(signals) == 1:
+            stack.ask_to_stop()
+        else:
+            stack.ask_to_hurry()
+
+    before = {signum: signal.signal(signum, handle) for signum in (signal.SIGINT, *termination_signals())}
+    try:
+        yield
+        stack.stop()
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def _greet(ready: StackReady, folder: DataDir, seconds: float, console: Console) -> None:
+    from rhapsode.cli.formatting import span
+    from rhapsode.stack.layout import default_data_dir
+
+    where = "" if folder.root == default_data_dir(os.environ) else f" --server {ready.url}"
+    lines = [
+        f"Rhapsode is ready after {span(seconds)} at {ready.url}",
+        f"  model      {ready.model}",
+        f"  page       {ready.url}/",
+        f"  API        {ready.url}/openapi.json",
+        f"  data       {folder.root}",
+        f"  logs       {folder.logs}",
+        f"  try        rhapsode narrate FILE{where}",
+    ]
+    if ready.notice:
+        lines.insert(2, f"             {ready.notice}")
+    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+    console.print("Ctrl-C stops it; unfinished jobs continue at the next start.", markup=False)

@@ -1,0 +1,113 @@
+"""What `rhapsode narrate` reads and where it writes, looked at before any work begins."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.narrate.file_types import known_as
+from rhapsode.cli.narrate.sent_files import readable, reading
+from rhapsode.client.jobs.inputs import DocumentFormat, JobInput, document_format
+
+if TYPE_CHECKING:
+    from rhapsode.client.client import Rhapsode
+
+MOST_CHARS_SENT = 250_000
+"""A longer text is uploaded as a file; whatever its script, fewer fit into a request."""
+
+
+SSML_SUFFIX = ".ssml"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that the server reads."""
+
+    path: Path
+    format: DocumentFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Ssml:
+    """Speech that is marked up."""
+
+    text: str
+
+
+Spoken = str | Ssml | Document
+
+
+def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = False) -> JobInput:
+    """What a job is told to speak; a document is uploaded for it first."""
+    match spoken:
+        case str():
+            return {"text": spoken}
+        case Ssml():
+            return {"ssml": spoken.text}
+        case Document():
+            upload = client.upload(spoken.path)
+            images = "alt" if describe_images else "skip"
+            return {"document": {"upload_id": upload.id, "format": spoken.format, "images": images}}
+
+
+def choose_speakers(pairs: list[str]) -> dict[str, str]:
+    """The cast of `NAME=VOICE` options. Raises `Misuse`."""
+    cast: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, voice = pair.partition("=")
+        if not equals or not name.strip() or not voice.strip():
+            raise Misuse(f"--speaker {pair!r}: say NAME=VOICE")
+        if name.strip() in cast:
+            raise Misuse(f"--speaker: {name.strip()!r} is named twice")
+        cast[name.strip()] = voice.strip()
+    return cast
+
+
+def read_spoken(file: str) -> Spoken:
+    """What a file, or standard input ("-"), has to say. Raises `Misuse` for what is not readable."""
+    if not file:
+        raise Misuse("FILE is empty; say which file, or - for standard input")
+    form = None if file == "-" else document_format(Path(file))
+    if form is not None:
+        return Document(readable(Path(file)), form)
+    text = _read_text(file)
+    if Path(file).suffix.lower() == SSML_SUFFIX:
+        return Ssml(text)
+    return text if file == "-" or len(text) <= MOST_CHARS_SENT else Document(Path(file), "txt")
+
+
+def _read_text(file: str) -> str:
+    name = "standard input" if file == "-" else file
+    with reading(name):
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    if kind := known_as(data):
+        raise Misuse(f"{name} is {kind}; what can be spoken is text in UTF-8, Markdown, HTML, EPUB and SSML")
+    if b"\0" in data:
+        raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Misuse(f"{name} is not a text file in UTF-8: invalid byte at offset {error.start}") from error
+    if not text.strip():
+        raise Misuse(f"{name} holds no text")
+    return text
+
+
+def choose_output(file: str, output: Path | None) -> Path:
+    """Raises `Misuse` for a place where nothing can be written: better now than after the work."""
+    path = output or Path("narration.wav" if file == "-" else f"{Path(file).stem}.wav")
+    if path.is_dir():
+        raise Misuse(f"{path} is a folder; -o takes the name of a file")
+    if not path.parent.is_dir():
+        raise Misuse(f"{path.parent} is not a folder")
+    from rhapsode.client.part_file import PartFile
+
+    try:
+        # Tried, not asked: a read-only disk or a name that is too long shows only so.
+        with PartFile(path):
+            return path
+    except OSError as error:
+        raise Misuse(f"{path} cannot be written: {error.strerror}") from error

@@ -1,0 +1,148 @@
+"""`rhapsode narrate`: a text or a book in, speech out."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.grouped_options import grouped
+from rhapsode.cli.narrate.audio_options import Subtitles, audio_type
+from rhapsode.cli.narrate.files import choose_output, choose_speakers, read_spoken, sent_input
+from rhapsode.cli.narrate.options import AudioOptions, SpeechOptions, SystemOptions
+from rhapsode.cli.narrate.summary import summarise
+from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, read_settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.jobs.inputs import JobInput
+    from rhapsode.client.jobs.submission import JobOptions
+    from rhapsode.client.resources import Artifact, Job
+
+CANCEL_PATIENCE_S = 10.0
+
+
+@grouped
+def narrate(
+    *,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="What to speak: .txt in UTF-8, .md, .html or .epub; - reads text from standard input."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="AUDIO",
+            help="Where to put the speech, as .wav, .flac, .mp3, .opus or .m4b; else FILE's name and .wav, here.",
+        ),
+    ] = None,
+    speech: SpeechOptions,
+    audio: AudioOptions,
+    system: SystemOptions,
+    as_json: JsonOption = False,
+) -> None:
+    """Narrate a text, a book (.epub, .html, .md) or .ssml into a WAV, or into what the output's name says.
+
+    A book's chapters become chapters of .m4b, .mp3, .flac and .opus, with its title, author and cover.
+
+    Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
+    for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
+    """
+    spoken, speakers = read_spoken(file), choose_speakers(speech.speaker or [])
+    target_file = choose_output(file, output)
+    wishes = speech.wishes(speakers, audio.wanted(target_file))
+    if target_file.exists() and not audio.force:
+        raise Misuse(f"{target_file} exists; --force replaces it, -o chooses another name")
+
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    with terminated_like_interrupted():
+        try:
+            with _server(system, console) as client:
+                given = sent_input(client, spoken, describe_images=speech.describe_images)
+                job, wall_s = _run(client, given, wishes, console)
+                job.raise_unless_succeeded()
+                artifact = _fetched(client, job, target_file, audio.subtitles, console)
+                summarise(client, job, artifact, target_file, wall_s, as_json=as_json)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
+
+
+@contextmanager
+def _server(system: SystemOptions, console: Console) -> Generator[Rhapsode]:
+    from rhapsode.cli.servers import any_server, choose_target
+    from rhapsode.stack.options import StackOptions
+
+    settings = read_settings()
+    folder = choose_data_dir(system.data_dir, settings)
+    is_given = system.data_dir is not None
+    target = choose_target(system.server, data_dir=folder, is_data_dir_given=is_given, settings=settings)
+    checkpoint = choose_checkpoint(system.checkpoint)
+    options = StackOptions(data_dir=folder.root, slots=system.slots, checkpoint=checkpoint, device=system.device)
+    with any_server(target, options, settings, console) as client:
+        yield client
+
+
+def _run(client: Rhapsode, spoken: JobInput, wishes: JobOptions, console: Console) -> tuple[Job, float]:
+    """The ended job and the wall seconds from its submission. A KeyboardInterrupt cancels it on its way out."""
+    from rhapsode.cli.narrate.progress import follow
+
+    began_s = time.monotonic()
+    key = str(uuid.uuid4())
+
+    def submitted() -> Job:
+        return client.submit_job(spoken, idempotency_key=key, **wishes)
+
+    try:
+        job = follow(client, submitted(), console)
+    except KeyboardInterrupt:
+        # The key finds the job again even if the answer to the first submission was never read.
+        _cancel(client, submitted, console)
+        raise
+    return job, time.monotonic() - began_s
+
+
+def _cancel(client: Rhapsode, find: Callable[[], Job], console: Console) -> None:
+    from rhapsode.errors import Conflict, RhapsodeError, WaitTimedOut
+
+    try:
+        job = find()
+        try:
+            client.cancel(job)
+        except Conflict:
+            # It was quicker than the key; `wait` below tells how it ended.
+            console.print("too late to cancel:", end=" ", highlight=False)
+        ended = client.wait(job, timeout_s=CANCEL_PATIENCE_S)
+    except WaitTimedOut as error:
+        console.print(f"job {error.job.id} is {error.job.state}", markup=False, highlight=False)
+    except RhapsodeError as error:
+        console.print(f"the job could not be cancelled: {error}", markup=False, highlight=False)
+    else:
+        console.print(f"job {ended.id} {ended.state}", markup=False, highlight=False)
+
+
+def _fetched(client: Rhapsode, job: Job, file: Path, subtitles: Subtitles | None, console: Console) -> Artifact:
+    """The speech, downloaded with its subtitles. Who interrupts that is told that nothing is lost."""
+    artifact = next(each for each in job.artifacts if each.type == audio_type(file))
+    try:
+        client.download(job, artifact.name, file)
+        if subtitles is not None:
+            client.download(job, f"narration.{subtitles}", file.with_suffix(f".{subtitles}"))
+    except KeyboardInterrupt:
+        kept = f"; the server keeps its speech as {artifact.name}"
+        console.print(f"job {job.id} {job.state}{kept}", markup=False, highlight=False, soft_wrap=True)
+        raise
+    return artifact

@@ -1,0 +1,108 @@
+"""What `rhapsode narrate` can be told, by theme."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.narrate.audio_options import (
+    BitrateOption,
+    DestinationOption,
+    LoudnessOption,
+    SampleRateOption,
+    SubtitlesOption,
+    wanted_output,
+)
+from rhapsode.cli.options import (
+    CheckpointOption,
+    DataDirOption,
+    DeviceOption,
+    ServerOption,
+    SlotsOption,
+    read_time,
+)
+
+if TYPE_CHECKING:
+    from rhapsode.client.jobs.output_options import Output
+    from rhapsode.client.jobs.submission import JobOptions
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechOptions:
+    """Who speaks, and how the text is read."""
+
+    voice: Annotated[
+        str | None, typer.Option(help="A speaker of the model, or a voice of yours; else the model's first.")
+    ] = None
+    speaker: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VOICE", help="Who speaks lines that begin with `NAME:`; may be given several times."
+        ),
+    ] = None
+    language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None
+    dictionary: Annotated[
+        list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
+    ] = None
+    words: Annotated[
+        bool, typer.Option("--words", help="Numbers, dates, money and units as words; needs --language.")
+    ] = False
+    describe_images: Annotated[
+        bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
+    ] = False
+    seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None
+    model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None
+    strict: Annotated[
+        bool, typer.Option("--strict", help="With --seed: the same speech, whatever else is spoken meanwhile.")
+    ] = False
+    not_before: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Begin at 2026-12-01T08:00 local time, and wait here for it.")
+    ] = None
+
+    def wishes(self, speakers: dict[str, str], output: Output) -> JobOptions:
+        """As a job is told. speakers: the cast of `speaker`, read. Raises `Misuse` for what is no time."""
+        return {
+            "voice": self.voice,
+            "language": self.language,
+            "seed": self.seed,
+            "model": self.model,
+            "output": output,
+            "speakers": speakers or None,
+            "pronunciation_dictionaries": self.dictionary,
+            "normalization": "basic" if self.words else None,
+            "reproducibility": "strict" if self.strict else None,
+            "not_before": read_time("--not-before", self.not_before) if self.not_before else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AudioOptions:
+    """What is written."""
+
+    loudness: LoudnessOption = None
+    sample_rate: SampleRateOption = None
+    bitrate: BitrateOption = None
+    subtitles: SubtitlesOption = None
+    destination: DestinationOption = None
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
+
+    def wanted(self, file: Path) -> Output:
+        """Raises `Misuse` for what no server could make of it."""
+        output = wanted_output(file, self.loudness, self.sample_rate, self.bitrate, self.subtitles)
+        if self.destination is not None:
+            output["destination"] = {"prefix": self.destination}
+        return output
+
+
+@dataclass(frozen=True, slots=True)
+class SystemOptions:
+    """Which server speaks, or what one of this command's own is like."""
+
+    server: ServerOption = None
+    data_dir: DataDirOption = None
+    slots: SlotsOption = None
+    checkpoint: CheckpointOption = None
+    device: DeviceOption = None

@@ -1,0 +1,89 @@
+"""`rhapsode plan`: what narrating a text or a book would do, without a word being spoken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.formatting import counted, warned
+from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.jobs.plans import Plan
+
+
+def plan(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="What to plan: .txt in UTF-8, .md, .html, .epub or .ssml; - reads standard input."
+        ),
+    ],
+    speaker: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VOICE", help="Who speaks lines that begin with `NAME:`; may be repeated."),
+    ] = None,
+    voice: Annotated[str | None, typer.Option(help="The voice of all the rest; else the model's first.")] = None,
+    language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None,
+    dictionary: Annotated[
+        list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
+    ] = None,
+    words: Annotated[
+        bool, typer.Option("--words", help="Numbers, dates, money and units as words; needs --language.")
+    ] = False,
+    describe_images: Annotated[
+        bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
+    ] = False,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="List what is spoken otherwise than it is written.")
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how a text or a book would be narrated: chapters, speakers, segments and how long they sound."""
+    spoken, speakers = read_spoken(file), choose_speakers(speaker or [])
+    with connected(server, data_dir) as client:
+        made = client.plan(
+            sent_input(client, spoken, describe_images=describe_images),
+            speakers=speakers or None,
+            voice=voice,
+            language=language,
+            model=model,
+            pronunciation_dictionaries=dictionary or None,
+            normalization="basic" if words else None,
+        )
+    lines = [*_lines(made), *(_changes(made) if changes else ())]
+    typer.echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))
+
+
+def _lines(plan: Plan) -> list[str]:
+    heading = " by ".join(part for part in (plan.title, plan.author) if part)
+    took = "" if plan.estimated_render_s is None else f", spoken in about {_clock(plan.estimated_render_s)}"
+    lines = [heading] if heading else []
+    size = f"{counted(plan.num_segments, 'segment')}, {counted(plan.num_chars, 'character')}"
+    lines.append(f"{size}, {_clock(plan.estimated_audio_s)}{took}")
+    for speaker in plan.speakers:
+        who = f"{speaker.name} ({speaker.voice})" if speaker.name else f"{speaker.voice or 'the designed voice'}"
+        lines.append(f"  {_clock(speaker.estimated_audio_s)}  {who}: {counted(speaker.num_segments, 'segment')}")
+    for chapter in plan.chapters:
+        lines.append(f"{chapter.id:>4}  {_clock(chapter.estimated_audio_s)}  {chapter.title}")
+    return [*lines, *map(warned, plan.warnings)]
+
+
+def _changes(plan: Plan) -> Iterator[str]:
+    """Two lines for each segment that is not spoken as it is written."""
+    for segment in plan.segments:
+        if segment.source is not None:
+            yield f"{segment.index:>6}  - {segment.source}"
+            yield f"{'':>6}  + {segment.text}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"

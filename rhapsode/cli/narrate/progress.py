@@ -1,0 +1,163 @@
+"""Progress of a job on the terminal: a bar where there is one, a line now and then where there is none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
+
+from rhapsode.cli.formatting import clock, stage
+from rhapsode.cli.narrate.stall_reasons import Hindrances
+from rhapsode.client.client import Rhapsode
+from rhapsode.client.resources import Job, ResolvedRequest
+
+POLL_S = 0.3
+LINE_EVERY_S = 5.0
+SEGMENTS_ASKED = 1_000
+
+
+class Chapters:
+    """Where a job with several chapters is; the segments are asked for once, when the text is planned."""
+
+    def __init__(self, client: Rhapsode) -> None:
+        self._client = client
+        self._of_segment: list[int] | None = None
+
+    def place(self, job: Job) -> str | None:
+        """The chapter of the first segment that is not counted as done; None for a job without chapters."""
+        if job.kind == "voice_cache" or not job.progress.segments.total:
+            return None
+        if self._of_segment is None:
+            segments = self._client.segments.list(job, page_size=SEGMENTS_ASKED)
+            self._of_segment = [segment.chapter for segment in segments]
+        count = max(self._of_segment, default=0) + 1
+        if count == 1:
+            return None
+        here = self._of_segment[min(job.progress.segments.done, len(self._of_segment) - 1)]
+        return f"chapter {here + 1}/{count}"
+
+
+class Display(Protocol):
+    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
+        """hindrance: why the job stands still."""
+        ...
+
+
+class Speed:
+    """Audio seconds made per wall second, counted from the moment the job was first seen running."""
+
+    def __init__(self) -> None:
+        self._started_s: float | None = None
+        self._audio_before_s = 0.0
+
+    def of(self, job: Job) -> float | None:
+        """None until something has been spoken."""
+        now = time.monotonic()
+        if self._started_s is None and job.started_at is not None:
+            self._started_s, self._audio_before_s = now, job.progress.audio_s_done
+        made_s = job.progress.audio_s_done - self._audio_before_s
+        if self._started_s is None or made_s <= 0 or now <= self._started_s:
+            return None
+        return made_s / (now - self._started_s)
+
+
+class Bar:
+    """A line that is drawn again: segments, audio seconds, speed and what is left."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+        self._speed = Speed()
+
+    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
+        segments = job.progress.segments
+        self._progress.update(
+            self._task,
+            description=stage(job),
+            total=segments.total or None,
+            completed=segments.done,
+            facts=" · ".join(_facts(job, chapter, self._speed.of(job), hindrance)),
+        )
+
+
+class Lines:
+    """For logs and pipes: a line when something changed, at most one in five seconds, and one for each stage."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._speed = Speed()
+        self._said_s = 0.0
+        self._said: tuple[tuple[str, str | None], int] = (("", None), -1)
+
+    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
+        speed = self._speed.of(job)
+        now, news = time.monotonic(), ((stage(job), hindrance), job.progress.segments.done)
+        is_due = news[0] != self._said[0] or now - self._said_s >= LINE_EVERY_S
+        if news != self._said and is_due:
+            self._said_s, self._said = now, news
+            facts = ", ".join(_facts(job, chapter, speed, hindrance))
+            self._console.print(": ".join(filter(None, (stage(job), facts))), markup=False, soft_wrap=True)
+
+
+@contextmanager
+def job_display(console: Console) -> Generator[Display]:
+    if not console.is_terminal:
+        yield Lines(console)
+        return
+    # Facts take up to 60 columns (more for a book), the description and the spaces between 14.
+    bar = BarColumn(max(6, min(28, console.width - 74)))
+    columns = (SpinnerColumn(), TextColumn("{task.description:<10}"), bar, TextColumn("{task.fields[facts]}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        yield Bar(progress, progress.add_task("submitting", total=None, facts=""))
+
+
+def follow(client: Rhapsode, job: Job, console: Console) -> Job:
+    """Show the job's progress until it has ended; returns it as it ended."""
+    with job_display(console) as display:
+        chapters, hindrances = Chapters(client), Hindrances(client)
+        display.show(job, None)
+        while not job.state.is_terminal:
+            time.sleep(POLL_S)
+            job = client.job(job.id)
+            display.show(job, chapters.place(job), hindrances.of(job))
+    return job
+
+
+def _facts(job: Job, chapter: str | None, speed: float | None, hindrance: str | None) -> list[str]:
+    """What is worth telling now, most important first."""
+    facts = [*([hindrance] if hindrance else []), *([chapter] if chapter else []), *_counts(job)]
+    if begins_at := _begins_at(job):
+        facts.append(f"begins on {begins_at.astimezone():%b %d at %H:%M}")
+    if job.queue and job.queue.has_worker is False:
+        facts.append("no worker of this model is there yet")
+    if job.state == "pending" and job.queue and job.queue.ahead_audio_s:
+        facts.append(f"{clock(job.queue.ahead_audio_s)} of speech ahead")
+    if speed:
+        facts.append(f"{speed:.1f}x real time")
+    if job.progress.eta_s is not None and job.phase == "synthesizing":
+        facts.append(f"{clock(job.progress.eta_s)} left")
+    return facts
+
+
+def _begins_at(job: Job) -> datetime | None:
+    """When a job that was given a time may begin; None once it may."""
+    begins_at = job.request.not_before if isinstance(job.request, ResolvedRequest) else None
+    is_ahead = begins_at is not None and job.state == "pending" and begins_at > datetime.now(UTC)
+    return begins_at if is_ahead else None
+
+
+def _counts(job: Job) -> list[str]:
+    """How much of what is done; nothing before the plan."""
+    segments = job.progress.segments
+    if not segments.total:
+        return []
+    if job.kind == "voice_cache":
+        failed = [f"{segments.failed} failed"] if segments.failed else []
+        return [f"{segments.done}/{segments.total} voices", *failed]
+    at_once = f" ({segments.running} at once)" if segments.running and not segments.done else ""
+    return [f"{segments.done}/{segments.total} segments{at_once}", f"{clock(job.progress.audio_s_done)} spoken"]

@@ -1,0 +1,50 @@
+"""What `rhapsode narrate` says at the end."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.resources import Artifact, Job
+
+
+def summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
+    """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
+    from rhapsode.cli.formatting import counted, span, warned
+    from rhapsode.client.resources import ResolvedRequest
+
+    audio_s = artifact.duration_s or 0.0
+    factor = wall_s / audio_s if audio_s else 0.0
+    request = job.request if isinstance(job.request, ResolvedRequest) else None
+    notice = next((m.notice for m in client.models() if request and m.name == request.model), "")
+    if as_json:
+        facts = {
+            "file": str(file),
+            "job": job.id,
+            "audio_s": round(audio_s, 3),
+            "wall_s": round(wall_s, 3),
+            "real_time_factor": round(factor, 4),
+            "segments": job.progress.segments.total,
+            "model": request.model if request else None,
+            "voice": request.voice if request else None,
+            "seed": request.seed if request else None,
+            "notice": notice,
+            "warnings": [each.model_dump() for each in job.warnings],
+        }
+        typer.echo(json.dumps(facts))
+        return
+    speed = f", {1 / factor:.1f}x real time (real-time factor {factor:.3f})" if factor else ""
+    typer.echo(f"{file}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
+    if request:
+        segments = counted(job.progress.segments.total, "segment")
+        typer.echo(f"  {segments}, model {request.model}, voice {request.voice}, seed {request.seed}")
+    if notice:
+        typer.echo(f"  {notice}")
+    for warning in job.warnings:
+        typer.echo(f"  {warned(warning)}")

@@ -1,0 +1,104 @@
+"""`rhapsode keys`: who may use the server."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.operators.key_calls import ApiKey
+
+app = typer.Typer(
+    help="Who may use the server. Needs an operator's key, or a server without keys on this machine.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command()
+def create(
+    tenant: Annotated[str, typer.Option(help="Whose key it is; jobs and voices belong to tenants.")],
+    name: Annotated[str, typer.Option(help="What the key is for.")],
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[synth|voices|webhooks|admin]", help="What it may do; may be repeated. Else all but admin."
+        ),
+    ] = None,
+    expires: Annotated[
+        datetime | None, typer.Option(help="When it is over, in this machine's time; else never.")
+    ] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key. It is shown this once: the server keeps only its digest."""
+    from rhapsode.client.operators.key_calls import DEFAULT_SCOPES
+
+    with connected(server, data_dir) as client:
+        made = client.keys.create(
+            tenant, name, scopes=scope or DEFAULT_SCOPES, expires_at=expires.astimezone() if expires else None
+        )
+    if as_json:
+        typer.echo(made.model_dump_json(indent=2))
+        return
+    typer.echo(made.secret)
+    typer.echo(
+        f"{made.id} for {made.tenant}: {', '.join(made.scopes)}; keep the line above, it is not shown again", err=True
+    )
+
+
+@app.command("list")
+def list_keys(
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant's.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List keys, the oldest first."""
+    with connected(server, data_dir) as client:
+        keys = client.keys.list(tenant)
+    for key in keys:
+        typer.echo(key.model_dump_json() if as_json else "\t".join(_columns(key)))
+
+
+@app.command()
+def revoke(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key's id, key_...")],
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Take a key back: from now on it opens nothing."""
+    with connected(server, data_dir) as client:
+        client.keys.revoke(key)
+    typer.echo(f"{key} revoked")
+
+
+@app.command()
+def draw() -> None:
+    """Draw a key for RHAPSODE_API_KEYS without a server: the key, then the line that the API's settings want."""
+    import hashlib
+    import json
+    import secrets
+
+    secret = f"rh_{secrets.token_urlsafe(32)}"
+    typer.echo(secret)
+    digest = hashlib.sha256(secret.encode()).hexdigest()
+    typer.echo(f"RHAPSODE_API_KEYS='{json.dumps({digest: 'operator'})}'")
+
+
+def _columns(key: ApiKey) -> tuple[str, ...]:
+    return (
+        key.id,
+        key.tenant,
+        f"{key.prefix}...",
+        ",".join(key.scopes),
+        f"expires {key.expires_at:%Y-%m-%d}" if key.expires_at else "no end",
+        f"used {key.last_used_at:%Y-%m-%d %H:%M}" if key.last_used_at else "never used",
+        key.name,
+    )

@@ -1,0 +1,166 @@
+"""`rhapsode workers|queues|drain|audit|dlq|reconcile`: what operators look at and press."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import FAILED, Misuse
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.operators.operations import Operations
+    from rhapsode.client.operators.operations_resources import DeadItem, QueueClass, Worker, WorkQueue
+
+LOOK_S = 0.5
+
+dlq = typer.Typer(
+    help="Items that were given up: what a worker died of, what no attempt could speak.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def workers(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+    """List the worker processes and what their engines do."""
+    with connected(server, data_dir) as client:
+        found = client.operations.workers()
+    for worker in found:
+        typer.echo(worker.model_dump_json() if as_json else "\t".join(_worker_columns(worker)))
+    if not found and not as_json:
+        typer.echo("no worker was heard of in the last minute", err=True)
+
+
+def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+    """Show what waits for which workers, and for how long."""
+    with connected(server, data_dir) as client:
+        found = client.operations.queues()
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+        return
+    for queue in found.data:
+        for rank in queue.classes:
+            typer.echo("\t".join(_queue_columns(queue, rank)))
+    totals = found.totals
+    typer.echo(
+        f"{totals.unfinished_jobs} unfinished jobs ({totals.scheduled_jobs} wait for their time), "
+        f"{totals.backlog_audio_s:.0f} s of audio to speak, "
+        f"{totals.audio_s_per_s:.1f} audio s/s now, {totals.leases} items under way, "
+        f"{totals.retries_waiting} wait for another try, {totals.dead_items} given up",
+        err=True,
+    )
+    if totals.claims_held:
+        typer.echo(f"nothing is claimed: {totals.claims_held}", err=True)
+
+
+def drain(
+    worker: Annotated[str, typer.Argument(metavar="WORKER", help="Its name, as `rhapsode workers` shows it.")],
+    undo: Annotated[bool, typer.Option("--undo", help="Let it claim again.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Return when nothing is left in its hands.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Have a worker claim nothing more. It finishes what it holds and stays, also over restarts under its name."""
+    if undo and wait:
+        raise Misuse("--undo and --wait exclude each other")
+    with connected(server, data_dir) as client:
+        if undo:
+            client.operations.undrain(worker)
+            typer.echo(f"{worker} claims again")
+            return
+        client.operations.drain(worker)
+        if wait:
+            _await_drained(client.operations, worker)
+    typer.echo(f"{worker} is drained" if wait else f"{worker} claims nothing more")
+
+
+def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+    """Count everything again and compare with the counters. Status 1 if they differ."""
+    with connected(server, data_dir) as client:
+        found = client.operations.audit()
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+    for each in () if as_json else found.drift:
+        typer.echo(f"{each.counter}\tcounted {each.expected}\tcounter says {each.actual}")
+    if found.drift:
+        raise typer.Exit(FAILED)
+    if not as_json:
+        typer.echo("every counter equals a recount")
+
+
+def reconcile(server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """After Redis was lost or restored: bring back the jobs it does not know, and let workers claim again."""
+    seen = restored = marked = gone = mended = 0
+    with connected(server, data_dir) as client:
+        for step in client.operations.reconcile():
+            seen += step.jobs_seen
+            restored += step.jobs_restored
+            marked += step.jobs_marked
+            gone += step.jobs_gone
+            mended += step.counters_mended
+    typer.echo(
+        f"{seen} jobs in the journal: {restored} brought back, {marked} unfinished ones take what lies in the store, "
+        f"{gone} were deleted since; {mended} counters put right"
+    )
+
+
+@dlq.command("list")
+def list_dead_items(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+    """List items that were given up, the newest first."""
+    with connected(server, data_dir) as client:
+        for item in client.operations.dead_items():
+            typer.echo(item.model_dump_json() if as_json else "\t".join(_dead_columns(item)))
+
+
+@dlq.command("rm")
+def forget_dead_item(
+    entry: Annotated[str, typer.Argument(metavar="ENTRY", help="First column of `rhapsode dlq list`.")],
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Take an entry off the list: somebody has seen to it. Its job stays as it is."""
+    with connected(server, data_dir) as client:
+        client.operations.forget_dead_item(entry)
+    typer.echo(f"{entry} removed")
+
+
+def _await_drained(operations: Operations, name: str) -> None:
+    """Also content with a worker that ended: nothing is left in its hands either."""
+    while True:
+        found = next((worker for worker in operations.workers() if worker.name == name), None)
+        if found is None or found.state == "drained":
+            return
+        time.sleep(LOOK_S)
+
+
+def _worker_columns(worker: Worker) -> tuple[str, ...]:
+    engine = worker.engine
+    return (
+        worker.name,
+        worker.state,
+        worker.queue or worker.role,
+        f"{worker.leases} under way",
+        f"{worker.slots} slots" if worker.slots is not None else "-",
+        f"batch {engine.batch_fill:.0%}" if engine and engine.batch_fill is not None else "-",
+        f"{engine.audio_s_per_s:.1f} audio s/s" if engine and engine.audio_s_per_s is not None else "-",
+        f"{worker.host}:{worker.pid}",
+    )
+
+
+def _queue_columns(queue: WorkQueue, rank: QueueClass) -> tuple[str, ...]:
+    return (
+        queue.name,
+        rank.job_class,
+        f"{rank.jobs} jobs of {rank.tenants} tenants wait",
+        f"{rank.backlog_audio_s:.0f} s to speak",
+        "-" if rank.oldest_wait_s is None else f"longest wait {rank.oldest_wait_s:.1f} s",
+        f"{queue.workers} workers, {queue.slots} slots",
+        "-" if queue.pace is None else f"{queue.pace:.1f} audio s/s",
+    )
+
+
+def _dead_columns(item: DeadItem) -> tuple[str, ...]:
+    return item.id, f"{item.at:%Y-%m-%d %H:%M:%S}", item.tenant, item.job, item.item, item.code, item.detail

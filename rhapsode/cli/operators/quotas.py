@@ -1,0 +1,76 @@
+"""`rhapsode quotas`: what tenants may hold, and what they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.operators.quota_calls import Quotas
+
+app = typer.Typer(
+    help="What a tenant may hold: unfinished jobs and their audio, voices, bytes in the store.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Whose limits.")]
+
+NAMES = ("jobs", "audio_s", "voices", "stored_bytes")
+
+
+@app.command()
+def show(
+    tenant: Annotated[
+        str | None, typer.Argument(metavar="[TENANT]", help="Whose; needs an operator's key. Else your own.")
+    ] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the limits in force, and what counts against them."""
+    with connected(server, data_dir) as client:
+        _show(client.quotas.read(tenant), as_json)
+
+
+@app.command("set")
+def set_limits(
+    tenant: TenantArgument,
+    jobs: Annotated[int | None, typer.Option(min=0, help="Unfinished jobs.")] = None,
+    audio_s: Annotated[int | None, typer.Option("--audio-s", min=0, help="Seconds of their expected audio.")] = None,
+    voices: Annotated[int | None, typer.Option(min=0, help="Voices.")] = None,
+    stored_bytes: Annotated[int | None, typer.Option(min=0, help="Bytes of all objects in the store.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a tenant limits of its own, in place of those it had; what is not given is as for all."""
+    if (jobs, audio_s, voices, stored_bytes) == (None, None, None, None):
+        raise Misuse("no limit to set; give at least one, or take them back with `rhapsode quotas reset`")
+    with connected(server, data_dir) as client:
+        given = client.quotas.set(tenant, jobs=jobs, audio_s=audio_s, voices=voices, stored_bytes=stored_bytes)
+        _show(given, as_json)
+
+
+@app.command()
+def reset(tenant: TenantArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Let the limits of all count for a tenant again."""
+    with connected(server, data_dir) as client:
+        client.quotas.reset(tenant)
+    typer.echo(f"{tenant} has the limits of all tenants")
+
+
+def _show(quotas: Quotas, as_json: bool) -> None:
+    if as_json:
+        typer.echo(quotas.model_dump_json(indent=2))
+        return
+    for name in NAMES:
+        held, limit = getattr(quotas.held, name), getattr(quotas.limits, name)
+        allowed = "no limit" if limit is None else f"of {limit:,.0f}"
+        own = "" if getattr(quotas.own, name) is None else "  (its own)"
+        typer.echo(f"{name:<12}  {held:>18,.0f}  {allowed}{own}")

@@ -1,0 +1,96 @@
+"""`rhapsode dictionaries`: how words are respelt before they are spoken."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.voices.dictionary_calls import Rule, Rules
+
+app = typer.Typer(help="How words are respelt before they are spoken.", no_args_is_help=True, rich_markup_mode=None)
+
+FileArgument = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A PLS file (.pls, .xml), or .csv with lines `word,how it is spoken`.")
+]
+DictionaryArgument = Annotated[str, typer.Argument(metavar="DICTIONARY", help="Its id, pd_...")]
+
+
+@app.command()
+def add(
+    file: FileArgument,
+    name: Annotated[str | None, typer.Option(help="What to call it; else the file's name.")] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="DICTIONARY", help="Make it the next version of this one, pd_...")
+    ] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Store a dictionary, or a further version of one. Prints what a job names: pd_...@1."""
+    rules = read_rules(file)
+    with connected(server, data_dir) as client:
+        if to is None:
+            version = client.dictionaries.create(name or file.stem, rules).versions[-1]
+        else:
+            version = client.dictionaries.add_version(to, rules)
+    typer.echo(version.model_dump_json() if as_json else version.reference)
+
+
+@app.command("list")
+def list_dictionaries(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+    """List dictionaries with their newest version, the oldest first."""
+    with connected(server, data_dir) as client:
+        for each in client.dictionaries.list():
+            newest = each.versions[-1]
+            line = f"{newest.reference}\t{newest.num_rules} rules\t{each.name}"
+            typer.echo(each.model_dump_json() if as_json else line)
+
+
+@app.command()
+def export(
+    dictionary: DictionaryArgument,
+    version: Annotated[int | None, typer.Option(min=1, help="Else the newest.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Print a version as a PLS file."""
+    with connected(server, data_dir) as client:
+        number = version or client.dictionaries.get(dictionary).versions[-1].version
+        typer.echo(client.dictionaries.export(dictionary, number).decode(), nl=False)
+
+
+@app.command()
+def rm(dictionary: DictionaryArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Forget a dictionary. Jobs keep what they took from it."""
+    with connected(server, data_dir) as client:
+        client.dictionaries.delete(dictionary)
+    typer.echo(f"{dictionary} deleted")
+
+
+def read_rules(file: Path) -> Rules:
+    """Raises `Misuse` for a file that cannot be read or is of another kind."""
+    try:
+        if file.suffix.lower() in (".pls", ".xml"):
+            return file.read_bytes()
+        if file.suffix.lower() != ".csv":
+            raise Misuse(f"{file} is neither a PLS file (.pls, .xml) nor a .csv")
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            return [_rule(file, number, row) for number, row in enumerate(csv.reader(lines), 1) if row]
+    except OSError as error:
+        raise Misuse(f"{file} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise Misuse(f"{file} is not a CSV file in UTF-8: {error}") from error
+
+
+def _rule(file: Path, number: int, row: list[str]) -> Rule:
+    if len(row) != 2 or not row[0].strip():
+        raise Misuse(f"{file}, line {number}: a rule is a word, a comma and how it is spoken")
+    return {"grapheme": row[0].strip(), "alias": row[1].strip()}

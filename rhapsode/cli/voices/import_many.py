@@ -1,0 +1,92 @@
+"""Many voices at once: upload what a manifest lists, a few at a time, and say what became of each."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from rhapsode.cli.narrate.progress import LINE_EVERY_S
+from rhapsode.client.client import Rhapsode
+from rhapsode.client.voices.manifest import ListedVoice
+from rhapsode.client.voices.resources import Voice
+from rhapsode.errors import Conflict, InvalidRequest, NotFound
+
+UPLOADS_AT_ONCE = 4
+"""The server decodes each recording in a process of its own, so more would only wait there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """voice: None where `trouble` says why there is none. is_new: false for one that was there already."""
+
+    listed: ListedVoice
+    voice: Voice | None
+    is_new: bool = False
+    trouble: str = ""
+
+
+def upload_all(client: Rhapsode, listed: Sequence[ListedVoice], consent: str, console: Console) -> tuple[Imported, ...]:
+    """In the manifest's order. A recording that cannot become a voice does not stop the others."""
+    with ThreadPoolExecutor(UPLOADS_AT_ONCE) as pool:
+        futures = [pool.submit(_upload, client, each, consent) for each in listed]
+        try:
+            _show((future.result() for future in as_completed(futures)), len(futures), console)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return tuple(future.result() for future in futures)
+
+
+def _upload(client: Rhapsode, listed: ListedVoice, consent: str) -> Imported:
+    entry = listed.entry
+    if not (entry.consent or consent):
+        return Imported(listed, None, trouble="no consent: say it in the manifest's column consent, or by --consent")
+    try:
+        made = client.voices.add(
+            entry.name,
+            listed.recording,
+            consent=entry.consent or consent,
+            ref_text=entry.ref_text,
+            language=entry.language,
+            description=entry.description,
+        )
+    except Conflict as error:
+        return _already_there(client, listed, error)
+    except InvalidRequest as error:
+        return Imported(listed, None, trouble=error.problem.sentence())
+    except OSError as error:
+        return Imported(listed, None, trouble=f"{listed.recording}: {error.strerror}")
+    return Imported(listed, made, is_new=True)
+
+
+def _already_there(client: Rhapsode, listed: ListedVoice, error: Conflict) -> Imported:
+    """An import that is repeated finds its own voices; another recording under the name is somebody else's."""
+    try:
+        found = client.voices.get(listed.entry.name)
+    except NotFound:
+        return Imported(listed, None, trouble=error.problem.sentence())
+    digest = hashlib.sha256(listed.recording.read_bytes()).hexdigest()
+    if found.sample is None or found.sample.sha256 != digest:
+        return Imported(listed, None, trouble=f"{listed.entry.name!r} is the name of another recording already")
+    return Imported(listed, found)
+
+
+def _show(finished: Iterable[Imported], total: int, console: Console) -> None:
+    if console.is_terminal:
+        columns = (TextColumn("uploading"), BarColumn(28), MofNCompleteColumn())
+        with Progress(*columns, console=console, transient=True) as progress:
+            task = progress.add_task("", total=total)
+            for _ in finished:
+                progress.advance(task)
+        return
+    said_s = time.monotonic()
+    for count, _ in enumerate(finished, start=1):
+        if time.monotonic() - said_s >= LINE_EVERY_S:
+            said_s = time.monotonic()
+            console.print(f"uploading: {count}/{total} voices", markup=False)

@@ -1,0 +1,325 @@
+"""`rhapsode voices`: whose voice the server can speak with."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.for_each import for_each
+from rhapsode.cli.narrate.sent_files import readable
+from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.voices.cache_calls import BulkOrder
+    from rhapsode.client.voices.resources import Voice, VoiceCache
+
+BULK = 10_000
+"""Voices of one job; the server takes 20,000."""
+
+app = typer.Typer(help="Whose voices the server can speak with.", no_args_is_help=True, rich_markup_mode=None)
+
+VoiceArgument = Annotated[str, typer.Argument(metavar="VOICE", help="A voice's name, or its id, voc_...")]
+VoicesArgument = Annotated[list[str], typer.Argument(metavar="VOICE...", help="Names or ids of voices")]
+ModelOption = Annotated[str | None, typer.Option(help="The model; may be left out where only one clones.")]
+ModeOption = Annotated[
+    Literal["x_vector", "in_context"] | None, typer.Option(help="How it is to speak; else the fullest way there is.")
+]
+ConsentOption = Annotated[
+    str,
+    typer.Option(
+        metavar="STATEMENT", help="That the speaker agrees, kept with its time; or a consent's id, con_... Required."
+    ),
+]
+
+
+@app.command()
+def add(
+    recording: Annotated[Path, typer.Argument(metavar="FILE", help="wav, flac, mp3 or ogg, 1 to 60 s")],
+    name: Annotated[str, typer.Option(help="What jobs will call the voice.")],
+    consent: ConsentOption,
+    ref_text: Annotated[str, typer.Option(metavar="TEXT", help="What the recording says, word by word.")] = "",
+    language: Annotated[str, typer.Option(help="The language of the recording.")] = "auto",
+    description: Annotated[str, typer.Option(help="Anything worth remembering.")] = "",
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Upload a recording as a voice. A file of an exported embedding (.safetensors) will do too."""
+    readable(recording)
+    with connected(server, data_dir) as client:
+        if recording.suffix == ".safetensors":
+            made = client.voices.add_embedding(name, recording.read_bytes(), consent=consent, description=description)
+        else:
+            made = client.voices.add(
+                name, recording, consent=consent, ref_text=ref_text, language=language, description=description
+            )
+    typer.echo(made.model_dump_json() if as_json else f"{made.id} {made.name}")
+
+
+@app.command("list")
+def list_voices(
+    kind: Annotated[Literal["own", "built_in"] | None, typer.Option(help="Only these.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 100,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List voices: those of the models, then yours, newest first; with --json one JSON object a line."""
+    from itertools import islice
+
+    with connected(server, data_dir) as client:
+        found = list(islice(client.voices.list(kind, page_size=min(limit, 100)), limit))
+    if as_json:
+        for voice in found:
+            typer.echo(voice.model_dump_json())
+    elif found:
+        _print_table(found)
+    else:
+        typer.echo("no voices")
+
+
+@app.command()
+def show(
+    voice: VoiceArgument, server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False
+) -> None:
+    """Show a voice."""
+    with connected(server, data_dir) as client:
+        found = client.voices.get(voice)
+        caches = client.voices.caches(found) if found.kind == "own" else ()
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+        return
+    for name, value in (*_facts(found), *map(_cache_fact, caches)):
+        typer.echo(f"{name:<11} {value}")
+
+
+@app.command()
+def rm(voices: VoicesArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
+    """Delete voices with their recordings and caches."""
+
+    def delete(client: Rhapsode, voice: str) -> str:
+        client.voices.delete(voice)
+        return "deleted"
+
+    for_each(voices, delete, server, data_dir)
+
+
+@app.command()
+def cache(
+    voices: Annotated[list[str] | None, typer.Argument(metavar="[VOICE]...", help="Names or ids; none: all.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Those that could not be made ready before.")] = False,
+    model: ModelOption = None,
+    mode: ModeOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Also those that are ready.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Make voices ready before a job needs them. Ctrl-C stops watching, not the work."""
+    from rhapsode.cli.failures import Misuse
+    from rhapsode.client.voices.cache_calls import BulkOrder
+    from rhapsode.client.voices.resources import CacheState
+
+    if voices and failed:
+        raise Misuse("say either which voices, or --failed")
+    state = CacheState.FAILED if failed else None
+    order = BulkOrder(voices or None, state, model, mode, force=force)
+    with connected(server, data_dir) as client:
+        _prepare(client, order)
+
+
+@app.command()
+def preview(
+    voice: VoiceArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="WAV", help="Where to put the speech.")],
+    text: Annotated[str | None, typer.Option(help="What it is to say; else a sentence of the server's.")] = None,
+    model: ModelOption = None,
+    language: Annotated[str | None, typer.Option(help="A language of the model; else the voice's.")] = None,
+    x_vector_only: Annotated[bool, typer.Option("--x-vector-only", help="From its embedding alone.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Have a voice say a sentence, as a WAV."""
+    from rich.console import Console
+
+    from rhapsode.cli.failures import Misuse
+    from rhapsode.cli.narrate.progress import follow
+    from rhapsode.client.voices.calls import Preview
+
+    if not output.absolute().parent.is_dir():
+        raise Misuse(f"{output.absolute().parent} is no folder")
+    wanted = Preview(text, model, language, x_vector_only=x_vector_only)
+    with connected(server, data_dir) as client:
+        job = follow(client, client.voices.preview(voice, wanted), Console(stderr=True)).raise_unless_succeeded()
+        client.download(job, next(each.name for each in job.artifacts if each.type == "wav"), output)
+    typer.echo(f"{output}: {voice}")
+
+
+@app.command()
+def blend(
+    voices: Annotated[list[str], typer.Argument(metavar="VOICE[=WEIGHT]...", help="Two or more voices of yours.")],
+    name: Annotated[str, typer.Option(help="What jobs will call the new voice.")],
+    method: Annotated[Literal["slerp", "lerp"], typer.Option(help="Along the arc, or straight.")] = "slerp",
+    model: ModelOption = None,
+    description: Annotated[str, typer.Option(help="Anything worth remembering.")] = "",
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Make a voice between others: `voices blend Ada=2 Bo=1 --name Between`."""
+    from rhapsode.client.voices.calls import Blend
+
+    weights = dict(_weighted(voice) for voice in voices)
+    with connected(server, data_dir) as client:
+        made = client.voices.blend(Blend(name, weights, method, model, description))
+    typer.echo(f"{made.id} {made.name}")
+
+
+@app.command("import")
+def import_voices(
+    manifest: Annotated[Path, typer.Argument(metavar="MANIFEST", help="CSV with a header, or JSON lines.")],
+    consent: Annotated[
+        str, typer.Option(metavar="STATEMENT", help="That the speakers agree, where the manifest does not say it.")
+    ] = "",
+    prepare: Annotated[bool, typer.Option(help="Make the voices ready, too.")] = True,
+    model: ModelOption = None,
+    mode: ModeOption = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Upload every voice that a manifest lists: name, audio (a path beside it), ref_text, consent, language,
+    description. Repeat it after a failure: what is there already is left as it is."""
+    from rich.console import Console
+
+    from rhapsode.cli.failures import FAILED, Misuse
+    from rhapsode.cli.voices.import_many import upload_all
+    from rhapsode.client.voices.cache_calls import BulkOrder
+    from rhapsode.client.voices.manifest import ManifestError, read_manifest
+
+    readable(manifest)
+    try:
+        listed = read_manifest(manifest)
+    except ManifestError as error:
+        raise Misuse(f"{manifest}: {error}") from error
+    with connected(server, data_dir) as client:
+        outcomes = upload_all(client, listed, consent, Console(stderr=True))
+        for outcome in outcomes:
+            if outcome.trouble:
+                typer.echo(f"{manifest}:{outcome.listed.line}: {outcome.trouble}", err=True)
+        ids = [outcome.voice.id for outcome in outcomes if outcome.voice and outcome.voice.id]
+        num_new = sum(outcome.is_new for outcome in outcomes)
+        num_failed = len(outcomes) - len(ids)
+        typer.echo(f"{num_new} voices added, {len(ids) - num_new} were there, {num_failed} failed")
+        for start in range(0, len(ids) if prepare else 0, BULK):
+            _prepare(client, BulkOrder(ids[start : start + BULK], None, model, mode))
+    if num_failed:
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def export(
+    voice: VoiceArgument,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write it.")],
+    model: Annotated[str | None, typer.Option(help="The model whose embedding it is.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Write a voice's speaker embedding as safetensors; `voices add` takes it back."""
+    with connected(server, data_dir) as client:
+        data = client.voices.embedding(voice, model)
+    _write(output, data)
+    typer.echo(f"{output}: {len(data)} bytes")
+
+
+def _prepare(client: Rhapsode, order: BulkOrder) -> None:
+    from rich.console import Console
+
+    from rhapsode.cli.failures import FAILED, INTERRUPTED
+    from rhapsode.cli.narrate.progress import follow
+
+    console = Console(stderr=True)
+    job = client.voices.prepare_many(order)
+    try:
+        ended = follow(client, job, console)
+    except KeyboardInterrupt as interrupt:
+        console.print(f"job {job.id} goes on; `rhapsode jobs watch {job.id}` shows it", highlight=False)
+        raise typer.Exit(INTERRUPTED) from interrupt
+    counts = ended.progress.segments
+    typer.echo(f"{counts.done} of {counts.total} voices ready ({ended.id} {ended.state})")
+    if ended.state != "succeeded":
+        for warning in ended.warnings:
+            typer.echo(f"{warning.detail} ({warning.code})", err=True)
+        typer.echo(f"rhapsode: {ended.error.detail if ended.error else ended.state}", err=True)
+        raise typer.Exit(FAILED)
+
+
+def _weighted(argument: str) -> tuple[str, float]:
+    """A voice's name may hold "=" itself; only a number behind the last one is a weight."""
+    voice, sign, weight = argument.rpartition("=")
+    try:
+        return (voice, float(weight)) if sign else (argument, 1.0)
+    except ValueError:
+        return argument, 1.0
+
+
+def _write(path: Path, data: bytes) -> None:
+    from rhapsode.cli.failures import Misuse
+
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise Misuse(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _print_table(voices: list[Voice]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    console = Console()
+    if not console.is_terminal:
+        for voice in voices:
+            typer.echo("\t".join((voice.id or "-", voice.kind, voice.name, ",".join(voice.models))))
+        return
+    # An id that was cut cannot be copied.
+    width = max(len(voice.id or "") for voice in voices)
+    table = Table(Column("voice", no_wrap=True, min_width=width), "name", "from", "models", box=box.SIMPLE)
+    for voice in voices:
+        table.add_row(voice.id or "", voice.name, _origin(voice), ", ".join(voice.models))
+    console.print(table)
+
+
+def _origin(voice: Voice) -> str:
+    if voice.sample is None:
+        return "model"
+    return f"{voice.sample.kind}, {voice.created_at.astimezone():%b %d}" if voice.created_at else voice.sample.kind
+
+
+def _facts(voice: Voice) -> Generator[tuple[str, str]]:
+    yield "voice", voice.id or "built in"
+    yield "name", voice.name
+    yield "models", ", ".join(voice.models) or "none that has workers"
+    yield "language", voice.language
+    if voice.description:
+        yield "description", voice.description
+    if voice.ref_text:
+        yield "says", voice.ref_text
+    if voice.sample:
+        length = f"{voice.sample.duration_s:.1f} s, " if voice.sample.duration_s else ""
+        size = f"{voice.sample.bytes} bytes, revision {voice.revision}"
+        yield voice.sample.kind, f"{voice.sample.media_type}, {length}{size}"
+    if voice.consent:
+        given = f"{voice.consent.actor}, {voice.consent.at.astimezone():%Y-%m-%d %H:%M}"
+        said = " ".join((*voice.consent.ids, repr(voice.consent.statement)))
+        yield "consent", f"{said}, {given}"
+    for name, value in sorted(voice.metadata.items()):
+        yield "metadata", f"{name}={value}"
+
+
+def _cache_fact(cache: VoiceCache) -> tuple[str, str]:
+    reason = f": {cache.error.detail} ({cache.error.code})" if cache.error else ""
+    size = f", {cache.bytes} bytes" if cache.bytes else ""
+    return "cache", f"{cache.state} for {cache.model}, {cache.mode}{size}{reason}"

@@ -1,0 +1,117 @@
+"""`rhapsode webhooks listen`: an endpoint for as long as the command runs, and a line for each webhook."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from rhapsode.cli.failures import Misuse, terminated_like_interrupted
+from rhapsode.cli.webhooks.receiver import Listener, Received, listening
+from rhapsode.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.webhooks.resources import NewWebhookEndpoint
+
+LOOK_S = 0.5
+"""How late Ctrl-C is heard at most."""
+
+Connect = Callable[[], "AbstractContextManager[Rhapsode]"]
+
+
+@dataclass(frozen=True, slots=True)
+class ListenOrder:
+    """url: by which the server reaches the port; None for this machine's own address. secret: register nothing.
+
+    count: end after so many.
+    """
+
+    events: tuple[str, ...]
+    port: int
+    url: str | None
+    secret: str | None
+    count: int | None
+    as_json: bool
+
+
+def listen_and_print(order: ListenOrder, connect: Connect) -> None:
+    """Until Ctrl-C, SIGTERM or the count."""
+    try:
+        with listening(order.port) as listener, terminated_like_interrupted(), _expected(order, listener, connect):
+            try:
+                _print_all(order, listener)
+            except KeyboardInterrupt:
+                typer.echo("stopped", err=True)
+    except OSError as error:
+        raise Misuse(f"--port: nothing can listen on {order.port}: {error}") from error
+
+
+@contextmanager
+def _expected(order: ListenOrder, listener: Listener, connect: Connect) -> Generator[None]:
+    """While open, somebody sends webhooks here."""
+    address = order.url or f"http://127.0.0.1:{listener.port}/"
+    if order.secret is not None:
+        listener.secret = order.secret
+        typer.echo(f"listening at http://127.0.0.1:{listener.port}/", err=True)
+        yield
+        return
+    with connect() as client:
+        endpoint = _registered(client, address, order)
+        listener.secret = endpoint.secret
+        typer.echo(f"listening at http://127.0.0.1:{listener.port}/ as {endpoint.id}; Ctrl-C ends it", err=True)
+        try:
+            yield
+        finally:
+            client.webhooks.delete(endpoint)
+
+
+def _registered(client: Rhapsode, address: str, order: ListenOrder) -> NewWebhookEndpoint:
+    try:
+        return client.webhooks.create(address, order.events, description="rhapsode webhooks listen")
+    except InvalidRequest as error:
+        if any(
+            violation.code == "blocked_address" or violation.code == "url_refused" for violation in error.violations
+        ):
+            hint = "start it with `rhapsode up --local-webhooks`, or give --url"
+            raise Misuse(f"the server does not send to this machine: {error.problem.sentence()}; {hint}") from error
+        raise
+
+
+def _print_all(order: ListenOrder, listener: Listener) -> None:
+    seen = 0
+    while order.count is None or seen < order.count:
+        try:
+            received = listener.received.get(timeout=LOOK_S)
+        except queue.Empty:
+            continue
+        _print(received, as_json=order.as_json)
+        seen += received.event is not None
+
+
+def _print(received: Received, *, as_json: bool) -> None:
+    event = received.event
+    if event is None:
+        typer.echo(f"refused: {received.reason}", err=True)
+    elif as_json:
+        typer.echo(received.body.decode())
+    else:
+        typer.echo("\t".join((f"{event.sent_at.astimezone():%H:%M:%S}", event.type, _subject(received), event.id)))
+
+
+def _subject(received: Received) -> str:
+    """What it tells of, shortly."""
+    data = received.event.data if received.event else {}
+    match data:
+        case {"job": {"id": str(job), "state": str(state)}}:
+            return f"{job} {state}"
+        case {"voice": {"id": str(voice), "name": name}}:
+            return f"{voice} {name}"
+        case {"webhook_endpoint": {"id": str(endpoint)}}:
+            return endpoint
+        case _:
+            return "-"

@@ -1,0 +1,293 @@
+"""The asyncio client: the same calls as `rhapsode.client.client`, awaited. What they mean is written there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar, Unpack
+
+import httpx
+from httpx_sse import EventSource
+from pydantic import JsonValue
+
+from rhapsode.client import calls
+from rhapsode.client.batches.batches import AsyncBatches
+from rhapsode.client.calls import Call, JobFilter
+from rhapsode.client.capabilities import Capabilities, get_capabilities
+from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.client.jobs import control_calls
+from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
+from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
+from rhapsode.client.jobs.inputs import JobInput
+from rhapsode.client.jobs.listening import listen_async
+from rhapsode.client.jobs.output_options import StreamType
+from rhapsode.client.jobs.plans import Plan, order_plan, settled
+from rhapsode.client.jobs.segments import AsyncSegments
+from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
+from rhapsode.client.jobs.submission import JobOptions
+from rhapsode.client.operators.keys import AsyncKeys
+from rhapsode.client.operators.operations import AsyncOperations
+from rhapsode.client.operators.quotas import AsyncQuotaSettings
+from rhapsode.client.operators.usage_calls import GROUPINGS, Grouping, UsageReport, read_usage
+from rhapsode.client.part_file import PartFile
+from rhapsode.client.resources import Artifact, Job, JobEvent, Model
+from rhapsode.client.retries import Attempts, RetryPolicy
+from rhapsode.client.uploads import StoredUpload, Upload, delete_upload, get_upload, order_upload, send_file_async
+from rhapsode.client.voices.async_voices import AsyncVoices
+from rhapsode.client.voices.consents import AsyncConsents
+from rhapsode.client.voices.dictionaries import AsyncDictionaries
+from rhapsode.client.webhooks.endpoints import AsyncWebhooks
+
+T = TypeVar("T")
+
+
+class AsyncRhapsode:
+    """A connection pool to one server, for one event loop."""
+
+    def __init__(
+        self,
+        server_url: str = DEFAULT_SERVER,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 30.0,
+        retries: RetryPolicy | None = None,
+    ) -> None:
+        self._connection = Connection(server_url, api_key, timeout_s, retries or RetryPolicy())
+        self._http = httpx.AsyncClient(
+            base_url=server_url, headers=self._connection.headers(), follow_redirects=True, mounts=PROXY_FREE
+        )
+
+        self.voices = AsyncVoices(self._send)
+        self.webhooks = AsyncWebhooks(self._send)
+        self.keys = AsyncKeys(self._send)
+        self.quotas = AsyncQuotaSettings(self._send)
+        self.operations = AsyncOperations(self._send)
+        self.consents = AsyncConsents(self._send)
+        self.dictionaries = AsyncDictionaries(self._send)
+        self.segments = AsyncSegments(self._send)
+        self.batches = AsyncBatches(self._send, self.upload, self._http, self._connection)
+
+    async def __aenter__(self) -> AsyncRhapsode:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def server_url(self) -> str:
+        return self._connection.server_url
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+    async def submit_job(
+        self, text: str | JobInput, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
+    ) -> Job:
+        return await self._send(calls.submit_job(text, options, idempotency_key))
+
+    async def create_job(self, job_id: str, text: str | JobInput, **options: Unpack[JobOptions]) -> Job:
+        return await self._send(calls.create_job(job_id, text, options))
+
+    async def job(self, job_id: str) -> Job:
+        return await self._send(calls.get_job(job_id))
+
+    async def jobs(self, filters: JobFilter | None = None, *, page_size: int = 50) -> AsyncIterator[Job]:
+        cursor: str | None = None
+        while True:
+            page = await self._send(calls.list_jobs(filters or JobFilter(), page_size, cursor))
+            for job in page.data:
+                yield job
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    async def cancel(self, job: Job | str) -> Job:
+        return await self._send(calls.cancel_job(_id(job)))
+
+    async def pause(self, job: Job | str) -> Job:
+        return await self._send(control_calls.pause_job(_id(job)))
+
+    async def resume(self, job: Job | str) -> Job:
+        return await self._send(control_calls.resume_job(_id(job)))
+
+    async def change(self, job: Job | str, **changes: Unpack[JobChanges]) -> Job:
+        return await self._send(control_calls.change_job(_id(job), changes))
+
+    async def retry(self, job: Job | str, **options: Unpack[RetryOptions]) -> Job:
+        return await self._send(control_calls.retry_job(_id(job), options))
+
+    async def assemble(
+        self, job: Job | str, output: Mapping[str, JsonValue] | None = None, *, idempotency_key: str | None = None
+    ) -> Job:
+        return await self._send(control_calls.assemble_job(_id(job), output, idempotency_key))
+
+    async def delete(self, job: Job | str) -> None:
+        await self._send(calls.delete_job(_id(job)))
+
+    async def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
+        patience = Patience(timeout_s)
+        while True:
+            seen = await self._send(calls.wait_for_job(_id(job), patience.next_hold_s()))
+            if seen.state.is_terminal:
+                return seen
+            await asyncio.sleep(patience.pause_before_next(seen))
+
+    async def events(self, job: Job | str, *, after: str | None = None) -> AsyncIterator[JobEvent]:
+        cursor, attempts = EventCursor(after), self._attempts()
+        while not cursor.ended:
+            pause_s = 0.0
+            try:
+                async for event in self._events_of_one_connection(_id(job), cursor, attempts):
+                    yield event
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            if not cursor.ended and cursor.brought_nothing and (await self.job(_id(job))).state.is_terminal:
+                return
+            await asyncio.sleep(pause_s or 0.2)
+
+    async def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
+        return await self._send(calls.list_artifacts(_id(job)))
+
+    async def download(self, job: Job, name: str, path: str | Path) -> Path:
+        expected, attempts = job.artifact(name), self._attempts()
+        with PartFile(Path(path)) as part:
+            while True:
+                try:
+                    pause_s = await self._download_once(calls.artifact_path(job.id, name), part, attempts)
+                except httpx.RequestError as error:
+                    pause_s = attempts.pause_after_break(error)
+                if pause_s is None:
+                    break
+                await asyncio.sleep(pause_s)
+            await asyncio.to_thread(part.commit, expected)
+        return part.path
+
+    def listen(self, job: Job | str, form: StreamType = "wav") -> AsyncIterator[bytes]:
+        return listen_async(self._http, self._connection, _id(job), form)
+
+    async def upload(self, path: str | Path) -> Upload:
+        attempts, file = self._attempts(), Path(path)
+        while True:
+            place = await self._send(order_upload(file.stat().st_size))
+            try:
+                answer = await send_file_async(self._connection, place, file)
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            else:
+                pause_s = attempts.pause_after_answer(answer)
+                if pause_s is None:
+                    return place
+            await asyncio.sleep(pause_s)
+
+    async def uploaded(self, upload: Upload | str) -> StoredUpload:
+        return await self._send(get_upload(upload if isinstance(upload, str) else upload.id))
+
+    async def delete_upload(self, upload: Upload | str) -> None:
+        await self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
+
+    async def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
+        """How an input would be narrated: nothing is spoken. Raises `InvalidRequest` for one that cannot be."""
+        call = order_plan(spoken, options)
+        while True:
+            answer = await self._send(call)
+            found = settled(answer)
+            if found is not None:
+                return found
+            if isinstance(answer, Job):
+                await self.wait(answer)
+
+    async def usage(
+        self,
+        first: date | None = None,
+        last: date | None = None,
+        *,
+        group_by: Sequence[Grouping] = GROUPINGS,
+        tenant: str | None = None,
+    ) -> UsageReport:
+        return await self._send(read_usage(first, last, group_by, tenant))
+
+    async def speak(
+        self,
+        text: str,
+        *,
+        model: str,
+        voice: str,
+        form: SpeechFormat = "mp3",
+        language: str | None = None,
+        instructions: str | None = None,
+    ) -> bytes:
+        return await self._send(speak(text, model, voice, form, language, instructions))
+
+    async def capabilities(self) -> Capabilities:
+        return await self._send(get_capabilities())
+
+    async def model(self, name: str) -> Model:
+        """One model of the server's. Raises `NotFound`."""
+        return await self._send(calls.get_model(name))
+
+    async def models(self) -> tuple[Model, ...]:
+        return await self._send(calls.list_models())
+
+    async def _send(self, call: Call[T]) -> T:
+        attempts, headers = self._attempts(), call.sent_headers()
+        while True:
+            try:
+                response = await self._http.request(
+                    call.method,
+                    call.path,
+                    params=call.params,
+                    headers=headers,
+                    json=call.body,
+                    content=call.content,
+                    data=call.upload.fields if call.upload else None,
+                    files={call.upload.file_field: ("upload", call.upload.content)} if call.upload else None,
+                    timeout=self._connection.timeout(call.hold_s),
+                )
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            else:
+                pause_s = attempts.pause_after_answer(response)
+                if pause_s is None:
+                    return call.parse(response)
+            await asyncio.sleep(pause_s)
+
+    async def _events_of_one_connection(
+        self, job_id: str, cursor: EventCursor, attempts: Attempts
+    ) -> AsyncIterator[JobEvent]:
+        async with self._http.stream(
+            "GET",
+            calls.events_path(job_id),
+            headers=cursor.connecting(),
+            timeout=event_timeout(self._connection.timeout_s),
+        ) as response:
+            if not response.is_success:
+                await response.aread()
+                await asyncio.sleep(attempts.pause_after_answer(response) or 0.0)
+                return
+            async for message in EventSource(response).aiter_sse():
+                event = cursor.take(message)
+                if event is not None:
+                    attempts.reset()
+                    yield event
+
+    async def _download_once(self, path: str, part: PartFile, attempts: Attempts) -> float | None:
+        part.restart()
+        async with self._http.stream("GET", path, timeout=self._connection.timeout(0.0)) as response:
+            if not response.is_success:
+                await response.aread()
+                return attempts.pause_after_answer(response)
+            async for data in response.aiter_bytes(1 << 18):
+                await asyncio.to_thread(part.write, data)
+        return None
+
+    def _attempts(self) -> Attempts:
+        return Attempts(self._connection.retries, self._connection.server_url)
+
+
+def _id(job: Job | str) -> str:
+    return job if isinstance(job, str) else job.id

@@ -1,0 +1,120 @@
+"""Every request about batches as a value, and its answers. No I/O: both clients send these."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from pydantic import Field, JsonValue, ValidationError
+
+from rhapsode.client.calls import Call, nothing, resource
+from rhapsode.client.resources import Artifact, JobFailure, JobState, Resource
+from rhapsode.errors import BadAnswer
+
+CHECKING_S = 900.0
+"""The server reads every line before it answers: a hundred thousand of them take minutes on a slow machine."""
+
+
+class BatchCounts(Resource):
+    """Lines. made: those that are jobs by now. The other ones: jobs by how they ended."""
+
+    total: int
+    made: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    expired: int = 0
+
+    @property
+    def ended(self) -> int:
+        return self.succeeded + self.failed + self.cancelled + self.expired
+
+
+class Batch(Resource):
+    """Many jobs that came in one file. It succeeds once every job has ended, however it did: see `counts`."""
+
+    id: str
+    state: JobState
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    expires_at: datetime | None = None
+    counts: BatchCounts
+    metadata: dict[str, str] = Field(default_factory=dict[str, str])
+
+
+class BatchPage(Resource):
+    data: tuple[Batch, ...]
+    has_more: bool = False
+    next_cursor: str | None = None
+
+
+class BatchResult(Resource):
+    """What became of one line. line: its number in the file, from 1. job_id and state: None while it is no job."""
+
+    custom_id: str
+    line: int
+    job_id: str | None = None
+    state: JobState | None = None
+    artifacts: tuple[Artifact, ...] = ()
+    error: JobFailure | None = None
+    audio_s: float = 0.0
+
+
+def order_batch(
+    upload_id: str,
+    sha256: str,
+    retention_s: int | None,
+    metadata: Mapping[str, str] | None,
+    idempotency_key: str | None,
+) -> Call[Batch]:
+    """sha256: of the file. With it the server compares the file, not the upload, when the key comes again."""
+    body: dict[str, JsonValue] = {"upload_id": upload_id, "sha256": sha256}
+    body |= {} if retention_s is None else {"retention_s": retention_s}
+    body |= {"metadata": {**metadata}} if metadata else {}
+    headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+    return Call("POST", "/v1/batches", resource(Batch), headers=headers, body=body, hold_s=CHECKING_S)
+
+
+def get_batch(batch_id: str) -> Call[Batch]:
+    return Call("GET", batch_path(batch_id), resource(Batch))
+
+
+def list_batches(page_size: int, cursor: str | None) -> Call[BatchPage]:
+    params = (("limit", str(page_size)), *((("cursor", cursor),) if cursor else ()))
+    return Call("GET", "/v1/batches", resource(BatchPage), params=params)
+
+
+def cancel_batch(batch_id: str) -> Call[Batch]:
+    """The server cancels job after job before it answers."""
+    return Call("POST", f"{batch_path(batch_id)}/cancel", resource(Batch), hold_s=CHECKING_S)
+
+
+def delete_batch(batch_id: str) -> Call[None]:
+    return Call("DELETE", batch_path(batch_id), nothing)
+
+
+def file_sha256(path: Path) -> str:
+    """Raises `OSError`."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def results_path(batch_id: str) -> str:
+    return f"{batch_path(batch_id)}/results"
+
+
+def batch_path(batch_id: str) -> str:
+    return f"/v1/batches/{quote(batch_id, safe='')}"
+
+
+def read_result(line: str) -> BatchResult:
+    """Raises `BadAnswer`."""
+    try:
+        return BatchResult.model_validate_json(line)
+    except ValidationError as error:
+        raise BadAnswer(f"not a result of a batch: {line[:200]!r}") from error

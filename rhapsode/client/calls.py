@@ -1,0 +1,272 @@
+"""Every request of the client as a value, with how its answer is read. No I/O: both clients send these.
+
+A call is safe to repeat: reads by nature, every POST through an idempotency key, the others because the server answers
+a repeat like the first time.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from typing import Generic, Literal, TypeVar
+from urllib.parse import quote
+
+import httpx
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from rhapsode.client.jobs.inputs import JobInput
+from rhapsode.client.jobs.submission import JobOptions, submission_body
+from rhapsode.client.resources import Artifact, ArtifactList, Job, JobPage, JobState, Model, ModelList, Resource
+from rhapsode.errors import ApiError, BadAnswer, Problem, SecretNotShown, Violation, api_error
+
+PASSING = frozenset({408, 429, 502, 503, 504})
+"""Statuses of what may be over soon, unless the problem says otherwise."""
+
+T = TypeVar("T")
+ResourceT = TypeVar("ResourceT", bound=Resource)
+
+IDEMPOTENCY_KEY = "Idempotency-Key"
+
+MAX_HOLD_S = 30
+"""How long one request asks the server to hold its answer; below the 60 s at which proxies begin to cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A multipart form: text fields and one file, whose name on this machine is nobody's business."""
+
+    fields: dict[str, str]
+    file_field: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    path: str
+    parse: Callable[[httpx.Response], T]
+    params: tuple[tuple[str, str], ...] = ()
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    body: JsonValue = None
+    upload: Upload | None = None
+    content: bytes | None = None
+    """A body that is no JSON; its type stands in the headers."""
+
+    hold_s: float = 0.0
+    """What the server may take on purpose, on top of the client's own timeout."""
+
+    def sent_headers(self) -> dict[str, str]:
+        """The headers of one sending and of all its repeats. Ask once: a POST without a key is given one here."""
+        is_keyed = any(name.lower() == IDEMPOTENCY_KEY.lower() for name in self.headers)
+        if self.method != "POST" or is_keyed:
+            return self.headers
+        return {**self.headers, IDEMPOTENCY_KEY: str(uuid.uuid4())}
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs to list. Times need a time zone; all metadata entries must match."""
+
+    states: frozenset[JobState] = frozenset()
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+    batch: str | None = None
+    kind: Literal["synthesis", "voice_cache"] | None = None
+    order: Literal["desc", "asc"] = "desc"
+
+
+def submit_job(spoken: str | JobInput, options: JobOptions, idempotency_key: str | None) -> Call[Job]:
+    key = idempotency_key or str(uuid.uuid4())
+    return Call(
+        "POST", "/v1/jobs", resource(Job), headers={IDEMPOTENCY_KEY: key}, body=submission_body(spoken, options)
+    )
+
+
+def create_job(job_id: str, spoken: str | JobInput, options: JobOptions) -> Call[Job]:
+    """Under an id of the caller's, which makes every repeat the same job."""
+    return Call("PUT", job_path(job_id), resource(Job), body=submission_body(spoken, options))
+
+
+def list_artifacts(job_id: str) -> Call[tuple[Artifact, ...]]:
+    read = resource(ArtifactList)
+    return Call("GET", f"{job_path(job_id)}/artifacts", lambda response: read(response).data)
+
+
+def get_job(job_id: str) -> Call[Job]:
+    return Call("GET", job_path(job_id), resource(Job))
+
+
+def audio_path(job_id: str) -> str:
+    return f"{job_path(job_id)}/audio"
+
+
+def wait_for_job(job_id: str, hold_s: int) -> Call[Job]:
+    """Answered when the job has ended, or after `hold_s` with the job as it is."""
+    return Call("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
+
+
+def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[JobPage]:
+    params: list[tuple[str, str]] = [("state", state.value) for state in sorted(filters.states)]
+    if filters.created_after:
+        params.append(("created_after", filters.created_after.isoformat()))
+    if filters.created_before:
+        params.append(("created_before", filters.created_before.isoformat()))
+    params += [("batch_id", filters.batch)] if filters.batch else []
+    params += [("kind", filters.kind)] if filters.kind else []
+    params += [(f"metadata[{name}]", value) for name, value in filters.metadata.items()]
+    params += [("order", filters.order), ("limit", str(page_size))]
+    if cursor:
+        params.append(("cursor", cursor))
+    return Call("GET", "/v1/jobs", resource(JobPage), params=tuple(params))
+
+
+def cancel_job(job_id: str) -> Call[Job]:
+    return Call("POST", f"{job_path(job_id)}/cancel", resource(Job))
+
+
+def delete_job(job_id: str) -> Call[None]:
+    return Call("DELETE", job_path(job_id), nothing)
+
+
+def get_model(name: str) -> Call[Model]:
+    return Call("GET", f"/v1/models/{quote(name, safe='')}", resource(Model))
+
+
+def list_models() -> Call[tuple[Model, ...]]:
+    read = resource(ModelList)
+    return Call("GET", "/v1/models", lambda response: read(response).data)
+
+
+def job_path(job_id: str) -> str:
+    return f"/v1/jobs/{quote(job_id, safe='')}"
+
+
+def artifact_path(job_id: str, name: str) -> str:
+    return f"{job_path(job_id)}/artifacts/{quote(name, safe='')}"
+
+
+def events_path(job_id: str) -> str:
+    return f"{job_path(job_id)}/events"
+
+
+def read_error(response: httpx.Response) -> ApiError:
+    """The error that an answer of 400 and above stands for; its body must have been read."""
+    status = response.status_code
+    for document in (_ProblemDocument, _OpenAiDocument):
+        try:
+            problem = document.model_validate_json(response.content).problem(status)
+        except ValidationError:
+            continue
+        return api_error(problem, retry_after_s(response))
+    problem = Problem(status, "unknown", response.reason_phrase, _excerpt(response), retryable=status in PASSING)
+    return api_error(problem, retry_after_s(response))
+
+
+def retry_after_s(response: httpx.Response) -> float | None:
+    """Seconds of the Retry-After field, in either of its forms; Rhapsode sends a number, proxies also a date."""
+    value = response.headers.get("retry-after", "")
+    if value.isdecimal():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, moment.timestamp() - time.time())
+
+
+class _ViolationDocument(BaseModel):
+    pointer: str | None = None
+    parameter: str | None = None
+    header: str | None = None
+    code: str = ""
+    detail: str = ""
+
+    def violation(self) -> Violation:
+        return Violation(self.pointer or self.parameter or self.header or "", self.code, self.detail)
+
+
+class _ProblemDocument(BaseModel):
+    title: str
+    code: str
+    detail: str = ""
+    request_id: str | None = None
+    retryable: bool | None = None
+    errors: tuple[_ViolationDocument, ...] = ()
+
+    def problem(self, status: int) -> Problem:
+        return Problem(
+            status=status,
+            code=self.code,
+            title=self.title,
+            detail=self.detail,
+            request_id=self.request_id or "",
+            retryable=status in PASSING if self.retryable is None else self.retryable,
+            violations=tuple(entry.violation() for entry in self.errors),
+        )
+
+
+class _OpenAiError(BaseModel):
+    message: str
+    param: str | None = None
+    code: str | None = None
+
+
+class _OpenAiDocument(BaseModel):
+    """How errors are written under /v1/audio/."""
+
+    error: _OpenAiError
+
+    def problem(self, status: int) -> Problem:
+        code, place = self.error.code or "unknown", self.error.param
+        violations = (Violation(place, code, self.error.message),) if place else ()
+        return Problem(status, code, code, self.error.message, retryable=status in PASSING, violations=violations)
+
+
+def resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
+    def read(response: httpx.Response) -> ResourceT:
+        try:
+            return kind.model_validate_json(response.content)
+        except ValidationError as error:
+            raise BadAnswer(
+                f"{response.request.method} {response.request.url} did not answer with a {kind.__name__}: "
+                f"{_excerpt(response)!r}"
+            ) from error
+
+    return read
+
+
+def told_once(kind: type[ResourceT], remedy: str) -> Callable[[httpx.Response], ResourceT]:
+    """As `resource`, of an answer that holds a secret, which a repeat under an idempotency key does not.
+
+    remedy: what to do then, with `{id}` for the id of what was made.
+    """
+    read = resource(kind)
+
+    def read_with_secret(response: httpx.Response) -> ResourceT:
+        try:
+            repeated = _Repeated.model_validate_json(response.content)
+        except ValidationError:
+            return read(response)
+        raise SecretNotShown(f"the answer that showed the secret was lost; {remedy.format(id=repeated.id)}")
+
+    return read_with_secret
+
+
+class _Repeated(BaseModel):
+    """An answer without the secret that it had at first."""
+
+    id: str = ""
+    secret: None
+
+
+def nothing(_: httpx.Response) -> None:
+    return None
+
+
+def _excerpt(response: httpx.Response) -> str:
+    return " ".join(response.text[:200].split())

@@ -1,0 +1,344 @@
+"""The synchronous client.
+
+from rhapsode import Rhapsode
+
+with Rhapsode("http://127.0.0.1:8765") as client:
+    job = client.wait(client.submit_job("The wind and the sun were disputing.", voice="anna"))
+    client.download(job, "narration.wav", "fable.wav")
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar, Unpack
+
+import httpx
+from httpx_sse import EventSource
+from pydantic import JsonValue
+
+from rhapsode.client import calls
+from rhapsode.client.batches.batches import Batches
+from rhapsode.client.calls import Call, JobFilter
+from rhapsode.client.capabilities import Capabilities, get_capabilities
+from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.client.jobs import control_calls
+from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
+from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
+from rhapsode.client.jobs.inputs import JobInput
+from rhapsode.client.jobs.listening import listen
+from rhapsode.client.jobs.output_options import StreamType
+from rhapsode.client.jobs.plans import Plan, order_plan, settled
+from rhapsode.client.jobs.segments import Segments
+from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
+from rhapsode.client.jobs.submission import JobOptions
+from rhapsode.client.operators.keys import Keys
+from rhapsode.client.operators.operations import Operations
+from rhapsode.client.operators.quotas import QuotaSettings
+from rhapsode.client.operators.usage_calls import GROUPINGS, Grouping, UsageReport, read_usage
+from rhapsode.client.part_file import PartFile
+from rhapsode.client.resources import Artifact, Job, JobEvent, Model
+from rhapsode.client.retries import Attempts, RetryPolicy
+from rhapsode.client.uploads import StoredUpload, Upload, delete_upload, get_upload, order_upload, send_file
+from rhapsode.client.voices.consents import Consents
+from rhapsode.client.voices.dictionaries import Dictionaries
+from rhapsode.client.voices.voices import Voices
+from rhapsode.client.webhooks.endpoints import Webhooks
+
+T = TypeVar("T")
+
+
+class Rhapsode:
+    """A connection pool to one server; threads may share it. Errors: see `rhapsode.errors`."""
+
+    def __init__(
+        self,
+        server_url: str = DEFAULT_SERVER,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 30.0,
+        retries: RetryPolicy | None = None,
+    ) -> None:
+        self._connection = Connection(server_url, api_key, timeout_s, retries or RetryPolicy())
+        self._http = httpx.Client(
+            base_url=server_url, headers=self._connection.headers(), follow_redirects=True, mounts=PROXY_FREE
+        )
+
+        self.voices = Voices(self._send)
+        self.webhooks = Webhooks(self._send)
+        self.keys = Keys(self._send)
+        self.quotas = QuotaSettings(self._send)
+        self.operations = Operations(self._send)
+        self.consents = Consents(self._send)
+        self.dictionaries = Dictionaries(self._send)
+        self.segments = Segments(self._send)
+        self.batches = Batches(self._send, self.upload, self._http, self._connection)
+
+    def __enter__(self) -> Rhapsode:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def server_url(self) -> str:
+        return self._connection.server_url
+
+    def close(self) -> None:
+        self._http.close()
+
+    def submit_job(
+        self, text: str | JobInput, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
+    ) -> Job:
+        """Hand in a text, or another input. Returns when the server holds it durably; the speech comes later.
+
+        Repeats of this call after a broken connection are made under one idempotency key, so they are one job.
+        Give your own key to make repeats of your program one job too.
+        """
+        return self._send(calls.submit_job(text, options, idempotency_key))
+
+    def create_job(self, job_id: str, text: str | JobInput, **options: Unpack[JobOptions]) -> Job:
+        """As `submit_job`, under an id of yours: `job_` and a lower-case ULID of today.
+
+        Repeats of your program are the same job. Raises `Conflict` if the id was used for something else.
+        """
+        return self._send(calls.create_job(job_id, text, options))
+
+    def job(self, job_id: str) -> Job:
+        return self._send(calls.get_job(job_id))
+
+    def jobs(self, filters: JobFilter | None = None, *, page_size: int = 50) -> Iterator[Job]:
+        """Every matching job, newest first unless the filter says otherwise, fetched page by page."""
+        cursor: str | None = None
+        while True:
+            page = self._send(calls.list_jobs(filters or JobFilter(), page_size, cursor))
+            yield from page.data
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    def cancel(self, job: Job | str) -> Job:
+        return self._send(calls.cancel_job(_id(job)))
+
+    def pause(self, job: Job | str) -> Job:
+        """Begin nothing more of it; what is being spoken is finished and kept."""
+        return self._send(control_calls.pause_job(_id(job)))
+
+    def resume(self, job: Job | str) -> Job:
+        return self._send(control_calls.resume_job(_id(job)))
+
+    def change(self, job: Job | str, **changes: Unpack[JobChanges]) -> Job:
+        """Priority, deadline, metadata and retention of a job under way. Raises `Conflict` once it has ended."""
+        return self._send(control_calls.change_job(_id(job), changes))
+
+    def retry(self, job: Job | str, **options: Unpack[RetryOptions]) -> Job:
+        """Do what a failed, cancelled or expired job lacks. Raises `Conflict` for a job that succeeded."""
+        return self._send(control_calls.retry_job(_id(job), options))
+
+    def assemble(
+        self, job: Job | str, output: Mapping[str, JsonValue] | None = None, *, idempotency_key: str | None = None
+    ) -> Job:
+        """Make the artifacts anew, with another `output` (as the API takes it) if one is given. Nothing is spoken."""
+        return self._send(control_calls.assemble_job(_id(job), output, idempotency_key))
+
+    def delete(self, job: Job | str) -> None:
+        """Delete an ended job with everything it stored."""
+        self._send(calls.delete_job(_id(job)))
+
+    def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
+        """The job once it has ended, in whichever state. Raises `WaitTimedOut`."""
+        patience = Patience(timeout_s)
+        while True:
+            seen = self._send(calls.wait_for_job(_id(job), patience.next_hold_s()))
+            if seen.state.is_terminal:
+                return seen
+            time.sleep(patience.pause_before_next(seen))
+
+    def events(self, job: Job | str, *, after: str | None = None) -> Iterator[JobEvent]:
+        """The job's events from the first one, or behind the id `after`, until the one that ends it.
+
+        A broken connection is made again behind the last event seen: none is lost or repeated.
+        The server keeps the last 500 events of a job or a little more; what is older is summed up by a `job.progress`
+        with `events_lost` in its detail. A job that was reopened has ended more than once; the last end counts.
+        """
+        cursor, attempts = EventCursor(after), self._attempts()
+        while not cursor.ended:
+            pause_s = 0.0
+            try:
+                yield from self._events_of_one_connection(_id(job), cursor, attempts)
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            if not cursor.ended and cursor.brought_nothing and self.job(_id(job)).state.is_terminal:
+                return
+            time.sleep(pause_s or 0.2)
+
+    def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
+        """The job's outputs, with new links."""
+        return self._send(calls.list_artifacts(_id(job)))
+
+    def download(self, job: Job, name: str, path: str | Path) -> Path:
+        """Fetch an artifact to `path`, which appears only when every byte is there and checked.
+
+        An existing file is replaced. Raises `KeyError` for an unknown name, `DownloadCorrupt`, `OSError`.
+        """
+        expected, attempts = job.artifact(name), self._attempts()
+        with PartFile(Path(path)) as part:
+            while True:
+                try:
+                    pause_s = self._download_once(calls.artifact_path(job.id, name), part, attempts)
+                except httpx.RequestError as error:
+                    pause_s = attempts.pause_after_break(error)
+                if pause_s is None:
+                    break
+                time.sleep(pause_s)
+            part.commit(expected)
+        return part.path
+
+    def listen(self, job: Job | str, form: StreamType = "wav") -> Iterator[bytes]:
+        """The job's audio from its beginning, as it is made: pieces of one file, until the job ends.
+
+        It ends before a segment that is missing at the job's end. A stream that breaks cannot be continued and raises
+        `ServerUnreachable`; listen again. Raises `Conflict` for a job without speech.
+        """
+        return listen(self._http, self._connection, _id(job), form)
+
+    def upload(self, path: str | Path) -> Upload:
+        """Store a file for a job that names it; the answer's `id` is what to name. It is kept for a day.
+
+        Raises `OSError`, or `InvalidRequest` for a file larger than the server takes.
+        """
+        attempts, file = self._attempts(), Path(path)
+        while True:
+            place = self._send(order_upload(file.stat().st_size))
+            try:
+                answer = send_file(self._connection, place, file)
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            else:
+                pause_s = attempts.pause_after_answer(answer)
+                if pause_s is None:
+                    return place
+            time.sleep(pause_s)
+
+    def uploaded(self, upload: Upload | str) -> StoredUpload:
+        """A file that has arrived. Raises `NotFound` for one that has not, or is gone."""
+        return self._send(get_upload(upload if isinstance(upload, str) else upload.id))
+
+    def delete_upload(self, upload: Upload | str) -> None:
+        self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
+
+    def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
+        """How an input would be narrated: nothing is spoken. Raises `InvalidRequest` for one that cannot be."""
+        call = order_plan(spoken, options)
+        while True:
+            answer = self._send(call)
+            found = settled(answer)
+            if found is not None:
+                return found
+            if isinstance(answer, Job):
+                self.wait(answer)
+
+    def usage(
+        self,
+        first: date | None = None,
+        last: date | None = None,
+        *,
+        group_by: Sequence[Grouping] = GROUPINGS,
+        tenant: str | None = None,
+    ) -> UsageReport:
+        """What was made, by day (UTC, both included) and API key; without days, the last thirty.
+
+        tenant: another's usage, for operators.
+        """
+        return self._send(read_usage(first, last, group_by, tenant))
+
+    def speak(
+        self,
+        text: str,
+        *,
+        model: str,
+        voice: str,
+        form: SpeechFormat = "mp3",
+        language: str | None = None,
+        instructions: str | None = None,
+    ) -> bytes:
+        """A short text's audio, waited for: up to 4,096 characters, before all bulk work. Longer ones are jobs.
+
+        form: `pcm` is 16-bit little-endian samples of one channel. Raises `ServerError` if it cannot be done in two
+        minutes.
+        """
+        return self._send(speak(text, model, voice, form, language, instructions))
+
+    def capabilities(self) -> Capabilities:
+        """What the server understands and makes: formats, SSML, languages, limits."""
+        return self._send(get_capabilities())
+
+    def model(self, name: str) -> Model:
+        """One model of the server's. Raises `NotFound`."""
+        return self._send(calls.get_model(name))
+
+    def models(self) -> tuple[Model, ...]:
+        """The checkpoints that workers have loaded."""
+        return self._send(calls.list_models())
+
+    def _send(self, call: Call[T]) -> T:
+        attempts, headers = self._attempts(), call.sent_headers()
+        while True:
+            try:
+                response = self._http.request(
+                    call.method,
+                    call.path,
+                    params=call.params,
+                    headers=headers,
+                    json=call.body,
+                    content=call.content,
+                    data=call.upload.fields if call.upload else None,
+                    files={call.upload.file_field: ("upload", call.upload.content)} if call.upload else None,
+                    timeout=self._connection.timeout(call.hold_s),
+                )
+            except httpx.RequestError as error:
+                pause_s = attempts.pause_after_break(error)
+            else:
+                pause_s = attempts.pause_after_answer(response)
+                if pause_s is None:
+                    return call.parse(response)
+            time.sleep(pause_s)
+
+    def _events_of_one_connection(self, job_id: str, cursor: EventCursor, attempts: Attempts) -> Iterator[JobEvent]:
+        with self._http.stream(
+            "GET",
+            calls.events_path(job_id),
+            headers=cursor.connecting(),
+            timeout=event_timeout(self._connection.timeout_s),
+        ) as response:
+            if not response.is_success:
+                response.read()
+                time.sleep(attempts.pause_after_answer(response) or 0.0)
+                return
+            for message in EventSource(response).iter_sse():
+                event = cursor.take(message)
+                if event is not None:
+                    attempts.reset()
+                    yield event
+
+    def _download_once(self, path: str, part: PartFile, attempts: Attempts) -> float | None:
+        part.restart()
+        with self._http.stream("GET", path, timeout=self._connection.timeout(0.0)) as response:
+            if not response.is_success:
+                response.read()
+                return attempts.pause_after_answer(response)
+            for data in response.iter_bytes(1 << 18):
+                part.write(data)
+        return None
+
+    def _attempts(self) -> Attempts:
+        return Attempts(self._connection.retries, self._connection.server_url)
+
+
+def _id(job: Job | str) -> str:
+    return job if isinstance(job, str) else job.id

@@ -1,0 +1,86 @@
+"""Every request about the segments of a job as a value. No I/O: both clients send these.
+
+All are safe to repeat: another take is ordered under an idempotency key.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TypedDict
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+from rhapsode.client.calls import Call, job_path, resource
+from rhapsode.client.jobs.segment_resources import Segment, SegmentPage, SegmentState, Take, TakeList
+
+
+class SegmentChanges(TypedDict, total=False):
+    """What is left out stays as it is.
+
+    voice: one of the model's, or one of yours by name or id. speaker: a name of the job's cast, "" for the job's voice.
+    seed: of the first attempt, exactly as it is.
+    """
+
+    text: str
+    voice: str
+    speaker: str
+    language: str
+    instructions: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFilter:
+    """Which segments to list. flagged: those that were kept although they did not pass, or those that passed."""
+
+    states: Collection[SegmentState] = ()
+    flagged: bool | None = None
+
+    def params(self) -> list[tuple[str, str]]:
+        chosen = [("state", state.value) for state in sorted(self.states)]
+        return chosen if self.flagged is None else [*chosen, ("flagged", "true" if self.flagged else "false")]
+
+
+def list_segments(job_id: str, wanted: SegmentFilter, page_size: int, cursor: str | None) -> Call[SegmentPage]:
+    params = [*wanted.params(), ("limit", str(page_size))]
+    if cursor:
+        params.append(("cursor", cursor))
+    return Call("GET", f"{job_path(job_id)}/segments", resource(SegmentPage), params=tuple(params))
+
+
+def get_segment(job_id: str, segment: str) -> Call[Segment]:
+    return Call("GET", segment_path(job_id, segment), resource(Segment))
+
+
+def edit_segment(job_id: str, segment: str, changes: SegmentChanges) -> Call[Segment]:
+    body: dict[str, JsonValue] = {name: value for name, value in changes.items() if isinstance(value, str | int)}
+    return Call("PATCH", segment_path(job_id, segment), resource(Segment), body=body)
+
+
+def regenerate_segment(job_id: str, segment: str, seed: int | None, idempotency_key: str | None) -> Call[Segment]:
+    path = f"{segment_path(job_id, segment)}/regenerate"
+    headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+    return Call("POST", path, resource(Segment), headers=headers, body={} if seed is None else {"seed": seed})
+
+
+def list_takes(job_id: str, segment: str) -> Call[tuple[Take, ...]]:
+    read = resource(TakeList)
+    return Call("GET", f"{segment_path(job_id, segment)}/takes", lambda response: read(response).data)
+
+
+def select_take(job_id: str, segment: str, take: int) -> Call[Segment]:
+    return Call("POST", f"{segment_path(job_id, segment)}/takes/{take}/select", resource(Segment))
+
+
+def segment_audio(job_id: str, segment: str, take: int | None) -> Call[bytes]:
+    """A WAV file."""
+    params = () if take is None else (("take", str(take)),)
+    path = f"{segment_path(job_id, segment)}/audio"
+    return Call("GET", path, lambda response: response.content, params=params)
+
+
+def segment_path(job_id: str, segment: str) -> str:
+    return f"{job_path(job_id)}/segments/{quote(segment, safe='')}"

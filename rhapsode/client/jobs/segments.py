@@ -1,0 +1,128 @@
+"""`client.segments`: the stretches a narration is made of, one by one.
+
+client.segments.edit(job, 12, text="Said otherwise.")
+client.wait(job)
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterator
+from typing import Unpack
+
+from rhapsode.client.jobs import segment_calls
+from rhapsode.client.jobs.segment_calls import SegmentChanges, SegmentFilter
+from rhapsode.client.jobs.segment_resources import Segment, SegmentState, Take
+from rhapsode.client.resources import Job
+from rhapsode.client.voices.async_voices import AsyncSend
+from rhapsode.client.voices.voices import Send
+
+JobLike = Job | str
+SegmentLike = Segment | str | int
+"""A segment, its id (seg_000012) or its index."""
+
+
+class Segments:
+    """Where a job or a segment is named, its record or its id will do, for a segment also its index."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def list(
+        self,
+        job: JobLike,
+        states: Collection[SegmentState] = (),
+        *,
+        flagged: bool | None = None,
+        page_size: int = 200,
+    ) -> Iterator[Segment]:
+        """In the order of the narration, fetched page by page; none until the text is planned."""
+        wanted, cursor = SegmentFilter(states, flagged), None
+        while True:
+            page = self._send(segment_calls.list_segments(_job(job), wanted, page_size, cursor))
+            yield from page.data
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    def get(self, job: JobLike, segment: SegmentLike) -> Segment:
+        return self._send(segment_calls.get_segment(_job(job), _segment(segment)))
+
+    def edit(self, job: JobLike, segment: SegmentLike, **changes: Unpack[SegmentChanges]) -> Segment:
+        """Say something else, or say it otherwise. If it was done, it is spoken anew and the job assembled again.
+
+        A job that failed, expired or was cancelled keeps the edit until it is retried. Raises `Conflict` while a worker
+        speaks the segment.
+        """
+        return self._send(segment_calls.edit_segment(_job(job), _segment(segment), changes))
+
+    def regenerate(
+        self, job: JobLike, segment: SegmentLike, *, seed: int | None = None, idempotency_key: str | None = None
+    ) -> Segment:
+        """Another take of the same text, with this seed or another than before."""
+        call = segment_calls.regenerate_segment(_job(job), _segment(segment), seed, idempotency_key)
+        return self._send(call)
+
+    def takes(self, job: JobLike, segment: SegmentLike) -> tuple[Take, ...]:
+        """The finished ones, the oldest first."""
+        return self._send(segment_calls.list_takes(_job(job), _segment(segment)))
+
+    def select(self, job: JobLike, segment: SegmentLike, take: int) -> Segment:
+        """Put this take into the narration; nothing is spoken, the job is assembled again."""
+        return self._send(segment_calls.select_take(_job(job), _segment(segment), take))
+
+    def audio(self, job: JobLike, segment: SegmentLike, take: int | None = None) -> bytes:
+        """A WAV file: of the take in place, or of the one named. Raises `NotFound` while there is none."""
+        return self._send(segment_calls.segment_audio(_job(job), _segment(segment), take))
+
+
+class AsyncSegments:
+    """As `Segments`, awaited."""
+
+    def __init__(self, send: AsyncSend) -> None:
+        self._send = send
+
+    async def list(
+        self,
+        job: JobLike,
+        states: Collection[SegmentState] = (),
+        *,
+        flagged: bool | None = None,
+        page_size: int = 200,
+    ) -> AsyncIterator[Segment]:
+        wanted, cursor = SegmentFilter(states, flagged), None
+        while True:
+            page = await self._send(segment_calls.list_segments(_job(job), wanted, page_size, cursor))
+            for segment in page.data:
+                yield segment
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    async def get(self, job: JobLike, segment: SegmentLike) -> Segment:
+        return await self._send(segment_calls.get_segment(_job(job), _segment(segment)))
+
+    async def edit(self, job: JobLike, segment: SegmentLike, **changes: Unpack[SegmentChanges]) -> Segment:
+        return await self._send(segment_calls.edit_segment(_job(job), _segment(segment), changes))
+
+    async def regenerate(
+        self, job: JobLike, segment: SegmentLike, *, seed: int | None = None, idempotency_key: str | None = None
+    ) -> Segment:
+        call = segment_calls.regenerate_segment(_job(job), _segment(segment), seed, idempotency_key)
+        return await self._send(call)
+
+    async def takes(self, job: JobLike, segment: SegmentLike) -> tuple[Take, ...]:
+        return await self._send(segment_calls.list_takes(_job(job), _segment(segment)))
+
+    async def select(self, job: JobLike, segment: SegmentLike, take: int) -> Segment:
+        return await self._send(segment_calls.select_take(_job(job), _segment(segment), take))
+
+    async def audio(self, job: JobLike, segment: SegmentLike, take: int | None = None) -> bytes:
+        return await self._send(segment_calls.segment_audio(_job(job), _segment(segment), take))
+
+
+def _job(job: JobLike) -> str:
+    return job if isinstance(job, str) else job.id
+
+
+def _segment(segment: SegmentLike) -> str:
+    return segment.id if isinstance(segment, Segment) else str(segment)

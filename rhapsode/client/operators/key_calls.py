@@ -1,0 +1,53 @@
+"""Every request about API keys as a value, and its answers. For operators. No I/O: both clients send these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from rhapsode.client.calls import Call, nothing, resource, told_once
+from rhapsode.client.resources import Resource
+
+DEFAULT_SCOPES = ("synth", "voices", "webhooks")
+
+
+class ApiKey(Resource):
+    """A key without its secret; `prefix` is how it begins."""
+
+    id: str
+    tenant: str
+    name: str
+    prefix: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+
+
+class NewApiKey(ApiKey):
+    """`secret` is told this once."""
+
+    secret: str
+
+
+class ApiKeyList(Resource):
+    data: tuple[ApiKey, ...]
+
+
+def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: datetime | None) -> Call[NewApiKey]:
+    body: dict[str, JsonValue] = {"tenant": tenant, "name": name, "scopes": [*scopes]}
+    body |= {"expires_at": expires_at.isoformat()} if expires_at else {}
+    read = told_once(NewApiKey, "revoke the key {id} and make another")
+    return Call("POST", "/v1/admin/api-keys", read, body=body)
+
+
+def list_keys(tenant: str | None) -> Call[tuple[ApiKey, ...]]:
+    read = resource(ApiKeyList)
+    params = (("tenant", tenant),) if tenant else ()
+    return Call("GET", "/v1/admin/api-keys", lambda response: read(response).data, params=params)
+
+
+def revoke_key(key_id: str) -> Call[None]:
+    return Call("DELETE", f"/v1/admin/api-keys/{key_id}", nothing)

@@ -1,0 +1,45 @@
+"""`client.quotas`: what a tenant may hold, and what it holds."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from rhapsode.client.operators import quota_calls
+from rhapsode.client.operators.quota_calls import QuotaLimits, Quotas
+from rhapsode.client.voices.async_voices import AsyncSend
+from rhapsode.client.voices.voices import Send
+
+
+class QuotaSettings:
+    """Another tenant's, and changing any, needs a key with the scope `admin`."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def read(self, tenant: str | None = None) -> Quotas:
+        """One's own, or a named tenant's."""
+        return self._send(quota_calls.read_quotas(tenant))
+
+    def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> Quotas:
+        """Limits of its own, in place of those it had; what is not given is as for all tenants."""
+        return self._send(quota_calls.set_quotas(tenant, **limits))
+
+    def reset(self, tenant: str) -> None:
+        """From now on the tenant has the limits of all."""
+        self._send(quota_calls.reset_quotas(tenant))
+
+
+class AsyncQuotaSettings:
+    """As `QuotaSettings`, awaited."""
+
+    def __init__(self, send: AsyncSend) -> None:
+        self._send = send
+
+    async def read(self, tenant: str | None = None) -> Quotas:
+        return await self._send(quota_calls.read_quotas(tenant))
+
+    async def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> Quotas:
+        return await self._send(quota_calls.set_quotas(tenant, **limits))
+
+    async def reset(self, tenant: str) -> None:
+        await self._send(quota_calls.reset_quotas(tenant))

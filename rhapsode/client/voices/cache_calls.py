@@ -1,0 +1,109 @@
+"""Every request about caches of voices as a value. No I/O: both clients send these."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
+
+from rhapsode.client.calls import Call, nothing, resource
+from rhapsode.client.resources import Job
+from rhapsode.client.voices.calls import voice_path
+from rhapsode.client.voices.resources import CacheState, VoiceCache, VoiceCachePage, VoiceMode
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOrder:
+    """How a voice is to be made ready. models: empty for all that clone. force: also what is ready, anew."""
+
+    models: Sequence[str] = ()
+    mode: VoiceMode | None = None
+    force: bool = False
+
+    def body(self) -> dict[str, JsonValue]:
+        body: dict[str, JsonValue] = {"force": self.force}
+        body |= {"models": [*self.models]} if self.models else {}
+        return body | ({"mode": self.mode} if self.mode else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """New voices: the id of an upload that lists them, whose `audio` column holds ids of uploads. See `client.upload`.
+
+    consent: the statement for lines that have none.
+    """
+
+    upload_id: str
+    format: Literal["jsonl", "csv"] = "jsonl"
+    consent: str = ""
+
+    def body(self) -> dict[str, JsonValue]:
+        body: dict[str, JsonValue] = {"upload_id": self.upload_id, "format": self.format}
+        return body | ({"consent": self.consent} if self.consent else {})
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOrder:
+    """Which voices are to be made ready, and how.
+
+    voices: ids or names; None for those of `manifest`, or every one of the caller's whose caches are in `state`.
+    model: may be left out where only one clones.
+    """
+
+    voices: Sequence[str] | None = None
+    state: CacheState | None = None
+    model: str | None = None
+    mode: VoiceMode | None = None
+    force: bool = False
+    priority: Literal["high", "normal", "low"] = "low"
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    manifest: Manifest | None = None
+
+    def body(self) -> dict[str, JsonValue]:
+        body: dict[str, JsonValue] = {"force": self.force, "priority": self.priority, "metadata": {**self.metadata}}
+        if self.voices is not None:
+            body["voices"] = [*self.voices]
+        elif self.manifest is not None:
+            body["manifest"] = self.manifest.body()
+        else:
+            body["filter"] = {"state": self.state.value} if self.state else {}
+        body |= {"model": self.model} if self.model else {}
+        return body | ({"mode": self.mode} if self.mode else {})
+
+
+def order_caches(voice: str, order: CacheOrder) -> Call[tuple[VoiceCache, ...]]:
+    return _caches(Call("POST", _path(voice), resource(VoiceCachePage), body=order.body()))
+
+
+def get_caches(voice: str) -> Call[tuple[VoiceCache, ...]]:
+    return _caches(Call("GET", _path(voice), resource(VoiceCachePage)))
+
+
+def drop_caches(voice: str, model: str | None, mode: VoiceMode | None) -> Call[None]:
+    params = tuple((name, value) for name, value in (("model", model), ("mode", mode)) if value)
+    return Call("DELETE", _path(voice), nothing, params=params)
+
+
+def order_many_caches(order: BulkOrder, idempotency_key: str | None) -> Call[Job]:
+    key = idempotency_key or str(uuid.uuid4())
+    return Call("POST", "/v1/voice-caches", resource(Job), headers={"Idempotency-Key": key}, body=order.body())
+
+
+def list_caches(
+    states: frozenset[CacheState], model: str | None, page_size: int, cursor: str | None
+) -> Call[VoiceCachePage]:
+    params = [("state", state.value) for state in sorted(states)] + [("limit", str(page_size))]
+    params += [("model", model)] if model else []
+    params += [("cursor", cursor)] if cursor else []
+    return Call("GET", "/v1/voice-caches", resource(VoiceCachePage), params=tuple(params))
+
+
+def _caches(call: Call[VoiceCachePage]) -> Call[tuple[VoiceCache, ...]]:
+    return Call(call.method, call.path, lambda response: call.parse(response).data, body=call.body)
+
+
+def _path(voice: str) -> str:
+    return f"{voice_path(voice)}/cache"

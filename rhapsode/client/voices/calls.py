@@ -1,0 +1,171 @@
+"""Every request about voices as a value. No I/O: both clients send these.
+
+Creating a voice is the one call whose repeat may be refused: if the first sending arrived and its answer did not, the
+repeat finds the name taken, by the voice it was to make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
+
+import httpx
+from pydantic import JsonValue
+
+from rhapsode.client.calls import Call, Upload, nothing, resource
+from rhapsode.client.resources import Job
+from rhapsode.client.voices.resources import Voice, VoicePage
+
+VoiceKind = Literal["own", "built_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewVoice:
+    """Everything of a new voice but what it is made from.
+
+    consent: the speaker's, as a statement that is kept with its time, or the id of one that was laid down. ref_text:
+    what the recording says; with it the voice is cloned in context, without from its embedding alone.
+    """
+
+    name: str
+    consent: str
+    ref_text: str = ""
+    language: str = "auto"
+    description: str = ""
+
+    def fields(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "consent": self.consent,
+            "ref_text": self.ref_text,
+            "language": self.language,
+            "description": self.description,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceChanges:
+    """What is None stays as it is."""
+
+    name: str | None = None
+    description: str | None = None
+    metadata: Mapping[str, str] | None = None
+
+    def body(self) -> dict[str, JsonValue]:
+        body: dict[str, JsonValue] = {}
+        if self.name is not None:
+            body["name"] = self.name
+        if self.description is not None:
+            body["description"] = self.description
+        if self.metadata is not None:
+            body["metadata"] = {**self.metadata}
+        return body
+
+
+def add_voice(voice: NewVoice, recording: Path) -> Call[Voice]:
+    """Raises OSError when the recording cannot be read."""
+    upload = Upload(voice.fields(), "audio_sample", recording.read_bytes())
+    return Call("POST", "/v1/voices", resource(Voice), upload=upload, hold_s=_DECODING_S)
+
+
+def add_embedding(voice: NewVoice, embedding: bytes, model: str | None) -> Call[Voice]:
+    """embedding: little-endian float32, or a file that `embedding` gave."""
+    fields = voice.fields() | ({"model": model} if model else {})
+    return Call("POST", "/v1/voices", resource(Voice), upload=Upload(fields, "speaker_embedding", embedding))
+
+
+def replace_recording(voice: str, recording: Path, ref_text: str, consent: str) -> Call[Voice]:
+    upload = Upload({"ref_text": ref_text, "consent": consent}, "audio_sample", recording.read_bytes())
+    return Call("PUT", f"{voice_path(voice)}/sample", resource(Voice), upload=upload, hold_s=_DECODING_S)
+
+
+def get_voice(voice: str) -> Call[Voice]:
+    return Call("GET", voice_path(voice), resource(Voice))
+
+
+def list_voices(kind: VoiceKind | None, page_size: int, cursor: str | None) -> Call[VoicePage]:
+    params = [("limit", str(page_size))]
+    params += [("kind", kind)] if kind else []
+    params += [("cursor", cursor)] if cursor else []
+    return Call("GET", "/v1/voices", resource(VoicePage), params=tuple(params))
+
+
+def find_voice(name: str) -> Call[VoicePage]:
+    """A page with the voices of this name: one's own, a built-in one, or none."""
+    return Call("GET", "/v1/voices", resource(VoicePage), params=(("name", name),))
+
+
+def change_voice(voice: str, changes: VoiceChanges) -> Call[Voice]:
+    return Call("PATCH", voice_path(voice), resource(Voice), body=changes.body())
+
+
+def delete_voice(voice: str) -> Call[None]:
+    return Call("DELETE", voice_path(voice), nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What the voice is to say; None leaves it to the server."""
+
+    text: str | None = None
+    model: str | None = None
+    language: str | None = None
+    x_vector_only: bool = False
+    seed: int | None = None
+
+    def body(self) -> dict[str, JsonValue]:
+        wishes = {"text": self.text, "model": self.model, "language": self.language, "seed": self.seed}
+        body: dict[str, JsonValue] = {name: wish for name, wish in wishes.items() if wish is not None}
+        return body | {"x_vector_only": self.x_vector_only}
+
+
+@dataclass(frozen=True, slots=True)
+class Blend:
+    """A new voice between others. weights: id or name -> its share. slerp keeps to the arc between the embeddings."""
+
+    name: str
+    weights: Mapping[str, float]
+    method: Literal["slerp", "lerp"] = "slerp"
+    model: str | None = None
+    description: str = ""
+
+    def body(self) -> dict[str, JsonValue]:
+        voices: list[JsonValue] = [{"voice": voice, "weight": weight} for voice, weight in self.weights.items()]
+        body: dict[str, JsonValue] = {"name": self.name, "voices": voices, "method": self.method}
+        return body | {"description": self.description} | ({"model": self.model} if self.model else {})
+
+
+def preview_voice(voice: str, preview: Preview, idempotency_key: str) -> Call[Job]:
+    headers = {"Idempotency-Key": idempotency_key}
+    return Call("POST", f"{voice_path(voice)}/preview", resource(Job), headers=headers, body=preview.body())
+
+
+def blend_voices(blend: Blend) -> Call[Voice]:
+    return Call("POST", "/v1/voices/blend", resource(Voice), body=blend.body())
+
+
+def get_embedding(voice: str, model: str | None) -> Call[bytes]:
+    params = (("model", model),) if model else ()
+    return Call("GET", f"{voice_path(voice)}/embedding", _content, params=params, headers=_AS_FILE)
+
+
+def get_sample(voice: str) -> Call[bytes]:
+    return Call("GET", f"{voice_path(voice)}/sample", _content, headers=_AS_FILE)
+
+
+def voice_path(voice: str) -> str:
+    return f"/v1/voices/{quote(voice, safe='')}"
+
+
+_DECODING_S = 30.0
+"""The server decodes the whole recording before it answers."""
+
+
+_AS_FILE = {"Accept": "application/octet-stream"}
+
+
+def _content(response: httpx.Response) -> bytes:
+    return response.content

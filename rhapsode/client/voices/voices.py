@@ -1,0 +1,177 @@
+"""`client.voices`: voices to speak with, and their caches.
+
+ada = client.voices.add("Ada", "ada.wav", consent="I am the speaker", ref_text="Hello, I am Ada.")
+client.submit_job("The wind and the sun were disputing.", voice="Ada")
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from rhapsode.client.calls import Call
+from rhapsode.client.resources import Job
+from rhapsode.client.voices import cache_calls as voice_cache_calls
+from rhapsode.client.voices import calls as voice_calls
+from rhapsode.client.voices.cache_calls import BulkOrder, CacheOrder
+from rhapsode.client.voices.calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
+from rhapsode.client.voices.resources import CacheState, Voice, VoiceCache, VoiceMode
+from rhapsode.errors import BuiltInVoice, NotFound, Problem
+
+T = TypeVar("T")
+
+
+class Send(Protocol):
+    """A client's way to make a call, with its repeats."""
+
+    def __call__(self, call: Call[T]) -> T: ...
+
+
+class Voices:
+    """Where a voice is named, its record, its id (voc_...) or its name will do."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def add(
+        self,
+        name: str,
+        recording: str | Path,
+        *,
+        consent: str,
+        ref_text: str = "",
+        language: str = "auto",
+        description: str = "",
+    ) -> Voice:
+        """Upload a recording (wav, flac, mp3 or ogg; 1 to 60 s; at most 10 MiB) as a new voice.
+
+        consent: the statement that the speaker agrees, kept with its time, or the id of one of `consents`. ref_text:
+        what the recording says; with it the voice is cloned in context. Raises `InvalidRequest` with the reason if the
+        recording cannot become a voice, `Conflict` if the name is taken, `OSError`.
+        """
+        voice = NewVoice(name, consent, ref_text, language, description)
+        return self._send(voice_calls.add_voice(voice, Path(recording)))
+
+    def add_embedding(
+        self, name: str, embedding: bytes, *, consent: str, model: str | None = None, description: str = ""
+    ) -> Voice:
+        """A voice from a speaker embedding: little-endian float32, or what `embedding` returned."""
+        voice = NewVoice(name, consent, description=description)
+        return self._send(voice_calls.add_embedding(voice, embedding, model))
+
+    def get(self, voice: str) -> Voice:
+        """Raises `NotFound`, or `Gone` for one that was deleted."""
+        if voice.startswith("voc_"):
+            return self._send(voice_calls.get_voice(voice))
+        return only_match(voice, self._send(voice_calls.find_voice(voice)).data)
+
+    def list(self, kind: VoiceKind | None = None, *, page_size: int = 50) -> Iterator[Voice]:
+        """The models' own voices, then those that were uploaded, newest first, fetched page by page."""
+        cursor: str | None = None
+        while True:
+            page = self._send(voice_calls.list_voices(kind, page_size, cursor))
+            yield from page.data
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    def change(
+        self,
+        voice: Voice | str,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> Voice:
+        """What is None stays as it is."""
+        changes = VoiceChanges(name, description, metadata)
+        return self._send(voice_calls.change_voice(self._id(voice), changes))
+
+    def replace_recording(
+        self, voice: Voice | str, recording: str | Path, *, consent: str, ref_text: str = ""
+    ) -> Voice:
+        """Another recording under the same id; what was cached of the old one is dropped."""
+        return self._send(voice_calls.replace_recording(self._id(voice), Path(recording), ref_text, consent))
+
+    def delete(self, voice: Voice | str) -> None:
+        """With its recording and its caches."""
+        self._send(voice_calls.delete_voice(self._id(voice)))
+
+    def sample(self, voice: Voice | str) -> bytes:
+        """What was uploaded, byte by byte."""
+        return self._send(voice_calls.get_sample(self._id(voice)))
+
+    def embedding(self, voice: Voice | str, model: str | None = None) -> bytes:
+        """The speaker's embedding as a safetensors file, which `add_embedding` takes back. Needs a ready cache."""
+        return self._send(voice_calls.get_embedding(self._id(voice), model))
+
+    def preview(self, voice: Voice | str, preview: Preview | None = None) -> Job:
+        """Have any voice say a sentence: a job like any other, whose speech is `narration.wav`."""
+        if isinstance(voice, str) and not voice.startswith("voc_"):
+            voice = self.get(voice)
+        return self._send(voice_calls.preview_voice(path_name(voice), preview or Preview(), str(uuid.uuid4())))
+
+    def blend(self, blend: Blend) -> Voice:
+        """A new voice between others, which speaks from its embedding. All of them need one: see `prepare`."""
+        return self._send(voice_calls.blend_voices(blend))
+
+    def prepare(
+        self, voice: Voice | str, *, models: Sequence[str] = (), mode: VoiceMode | None = None, force: bool = False
+    ) -> tuple[VoiceCache, ...]:
+        """Have the voice made ready, for all models that clone or for these; returns its caches as they are now.
+
+        force: also what is ready, anew; the old version is served until then.
+        """
+        return self._send(voice_cache_calls.order_caches(self._id(voice), CacheOrder(models, mode, force)))
+
+    def prepare_many(self, order: BulkOrder, *, idempotency_key: str | None = None) -> Job:
+        """Have many voices made ready: a job whose segments are voices, to be watched and cancelled like any other."""
+        return self._send(voice_cache_calls.order_many_caches(order, idempotency_key))
+
+    def caches(self, voice: Voice | str) -> tuple[VoiceCache, ...]:
+        """One for each model and mode that somebody asked for."""
+        return self._send(voice_cache_calls.get_caches(self._id(voice)))
+
+    def drop_caches(self, voice: Voice | str, *, model: str | None = None, mode: VoiceMode | None = None) -> None:
+        """All of the voice's caches, or those of one model or mode."""
+        self._send(voice_cache_calls.drop_caches(self._id(voice), model, mode))
+
+    def list_caches(
+        self, states: Collection[CacheState] = (), *, model: str | None = None, page_size: int = 100
+    ) -> Iterator[VoiceCache]:
+        """The caches of all voices, those in these states; fetched page by page."""
+        cursor: str | None = None
+        while True:
+            page = self._send(voice_cache_calls.list_caches(frozenset(states), model, page_size, cursor))
+            yield from page.data
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    def _id(self, voice: Voice | str) -> str:
+        if isinstance(voice, str) and not voice.startswith("voc_"):
+            voice = self.get(voice)
+        return own_id(voice)
+
+
+def own_id(voice: Voice | str) -> str:
+    """Raises `BuiltInVoice` for a voice that nobody uploaded."""
+    if isinstance(voice, str):
+        return voice
+    if voice.id is None:
+        raise BuiltInVoice(voice.name)
+    return voice.id
+
+
+def path_name(voice: Voice | str) -> str:
+    """What the API calls a voice that is only to be heard: its id, or the name of a built-in one."""
+    return voice if isinstance(voice, str) else voice.id or voice.name
+
+
+def only_match(name: str, found: tuple[Voice, ...]) -> Voice:
+    """The voice of that name; one's own before one that a model has brought since. Raises `NotFound`."""
+    for voice in sorted(found, key=lambda voice: voice.kind != "own"):
+        return voice
+    raise NotFound(Problem(404, "voice_not_found", "No such voice", f"no voice is called {name!r}"))

@@ -1,0 +1,191 @@
+"""`client.webhooks`: who is told of what, and what became of it. Receivers verify with `rhapsode.webhooks`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+
+from rhapsode.client.resources import Job
+from rhapsode.client.voices.async_voices import AsyncSend
+from rhapsode.client.voices.voices import Send
+from rhapsode.client.webhooks import calls as webhook_calls
+from rhapsode.client.webhooks.calls import EndpointChanges
+from rhapsode.client.webhooks.resources import (
+    DeliveryState,
+    NewWebhookEndpoint,
+    WebhookDelivery,
+    WebhookDeliveryDetail,
+    WebhookEndpoint,
+    WebhookSecret,
+)
+
+FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired")
+DAY_S = 24 * 3600
+
+
+class Webhooks:
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def create(
+        self,
+        url: str,
+        events: Sequence[str] = FINAL_EVENTS,
+        *,
+        description: str = "",
+        metadata: Mapping[str, str] | None = None,
+    ) -> NewWebhookEndpoint:
+        """Register a receiver; ("*",) for every event. Its `secret` is in this answer and nowhere else."""
+        order = EndpointChanges(url, events, description, metadata or {})
+        return self._send(webhook_calls.create_endpoint(order))
+
+    def list(self) -> tuple[WebhookEndpoint, ...]:
+        """The newest first."""
+        return self._send(webhook_calls.list_endpoints())
+
+    def get(self, endpoint: str) -> WebhookEndpoint:
+        return self._send(webhook_calls.get_endpoint(endpoint))
+
+    def change(
+        self,
+        endpoint: WebhookEndpoint | str,
+        *,
+        url: str | None = None,
+        events: Sequence[str] | None = None,
+        description: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> WebhookEndpoint:
+        """What is None stays as it is."""
+        changes = EndpointChanges(url, events, description, metadata)
+        return self._send(webhook_calls.change_endpoint(_id(endpoint), changes))
+
+    def delete(self, endpoint: WebhookEndpoint | str) -> None:
+        self._send(webhook_calls.delete_endpoint(_id(endpoint)))
+
+    def enable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
+        """Send to it again, as if it had never failed."""
+        return self._send(webhook_calls.enable_endpoint(_id(endpoint)))
+
+    def disable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
+        """Send it nothing any more; what waits for it is given up."""
+        return self._send(webhook_calls.disable_endpoint(_id(endpoint)))
+
+    def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> WebhookSecret:
+        """Another secret. For `overlap_s` webhooks are signed with the old one, too."""
+        return self._send(webhook_calls.rotate_secret(_id(endpoint), overlap_s))
+
+    def send_test(self, endpoint: WebhookEndpoint | str) -> WebhookDelivery:
+        """Send it a `webhook_endpoint.test`; what became of it says `delivery`."""
+        return self._send(webhook_calls.send_test(_id(endpoint)))
+
+    def deliveries(
+        self, endpoint: WebhookEndpoint | str, states: Collection[DeliveryState] = (), *, page_size: int = 50
+    ) -> Iterator[WebhookDelivery]:
+        """What was sent to it and what waits, newest first, fetched page by page."""
+        cursor: str | None = None
+        while True:
+            page = self._send(webhook_calls.list_deliveries(_id(endpoint), frozenset(states), page_size, cursor))
+            yield from page.data
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:
+        """Everything that was told of a job, newest first, up to a hundred."""
+        return self._send(webhook_calls.job_deliveries(job if isinstance(job, str) else job.id))
+
+    def delivery(self, delivery: WebhookDelivery | str) -> WebhookDeliveryDetail:
+        """With what is sent and what came of the last attempts."""
+        return self._send(webhook_calls.get_delivery(_id(delivery)))
+
+    def redeliver(self, delivery: WebhookDelivery | str) -> WebhookDelivery:
+        """Send it again, now, with the same id and bytes."""
+        return self._send(webhook_calls.redeliver(_id(delivery)))
+
+    def job_secret(self) -> WebhookSecret:
+        """What signs webhooks to URLs that jobs name themselves."""
+        return self._send(webhook_calls.job_secret())
+
+    def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> WebhookSecret:
+        return self._send(webhook_calls.rotate_job_secret(overlap_s))
+
+
+class AsyncWebhooks:
+    """As `Webhooks`, awaited."""
+
+    def __init__(self, send: AsyncSend) -> None:
+        self._send = send
+
+    async def create(
+        self,
+        url: str,
+        events: Sequence[str] = FINAL_EVENTS,
+        *,
+        description: str = "",
+        metadata: Mapping[str, str] | None = None,
+    ) -> NewWebhookEndpoint:
+        order = EndpointChanges(url, events, description, metadata or {})
+        return await self._send(webhook_calls.create_endpoint(order))
+
+    async def list(self) -> tuple[WebhookEndpoint, ...]:
+        return await self._send(webhook_calls.list_endpoints())
+
+    async def get(self, endpoint: str) -> WebhookEndpoint:
+        return await self._send(webhook_calls.get_endpoint(endpoint))
+
+    async def change(
+        self,
+        endpoint: WebhookEndpoint | str,
+        *,
+        url: str | None = None,
+        events: Sequence[str] | None = None,
+        description: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> WebhookEndpoint:
+        changes = EndpointChanges(url, events, description, metadata)
+        return await self._send(webhook_calls.change_endpoint(_id(endpoint), changes))
+
+    async def delete(self, endpoint: WebhookEndpoint | str) -> None:
+        await self._send(webhook_calls.delete_endpoint(_id(endpoint)))
+
+    async def enable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
+        return await self._send(webhook_calls.enable_endpoint(_id(endpoint)))
+
+    async def disable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
+        return await self._send(webhook_calls.disable_endpoint(_id(endpoint)))
+
+    async def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> WebhookSecret:
+        return await self._send(webhook_calls.rotate_secret(_id(endpoint), overlap_s))
+
+    async def send_test(self, endpoint: WebhookEndpoint | str) -> WebhookDelivery:
+        return await self._send(webhook_calls.send_test(_id(endpoint)))
+
+    async def deliveries(
+        self, endpoint: WebhookEndpoint | str, states: Collection[DeliveryState] = (), *, page_size: int = 50
+    ) -> AsyncIterator[WebhookDelivery]:
+        cursor: str | None = None
+        while True:
+            page = await self._send(webhook_calls.list_deliveries(_id(endpoint), frozenset(states), page_size, cursor))
+            for delivery in page.data:
+                yield delivery
+            cursor = page.next_cursor
+            if cursor is None or not page.has_more:
+                return
+
+    async def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:
+        return await self._send(webhook_calls.job_deliveries(job if isinstance(job, str) else job.id))
+
+    async def delivery(self, delivery: WebhookDelivery | str) -> WebhookDeliveryDetail:
+        return await self._send(webhook_calls.get_delivery(_id(delivery)))
+
+    async def redeliver(self, delivery: WebhookDelivery | str) -> WebhookDelivery:
+        return await self._send(webhook_calls.redeliver(_id(delivery)))
+
+    async def job_secret(self) -> WebhookSecret:
+        return await self._send(webhook_calls.job_secret())
+
+    async def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> WebhookSecret:
+        return await self._send(webhook_calls.rotate_job_secret(overlap_s))
+
+
+def _id(of: WebhookEndpoint | WebhookDelivery | str) -> str:
+    return of if isinstance(of, str) else of.id

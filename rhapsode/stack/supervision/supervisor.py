@@ -1,0 +1,98 @@
+"""Keeps processes running: starts them again with a growing delay, and ends them in order.
+
+Knows nothing of what the processes do. One thread calls everything here, see `launcher`.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from rhapsode.stack.errors import StartFailed
+from rhapsode.stack.events import Observer, ProcessEnded, ProcessKilled, ProcessRestarted, Stopping
+from rhapsode.stack.state_file import ProcessRecord
+from rhapsode.stack.supervision.child import Child
+
+FAILURES_OF_A_START = 2
+"""A process that ends this often before everything is ready will not get better by trying."""
+
+
+class Supervisor:
+    def __init__(self, observer: Observer, on_change: Callable[[tuple[ProcessRecord, ...]], None]) -> None:
+        self._children: dict[str, Child] = {}
+        self._ends_at_start: Counter[str] = Counter()
+        self._observer = observer
+        self._on_change = on_change
+
+    def start(self, children: Sequence[Child]) -> None:
+        for child in children:
+            child.start()
+            self._children[child.spec.name] = child
+        self.announce()
+
+    def watch_start(self) -> None:
+        """One look while the stack starts. Raises `StartFailed` for a process that will not stay."""
+        for child, status in self._ended():
+            # However long it ran: on a slow machine a process takes a while to find out that it cannot start.
+            self._ends_at_start[child.spec.name] += 1
+            if self._ends_at_start[child.spec.name] >= FAILURES_OF_A_START:
+                raise StartFailed(child.spec.name, status, child.last_words(), child.log)
+        self._restart_due()
+
+    def watch(self) -> None:
+        """One look while the stack runs: whatever has ended is started again when it is due."""
+        for child, status in self._ended():
+            self._observer(ProcessEnded(child.spec.name, status, child.restart_delay_s(), child.log))
+        self._restart_due()
+
+    def stop(self, order: Sequence[Sequence[str]], is_hurried: Callable[[], bool]) -> None:
+        """End everything, group after group. Once `is_hurried` says so, by SIGKILL."""
+        for group in order:
+            children = [self._children[name] for name in group if name in self._children]
+            running = [child for child in children if child.is_running()]
+            if running and not is_hurried():
+                self._observer(Stopping(tuple(child.spec.name for child in running)))
+                self._end(running, is_hurried)
+            for child in children:
+                child.kill()
+        self.announce()
+
+    def _end(self, children: Sequence[Child], is_hurried: Callable[[], bool]) -> None:
+        for child in children:
+            child.terminate()
+        asked_s = time.monotonic()
+        while not is_hurried():
+            running = [child for child in children if child.is_running()]
+            late = [child for child in running if time.monotonic() - asked_s > child.spec.grace_s]
+            for child in late:
+                self._observer(ProcessKilled(child.spec.name, child.spec.grace_s))
+                child.kill()
+            if len(late) == len(running):
+                return
+            time.sleep(0.02)
+
+    def _ended(self) -> list[tuple[Child, str]]:
+        ended = [(child, status) for child in self._children.values() if (status := child.exit_status()) is not None]
+        return [(child, _spoken(status)) for child, status in ended]
+
+    def _restart_due(self) -> None:
+        for child in self._children.values():
+            if child.is_due():
+                child.start()
+                self.announce()
+                self._observer(ProcessRestarted(child.spec.name, child.pid or 0))
+
+    def announce(self) -> None:
+        """Tell who is interested which processes there are."""
+        self._on_change(tuple(child.record for child in self._children.values() if child.record))
+
+
+def _spoken(status: int) -> str:
+    if status >= 0:
+        return f"ended with status {status}"
+    try:
+        return f"was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"was ended by signal {-status}"

@@ -1,0 +1,216 @@
+"""16-bit mono PCM into FLAC, MP3, Opus and AAC, by FFmpeg's libraries through PyAV.
+
+FLAC, MP3 and M4B are finished by writing into their beginning, so they are made in a file; Ogg Opus, and MP3 while it
+is being listened to, are only ever appended to. The same samples give the same bytes: no date, no version. Needs no
+numpy, so the web tier can encode.
+"""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from typing import IO
+
+import av
+from av.audio.stream import AudioStream
+from av.codec.context import Flags as CodecFlags
+from av.container import Flags as ContainerFlags
+from av.container import OutputContainer
+from av.error import PyAVCallbackError
+from av.stream import Disposition
+
+from storage.audio.cover import Cover
+from storage.audio.description import CHAPTERS_AS_COMMENTS, Description, metadata
+from storage.audio.mp3_level import Gain, lame_scale
+from storage.narration.outputs import FORMATS, AudioFormat, OutputFormat
+
+BYTES_PER_SAMPLE = 2
+
+TARGET_ERRORS: tuple[type[Exception], ...] = (OSError, PyAVCallbackError)
+"""What comes of a target that cannot be written: FFmpeg calls it back, and an error on that way changes its class."""
+
+APPENDED = frozenset({AudioFormat.OPUS})
+"""Formats whose files are never rewritten."""
+
+_CONTAINERS = {
+    AudioFormat.FLAC: "flac",
+    AudioFormat.MP3: "mp3",
+    AudioFormat.OPUS: "ogg",
+    AudioFormat.M4B: "mp4",
+}
+_FILE_OPTIONS = {
+    AudioFormat.FLAC: {},
+    AudioFormat.MP3: {"id3v2_version": "4"},
+    AudioFormat.OPUS: {},
+    # The index at the front, so that players start before they have everything.
+    AudioFormat.M4B: {"brand": "M4B ", "movflags": "+faststart"},
+}
+_LIVE_OPTIONS = {
+    # No index of the whole and no tags: nothing is known yet.
+    AudioFormat.MP3: {"write_xing": "0", "id3v2_version": "0"},
+    # Microseconds of sound that wait for their page to be full.
+    AudioFormat.OPUS: {"page_duration": "200000"},
+}
+_CHAPTER_TICKS_PER_S = 1000
+
+
+class AudioEncoder:
+    """Samples go in by `write`, bytes leave into the target; the file is whole once `finish` has returned.
+
+    After an error it is only to be let go of: FFmpeg does not survive being asked for the end of a file that it could
+    not begin. One thread at a time.
+    """
+
+    def __init__(
+        self, container: OutputContainer, stream: AudioStream, sample_rate_hz: int, gain: Gain | None = None
+    ) -> None:
+        self._container = container
+        self._stream = stream
+        self._gain = gain
+        self._sample_rate_hz = sample_rate_hz
+        self._position = 0
+
+    def write(self, pcm: bytes) -> None:
+        """pcm: little-endian, whole samples."""
+        if not pcm:
+            return
+        frame = av.AudioFrame(format="s16", layout="mono", samples=len(pcm) // BYTES_PER_SAMPLE)
+        frame.planes[0].update(pcm)
+        frame.sample_rate = self._sample_rate_hz
+        frame.pts = self._position
+        frame.time_base = Fraction(1, self._sample_rate_hz)
+        self._position += frame.samples
+        self._encode(frame)
+
+    def finish(self) -> None:
+        """Writes what the encoder still holds, and the end of the file."""
+        if self._gain is not None:
+            self._encode(None)
+        self._container.mux(self._stream.encode(None))
+        self._container.close()
+
+    def _encode(self, frame: av.AudioFrame | None) -> None:
+        for each in (frame,) if self._gain is None else self._gain.frames(frame):
+            self._container.mux(self._stream.encode(each))
+
+
+class Outbox:
+    """A target that is only appended to; `take` hands out what has come since."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._pieces.append(bytes(data))
+        return len(data)
+
+    def take(self) -> bytes:
+        data = b"".join(self._pieces)
+        self._pieces.clear()
+        return data
+
+
+def file_encoder(form: OutputFormat, sample_rate_hz: int, description: Description, target: IO[bytes]) -> AudioEncoder:
+    """target: an empty file open for writing and reading."""
+
+    def read_again(_url: str, _flags: int, _options: dict[str, str]) -> _Reader:
+        return _Reader(target.fileno())
+
+    options = _FILE_OPTIONS[form.type]
+    container = av.open(target, "w", format=_CONTAINERS[form.type], options=options, io_open=read_again)
+    _describe(container, form.type, description)
+    stream = _add_audio(container, form, sample_rate_hz)
+    if description.cover is not None:
+        _add_cover(container, description.cover)
+    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+
+
+def appending_encoder(
+    form: OutputFormat, sample_rate_hz: int, description: Description, target: Outbox
+) -> AudioEncoder:
+    """For a format in `APPENDED`."""
+    container = av.open(target, "w", format=_CONTAINERS[form.type], options=_FILE_OPTIONS[form.type])
+    _describe(container, form.type, description)
+    return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), sample_rate_hz)
+
+
+def live_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
+    """For a stream that begins before its end is known: MP3 or Opus."""
+    container = av.open(target, "w", format=_CONTAINERS[form.type], options=_LIVE_OPTIONS[form.type])
+    stream = _add_audio(container, form, sample_rate_hz)
+    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+
+
+class _Reader:
+    """The target again with a position of its own: the index moves to the front by reading what was written."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._position = 0
+
+    def read(self, size: int) -> bytes:
+        data = os.pread(self._descriptor, size, self._position)
+        self._position += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        origins = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: os.fstat(self._descriptor).st_size}
+        self._position = origins[whence] + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def close(self) -> None:
+        """The file belongs to whoever opened it."""
+
+
+def _describe(container: OutputContainer, form: AudioFormat, description: Description) -> None:
+    container.metadata.update(metadata(form, description))
+    if form in CHAPTERS_AS_COMMENTS:
+        return
+    container.set_chapters(
+        [
+            {
+                "id": number,
+                "start": round(chapter.span.start_s * _CHAPTER_TICKS_PER_S),
+                "end": round(chapter.span.end_s * _CHAPTER_TICKS_PER_S),
+                "time_base": Fraction(1, _CHAPTER_TICKS_PER_S),
+                "metadata": {"title": chapter.title},
+            }
+            for number, chapter in enumerate(description.chapters)
+        ]
+    )
+
+
+def _add_audio(container: OutputContainer, form: OutputFormat, sample_rate_hz: int) -> AudioStream:
+    container.flags |= ContainerFlags.bitexact.value
+    stream = container.add_stream(FORMATS[form.type].codec, rate=sample_rate_hz, layout="mono")
+    if not isinstance(stream, AudioStream):
+        raise TypeError(f"{FORMATS[form.type].codec} is no audio codec")
+    stream.codec_context.flags |= CodecFlags.bitexact
+    if form.type is AudioFormat.MP3:
+        # Integers would clip what is louder than full scale until LAME makes it quieter again.
+        stream.codec_context.format = av.AudioFormat("fltp")
+    if form.bitrate_kbps is not None:
+        stream.bit_rate = form.bitrate_kbps * 1000
+    return stream
+
+
+def _gain(form: OutputFormat, sample_rate_hz: int) -> Gain | None:
+    if form.type is not AudioFormat.MP3 or form.bitrate_kbps is None:
+        return None
+    scale = lame_scale(form.bitrate_kbps)
+    return None if scale == 1 else Gain(1 / scale, sample_rate_hz)
+
+
+def _add_cover(container: OutputContainer, cover: Cover) -> None:
+    stream = container.add_mux_stream(cover.codec, width=cover.width, height=cover.height)
+    stream.disposition = Disposition.attached_pic
+    stream.metadata["comment"] = "Cover (front)"
+    container.start_encoding()
+    packet = av.Packet(cover.data)
+    packet.stream = stream
+    packet.pts = packet.dts = 0
+    packet.is_keyframe = True
+    container.mux(packet)

@@ -1,0 +1,128 @@
+"""Recordings that strangers send: told apart by their first bytes, decoded by a process that can do nothing else.
+
+Decoders of compressed audio are large C programs that read hostile input. They run in a child for each recording, with
+bounded memory and time, without secrets, and without a free file descriptor, so that it can open neither file nor
+socket (`storage.runtime.fork_server`). This module asks for the child, and itself knows neither numpy nor a decoder.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import IO, Literal
+
+from storage.audio.recording_verdict import (
+    MAX_DURATION_S,
+    RATES_HZ,
+    Container,
+    RecordingFacts,
+    RecordingRefused,
+    RefusalCode,
+    parse_verdict,
+)
+from storage.runtime.fork_server.client import Ended, Reading, Zygote
+from storage.runtime.fork_server.server_process import ZygoteBroken
+
+logger = logging.getLogger(__name__)
+
+SNIFF_BYTES = 12
+"""How much of a file's beginning `sniff_container` wants."""
+
+DECODERS = Zygote((sys.executable, "-I", "-B", "-m", "worker.voices.reference_audio"))
+"""This process's. Isolated: neither the working folder nor PYTHONPATH decides what runs."""
+
+_PATIENCE_S = 30.0
+_MAX_VERDICT_BYTES = 4_096
+# Samples are of at most a minute at the highest rate; what a child writes beyond that is not read.
+_MAX_ANSWER_BYTES = {
+    "facts": _MAX_VERDICT_BYTES,
+    "pcm": _MAX_VERDICT_BYTES + round(MAX_DURATION_S + 1) * RATES_HZ.stop * 4,
+}
+
+
+class DecoderBroken(RuntimeError):
+    """The decoder does not run on this machine; the recording is not to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedRecording:
+    """`pcm`: the channels' mean as float32 in this machine's byte order, `facts.num_samples` of them."""
+
+    facts: RecordingFacts
+    pcm: bytes
+
+
+def sniff_container(head: bytes) -> Container:
+    """What the file's first `SNIFF_BYTES` begin. Raises `RecordingRefused`; names and types of uploads say nothing."""
+    if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
+        return Container.WAV
+    if head[:4] == b"fLaC":
+        return Container.FLAC
+    if head[:4] == b"OggS":
+        return Container.OGG
+    if head[:3] == b"ID3" or _is_mpeg_layer_3(head):
+        return Container.MP3
+    raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording is not a WAV, FLAC, MP3 or Ogg file")
+
+
+def inspect_recording(file: IO[bytes], decoders: Zygote = DECODERS) -> RecordingFacts:
+    """Decode a whole file on disk (a named or unnamed temporary one), keeping only what it turned out to be.
+
+    Takes some milliseconds, the first one a fifth of a second. Raises `RecordingRefused` or `DecoderBroken`.
+    """
+    return _decode(file, "facts", decoders)[0]
+
+
+def decode_recording(data: bytes, decoders: Zygote = DECODERS) -> DecodedRecording:
+    """The samples of a whole file. Raises `RecordingRefused` or `DecoderBroken`."""
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        facts, pcm = _decode(file, "pcm", decoders)
+    if len(pcm) != facts.num_samples * 4:
+        raise DecoderBroken(f"the decoder spoke of {facts.num_samples} samples and wrote {len(pcm)} bytes")
+    return DecodedRecording(facts, pcm)
+
+
+def _decode(file: IO[bytes], wanted: Literal["facts", "pcm"], decoders: Zygote) -> tuple[RecordingFacts, bytes]:
+    """Run a child on the file; its verdict, and what it wrote behind it."""
+    file.seek(0)
+    sniff_container(file.read(SNIFF_BYTES))
+    ended = _run(decoders, Reading((wanted,), file, _MAX_ANSWER_BYTES[wanted], _PATIENCE_S))
+    _require_end(ended)
+    line, _, rest = ended.answer.partition(b"\n")
+    return _facts(line), rest
+
+
+def _run(decoders: Zygote, reading: Reading) -> Ended:
+    try:
+        return decoders.run(reading)
+    except TimeoutError as error:
+        raise RecordingRefused(RefusalCode.UNREADABLE, "the recording takes too long to decode") from error
+    except ZygoteBroken as error:
+        raise DecoderBroken(f"the decoder of recordings does not run: {error}") from error
+
+
+def _require_end(ended: Ended) -> None:
+    if ended.status < 0:
+        # By its limits, by a crash, or by somebody who needed its memory.
+        logger.warning("a recording killed its decoder", extra={"signal": -ended.status})
+        raise RecordingRefused(RefusalCode.UNREADABLE, "the recording cannot be decoded")
+    if ended.status > 0:
+        raise DecoderBroken(f"the decoder of recordings ended with status {ended.status}: {ended.complaints}")
+
+
+def _facts(line: bytes) -> RecordingFacts:
+    try:
+        return parse_verdict(line)
+    except ValueError as error:
+        raise DecoderBroken("the decoder of recordings gave no verdict") from error
+
+
+def _is_mpeg_layer_3(head: bytes) -> bool:
+    """A frame header: eleven set bits, MPEG 1, 2 or 2.5, layer III, no reserved bit rate or sample rate."""
+    if len(head) < 3 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:
+        return False
+    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
+    return version != 1 and layer == 1 and head[2] >> 4 != 15 and head[2] >> 2 & 3 != 3

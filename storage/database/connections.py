@@ -1,0 +1,75 @@
+"""Clients of Redis and of the object store, built from settings; the one place that sets time-outs and retries."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import redis
+import redis.asyncio
+import redis.asyncio.retry
+import redis.retry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from storage.objects.store import ArtifactStore
+from storage.runtime.config.settings import StorageSettings
+
+SOCKET_TIMEOUT_S = 10.0
+CONNECT_TIMEOUT_S = 3.0
+HEALTH_CHECK_INTERVAL_S = 10
+
+RECONNECTS = 3
+"""Every script is idempotent, so a command is sent again when its connection broke. A time-out is not retried:
+ten more seconds would not help the caller. With the backoff below a dead server is reported within a second."""
+
+MAX_CONNECTIONS = 4_000
+"""Of one process: a worker has half as many threads again as its engine has slots, an API process a reader for each
+event stream. The library's own limit is 100; Redis takes 10,000 clients by default."""
+
+
+def connect_redis(settings: StorageSettings) -> redis.Redis:
+    """A client for the state database, text in and out; connects on first use. Close it."""
+    url = settings.tls_files.redis_url(settings.redis_url.get_secret_value())
+    retry = redis.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
+    return redis.Redis.from_url(url, retry=retry, **_options(url))
+
+
+def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
+    """As `connect_redis`, for readers that wait on event streams, each holding a connection as long as it waits."""
+    url = settings.tls_files.redis_url(settings.redis_url.get_secret_value())
+    retry = redis.asyncio.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
+    return redis.asyncio.Redis.from_url(url, retry=retry, **_options(url))
+
+
+def open_artifacts(settings: StorageSettings) -> ArtifactStore:
+    """The object store that `settings.store` names."""
+    if settings.store.startswith("file:"):
+        from storage.objects.local_store import LocalArtifactStore
+
+        return LocalArtifactStore(
+            settings.store_path,
+            settings.url_secret.get_secret_value().encode(),
+            min_free_bytes=settings.store_min_free_mb * 1024 * 1024,
+        )
+    # boto3 costs a third of a second to import, which a folder store need not pay.
+    from storage.objects.s3_store import S3ArtifactStore, connect_s3
+
+    parts = urlsplit(settings.store)
+    client = connect_s3(settings.s3_endpoint_url, settings.s3_region, tls=settings.tls_files)
+    public = settings.s3_public_endpoint
+    signer = connect_s3(public, client.meta.region_name) if public else client
+    return S3ArtifactStore(client, parts.netloc, parts.path.strip("/"), signer)
+
+
+def _options(url: str) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "decode_responses": True,
+        "max_connections": MAX_CONNECTIONS,
+        "socket_timeout": SOCKET_TIMEOUT_S,
+        "socket_connect_timeout": CONNECT_TIMEOUT_S,
+        "health_check_interval": HEALTH_CHECK_INTERVAL_S,
+    }
+    if not url.startswith("unix:"):
+        options["socket_keepalive"] = True
+    return options

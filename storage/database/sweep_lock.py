@@ -1,0 +1,32 @@
+"""Which of several janitors sweeps: a lock in Redis that its owner renews and anybody gets when that stops."""
+
+from __future__ import annotations
+
+import redis
+from redis.exceptions import LockNotOwnedError
+
+from storage.database.redis_errors import redis_errors_named
+
+
+class JanitorLock:
+    """Two owners for a moment do no harm, since all sweeps are compare-and-set; the lock only saves work."""
+
+    def __init__(self, client: redis.Redis, key_prefix: str, ttl_s: float) -> None:
+        self._lock = client.lock(f"{key_prefix}:janitor", timeout=ttl_s, blocking=False)
+
+    def renew(self) -> bool:
+        """Whether the lock is ours for another `ttl_s`. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            try:
+                return self._lock.reacquire() if self._lock.owned() else self._lock.acquire()
+            except LockNotOwnedError:
+                return False  # it ran out between the two calls; the next round asks again
+
+    def release(self) -> None:
+        """Let the next one in at once. Does nothing if the lock is not ours. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            try:
+                if self._lock.owned():
+                    self._lock.release()
+            except LockNotOwnedError:
+                return

@@ -1,0 +1,131 @@
+"""Pages of a tenant's jobs, and many records at once."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from storage.database.redis_errors import redis_errors_named
+from storage.ids import JobId, TenantId
+from storage.job_store.scripts import JobScripts
+from storage.jobs.record import JobRecord
+from storage.jobs.record_codec import decode_metadata, decode_record
+from storage.jobs.states import JobState
+
+LIST_CHUNK = 100
+LIST_SCAN_LIMIT = 2_000
+"""Records one `list` call looks at before it hands the cursor back."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """Filters and paging of a job list. `after` is the id of the last job of the previous page.
+
+    batch: only jobs of this batch, which has to be the tenant's. kind: None for both.
+    """
+
+    states: frozenset[JobState] = frozenset()
+    created_after_ms: int | None = None
+    created_before_ms: int | None = None
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+    newest_first: bool = True
+    after: JobId | None = None
+    limit: int = 20
+    batch: JobId | None = None
+    kind: Literal["synthesis", "voice_cache"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobPage:
+    """One page of a list. The next one starts after `scanned_to`, which filters may move past the last job."""
+
+    jobs: tuple[JobRecord, ...]
+    has_more: bool
+    scanned_to: JobId | None = None
+
+
+class JobLists(JobScripts):
+    """The part of the job store that lists."""
+
+    def list(self, tenant: TenantId, query: JobQuery) -> JobPage:
+        """One page of the tenant's jobs by id, which is by age.
+
+        Looks at `LIST_SCAN_LIMIT` records at most: a page that the filters left short may still have successors,
+        and goes on after `scanned_to`.
+        """
+        found: list[JobId] = []
+        cursor = query.after
+        for _ in range(LIST_SCAN_LIMIT // LIST_CHUNK):
+            ids = self._ids_after(tenant, cursor, query)
+            for job_id, is_match in zip(ids, self._match(ids, query), strict=True):
+                if is_match and len(found) == query.limit:
+                    return JobPage(self._records(found), has_more=True, scanned_to=cursor)
+                if is_match:
+                    found.append(job_id)
+                cursor = job_id
+            if len(ids) < LIST_CHUNK:
+                return JobPage(self._records(found), has_more=False, scanned_to=cursor)
+        return JobPage(self._records(found), has_more=True, scanned_to=cursor)
+
+    def list_batches(self, tenant: TenantId, after: JobId | None, limit: int) -> JobPage:
+        """The tenant's batches, newest first."""
+        bound = f"({after}" if after else "+"
+        with redis_errors_named():
+            ids = self._redis.zrevrangebylex(self._keys.batches(tenant), bound, "-", start=0, num=limit + 1)
+        wanted = cast("builtins.list[JobId]", ids)
+        has_more = len(wanted) > limit
+        return JobPage(self._records(wanted[:limit]), has_more, wanted[limit - 1] if has_more else None)
+
+    def get_many(self, tenant: TenantId, job_ids: Sequence[JobId]) -> builtins.list[JobRecord | None]:
+        """One record, or None, for each id."""
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=False)
+            for job_id in job_ids:
+                pipeline.hgetall(self._keys.job(job_id))
+            rows = cast("builtins.list[dict[str, str]]", pipeline.execute())
+        return [decode_record(row) if row.get("tenant") == tenant else None for row in rows]
+
+    def _ids_after(self, tenant: TenantId, cursor: JobId | None, query: JobQuery) -> builtins.list[JobId]:
+        key = self._keys.jobs(tenant) if query.batch is None else self._keys.children(query.batch)
+        with redis_errors_named():
+            if query.newest_first:
+                bound = f"({cursor}" if cursor else "+"
+                ids = self._redis.zrevrangebylex(key, bound, "-", start=0, num=LIST_CHUNK)
+            else:
+                bound = f"({cursor}" if cursor else "-"
+                ids = self._redis.zrangebylex(key, bound, "+", start=0, num=LIST_CHUNK)
+        return cast("list[JobId]", ids)
+
+    def _match(self, ids: Sequence[JobId], query: JobQuery) -> builtins.list[bool]:
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=False)
+            for job_id in ids:
+                pipeline.hmget(self._keys.job(job_id), ["state", "created_at_ms", "metadata", "kind"])
+            rows = cast("list[list[str | None]]", pipeline.execute())
+        return [_matches(query, *row) for row in rows]
+
+    def _records(self, ids: Sequence[JobId]) -> tuple[JobRecord, ...]:
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=False)
+            for job_id in ids:
+                pipeline.hgetall(self._keys.job(job_id))
+            rows = cast("list[dict[str, str]]", pipeline.execute())
+        return tuple(decode_record(row) for row in rows if row)  # a job may have been deleted meanwhile
+
+
+def _matches(
+    query: JobQuery, state: str | None, created_at_ms: str | None, metadata: str | None, kind: str | None
+) -> bool:
+    if state is None or created_at_ms is None or metadata is None:
+        return False
+    if query.kind is not None and (kind or "synthesis") != query.kind:
+        return False
+    if query.states and JobState(state) not in query.states:
+        return False
+    if query.created_after_ms is not None and int(created_at_ms) <= query.created_after_ms:
+        return False
+    if query.created_before_ms is not None and int(created_at_ms) >= query.created_before_ms:
+        return False
+    return query.metadata.items() <= decode_metadata(metadata).items()

@@ -1,0 +1,24 @@
+"""The plans of jobs under way: the segments of narrations, and the voices of jobs that prepare voices."""
+
+from __future__ import annotations
+
+from storage.objects.decoded_cache import MAX_BYTES, DecodedCache
+from storage.objects.store import ArtifactStore
+from storage.segments.plan import Plan, decode_plan
+from storage.voices.plan import PlannedVoice, decode_voice_plan
+
+VoicePlan = tuple[PlannedVoice, ...]
+
+
+class PlanCache(DecodedCache[Plan]):
+    """`get` raises `ArtifactMissing`, `PlanFormatError` or `StoreUnavailable`."""
+
+    def __init__(self, artifacts: ArtifactStore, max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(artifacts, decode_plan, max_bytes)
+
+
+class VoicePlanCache(DecodedCache[VoicePlan]):
+    """`get` raises `ArtifactMissing`, `PlanFormatError` or `StoreUnavailable`."""
+
+    def __init__(self, artifacts: ArtifactStore, max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(artifacts, decode_voice_plan, max_bytes)

@@ -1,0 +1,109 @@
+"""How long a job has to wait: its place among the others of its model, and the measured pace of the workers.
+
+The pace is what the workers of a queue have spoken by the time it took them, over the last minute or so in which
+there was work. Everything here is an estimate that nothing else rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import redis
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.database.scripts import SERVER_CLOCK, Argument, Reply, Script
+from storage.ids import TenantId, WorkQueue
+from storage.job_store.lua_prelude import load_script
+from storage.jobs.record import JobRecord, queue_of
+from storage.jobs.service_classes import JobClass, job_class
+from storage.jobs.states import JobState
+from storage.jobs.submissions import Submission
+
+INTERACTIVE_SHARE = 0.8
+"""Of the claims, while both classes have work: four of five, as `claim.lua` gives them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """position: jobs that are served before it where it waits, 0 for one that is at work. slots: of living workers.
+
+    pace: seconds of audio that the workers of its model speak in a second; 0 while nothing was measured. share: of it
+    that this job can expect. backlog_audio_s: expected audio of all work for its model, this job's included.
+    ahead_audio_s: of its class, what came before this waiting job and has not gone out; 0 once it runs.
+    """
+
+    position: int
+    pace: float
+    share: float
+    slots: int
+    backlog_audio_s: float
+    ahead_audio_s: float = 0.0
+
+    def seconds_for(self, audio_s: float) -> float | None:
+        """Until so much of the job's audio is spoken; None if nobody can know.
+
+        Those who share the workers take turns: the job gets its share of the pace as long as the others have work,
+        and never has to wait for more than everything that is there.
+        """
+        if self.pace <= 0 or self.slots == 0:
+            return None
+        return min(audio_s / (self.pace * self.share), max(audio_s, self.backlog_audio_s) / self.pace)
+
+
+class QueuePlaces:
+    """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
+        self._script = load_script(redis, RedisKeys(key_prefix), "queue_place", clock)
+
+    def of_job(self, job: JobRecord) -> QueuePlace:
+        """Raises `StoreUnavailable`."""
+        return self._read(job.queue, job.job_class, job.tenant, job.id)
+
+    def of_newcomer(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePlace:
+        """Of a job with so much audio, were it accepted now. Raises `StoreUnavailable`."""
+        there = self._read(queue, of_class, tenant, "")
+        backlog_s = there.backlog_audio_s + audio_s
+        return QueuePlace(there.position, there.pace, there.share, there.slots, backlog_s)
+
+    def run_behind(
+        self, submit: Script, arguments: Sequence[Argument], submission: Submission
+    ) -> tuple[Reply, QueuePlace]:
+        """The answer of the script that submits, and where the job stands then, in one round trip. Raises what redis-py
+        raises.
+        """
+        of_class = job_class(submission.priority, submission.estimated_audio_ms)
+        asked = (queue_of(submission.spec), of_class, submission.tenant, submission.id)
+        reply, place = submit.run_with(arguments, self._script, asked)
+        return reply, _place(place, of_class)
+
+    def _read(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> QueuePlace:
+        with redis_errors_named():
+            return _place(self._script.run(queue, of_class, tenant, job), of_class)
+
+
+def _place(reply: Reply, of_class: JobClass) -> QueuePlace:
+    position, pace, slots, backlog_ms, *sharers, ahead_ms = (float(str(part)) for part in reply[2:])
+    tenants, jobs, has_other_class = sharers
+    portion = INTERACTIVE_SHARE if of_class is JobClass.INTERACTIVE else 1 - INTERACTIVE_SHARE
+    return QueuePlace(
+        position=int(position),
+        pace=pace,
+        share=(portion if has_other_class else 1.0) / (tenants * jobs),
+        slots=int(slots),
+        backlog_audio_s=max(0.0, backlog_ms / 1000),
+        ahead_audio_s=ahead_ms / 1000,
+    )
+
+
+def left_audio_s(job: JobRecord) -> float:
+    """Expected audio that the job still has to have spoken, by how long its segments have turned out so far."""
+    expected_s = max(0, job.estimated_audio_ms - job.out_audio_ms) / 1000
+    if job.state is JobState.PENDING and not job.segments.total:
+        return expected_s
+    if not job.segments.done or not job.sample_rate_hz or not job.out_audio_ms:
+        return expected_s
+    so_far = job.samples_done / job.sample_rate_hz / (job.out_audio_ms / 1000)
+    return expected_s * so_far

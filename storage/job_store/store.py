@@ -1,0 +1,102 @@
+"""Every job and work item, in Redis: one method is one script, and the only way a job's state changes.
+
+A call that ends in `StoreUnavailable` may have taken effect. Each is idempotent for its own arguments, so the
+caller repeats it and is answered as if the first answer had arrived.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import cast
+
+from storage.database.redis_errors import redis_errors_named
+from storage.database.scripts import Reply
+from storage.errors import StateConflict
+from storage.ids import JobId, TenantId, WorkQueue
+from storage.job_store.counter_audit import Recounts
+from storage.job_store.leases import WorkLedger
+from storage.job_store.lists import JobLists
+from storage.job_store.scripts import Transitioned, transitioned
+from storage.job_store.submit import JobSubmits
+from storage.job_store.sweeps import Sweeps
+from storage.jobs.record import JobRecord
+from storage.jobs.record_codec import decode_record
+from storage.segments.edits import SegmentEdit, decode_edit
+from storage.segments.results import SegmentResult, decode_segment_result
+
+TOMBSTONE_TTL_S = 30 * 24 * 3600
+
+
+class JobStore(JobSubmits, WorkLedger, JobLists, Recounts, Sweeps):
+    """All parts of the job store as one, and the job's own reads and moves."""
+
+    def get(self, tenant: TenantId, job_id: JobId) -> JobRecord:
+        """Raises `JobNotFound` (also for another tenant's job) or `JobGone`."""
+        with redis_errors_named():
+            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.job(job_id)))
+        if fields.get("tenant") != tenant:
+            self._raise_missing(tenant, job_id)
+        return decode_record(fields)
+
+    def cancel(self, tenant: TenantId, job_id: JobId) -> Transitioned:
+        """`cancelled` at once, or `cancelling` until the last lease is gone. Raises `StateConflict` once ended."""
+        return self._transition("cancel", tenant, job_id, "cancelled")
+
+    def pause(self, tenant: TenantId, job_id: JobId) -> Transitioned:
+        """No item of the job is given out any more; what runs is finished and kept."""
+        return self._transition("pause", tenant, job_id, "paused")
+
+    def resume(self, tenant: TenantId, job_id: JobId) -> Transitioned:
+        return self._transition("resume", tenant, job_id, "resumed")
+
+    def delete(self, tenant: TenantId, job_id: JobId) -> None:
+        """Forget a job that has ended; its id answers `JobGone` from then on. Repeating it is no error."""
+        reply = self._run("delete", job_id, tenant, TOMBSTONE_TTL_S)
+        self._check_transition(reply, tenant, job_id, "deleted")
+
+    def segment_results(self, tenant: TenantId, job_id: JobId) -> list[SegmentResult]:
+        """The finished segments in index order. Raises `JobNotFound` or `JobGone`."""
+        with redis_errors_named():
+            owner = cast("str | None", self._redis.hget(self._keys.job(job_id), "tenant"))
+            if owner != tenant:
+                self._raise_missing(tenant, job_id)
+            values = cast("dict[str, str]", self._redis.hgetall(self._keys.results(job_id)))
+        done = (
+            decode_segment_result(item, value)
+            for item, value in values.items()
+            if item.isdecimal() and value.startswith("D")
+        )
+        return sorted(done, key=lambda result: result.index)
+
+    def segment_edits(self, tenant: TenantId, job_id: JobId) -> dict[int, SegmentEdit]:
+        """What was changed of segments over the plan, by index. Raises `JobNotFound` or `JobGone`."""
+        with redis_errors_named():
+            owner = cast("str | None", self._redis.hget(self._keys.job(job_id), "tenant"))
+            if owner != tenant:
+                self._raise_missing(tenant, job_id)
+            values = cast("dict[str, str]", self._redis.hgetall(self._keys.edits(job_id)))
+        return {int(item): decode_edit(text) for item, text in values.items() if item.isdecimal()}
+
+    def pace(self, queue: WorkQueue) -> float | None:
+        """Seconds of audio that the queue's workers speak in a second, as last measured; None before the first."""
+        with redis_errors_named():
+            fields = [f"{queue}:audio_ms", f"{queue}:busy_ms"]
+            audio_ms, busy_ms = cast("list[str | None]", self._redis.hmget(self._keys.single("drain"), fields))
+        return float(audio_ms) / max(1.0, float(busy_ms)) if audio_ms and busy_ms else None
+
+    def ready_counts(self) -> Counter[WorkQueue]:
+        """Items that may be claimed now, by queue; as many tickets should be on their way."""
+        with redis_errors_named():
+            counts = cast("dict[str, str]", self._redis.hgetall(self._keys.single("counters")))
+        return Counter({WorkQueue(queue): int(count) for queue, count in counts.items()})
+
+    def _transition(self, script: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:
+        reply = self._run(script, job_id, tenant)
+        self._check_transition(reply, tenant, job_id, action)
+        return transitioned(reply)
+
+    def _check_transition(self, reply: Reply, tenant: TenantId, job_id: JobId, action: str) -> None:
+        if reply[0] == "missing":
+            self._raise_missing(tenant, job_id)
+        if reply[0] == "conflict":
+            raise StateConflict(str(reply[2]), action)

@@ -1,0 +1,51 @@
+"""What falls due by itself: leases that ended, retries, deadlines, retentions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storage.ids import JobId, TenantId
+from storage.job_store.scripts import JobScripts, tickets_of
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_items import WorkerIdentity
+
+
+@dataclass(frozen=True, slots=True)
+class ReapReport:
+    """One sweep of the janitor. jobs_woken: that may start since now."""
+
+    leases_expired: int
+    retries_due: int
+    jobs_expired: int
+    jobs_woken: int
+    tickets: Tickets
+
+
+class Sweeps(JobScripts):
+    """The part of the job store that the janitor sweeps with."""
+
+    def release_worker(self, worker: WorkerIdentity) -> Tickets:
+        """Every lease that another incarnation of this worker holds goes back at once."""
+        return tickets_of(self._run("release_worker", worker.name, worker.incarnation, self._max_attempts))
+
+    def reap(self, limit: int = 200) -> ReapReport:
+        """At most `limit` of each: expired leases go back, due retries become ready, overdue jobs end, and jobs whose
+        time has come stand in line.
+        """
+        reply = self._run("reap", limit, self._max_attempts)
+        leases, retries, jobs, woken = (int(str(count)) for count in reply[2:6])
+        return ReapReport(leases, retries, jobs, woken, tickets_of(reply))
+
+    def expired_retentions(self, limit: int = 100) -> list[tuple[TenantId, JobId]]:
+        """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""
+        reply = self._run("retentions", limit)
+        pairs = (str(entry).rpartition("|") for entry in reply[2:])
+        return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]
+
+    def settle_stored(self, tenant: TenantId, job_id: JobId, num_bytes: int) -> int:
+        """Put the bytes of an ended job right that its objects really take; returns by how many they were wrong.
+
+        Without effect on a job that is at work, or that there is not.
+        """
+        reply = self._run("settle_stored", job_id, tenant, num_bytes)
+        return int(str(reply[2])) if reply[0] == "ok" else 0

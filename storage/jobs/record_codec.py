@@ -1,0 +1,175 @@
+"""The job's record between its two forms: `JobRecord` here, a hash of strings in Redis. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated
+
+from pydantic import Discriminator, Tag, TypeAdapter
+
+from storage.ids import JobId, TenantId
+from storage.jobs.batches import BatchSpec
+from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord, JobSpec, SegmentCounts, SpokenBy
+from storage.jobs.service_classes import JobClass, Priority
+from storage.jobs.states import JobPhase, JobState
+from storage.jobs.submissions import Submission
+from storage.jobs.warnings import JobWarning
+from storage.jobs.webhook_target import JobWebhook
+from storage.narration.spec import NarrationSpec
+from storage.narration.voice_reference import VoiceCacheSpec
+from storage.runtime.observability.tracing import current_trace
+
+
+def _spec_kind(value: object) -> str:
+    """Specs carry no tag: those of before there were two kinds have none either."""
+    fields: Mapping[str, object] = value if isinstance(value, Mapping) else {}
+    if isinstance(value, BatchSpec) or "num_lines" in fields:
+        return "batch"
+    return "voice_cache" if isinstance(value, VoiceCacheSpec) or "num_voices" in fields else "narration"
+
+
+_SPEC: TypeAdapter[JobSpec] = TypeAdapter(
+    Annotated[
+        Annotated[NarrationSpec, Tag("narration")]
+        | Annotated[VoiceCacheSpec, Tag("voice_cache")]
+        | Annotated[BatchSpec, Tag("batch")],
+        Discriminator(_spec_kind),
+    ]
+)
+_METADATA = TypeAdapter(dict[str, str])
+_ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
+_ERROR = TypeAdapter(JobError)
+_WEBHOOK = TypeAdapter(JobWebhook)
+_SPOKEN_BY = TypeAdapter(SpokenBy)
+_WARNINGS = TypeAdapter(tuple[JobWarning, ...])
+
+
+def submitted_fields(submission: Submission) -> list[str]:
+    """Field, value, ... of what the submission decides, and the trace it is part of; the script adds the rest."""
+    fields = {
+        "priority": submission.priority.value,
+        "spec": encode_spec(submission.spec),
+        "input_key": submission.input_key,
+        "input_chars": str(submission.input_chars),
+        "retention_s": str(submission.retention_s),
+        "metadata": encode_metadata(submission.metadata),
+    }
+    if isinstance(submission.spec, VoiceCacheSpec):
+        fields["kind"] = "voice_cache"
+    if isinstance(submission.spec, BatchSpec):
+        fields |= {"kind": "batch", "lines": str(submission.spec.num_lines)}
+    if submission.batch is not None:
+        fields["batch"] = submission.batch
+    if submission.key_id:
+        fields["key_id"] = submission.key_id
+    if submission.stored_bytes:
+        fields["stored_bytes"] = str(submission.stored_bytes)
+    if submission.not_before_ms is not None:
+        fields["not_before_ms"] = str(submission.not_before_ms)
+    if trace := submission.trace or current_trace():
+        fields["trace"] = trace
+    if submission.webhook is not None:
+        fields["webhook"] = _WEBHOOK.dump_json(submission.webhook).decode()
+    return [part for pair in fields.items() for part in pair]
+
+
+def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> JobRecord:
+    """known: a spec that the record's may equal, which saves reading that again."""
+    phase = JobPhase(fields["phase"]) if "phase" in fields else None
+    leased = _integer(fields, "leased")
+    return JobRecord(
+        id=JobId(fields["id"]),
+        tenant=TenantId(fields["tenant"]),
+        state=JobState(fields["state"]),
+        phase=phase,
+        version=int(fields["version"]),
+        job_class=JobClass(fields["class"]),
+        priority=Priority(fields["priority"]),
+        spec=known if known is not None and encode_spec(known) == fields["spec"] else decode_spec(fields["spec"]),
+        input_key=fields["input_key"],
+        input_chars=int(fields["input_chars"]),
+        created_at_ms=int(fields["created_at_ms"]),
+        retention_s=int(fields["retention_s"]),
+        estimated_audio_ms=int(fields["estimated_audio_ms"]),
+        plan_key=fields.get("plan_key"),
+        started_at_ms=_optional_integer(fields, "started_at_ms"),
+        finished_at_ms=_optional_integer(fields, "finished_at_ms"),
+        expires_at_ms=_optional_integer(fields, "expires_at_ms"),
+        deadline_ms=_optional_integer(fields, "deadline_ms"),
+        not_before_ms=_optional_integer(fields, "not_before_ms"),
+        is_asleep=fields.get("asleep", "0") != "0",
+        segments=SegmentCounts(
+            total=_integer(fields, "total"),
+            done=_integer(fields, "done"),
+            # Every lease is a segment's while the job synthesises, and none is otherwise.
+            running=leased if phase is JobPhase.SYNTHESIZING else 0,
+            failed=_integer(fields, "failed"),
+            reused=_integer(fields, "reused"),
+            flagged=_integer(fields, "flagged"),
+        ),
+        retries=_integer(fields, "retries"),
+        rerolls=_integer(fields, "rerolls"),
+        chars_done=_integer(fields, "chars_done"),
+        samples_done=_integer(fields, "samples_done"),
+        samples_reused=_integer(fields, "samples_reused"),
+        sample_rate_hz=_integer(fields, "sample_rate_hz"),
+        engine_ms=_integer(fields, "engine_ms"),
+        artifacts=_ARTIFACTS.validate_json(fields["artifacts"]) if "artifacts" in fields else (),
+        warnings=_WARNINGS.validate_json(fields["warnings"]) if "warnings" in fields else (),
+        error=_ERROR.validate_json(fields["error"]) if "error" in fields else None,
+        metadata=decode_metadata(fields["metadata"]),
+        run=_integer(fields, "run"),
+        done_before=_integer(fields, "done_before"),
+        out_audio_ms=_integer(fields, "out_ms"),
+        spoken_by=_SPOKEN_BY.validate_json(fields["spoken_by"]) if "spoken_by" in fields else SpokenBy(),
+        webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
+        batch=JobId(fields["batch"]) if "batch" in fields else None,
+        children=ChildCounts(
+            succeeded=_integer(fields, "ended_succeeded"),
+            failed=_integer(fields, "ended_failed"),
+            cancelled=_integer(fields, "ended_cancelled"),
+            expired=_integer(fields, "ended_expired"),
+        ),
+    )
+
+
+@lru_cache(maxsize=512)
+def decode_spec(text: str) -> JobSpec:
+    """Equal texts give the same value, which nobody can change: a job's items are claimed by the thousand."""
+    return _SPEC.validate_json(text)
+
+
+@lru_cache(maxsize=512)
+def encode_spec(spec: JobSpec) -> str:
+    """Equal specs give equal text. A submit asks twice, for the record and for the journal."""
+    return _SPEC.dump_json(spec).decode()
+
+
+def encode_metadata(metadata: dict[str, str]) -> str:
+    return _METADATA.dump_json(metadata).decode()
+
+
+def decode_metadata(text: str) -> dict[str, str]:
+    return _METADATA.validate_json(text)
+
+
+def encode_warnings(warnings: tuple[JobWarning, ...]) -> str:
+    """Without `segment` where there is none: a script would read null as a value of its own."""
+    return _WARNINGS.dump_json(warnings, exclude_none=True).decode()
+
+
+def encode_spoken_by(spoken_by: SpokenBy) -> str:
+    return _SPOKEN_BY.dump_json(spoken_by).decode()
+
+
+def encode_artifacts(artifacts: tuple[ArtifactRecord, ...]) -> str:
+    return _ARTIFACTS.dump_json(artifacts).decode()
+
+
+def _integer(fields: Mapping[str, str], name: str) -> int:
+    return int(fields.get(name, "0"))
+
+
+def _optional_integer(fields: Mapping[str, str], name: str) -> int | None:
+    return int(fields[name]) if name in fields else None

@@ -1,0 +1,65 @@
+"""What comes in with a new job, and how much unfinished work may be held. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from storage.ids import JobId, TenantId
+from storage.jobs.record import JobSpec
+from storage.jobs.service_classes import Priority
+from storage.jobs.webhook_target import JobWebhook
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """`key` as the client sent it; `fingerprint` the sha256 of method, path and body."""
+
+    key: str
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A validated job whose text, or list of voices, already lies in the store under `input_key`.
+
+    key_id: of the API key it came with, to whose usage it is counted; "" for this machine's own user and keys that have
+    no id. stored_bytes: of what was stored with it. not_before_ms: when it may start, in Unix ms; None for at once.
+    """
+
+    id: JobId
+    tenant: TenantId
+    spec: JobSpec
+    priority: Priority
+    input_key: str
+    input_chars: int
+    estimated_audio_ms: int
+    retention_s: int
+    deadline_ms: int | None = None
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
+    idempotency: IdempotencyKey | None = None
+    webhook: JobWebhook | None = None
+    batch: JobId | None = None
+    trace: str = ""
+    key_id: str = ""
+    stored_bytes: int = 0
+    not_before_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionLimits:
+    """Unfinished work that may be held, in jobs and in expected audio, and the bytes of all that a tenant has stored.
+
+    Of tenants without a limit of their own. tenant_stored_bytes: None for as much as there is room for.
+    """
+
+    tenant_jobs: int = 10_000
+    tenant_audio_ms: int = 500 * 3_600_000
+    tenant_stored_bytes: int | None = None
+    total_jobs: int = 100_000
+    total_audio_ms: int = 5_000 * 3_600_000
+
+    @property
+    def packed(self) -> str:
+        """As the scripts take them."""
+        stored = "" if self.tenant_stored_bytes is None else self.tenant_stored_bytes
+        return f"{self.tenant_jobs}:{self.tenant_audio_ms}:{stored}:{self.total_jobs}:{self.total_audio_ms}"

@@ -1,0 +1,216 @@
+"""SSML to a script. The table in `ssml_subset` says what is understood; all else is refused with its place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.parsers import expat
+
+from storage.narration.languages import language_name
+from storage.narration.script.builder import ScriptBuilder
+from storage.narration.script.script import BlockKind, Script, Voicing
+from storage.narration.script.ssml_subset import (
+    BREAK_STRENGTHS_S,
+    DEFAULT_BREAK,
+    MAX_BREAK_S,
+    SPELL_OUT,
+    SSML_ELEMENTS,
+    SsmlElement,
+)
+from storage.narration.script.text_flow import TextFlow
+
+MAX_DEPTH = 64
+
+_TIME = re.compile(r"\+?(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(ms|s)")
+_BLOCKS = {"speak": BlockKind.PARAGRAPH, "p": BlockKind.PARAGRAPH, "s": BlockKind.SENTENCE}
+
+
+class SsmlError(ValueError):
+    """line and column count from 1; column is in bytes of UTF-8, as XML parsers count."""
+
+    def __init__(self, detail: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {detail}")
+        self.detail = detail
+        self.line = line
+        self.column = column
+
+
+class _Refused(Exception):
+    """Raised inside a handler, which knows the reason but not the place."""
+
+
+def parse_ssml(document: str) -> Script:
+    """Raises `SsmlError` for what is not well-formed or not understood. No entity is expanded, nothing is fetched."""
+    parser = expat.ParserCreate(encoding="UTF-8")
+    reader = _Reader(parser)
+    parser.buffer_text = True
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.CharacterDataHandler = reader.text
+    parser.StartDoctypeDeclHandler = _no_doctype
+    parser.ProcessingInstructionHandler = _no_instruction
+    try:
+        parser.Parse(document.encode(), True)  # noqa: FBT003 - takes no keywords
+    except _Refused as error:
+        raise SsmlError(str(error), *reader.place) from None
+    except expat.ExpatError as error:
+        raise SsmlError(expat.ErrorString(error.code), error.lineno, error.offset + 1) from error
+    return reader.script()
+
+
+def voices_of(script: Script) -> tuple[str, ...]:
+    """Every voice that is named, in the order in which they speak first."""
+    named = (span.voicing.speaker for block in script.blocks for span in block.spans)
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+def languages_of(script: Script) -> tuple[str, ...]:
+    """Every language that is named."""
+    named = (span.voicing.language for block in script.blocks for span in block.spans)
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+class _Reader:
+    """Keeps what is open while the parser goes through the document."""
+
+    def __init__(self, parser: expat.XMLParserType) -> None:
+        self._parser = parser
+        self._builder = ScriptBuilder()
+        self._flow = TextFlow(self._builder)
+        self._open: list[tuple[str, Voicing]] = []
+        self._held: tuple[str, list[str]] | None = None
+        self._skipping = 0
+        self.place = (1, 1)
+        """Line and column where the last element started; once a handler has raised, the parser says another one."""
+
+    def script(self) -> Script:
+        return self._builder.build()
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if self._skipping:
+            self._skipping += 1
+            return
+        self.place = (self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1)
+        element = _known(name)
+        self._check_place(name)
+        _check_attributes(element, attributes)
+        self._open.append((name, self._flow.voicing))
+        if name == "metadata":
+            self._skipping = 1
+        elif name in _BLOCKS:
+            self._flow.begin_block(_BLOCKS[name])
+        elif name == "break":
+            self._flow.pause(_break_s(attributes))
+        elif name in ("sub", "say-as"):
+            self._held = (_spoken_form(name, attributes), [])
+        if "xml:lang" in attributes:
+            self._set(replace(self._flow.voicing, language=_language(attributes["xml:lang"])))
+        elif name == "lang":
+            raise _Refused("<lang> needs the attribute xml:lang")
+        if name == "voice":
+            self._set(replace(self._flow.voicing, speaker=_required(element, attributes, "name")))
+
+    def end(self, name: str) -> None:
+        if self._skipping > 1:
+            self._skipping -= 1
+            return
+        self._skipping = 0
+        if self._held is not None:
+            self._say_held(*self._held)
+        if name == "s":
+            self._flow.end_block()
+        elif name in _BLOCKS:
+            self._flow.end_paragraph()
+        _, voicing = self._open.pop()
+        self._set(voicing)
+
+    def text(self, text: str) -> None:
+        if self._skipping:
+            return
+        if self._held is not None:
+            self._held[1].append(text)
+        else:
+            self._flow.text(text)
+
+    def _set(self, voicing: Voicing) -> None:
+        self._flow.voicing = voicing
+
+    def _check_place(self, name: str) -> None:
+        if (name == "speak") != (not self._open):
+            raise _Refused("<speak> must be the outermost element, and only that")
+        if len(self._open) >= MAX_DEPTH:
+            raise _Refused(f"elements are nested more than {MAX_DEPTH} deep")
+        parent = self._open[-1][0] if self._open else ""
+        if parent in ("break", "sub", "say-as"):
+            raise _Refused(f"<{parent}> must not hold <{name}>")
+        if name == "p" and any(open_name in ("p", "s") for open_name, _ in self._open):
+            raise _Refused("<p> must not stand in <p> or <s>")
+        if name == "s" and any(open_name == "s" for open_name, _ in self._open):
+            raise _Refused("<s> must not stand in <s>")
+
+    def _say_held(self, spoken: str, parts: list[str]) -> None:
+        text = "".join(parts)
+        self._held = None
+        self._flow.text_as(text, spoken or " ".join(character for character in text if not character.isspace()))
+
+
+def _known(name: str) -> SsmlElement:
+    element = SSML_ELEMENTS.get(name)
+    if element is None:
+        raise _Refused(f"<{name[:64]}> is not supported; /v1/capabilities lists what is")
+    if not element.supported:
+        raise _Refused(f"<{name}> is not supported: {element.note}")
+    return element
+
+
+def _check_attributes(element: SsmlElement, attributes: dict[str, str]) -> None:
+    for name in attributes:
+        if name not in element.attributes and not (element.name == "speak" and name.startswith(("xmlns:", "xsi:"))):
+            raise _Refused(f"<{element.name}> has no attribute {name[:64]!r} here")
+
+
+def _required(element: SsmlElement, attributes: dict[str, str], name: str) -> str:
+    value = attributes.get(name, "").strip()
+    if not value:
+        raise _Refused(f"<{element.name}> needs the attribute {name}")
+    return value
+
+
+def _spoken_form(name: str, attributes: dict[str, str]) -> str:
+    """What is said in place of the text; "" spells it out."""
+    if name == "sub":
+        return _required(SSML_ELEMENTS["sub"], attributes, "alias")
+    kind = _required(SSML_ELEMENTS["say-as"], attributes, "interpret-as")
+    if kind not in SPELL_OUT:
+        raise _Refused(f"say-as can interpret as {' or '.join(SPELL_OUT)} only, not as {kind[:64]!r}")
+    return ""
+
+
+def _break_s(attributes: dict[str, str]) -> float:
+    if "time" in attributes:
+        match = _TIME.fullmatch(attributes["time"].strip())
+        if match is None:
+            raise _Refused(f"{attributes['time'][:32]!r} is no time; write 500ms or 1.5s")
+        seconds = float(match[1]) / (1000 if match[2] == "ms" else 1)
+        if seconds > MAX_BREAK_S:
+            raise _Refused(f"a break has at most {MAX_BREAK_S:g} s")
+        return seconds
+    strength = attributes.get("strength", DEFAULT_BREAK)
+    if strength not in BREAK_STRENGTHS_S:
+        raise _Refused(f"{strength[:32]!r} is no strength; there is {', '.join(BREAK_STRENGTHS_S)}")
+    return BREAK_STRENGTHS_S[strength]
+
+
+def _language(tag: str) -> str:
+    name = language_name(tag)
+    if name is None:
+        raise _Refused(f"no model speaks the language {tag[:32]!r}")
+    return name
+
+
+def _no_doctype(*_: object) -> None:
+    raise _Refused("a document type declaration is not allowed")
+
+
+def _no_instruction(*_: object) -> None:
+    raise _Refused("a processing instruction is not allowed")

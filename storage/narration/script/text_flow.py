@@ -1,0 +1,66 @@
+"""Marked-up text into a script: runs of whitespace are one space, and none is left at the edges of a block."""
+
+from __future__ import annotations
+
+import re
+
+from storage.narration.script.builder import ScriptBuilder
+from storage.narration.script.script import BlockKind, Voicing
+
+_WHITESPACE = re.compile(r"[\s\u200b\ufeff]+")
+
+
+class TextFlow:
+    """What a parser of XML or HTML says as it reads. The voicing holds until it is set again."""
+
+    def __init__(self, builder: ScriptBuilder) -> None:
+        self._builder = builder
+        self._has_text = False
+        self._owes_space = False
+        self.voicing = Voicing()
+
+    def text(self, text: str) -> None:
+        words = _WHITESPACE.sub(" ", text)
+        said = words.strip(" ")
+        if not said:
+            self._owes_space = self._owes_space or bool(words)
+            return
+        if self._has_text and (self._owes_space or words.startswith(" ")):
+            said = f" {said}"
+        self._builder.say(said, self.voicing)
+        self._has_text = True
+        self._owes_space = words.endswith(" ")
+
+    def text_as(self, text: str, spoken: str) -> None:
+        """Text that is spoken differently from how it is written."""
+        if not text.strip():
+            return
+        if self._has_text and (self._owes_space or text[0].isspace()):
+            self._builder.say(" ", self.voicing)
+        self._builder.say_as(" ".join(text.split()), spoken, self.voicing)
+        self._has_text = True
+        self._owes_space = text[-1].isspace()
+
+    def space(self) -> None:
+        """A gap between two words, if words stand on both sides."""
+        self._owes_space = True
+
+    def pause(self, seconds: float) -> None:
+        self._builder.pause(seconds)
+        self._owes_space = True
+
+    def begin_chapter(self, chapter_id: str, title: str) -> None:
+        self._builder.begin_chapter(chapter_id, title)
+        self._has_text = self._owes_space = False
+
+    def begin_block(self, kind: BlockKind) -> None:
+        self._builder.begin_block(kind)
+        self._has_text = self._owes_space = False
+
+    def end_paragraph(self) -> None:
+        self._builder.end_paragraph()
+        self._has_text = self._owes_space = False
+
+    def end_block(self) -> None:
+        self._builder.end_block()
+        self._has_text = self._owes_space = False

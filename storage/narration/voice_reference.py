@@ -1,0 +1,134 @@
+"""A voice as a job names it, and what the content of its cache depends on. Pure.
+
+Caches are addressed by content: two voices with the same content share one build, a changed recording or model is
+another content, and what is served can therefore never be of an old revision.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from storage.ids import ContentKey, VoiceId
+
+if TYPE_CHECKING:
+    # A job's spec holds these values, so that module cannot be imported while this one is.
+    from storage.ids import TenantId
+
+
+PROMPT_FORMAT = 1
+"""Raised when the same recording has to become another prompt: every cache of before is then stale."""
+
+EMBEDDING_BYTES_PER_VALUE = 4
+
+
+class CacheMode(enum.StrEnum):
+    X_VECTOR = "x_vector"
+    """The speaker's embedding alone."""
+
+    IN_CONTEXT = "in_context"
+    """The embedding, the recording's codec frames and what the recording says."""
+
+
+class IfCacheMissing(enum.StrEnum):
+    """What a job does that names a voice without a ready cache."""
+
+    COMPUTE = "compute"
+    """The first segment builds it; others meanwhile use the recording itself."""
+
+    WAIT = "wait"
+    """The job starts once the cache is ready, and fails if that fails."""
+
+    FAIL = "fail"
+    """The job is refused at submission."""
+
+
+class SourceKind(enum.StrEnum):
+    RECORDING = "recording"
+    """A wav, flac, mp3 or ogg file as it was uploaded."""
+
+    EMBEDDING = "embedding"
+    """Raw little-endian float32, shape (D,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceSource:
+    """What a voice was made from, in the object store.
+
+    media_type: of the object, for downloads. model: the model that an embedding belongs to; "" for a recording, which
+    fits every model that clones. duration_s: of a recording.
+    """
+
+    kind: SourceKind
+    key: str
+    sha256: str
+    bytes: int
+    media_type: str
+    model: str = ""
+    duration_s: float | None = None
+
+    @property
+    def num_values(self) -> int:
+        """D of an embedding."""
+        return self.bytes // EMBEDDING_BYTES_PER_VALUE
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceReference:
+    """A voice as a job names it: everything a worker needs to find its cache or to do without one.
+
+    voice: "" for an embedding that came with the request, of which nobody keeps a cache; `consent` is then the
+        statement that came with it. ref_text: what the recording says, "" in x-vector mode; a request may have replaced
+        the voice's own.
+    """
+
+    voice: VoiceId
+    name: str
+    revision: int
+    model: str
+    mode: CacheMode
+    source: VoiceSource
+    ref_text: str = ""
+    if_missing: IfCacheMissing = IfCacheMissing.COMPUTE
+    consent: str = ""
+
+    def content(self, tenant: TenantId, model_revision: str) -> ContentKey:
+        """The content of this voice's cache for the checkpoint that a worker or a model card has."""
+        return content_key(tenant, self.source.sha256, self.ref_text, self.mode, self.model, model_revision)
+
+
+def content_key(
+    tenant: TenantId, source_sha256: str, ref_text: str, mode: CacheMode, model: str, model_revision: str
+) -> ContentKey:
+    """The address of a cache.
+
+    The tenant is part of it: what one has uploaded must not be noticed by another. `model_revision` is the digest of
+    the checkpoint, speech tokenizer included.
+    """
+    parts = (tenant, source_sha256, normalised_ref_text(ref_text, mode), mode, model, model_revision, PROMPT_FORMAT)
+    return ContentKey(hashlib.sha256(json.dumps(parts).encode()).hexdigest())
+
+
+def normalised_ref_text(ref_text: str, mode: CacheMode) -> str:
+    """NFC, every run of whitespace one space; nothing in x-vector mode, which does not read it."""
+    if mode is CacheMode.X_VECTOR:
+        return ""
+    return " ".join(unicodedata.normalize("NFC", ref_text).split())
+
+
+VOICE_COST_MS = 1_000
+"""What preparing one voice costs a queue, in the audio that a GPU speaks meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceCacheSpec:
+    """What a job of kind `voice_cache` asks for; its voices are in the object at its input key."""
+
+    model: str
+    model_revision: str
+    num_voices: int
+    rebuild: bool = False

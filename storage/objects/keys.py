@@ -1,0 +1,151 @@
+"""Every key of the object store, as functions; nothing else spells one. Redis keys are in `storage.database.keys`.
+
+Keys are built only from our own ids and numbers, and hold the fence of the lease under which they were written: a late
+writer writes a name that nobody reads. A caller's words are in none but those of finished files with a destination,
+where they are folders above the job's own: what they spell, they never meet another job's objects.
+"""
+
+from __future__ import annotations
+
+from storage.ids import ConsentId, ContentKey, DictionaryId, JobId, TenantId, UploadId, VoiceId
+from storage.jobs.work_items import Lease
+from storage.narration.outputs import Destination
+
+JOBS = "jobs/"
+
+
+def job_prefix(tenant: TenantId, job: JobId) -> str:
+    return f"{JOBS}{tenant}/{job}/"
+
+
+def input_text(tenant: TenantId, job: JobId) -> str:
+    return f"{job_prefix(tenant, job)}input.txt"
+
+
+def speaker_embedding(tenant: TenantId, job: JobId) -> str:
+    """The voice that a narration brought along."""
+    return f"{job_prefix(tenant, job)}speaker.f32"
+
+
+def voice_list(tenant: TenantId, job: JobId) -> str:
+    """The voices of a `voice_cache` job."""
+    return f"{job_prefix(tenant, job)}voices.jsonl"
+
+
+def job_dictionary(tenant: TenantId, job: JobId, index: int) -> str:
+    """The job's copy of a pronunciation dictionary it names."""
+    return f"{job_prefix(tenant, job)}dictionaries/{index}.jsonl"
+
+
+def batch_chunk(tenant: TenantId, batch: JobId, index: int) -> str:
+    """Lines of a batch, as `encode_chunk` writes them."""
+    return f"{job_prefix(tenant, batch)}chunks/{index:06d}.jsonl"
+
+
+def listed_recording(tenant: TenantId, job: JobId, index: int) -> str:
+    """What voice `index` of a `voice_cache` job is to be made from."""
+    return f"{job_prefix(tenant, job)}recordings/{index:06d}"
+
+
+def plan(lease: Lease) -> str:
+    return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.jsonl"
+
+
+def plan_text(lease: Lease) -> str:
+    """What the plan's offsets refer to, where that is not the input itself."""
+    return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.txt"
+
+
+def plan_cover(lease: Lease) -> str:
+    """The picture that a document brought along, JPEG or PNG."""
+    return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.cover"
+
+
+def segment(tenant: TenantId, job: JobId, index: int, fence: int) -> str:
+    return f"{job_prefix(tenant, job)}segments/{index:06d}-{fence}.safetensors"
+
+
+DELIVERED = "delivered/"
+"""Finished files of jobs that say where they want them."""
+
+
+def all_artifacts_prefix(tenant: TenantId, job: JobId, destination: Destination | None = None) -> str:
+    if destination is None:
+        return f"{job_prefix(tenant, job)}artifacts/"
+    return f"{DELIVERED}{tenant}/{destination.prefix}{job}/"
+
+
+def delivered_for(folder: str) -> tuple[TenantId, JobId]:
+    """Whose and which job's files lie in a folder of `all_artifacts_prefix` with a destination."""
+    _, tenant, *_, job, _ = folder.split("/")
+    return TenantId(tenant), JobId(job)
+
+
+def artifacts_prefix(lease: Lease, destination: Destination | None = None) -> str:
+    return f"{all_artifacts_prefix(lease.tenant, lease.job, destination)}{lease.fence}/"
+
+
+def artifact_fence(key: str) -> int:
+    """The fence of the lease under which an artifact was written."""
+    _, _, fence, _ = key.rsplit("/", 3)
+    return int(fence)
+
+
+def artifact(lease: Lease, name: str, destination: Destination | None = None) -> str:
+    """`name` is one of ours (narration.wav, codes.safetensors, manifest.json)."""
+    return f"{artifacts_prefix(lease, destination)}{name}"
+
+
+UPLOADS = "uploads/"
+"""What callers stored themselves, for a job that takes it up; the janitor removes it after a day."""
+
+
+def upload(tenant: TenantId, upload_id: UploadId) -> str:
+    return f"{UPLOADS}{tenant}/{upload_id}"
+
+
+def upload_of(key: str) -> tuple[TenantId, UploadId]:
+    """Whose upload lies under a key of `upload`, and which."""
+    _, tenant, upload_id = key.split("/")
+    return TenantId(tenant), UploadId(upload_id)
+
+
+def consent_prefix(tenant: TenantId, consent: ConsentId) -> str:
+    return f"consents/{tenant}/{consent}/"
+
+
+def consent_recording(tenant: TenantId, consent: ConsentId) -> str:
+    """The words of a speaker who agrees."""
+    return f"{consent_prefix(tenant, consent)}recording"
+
+
+def pronunciations_prefix(tenant: TenantId, dictionary: DictionaryId) -> str:
+    return f"pronunciations/{tenant}/{dictionary}/"
+
+
+def pronunciations(tenant: TenantId, dictionary: DictionaryId, upload: str) -> str:
+    """The rules of one version; `upload` is an id of ours, as the version's number is given out later."""
+    return f"{pronunciations_prefix(tenant, dictionary)}{upload}.jsonl"
+
+
+def voice_prefix(tenant: TenantId, voice: VoiceId) -> str:
+    return f"voices/{tenant}/{voice}/"
+
+
+def voice_source(tenant: TenantId, voice: VoiceId, upload: str) -> str:
+    """`upload` is an id of ours: a voice may get another recording while the old one is still read."""
+    return f"{voice_prefix(tenant, voice)}source-{upload}"
+
+
+def voice_cache(tenant: TenantId, content: ContentKey, fence: int) -> str:
+    return f"voice-caches/{tenant}/{content}/{fence}.safetensors"
+
+
+def state_marks(key_prefix: str) -> str:
+    """Where the marks of one system lie; several systems may share a store."""
+    return f"state/{key_prefix}/"
+
+
+def state_mark(key_prefix: str, position: int, state: str) -> str:
+    """In the order of their positions."""
+    return f"{state_marks(key_prefix)}{position:016d}-{state}"

@@ -1,0 +1,396 @@
+"""The object store as an S3 bucket, or what speaks S3 well enough.
+
+Objects are written once with If-None-Match where the server has it; nothing rests on that, because keys carry
+the fence of the lease under which they are written. A server that lacks it is asked first instead, which two
+writers at the same moment can both survive.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from storage.errors import ArtifactExists, ArtifactMissing, StoreUnavailable
+from storage.objects.key_rules import check_folder, check_key, check_prefix
+from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
+from storage.runtime.config.tls import SYSTEM_TRUST, TlsFiles
+from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
+
+if TYPE_CHECKING:
+    from botocore.response import StreamingBody
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_s3.type_defs import CompletedPartTypeDef
+
+logger = logging.getLogger(__name__)
+
+PART_BYTES = 8 * 1024 * 1024
+"""One part is held in memory; 10,000 of them make the largest object, 80 GiB."""
+
+PIECE_BYTES = 1024 * 1024
+MAX_URL_TTL_S = 24 * 3600
+DELETE_BATCH = 1000
+
+PROBES = "probes/"
+"""Where start-up and health checks write; no job's key begins like this."""
+
+_WRITTEN = ARTIFACT_WRITTEN.labels("s3")
+
+_WRITER = "writer"
+"""Metadata that tells a writer whether the object in its way is its own, from a try whose answer was lost."""
+
+
+def connect_s3(
+    endpoint_url: str | None,
+    region: str | None,
+    access_key: str | None = None,
+    secret_key: str | None = None,
+    tls: TlsFiles = SYSTEM_TRUST,
+) -> S3Client:
+    """A client with time-outs and retries; credentials not given come from where boto3 looks for them. Close it."""
+    ours = (str(tls.certificate), str(tls.key)) if tls.certificate is not None else None
+    config = Config(
+        client_cert=ours,
+        signature_version="s3v4",
+        # Servers with an address of their own rarely have a DNS name per bucket.
+        s3={"addressing_style": "path" if endpoint_url else "auto"},
+        retries={"mode": "standard", "total_max_attempts": 4},
+        connect_timeout=3,
+        read_timeout=20,
+        max_pool_connections=64,
+        tcp_keepalive=True,
+    )
+    default_region = "us-east-1" if endpoint_url else None
+    return boto3.session.Session().client(
+        "s3",
+        endpoint_url=endpoint_url,
+        region_name=region or default_region,
+        aws_access_key_id=access_key,
+        aws_secret_access_key=secret_key,
+        # None: the bundle that boto3 brings, or AWS_CA_BUNDLE.
+        verify=str(tls.ca) if tls.ca is not None else None,
+        config=config,
+    )
+
+
+class S3ArtifactStore:
+    """Implements `ArtifactStore` in `bucket` under `prefix` ("" or "a/b"). Safe to share between threads.
+
+    signer: makes the links, for whoever reaches the server by another address than this process does. A signature
+        holds for one host, so the address in a link cannot be exchanged afterwards. Sends nothing.
+    """
+
+    def __init__(self, client: S3Client, bucket: str, prefix: str, signer: S3Client | None = None) -> None:
+        self._client = client
+        self._signer = signer or client
+        self._bucket = bucket
+        self._root = f"{prefix}/" if prefix else ""
+        self._probing = threading.Lock()
+        self._conditional: bool | None = None
+
+    @property
+    def has_conditional_writes(self) -> bool:
+        """Whether the server refuses a second write itself; asked once, by trying. Raises `StoreUnavailable`."""
+        with self._probing:
+            if self._conditional is None:
+                self._conditional = self._probe()
+                if not self._conditional:
+                    logger.warning("no conditional writes", extra={"bucket": self._bucket})
+            return self._conditional
+
+    @store_call("put", "s3")
+    def put(self, key: str, data: bytes) -> StoredObject:
+        check_key(key)
+        writer = uuid.uuid4().hex
+        self._refuse_taken(key)
+        with _s3_errors_named(key), self._own_write_recognised(key, writer):
+            if self.has_conditional_writes:
+                self._client.put_object(
+                    Bucket=self._bucket, Key=self._root + key, Body=data, Metadata={_WRITER: writer}, IfNoneMatch="*"
+                )
+            else:
+                self._client.put_object(
+                    Bucket=self._bucket, Key=self._root + key, Body=data, Metadata={_WRITER: writer}
+                )
+        _WRITTEN.inc(len(data))
+        return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
+
+    def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
+        check_key(key)
+        parts = _parts(chunks)
+        first, second = next(parts, b""), next(parts, None)
+        if second is None:
+            return self.put(key, first)
+        return self._put_multipart(key, itertools.chain((first, second), parts))
+
+    @store_call("get", "s3")
+    def get(self, key: str) -> bytes:
+        with _s3_errors_named(key), closing(self._body(key)) as body:
+            return body.read()
+
+    def read_stream(self, key: str) -> Iterator[bytes]:
+        with _s3_errors_named(key):
+            body = self._body(key)
+        return _pieces(key, body)
+
+    @store_call("stat", "s3")
+    def stat(self, key: str) -> ObjectEntry | None:
+        check_key(key)
+        try:
+            with _s3_errors_named(key):
+                head = self._client.head_object(Bucket=self._bucket, Key=self._root + key)
+        except ArtifactMissing:
+            return None
+        return ObjectEntry(key, head["ContentLength"], head["LastModified"].timestamp())
+
+    def list(self, prefix: str) -> Iterator[ObjectEntry]:
+        return self._listing(check_prefix(prefix))
+
+    @store_call("delete", "s3")
+    def delete(self, key: str) -> None:
+        check_key(key)
+        with _s3_errors_named(key):
+            self._client.delete_object(Bucket=self._bucket, Key=self._root + key)
+
+    @store_call("delete_prefix", "s3")
+    def delete_prefix(self, prefix: str) -> int:
+        check_folder(prefix)
+        number = 0
+        entries = self._listing(prefix)
+        while batch := tuple(itertools.islice(entries, DELETE_BATCH)):
+            self._delete_batch(prefix, batch)
+            number += len(batch)
+        return number
+
+    def url(self, key: str, ttl_s: int, download: Download) -> str:
+        check_key(key)
+        if not 0 < ttl_s <= MAX_URL_TTL_S:
+            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
+        with _s3_errors_named(key):
+            return self._signer.generate_presigned_url(
+                "get_object",
+                Params={
+                    "Bucket": self._bucket,
+                    "Key": self._root + key,
+                    "ResponseContentDisposition": _content_disposition(download.filename),
+                    "ResponseContentType": download.content_type,
+                },
+                ExpiresIn=ttl_s,
+            )
+
+    def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
+        check_key(key)
+        if not 0 < ttl_s <= MAX_URL_TTL_S:
+            raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
+        parameters: dict[str, str | int] = {
+            "Bucket": self._bucket,
+            "Key": self._root + key,
+            "ContentLength": num_bytes,
+        }
+        headers = {"Content-Length": str(num_bytes)}
+        if self.has_conditional_writes:
+            parameters["IfNoneMatch"] = headers["If-None-Match"] = "*"
+        with _s3_errors_named(key):
+            url = self._signer.generate_presigned_url("put_object", Params=parameters, ExpiresIn=ttl_s)
+        return UploadLink(url, headers)
+
+    def check(self) -> None:
+        with _s3_errors_named("the store"):
+            self._client.put_object(Bucket=self._bucket, Key=f"{self._root}{PROBES}check", Body=b"")
+
+    def sweep_temporary(self, older_than_s: float) -> int:
+        number = 0
+        started_before = time.time() - older_than_s
+        with _s3_errors_named("unfinished uploads"):
+            pages = self._client.get_paginator("list_multipart_uploads").paginate(
+                Bucket=self._bucket, Prefix=self._root
+            )
+            for upload in itertools.chain.from_iterable(page.get("Uploads", ()) for page in pages):
+                if upload["Initiated"].timestamp() < started_before:
+                    self._client.abort_multipart_upload(
+                        Bucket=self._bucket,
+                        Key=upload["Key"],
+                        UploadId=upload["UploadId"],
+                    )
+                    number += 1
+        return number
+
+    def _put_multipart(self, key: str, parts: Iterable[bytes]) -> StoredObject:
+        digest = hashlib.sha256()
+        size = 0
+        writer = uuid.uuid4().hex
+        self._refuse_taken(key)
+        with self._upload(key, writer) as upload_id:
+            completed: list[CompletedPartTypeDef] = []
+            # What goes wrong in making the chunks is the caller's affair and keeps its own type.
+            for number, part in enumerate(parts, start=1):
+                with _s3_errors_named(key):
+                    uploaded = self._client.upload_part(
+                        Bucket=self._bucket, Key=self._root + key, UploadId=upload_id, PartNumber=number, Body=part
+                    )
+                completed.append({"PartNumber": number, "ETag": uploaded["ETag"]})
+                digest.update(part)
+                size += len(part)
+            with _s3_errors_named(key), self._own_write_recognised(key, writer):
+                self._complete(key, upload_id, completed)
+        _WRITTEN.inc(size)
+        return StoredObject(key, size, digest.hexdigest())
+
+    @contextmanager
+    def _upload(self, key: str, writer: str) -> Generator[str]:
+        """An upload's id; an upload that does not come to its end is taken back, or left to the sweep."""
+        with _s3_errors_named(key):
+            created = self._client.create_multipart_upload(
+                Bucket=self._bucket, Key=self._root + key, Metadata={_WRITER: writer}
+            )
+        try:
+            yield created["UploadId"]
+        except BaseException:
+            try:
+                self._client.abort_multipart_upload(
+                    Bucket=self._bucket, Key=self._root + key, UploadId=created["UploadId"]
+                )
+            except (BotoCoreError, ClientError) as error:
+                logger.warning("upload not taken back", extra={"key": key, "error": str(error)})
+            raise
+
+    def _complete(self, key: str, upload_id: str, completed: Sequence[CompletedPartTypeDef]) -> None:
+        if self.has_conditional_writes:
+            self._client.complete_multipart_upload(
+                Bucket=self._bucket,
+                Key=self._root + key,
+                UploadId=upload_id,
+                MultipartUpload={"Parts": completed},
+                IfNoneMatch="*",
+            )
+        else:
+            self._client.complete_multipart_upload(
+                Bucket=self._bucket, Key=self._root + key, UploadId=upload_id, MultipartUpload={"Parts": completed}
+            )
+
+    def _refuse_taken(self, key: str) -> None:
+        """Ask first where the server would overwrite."""
+        if not self.has_conditional_writes and self.stat(key) is not None:
+            raise ArtifactExists(key)
+
+    @contextmanager
+    def _own_write_recognised(self, key: str, writer: str) -> Generator[None]:
+        """Finish quietly if the object in the way is this very write, whose first answer was lost on its way."""
+        try:
+            yield
+        except ClientError as error:
+            if _code(error) not in {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchUpload", "412", "409"}:
+                raise
+            found = self._writer_of(key)
+            if found == writer:
+                return
+            if found is None:
+                # Two writers met and neither won, or the upload was taken back: worth another try.
+                raise
+            raise ArtifactExists(key) from None
+
+    def _writer_of(self, key: str) -> str | None:
+        """Who wrote the object ("" if it does not say), or None if there is none."""
+        try:
+            head = self._client.head_object(Bucket=self._bucket, Key=self._root + key)
+        except ClientError as error:
+            if _code(error) in {"404", "NoSuchKey", "NotFound"}:
+                return None
+            raise
+        return head["Metadata"].get(_WRITER, "")
+
+    def _probe(self) -> bool:
+        """Try to write a name twice."""
+        name = f"{self._root}{PROBES}{uuid.uuid4().hex}"
+        with _s3_errors_named("the store"):
+            self._client.put_object(Bucket=self._bucket, Key=name, Body=b"")
+            try:
+                self._client.put_object(Bucket=self._bucket, Key=name, Body=b"", IfNoneMatch="*")
+            except ClientError as error:
+                if _code(error) in {"PreconditionFailed", "412"}:
+                    return True
+                if _code(error) in {"NotImplemented", "501"}:
+                    return False
+                raise
+            finally:
+                self._client.delete_object(Bucket=self._bucket, Key=name)
+        return False
+
+    def _body(self, key: str) -> StreamingBody:
+        check_key(key)
+        return self._client.get_object(Bucket=self._bucket, Key=self._root + key)["Body"]
+
+    def _listing(self, prefix: str) -> Iterator[ObjectEntry]:
+        with _s3_errors_named(prefix):
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket, Prefix=self._root + prefix
+            )
+            for item in itertools.chain.from_iterable(page.get("Contents", ()) for page in pages):
+                key = item["Key"].removeprefix(self._root)  # pyright: ignore[reportTypedDictNotRequiredAccess]
+                if not key.startswith(PROBES):
+                    modified = item["LastModified"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+                    size = item["Size"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+                    yield ObjectEntry(key, size, modified.timestamp())
+
+    def _delete_batch(self, prefix: str, batch: Sequence[ObjectEntry]) -> None:
+        with _s3_errors_named(prefix):
+            answer = self._client.delete_objects(
+                Bucket=self._bucket,
+                Delete={"Objects": [{"Key": self._root + entry.key} for entry in batch], "Quiet": True},
+            )
+        if errors := answer.get("Errors"):
+            raise StoreUnavailable(f"{len(errors)} objects under {prefix} stay: {errors[0].get('Message')}")
+
+
+def _parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in parts of `PART_BYTES`, the last one shorter."""
+    held = bytearray()
+    for chunk in chunks:
+        rest = memoryview(chunk)
+        while rest:
+            taken = rest[: PART_BYTES - len(held)]
+            held += taken
+            rest = rest[len(taken) :]
+            if len(held) == PART_BYTES:
+                yield bytes(held)
+                held.clear()
+    if held:
+        yield bytes(held)
+
+
+def _pieces(key: str, body: StreamingBody) -> Iterator[bytes]:
+    with _s3_errors_named(key), closing(body):
+        yield from body.iter_chunks(PIECE_BYTES)
+
+
+def _content_disposition(filename: str) -> str:
+    """RFC 6266: the name in ASCII for old readers, and as it is."""
+    plain = "".join(c if c.isascii() and c.isprintable() and c not in '"\\%' else "_" for c in filename)
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def _s3_errors_named(key: str) -> Generator[None]:
+    try:
+        yield
+    except ClientError as error:
+        if _code(error) in {"NoSuchKey", "404", "NotFound"}:
+            raise ArtifactMissing(key) from None
+        raise StoreUnavailable(f"the store cannot serve {key}: {error}") from error
+    except BotoCoreError as error:
+        raise StoreUnavailable(f"the store cannot serve {key}: {error}") from error

@@ -1,0 +1,94 @@
+"""The object store as the rest of the system sees it: whole objects under keys that are written once.
+
+Two implementations keep the same contract and run the same tests: `local_store` (a folder, one host)
+and `s3_store`. Neither knows a format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    key: str
+    bytes: int
+    sha256: str
+    """Hex digest of the content, computed while writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectEntry:
+    """One line of a listing; `modified_at_s` is Unix time."""
+
+    key: str
+    bytes: int
+    modified_at_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """How a signed URL presents the object to a browser."""
+
+    filename: str
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLink:
+    """Where somebody without credentials may PUT one object; every one of `headers` must be sent as it is here."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+class ArtifactStore(Protocol):
+    """Every method raises `StoreUnavailable` when the store does not answer."""
+
+    def put(self, key: str, data: bytes) -> StoredObject:
+        """Write a whole object durably; readers see all of it or nothing. `ArtifactExists` if the key is taken."""
+        ...
+
+    def put_stream(self, key: str, chunks: Iterable[bytes]) -> StoredObject:
+        """As `put`, in memory bounded by one part, whatever the length."""
+        ...
+
+    def get(self, key: str) -> bytes:
+        """The object's bytes. Raises `ArtifactMissing`."""
+        ...
+
+    def read_stream(self, key: str) -> Iterator[bytes]:
+        """The object's bytes in pieces of at most 1 MiB. Raises `ArtifactMissing`."""
+        ...
+
+    def stat(self, key: str) -> ObjectEntry | None: ...
+
+    def list(self, prefix: str) -> Iterator[ObjectEntry]:
+        """Every object whose key starts with `prefix`, in key order; some servers put folder `a/` before `a-b/`."""
+        ...
+
+    def delete(self, key: str) -> None:
+        """Remove the object; a missing one is not an error."""
+        ...
+
+    def delete_prefix(self, prefix: str) -> int:
+        """Remove everything under a prefix that ends in '/'; returns how many objects went."""
+        ...
+
+    def url(self, key: str, ttl_s: int, download: Download) -> str:
+        """A link that works without credentials for `ttl_s` seconds; absolute (S3) or a path on the API (local)."""
+        ...
+
+    def upload_url(self, key: str, ttl_s: int, num_bytes: int) -> UploadLink:
+        """A link under which exactly `num_bytes` bytes can be stored as `key`; absolute or a path, as `url`."""
+        ...
+
+    def check(self) -> None:
+        """Raise `StoreUnavailable` if the store cannot be written now."""
+        ...
+
+    def sweep_temporary(self, older_than_s: float) -> int:
+        """Remove what writers that were killed left behind (never an object); returns how many."""
+        ...

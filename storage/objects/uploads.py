@@ -1,0 +1,57 @@
+"""What callers store for a later job: its id is all there is to know of it, and the object is its state.
+
+An id is given out with a link to PUT to; once the object is there, it may be named in a job, which copies it. The only
+record is what it counts against its tenant's bytes (`upload_ledger`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ulid import ULID
+
+from storage.ids import UploadId
+from storage.objects.store import ArtifactStore, ObjectEntry, StoredObject
+
+UPLOAD_PREFIX = "upl_"
+
+LINK_TTL_S = 3600
+LIFETIME_S = 24 * 3600
+"""An upload that no job took up in that time is removed."""
+
+UNUSED_S = 2 * LINK_TTL_S
+"""After which no file comes any more by a link, be it ever so slow."""
+
+
+def new_upload_id() -> UploadId:
+    """`upl_` and a lower-case ULID."""
+    return UploadId(f"{UPLOAD_PREFIX}{str(ULID()).lower()}")
+
+
+@dataclass(frozen=True, slots=True)
+class TakenUpload:
+    """The job's own copy, which nobody can change any more."""
+
+    stored: StoredObject
+    head: bytes
+    """Its first bytes, which tell what it is."""
+
+
+HEAD_BYTES = 512
+
+
+def take_upload(artifacts: ArtifactStore, upload_key: str, job_key: str) -> TakenUpload:
+    """Copy an upload to where a job keeps its input, in bounded memory. Raises `ArtifactMissing`, `ArtifactExists`."""
+    head = bytearray()
+
+    def pieces() -> Iterator[bytes]:
+        for piece in artifacts.read_stream(upload_key):
+            head.extend(piece[: max(0, HEAD_BYTES - len(head))])
+            yield piece
+
+    return TakenUpload(artifacts.put_stream(job_key, pieces()), bytes(head))
+
+
+def is_over(entry: ObjectEntry, now_s: float) -> bool:
+    return now_s - entry.modified_at_s > LIFETIME_S

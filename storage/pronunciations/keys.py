@@ -1,0 +1,27 @@
+"""Every Redis key of pronunciation dictionaries; `database.keys` has the others, and their common root."""
+
+from __future__ import annotations
+
+from storage.database.keys import RedisKeys
+from storage.ids import DictionaryId, TenantId
+
+FAMILIES = {
+    "dictionary": "hash: the dictionary's record, v<n> for each version",
+    "dictionaries": "sorted set per tenant: every dictionary's id, in order of the ids",
+}
+
+
+class PronunciationKeys:
+    def __init__(self, prefix: str) -> None:
+        self.root = f"{RedisKeys(prefix).root}:pd"
+
+    def dictionary(self, dictionary: DictionaryId) -> str:
+        return f"{self.root}:dictionary:{dictionary}"
+
+    def dictionaries(self, tenant: TenantId) -> str:
+        return f"{self.root}:dictionaries:{tenant}"
+
+    def lua_table(self) -> str:
+        """The same keys as a Lua table `P`: families end in a colon."""
+        rows = [f"{name} = '{self.root}:{name}:'" for name in FAMILIES]
+        return "local P = {\n  " + ",\n  ".join(rows) + ",\n}\n"

@@ -1,0 +1,73 @@
+"""Items that were given up, newest first: what a worker died of, what no attempt could speak, what cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import redis
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.errors import StorageError
+from storage.ids import JobId, TenantId
+
+
+class DeadItemUnknown(StorageError):
+    """There is no such entry (any more)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadItem:
+    """id: of the entry, in order of time. attempts: that were charged to the item."""
+
+    id: str
+    at_ms: int
+    job: JobId
+    tenant: TenantId
+    item: str
+    code: str
+    detail: str
+    attempts: int
+
+
+class DeadItems:
+    """Safe to share between threads, as the client is. The list keeps the last ten thousand or so."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
+        self._redis = redis
+        self._key = RedisKeys(key_prefix).single("dead")
+
+    def list(self, after: str | None, limit: int) -> tuple[DeadItem, ...]:
+        """Newest first, older than the entry `after`. Raises `StoreUnavailable`."""
+        bound = f"({after}" if after else "+"
+        with redis_errors_named():
+            rows = self._redis.xrevrange(self._key, bound, "-", count=limit)
+        return tuple(_dead_item(name, fields) for name, fields in cast("list[tuple[str, dict[str, str]]]", rows))
+
+    def get(self, name: str) -> DeadItem:
+        """Raises `DeadItemUnknown` or `StoreUnavailable`."""
+        with redis_errors_named():
+            rows = cast("list[tuple[str, dict[str, str]]]", self._redis.xrange(self._key, name, name))
+        if not rows:
+            raise DeadItemUnknown(f"there is no dead item {name}")
+        return _dead_item(*rows[0])
+
+    def forget(self, name: str) -> None:
+        """Somebody has seen to it. Raises `DeadItemUnknown` or `StoreUnavailable`."""
+        with redis_errors_named():
+            if not self._redis.xdel(self._key, name):
+                raise DeadItemUnknown(f"there is no dead item {name}")
+
+
+def _dead_item(name: str, fields: dict[str, str]) -> DeadItem:
+    return DeadItem(
+        id=name,
+        at_ms=int(fields["at_ms"]),
+        job=JobId(fields["job"]),
+        tenant=TenantId(fields["tenant"]),
+        item=fields["item"],
+        code=fields["code"],
+        detail=fields["detail"],
+        attempts=int(fields["attempts"]),
+    )

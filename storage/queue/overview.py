@@ -1,0 +1,152 @@
+"""What waits in which queue, for how long and for whom: one question to Redis, for operators, metrics and scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import redis
+from pydantic import BaseModel, ConfigDict
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.database.scripts import SERVER_CLOCK
+from storage.job_store.lua_prelude import load_script
+from storage.jobs.service_classes import JobClass
+from storage.recovery.audit_log import AuditRecord, decode_audit
+
+LOOKED_AT = 100
+"""Jobs of each queue and class, those that have waited longest, whose tenants are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassOverview:
+    """backlog_ms: expected audio that has not been spoken. jobs, tenants: with items that could be claimed now.
+
+    oldest_wait_ms: the longest that such a job has gone without a claim; None if there is none. wait_ms_by_tenant: the
+    same of each tenant among the `LOOKED_AT` jobs that have waited longest.
+    """
+
+    backlog_ms: int
+    jobs: int
+    tenants: int
+    oldest_wait_ms: int | None
+    wait_ms_by_tenant: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOverview:
+    """ready_items: could be claimed now. pace: audio seconds spoken in a second, 0 before the first segment."""
+
+    name: str
+    ready_items: int
+    slots: int
+    pace: float
+    classes: Mapping[JobClass, ClassOverview]
+
+    @property
+    def backlog_ms(self) -> int:
+        return sum(each.backlog_ms for each in self.classes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class TenantOverview:
+    """Held by the unfinished jobs of one that has items to be claimed. backlog_ms: expected audio of these jobs."""
+
+    jobs: int
+    backlog_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """dead_items: in the list of what was given up. audited: the last complete recount; None if none is known.
+    claims_held: why nothing may be claimed; None if claims are open. scheduled_jobs: of the unfinished ones, those
+    that wait for their time.
+    """
+
+    queues: tuple[QueueOverview, ...]
+    tenants: Mapping[str, TenantOverview]
+    leases: int
+    retries_waiting: int
+    unfinished_jobs: int
+    scheduled_jobs: int
+    dead_items: int
+    audited: AuditRecord | None
+    claims_held: str | None
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _Class(_Row):
+    backlog_ms: int
+    tenants: int
+    jobs: int
+    since: dict[str, int]
+
+
+class _Queue(_Row):
+    ready: int
+    slots: int
+    pace: float
+    interactive: _Class
+    bulk: _Class
+
+
+class _Tenant(_Row):
+    jobs: int
+    audio_ms: int
+
+
+class _Reply(_Row):
+    now_ms: int
+    queues: dict[str, _Queue]
+    tenants: dict[str, _Tenant]
+    leases: int
+    retries: int
+    unfinished_jobs: int
+    scheduled: int
+    dead: int
+    audited: str
+    claims_held: str
+
+
+class Overviews:
+    """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
+        self._script = load_script(redis, RedisKeys(key_prefix), "overview", clock)
+
+    def read(self) -> Overview:
+        """Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            reply = _Reply.model_validate_json(str(self._script.run(LOOKED_AT)[2]))
+        queues = (_queue(name, row, reply.now_ms) for name, row in sorted(reply.queues.items()))
+        return Overview(
+            queues=tuple(queues),
+            tenants={name: TenantOverview(row.jobs, row.audio_ms) for name, row in reply.tenants.items()},
+            leases=reply.leases,
+            retries_waiting=reply.retries,
+            unfinished_jobs=reply.unfinished_jobs,
+            scheduled_jobs=reply.scheduled,
+            dead_items=reply.dead,
+            audited=decode_audit(reply.audited) if reply.audited else None,
+            claims_held=reply.claims_held or None,
+        )
+
+
+def _queue(name: str, row: _Queue, now_ms: int) -> QueueOverview:
+    classes = {JobClass.INTERACTIVE: row.interactive, JobClass.BULK: row.bulk}
+    return QueueOverview(
+        name=name,
+        ready_items=row.ready,
+        slots=row.slots,
+        pace=row.pace,
+        classes={rank: _class(each, now_ms) for rank, each in classes.items()},
+    )
+
+
+def _class(row: _Class, now_ms: int) -> ClassOverview:
+    waits = {tenant: max(0, now_ms - since) for tenant, since in row.since.items()}
+    return ClassOverview(row.backlog_ms, row.jobs, row.tenants, max(waits.values(), default=None), waits)

@@ -1,0 +1,66 @@
+"""How a worker reads the broker: whatever lies in a queue's list is one ticket, and what it says is not looked at.
+
+A ticket tells nothing but that it is there. So none is handed on as it came: Celery gets a copy of the one that it
+composed itself. Nothing that somebody else put into the list is decoded, run, or able to end the worker, which Celery
+would on messages with the wrong number of arguments, and then again on the same one, given back, for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from queue import Empty
+from typing import Literal
+
+from celery.app.amqp import AMQP
+from kombu.connection import Connection
+from kombu.transport import redis as redis_transport
+
+from storage.ids import WorkQueue
+from storage.queue.messages import TICKET_TASK, TicketMessages
+
+logger = logging.getLogger(__name__)
+
+TICKETS_OPTION = "tickets"
+"""The transport option that holds the application's `TicketMessages`."""
+
+
+class TicketChannel(redis_transport.Channel):
+    def _brpop_read(self, **options: object) -> Literal[True]:
+        """As the base's. A list's entry that is not even a message is gone by then: a ticket lost."""
+        try:
+            return super()._brpop_read(**options)
+        except (ValueError, RecursionError) as error:
+            logger.warning("refused what is no message", extra={"error": type(error).__name__})
+            raise Empty from error
+
+
+class TicketTransport(redis_transport.Transport):
+    Channel = TicketChannel
+
+    def _deliver(self, message: object, queue: WorkQueue) -> None:
+        tickets: TicketMessages = self.client.transport_options[TICKETS_OPTION]
+        if not _is_ticket(message):
+            logger.warning("refused what is no ticket", extra={"queue": queue})
+        (copy,) = tickets.draw(queue, 1)
+        super()._deliver(json.loads(copy), queue)
+
+
+class TicketConnection(Connection):
+    def get_transport_cls(self) -> type[TicketTransport]:
+        return TicketTransport
+
+
+class TicketAmqp(AMQP):
+    """For `Celery(amqp=...)`: every connection of the application reads tickets."""
+
+    Connection = TicketConnection
+
+
+def _is_ticket(message: object) -> bool:
+    """For the log: whether it looks like one."""
+    match message:
+        case {"headers": {"task": task}, "content-type": "application/json"}:
+            return task == TICKET_TASK
+        case _:
+            return False

@@ -1,0 +1,160 @@
+"""What every worker process says of itself every few seconds, and who of them shall claim nothing.
+
+For operators alone: nothing in the queue rests on it. A worker that is told to drain finishes what it holds, claims
+nothing more and stays; the wish outlives its restarts, under its name.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import cast
+
+import redis
+from pydantic import TypeAdapter
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.database.scripts import SERVER_CLOCK
+from storage.errors import StorageError
+from storage.job_store.lua_prelude import load_script
+
+REPORT_INTERVAL_S = 2.0
+SILENT_AFTER_S = 10.0
+FORGOTTEN_AFTER_S = 60.0
+DRAIN_KEPT_S = 7 * 24 * 3600.0
+
+
+class WorkerUnknown(StorageError):
+    """No worker of this name was heard of lately."""
+
+
+class WorkerRole(enum.StrEnum):
+    GPU = "gpu"
+    CPU = "cpu"
+    HOOKS = "hooks"
+    JANITOR = "janitor"
+
+
+class WorkerState(enum.StrEnum):
+    """DRAINED: it shall claim nothing, and nothing is left under its leases."""
+
+    READY = "ready"
+    DRAINING = "draining"
+    DRAINED = "drained"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReport:
+    """batch_fill (0 to 1), audio_s_per_s, step_ms: over the last report's interval, None while nothing was spoken."""
+
+    active_requests: int
+    waiting_requests: int
+    batch_fill: float | None
+    audio_s_per_s: float | None
+    step_ms: float | None
+    audio_s_total: float
+    steps_total: int
+    restarts: int
+
+
+@dataclass(frozen=True, slots=True)
+class VoiceCacheReport:
+    voices: int
+    bytes: int
+    hits: int
+    misses: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """queue, slots: None where there are none. leases: items, or webhook attempts, under way."""
+
+    name: str
+    role: WorkerRole
+    host: str
+    pid: int
+    version: str
+    started_at_ms: int
+    leases: int
+    queue: str | None = None
+    model: str | None = None
+    slots: int | None = None
+    engine: EngineReport | None = None
+    voice_cache: VoiceCacheReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedWorker:
+    report: WorkerReport
+    state: WorkerState
+    seen_at_ms: int
+
+
+_REPORT = TypeAdapter(WorkerReport)
+
+
+class Roster:
+    """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
+        self._redis = redis
+        self._keys = RedisKeys(key_prefix)
+        self._report = load_script(redis, self._keys, "report", clock)
+        self._drain = load_script(redis, self._keys, "drain_worker", clock)
+
+    def report(self, report: WorkerReport) -> bool:
+        """Say it; returns whether this worker shall claim nothing. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            reply = self._report.run(report.name, _REPORT.dump_json(report).decode(), round(FORGOTTEN_AFTER_S * 1000))
+        return reply[2] == 1
+
+    def leave(self, name: str) -> None:
+        """An orderly end. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            self._redis.hdel(self._keys.single("roster"), name)
+            self._redis.zrem(self._keys.single("heard"), name)
+
+    def drain(self, name: str) -> None:
+        """The worker claims nothing more until `undrain`. Raises `WorkerUnknown` or `StoreUnavailable`."""
+        self._wish(name, "1")
+
+    def undrain(self, name: str) -> None:
+        """Raises `WorkerUnknown` or `StoreUnavailable`."""
+        self._wish(name, "")
+
+    def list(self) -> tuple[ListedWorker, ...]:
+        """Everybody who was heard of in the last minute, by name. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=True)
+            pipeline.hgetall(self._keys.single("roster"))
+            pipeline.zrange(self._keys.single("heard"), 0, -1, withscores=True)
+            pipeline.hkeys(self._keys.single("draining"))
+            pipeline.time()
+            said, heard, draining, (seconds, micros) = cast(
+                "tuple[dict[str, str], list[tuple[str, float]], list[str], tuple[int, int]]", pipeline.execute()
+            )
+        now_ms = int(seconds) * 1000 + int(micros) // 1000
+        listed = (
+            _listed(_REPORT.validate_json(said[name]), int(seen_ms), now_ms, is_draining=name in draining)
+            for name, seen_ms in heard
+            if name in said and now_ms - seen_ms < FORGOTTEN_AFTER_S * 1000
+        )
+        return tuple(sorted(listed, key=lambda worker: worker.report.name))
+
+    def _wish(self, name: str, wish: str) -> None:
+        with redis_errors_named():
+            reply = self._drain.run(name, wish, round(DRAIN_KEPT_S * 1000))
+        if reply[0] == "unknown":
+            raise WorkerUnknown(f"no worker {name!r} was heard of in the last {FORGOTTEN_AFTER_S:.0f} s")
+
+
+def _listed(report: WorkerReport, seen_at_ms: int, now_ms: int, *, is_draining: bool) -> ListedWorker:
+    if now_ms - seen_at_ms > SILENT_AFTER_S * 1000:
+        state = WorkerState.SILENT
+    elif is_draining:
+        state = WorkerState.DRAINING if report.leases else WorkerState.DRAINED
+    else:
+        state = WorkerState.READY
+    return ListedWorker(report, state, seen_at_ms)

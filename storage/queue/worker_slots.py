@@ -1,0 +1,50 @@
+"""Who works on which queue, and with how many slots: workers say it every few seconds while they live.
+
+A job's window follows these figures, and a client is told whether its waiting job has a worker at all. Nothing else
+rests on them: a worker that is not listed is given work like any other.
+"""
+
+from __future__ import annotations
+
+import redis
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.database.scripts import SERVER_CLOCK, Argument
+from storage.ids import WorkQueue
+from storage.job_store.lua_prelude import load_script
+
+ANNOUNCE_INTERVAL_S = 10.0
+
+TTL_S = 35.0
+"""Three announcements may be late before a worker counts as gone."""
+
+
+class Fleet:
+    """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
+        keys = RedisKeys(key_prefix)
+        self._announce = load_script(redis, keys, "announce", clock)
+        self._slots = load_script(redis, keys, "fleet_slots", clock)
+
+    def announce(self, queue: WorkQueue, worker: str, slots: int) -> None:
+        """This worker is there for the next `TTL_S`. Raises `StoreUnavailable`."""
+        if slots < 1:
+            raise ValueError(f"a worker with {slots} slots")
+        self._say(queue, worker, slots)
+
+    def leave(self, queue: WorkQueue, worker: str) -> None:
+        """This worker takes nothing more. Raises `StoreUnavailable`."""
+        self._say(queue, worker, 0)
+
+    def slots(self, queue: WorkQueue) -> int:
+        """What all workers of the queue can speak at the same time; 0 when there is none. Raises `StoreUnavailable`."""
+        with redis_errors_named():
+            reply = self._slots.run(queue)
+        return int(str(reply[2]))
+
+    def _say(self, queue: WorkQueue, worker: str, slots: int) -> None:
+        arguments: tuple[Argument, ...] = (queue, worker, slots, round(TTL_S * 1000))
+        with redis_errors_named():
+            self._announce.run(*arguments)

@@ -1,0 +1,341 @@
+"""Where the stores are and how to reach them: the settings that every process shares.
+
+`load_settings` is the only reader of the environment. A variable that begins with RHAPSODE_ and is nobody's
+setting stops the process: a misspelt limit must not be silently ignored.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, Self, TypeVar
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from storage.runtime.config.setting_files import SettingFileError, is_setting_file, read_setting_files
+from storage.runtime.config.tls import TlsFiles, check_verified
+from storage.runtime.config.webhook_options import parse_networks, split_keys
+
+ENV_PREFIX = "RHAPSODE_"
+
+TEST_PREFIX = "RHAPSODE_TEST_"
+"""Variables of the test suite; never a setting of a process."""
+
+STORAGE_SETTING_NAMES = frozenset(
+    {
+        "RHAPSODE_BROKER_URL",
+        "RHAPSODE_BACKLOG_AUDIO_S",
+        "RHAPSODE_BACKLOG_JOBS",
+        "RHAPSODE_FAILPOINT",
+        "RHAPSODE_KEY_PREFIX",
+        "RHAPSODE_LOG_FORMAT",
+        "RHAPSODE_LOG_LEVEL",
+        "RHAPSODE_QUOTA_AUDIO_S",
+        "RHAPSODE_QUOTA_JOBS",
+        "RHAPSODE_QUOTA_STORED_BYTES",
+        "RHAPSODE_QUOTA_VOICES",
+        "RHAPSODE_REDIS_URL",
+        "RHAPSODE_S3_ENDPOINT_URL",
+        "RHAPSODE_S3_PUBLIC_ENDPOINT",
+        "RHAPSODE_S3_REGION",
+        "RHAPSODE_STORE",
+        "RHAPSODE_STORE_MIN_FREE_MB",
+        "RHAPSODE_TLS_CA",
+        "RHAPSODE_TLS_CERTIFICATE",
+        "RHAPSODE_TLS_KEY",
+        "RHAPSODE_TRACING",
+        "RHAPSODE_URL_SECRET",
+        "RHAPSODE_WEBHOOK_ALLOW_PRIVATE",
+        "RHAPSODE_WEBHOOK_KEY",
+    }
+)
+
+SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
+    {
+        # api
+        "RHAPSODE_API_KEYS",
+        "RHAPSODE_CORS_ORIGINS",
+        "RHAPSODE_MAX_BODY_BYTES",
+        "RHAPSODE_MAX_CONNECTIONS",
+        "RHAPSODE_MAX_DOCUMENT_BYTES",
+        "RHAPSODE_MAX_TEXT_CHARS",
+        "RHAPSODE_MAX_UPLOAD_BYTES",
+        "RHAPSODE_METRICS_ACCESS",
+        "RHAPSODE_OPERATOR",
+        "RHAPSODE_PUBLIC_URL",
+        "RHAPSODE_RATE_LIMIT",
+        "RHAPSODE_REQUEST_TIMEOUT_S",
+        "RHAPSODE_TENANT_CLASSES",
+        # worker
+        "RHAPSODE_CHECKPOINT",
+        "RHAPSODE_DEVICE",
+        "RHAPSODE_ENGINE",
+        "RHAPSODE_ENGINE_KV_PRECISION",
+        "RHAPSODE_ENGINE_MLP_PRECISION",
+        "RHAPSODE_ENGINE_PROFILE",
+        "RHAPSODE_ENGINE_REPRODUCIBILITY",
+        "RHAPSODE_ENGINE_THREADS",
+        "RHAPSODE_ENGINE_WATCHDOG_S",
+        "RHAPSODE_FAKE_STEP_S",
+        "RHAPSODE_FINISHERS",
+        "RHAPSODE_LANE",
+        "RHAPSODE_LEASE_S",
+        "RHAPSODE_MAX_ATTEMPTS",
+        "RHAPSODE_METRICS_HOST",
+        "RHAPSODE_METRICS_PORT",
+        "RHAPSODE_MODEL",
+        "RHAPSODE_RECOGNISER",
+        "RHAPSODE_RECOGNISER_THREADS",
+        "RHAPSODE_SLOTS",
+        "RHAPSODE_TICKET_CAP",
+        "RHAPSODE_VOICE_CACHE_MB",
+        "RHAPSODE_WEBHOOK_DELAYS_S",
+        "RHAPSODE_WEBHOOK_THREADS",
+        "RHAPSODE_WHISPER_MODEL",
+        "RHAPSODE_WORKER_NAME",
+        # client and command line
+        "RHAPSODE_API_KEY",
+        "RHAPSODE_DATA_DIR",
+        "RHAPSODE_DEBUG",
+        "RHAPSODE_PORT",
+        "RHAPSODE_SERVER_URL",
+    }
+)
+"""Every variable of every process: they share one environment, so each must know the others' names."""
+
+STATE_DB = 0
+BROKER_DB = 1
+
+
+class SettingsError(Exception):
+    """The environment does not describe a system that can be started; the message names the variable."""
+
+
+class StorageSettings(BaseSettings):
+    """Redis, broker and object store.
+
+    redis_url: redis://, rediss:// or unix://[:password@]/path?db=0.
+    broker_url: in kombu's spelling (a Unix socket is redis+socket://[:password@]/path?virtual_host=1); empty
+        means the server of `redis_url`, database 1.
+    store: file:///absolute/path (one host) or s3://bucket[/prefix]. S3 credentials come from where boto3
+        looks for them.
+    store_min_free_mb: a folder store refuses to write below so much free space.
+    s3_public_endpoint: how clients reach the S3 server where that is not `s3_endpoint_url`; links are signed for it.
+    tls_ca: PEM file of the authorities that rediss:// and https:// servers are verified by; unset: the system's.
+    tls_certificate, tls_key: PEM files of this system's own certificate, for servers that ask for one.
+    url_secret: signs the download links of a folder store; at least 16 characters.
+    key_prefix: first part of every Redis key, so that several systems can share a server.
+    webhook_key: seals the secrets that sign webhooks; without it there are no webhooks. Comma-separated, to replace it:
+        the first seals, all open; each of at least 16 random characters.
+    webhook_allow_private: networks of one's own, comma-separated, whose receivers may be reached, also by plain http;
+        `loopback` is this machine. Empty: the internet alone, by https.
+    log_level: the least that is logged. debug is for finding a fault; it is as silent about texts and secrets.
+    tracing: `otlp` sends every job's trace where the OTEL_ variables say, file:///folder writes it there; empty: none.
+    quota_jobs, quota_audio_s, quota_voices, quota_stored_bytes: what one tenant may hold, unless an operator gave it
+        limits of its own: unfinished jobs, their expected audio, voices, and bytes in the store (unset: no limit).
+        The same for the API and for workers, which make the jobs of batches.
+    backlog_jobs, backlog_audio_s: unfinished jobs of all tenants together, and their expected audio.
+    failpoint: name:action[:chance or passage], for fault tests.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
+    broker_url: SecretStr = SecretStr("")
+    store: str
+    store_min_free_mb: int = Field(default=256, ge=0)
+    s3_endpoint_url: str | None = None
+    s3_public_endpoint: str | None = None
+    s3_region: str | None = None
+    tls_ca: Path | None = None
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    url_secret: SecretStr = SecretStr("")
+    key_prefix: str = Field(default="rhapsode", pattern=r"^[a-z0-9-]+$")
+    webhook_key: SecretStr = SecretStr("")
+    webhook_allow_private: str = ""
+    quota_jobs: int = Field(default=10_000, ge=0)
+    quota_audio_s: int = Field(default=500 * 3600, ge=0)
+    quota_voices: int = Field(default=100_000, ge=0)
+    quota_stored_bytes: int | None = Field(default=None, ge=0)
+    backlog_jobs: int = Field(default=100_000, ge=0)
+    backlog_audio_s: int = Field(default=5_000 * 3600, ge=0)
+    log_format: Literal["auto", "console", "json"] = "auto"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    tracing: str = ""
+    failpoint: str = ""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What was given in code, then the environment, in which a variable may name a file that holds its value."""
+        environment = EnvSettingsSource(settings_cls)
+        files = read_setting_files(os.environ, SETTING_NAMES)
+        environment.env_vars = {**environment.env_vars, **{name.lower(): value for name, value in files.items()}}
+        return init_settings, environment
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis_scheme(cls, value: SecretStr) -> SecretStr:
+        if urlsplit(value.get_secret_value()).scheme not in {"redis", "rediss", "unix"}:
+            raise ValueError("must begin with redis://, rediss:// or unix://")
+        check_verified(value.get_secret_value())
+        return value
+
+    @field_validator("broker_url")
+    @classmethod
+    def _broker_scheme(cls, value: SecretStr) -> SecretStr:
+        scheme = urlsplit(value.get_secret_value()).scheme
+        if scheme not in {"", "redis", "rediss", "redis+socket"}:
+            raise ValueError("must begin with redis://, rediss:// or redis+socket://")
+        check_verified(value.get_secret_value())
+        return value
+
+    @field_validator("webhook_key")
+    @classmethod
+    def _sealing_key(cls, value: SecretStr) -> SecretStr:
+        if value.get_secret_value():
+            split_keys(value.get_secret_value())
+        return value
+
+    @field_validator("webhook_allow_private")
+    @classmethod
+    def _networks(cls, value: str) -> str:
+        parse_networks(value)
+        return value
+
+    @field_validator("s3_public_endpoint")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        """The signature covers the host alone: a path that a proxy takes away would break every link."""
+        parts = urlsplit(value or "")
+        if value and (
+            parts.scheme not in {"http", "https"} or not parts.netloc or parts.path.strip("/") or parts.query
+        ):
+            raise ValueError("must be http://host or https://host, without a path")
+        return value or None
+
+    @field_validator("store")
+    @classmethod
+    def _store_scheme(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme == "file" and not parts.netloc and parts.path.startswith("/"):
+            return value
+        if parts.scheme == "s3" and parts.netloc and not parts.query:
+            return value
+        raise ValueError("must be file:///absolute/path or s3://bucket or s3://bucket/prefix")
+
+    @field_validator("tracing")
+    @classmethod
+    def _known_tracing(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value in ("", "otlp") or (parts.scheme == "file" and not parts.netloc and parts.path.startswith("/")):
+            return value
+        raise ValueError("must be otlp, or file:///absolute/path")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if not self.broker_url.get_secret_value():
+            object.__setattr__(self, "broker_url", SecretStr(broker_url_of(self.redis_url.get_secret_value())))
+        if self.store.startswith("file:") and len(self.url_secret.get_secret_value()) < 16:
+            raise ValueError("RHAPSODE_URL_SECRET must have at least 16 characters when the store is a folder")
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("RHAPSODE_TLS_CERTIFICATE and RHAPSODE_TLS_KEY need each other")
+        if self.tls_ca is not None or self.tls_certificate is not None:
+            self.tls_files.context()
+        return self
+
+    @property
+    def tls_files(self) -> TlsFiles:
+        return TlsFiles(self.tls_ca, self.tls_certificate, self.tls_key)
+
+    @property
+    def store_path(self) -> Path:
+        """The folder of a file:// store."""
+        return Path(unquote(urlsplit(self.store).path))
+
+
+S = TypeVar("S", bound=StorageSettings)
+
+
+def load_settings(settings_class: type[S]) -> S:
+    """The process's settings from its environment. Raises `SettingsError` naming what is wrong, without values."""
+    refuse_unknown_settings(os.environ, SETTING_NAMES)
+    try:
+        return settings_class()  # pyright: ignore[reportCallIssue]  # its arguments are the environment
+    except ValidationError as error:
+        raise SettingsError("; ".join(_complaints(error))) from None
+    except SettingFileError as error:
+        raise SettingsError(str(error)) from None
+
+
+def refuse_unknown_settings(environ: Mapping[str, str], known: Collection[str]) -> None:
+    """Raise `SettingsError` for a RHAPSODE_ variable outside `known`, naming the closest one that exists."""
+    for name in sorted(environ):
+        upper = name.upper()
+        if not upper.startswith(ENV_PREFIX) or upper.startswith(TEST_PREFIX):
+            continue
+        if upper in known or is_setting_file(upper, known):
+            continue
+        close = difflib.get_close_matches(upper, known, n=1, cutoff=0.0)
+        raise SettingsError(f"{name} is not a setting; did you mean {close[0]}?")
+
+
+def describe(settings: BaseSettings) -> tuple[str, ...]:
+    """One line a setting, in declaration order, without secrets; for the log at start."""
+    fields = type(settings).model_fields
+    return tuple(
+        f"{ENV_PREFIX}{name.upper()}={_shown(getattr(settings, name)) if field.repr else '(hidden)'}"
+        for name, field in fields.items()
+    )
+
+
+def broker_url_of(redis_url: str) -> str:
+    """The same server's broker database, in kombu's spelling. Raises `ValueError` if the state is kept there."""
+    parts = urlsplit(redis_url)
+    query = dict(parse_qsl(parts.query))
+    database = query.pop("db", "") or (parts.path.strip("/") if parts.scheme != "unix" else "")
+    if database == str(BROKER_DB):
+        raise ValueError(f"RHAPSODE_REDIS_URL names database {BROKER_DB}, the broker's; set RHAPSODE_BROKER_URL too")
+    if parts.scheme == "unix":
+        query = {"virtual_host": str(BROKER_DB)} | query
+        return f"redis+socket://{parts.netloc}{parts.path}?{urlencode(query)}"
+    return urlunsplit((parts.scheme, parts.netloc, f"/{BROKER_DB}", urlencode(query), ""))
+
+
+def unix_redis_url(socket: Path, password: str, database: int) -> str:
+    """A Redis URL for a server behind a Unix socket."""
+    return f"unix://:{quote(password, safe='')}@{quote(str(socket))}?db={database}"
+
+
+def _complaints(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_input=False, include_url=False, include_context=False):
+        name = "_".join(str(part) for part in fault["loc"]).upper()
+        said = "must be set" if fault["type"] == "missing" else fault["msg"]
+        yield f"{ENV_PREFIX}{name}: {said}" if name else said
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, SecretStr):
+        return str(value)
+    secret = value.get_secret_value()
+    parts = urlsplit(secret)
+    if parts.scheme and parts.scheme.startswith(("redis", "unix")):
+        _, at, host = parts.netloc.rpartition("@")
+        return f"{parts.scheme}://{'***@' if at else ''}{host}{parts.path}{'?' + parts.query if parts.query else ''}"
+    return "(set)" if secret else "(not set)"

@@ -1,0 +1,202 @@
+"""The client: one attempt a call, each of which ends in an answer or in one of the errors of `errors`."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import certifi
+import httpcore
+import httpx
+
+from storage.runtime.egress.connecting import (
+    CheckedDialler,
+    Deadline,
+    Resolver,
+    literal_addresses,
+    resolve,
+    system_resolver,
+)
+from storage.runtime.egress.errors import (
+    ConnectionFailed,
+    Redirected,
+    ResponseEncoded,
+    ResponseTooLarge,
+    TimedOut,
+    UnexpectedStatus,
+    UrlRefused,
+)
+from storage.runtime.egress.public_addresses import Address, AddressRules
+
+MAX_URL_CHARS = 2_048
+MAX_HOST_CHARS = 253
+USER_AGENT = "rhapsode/0.1"
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class UrlRules:
+    """What may be named at all. In networks of one's own (`addresses.allowed`) plain http and any port will do."""
+
+    schemes: frozenset[str] = frozenset({"https"})
+    ports: frozenset[int] = frozenset({443, 8443})
+    addresses: AddressRules = field(default_factory=AddressRules)
+
+    @property
+    def named_schemes(self) -> frozenset[str]:
+        """What a URL may begin with before it is known where it leads."""
+        return self.schemes | {"http", "https"} if self.addresses.allowed else self.schemes
+
+    def are_for_public(self, scheme: str, port: int) -> bool:
+        return scheme in self.schemes and port in self.ports
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptTimes:
+    """Of one attempt: `total_s` covers name server, connection, TLS, request and the whole answer."""
+
+    connect_s: float = 3.0
+    total_s: float = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`body`: at most what was asked for. Header names are lower-case; of repeated ones the last counts."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    is_whole: bool
+
+
+class SafeHttp:
+    """Any thread may call any method; nothing is kept between calls."""
+
+    def __init__(
+        self,
+        rules: UrlRules | None = None,
+        times: AttemptTimes | None = None,
+        resolver: Resolver = system_resolver,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._rules = rules or UrlRules()
+        self._times = times or AttemptTimes()
+        self._resolver = resolver
+        self._tls = tls or ssl.create_default_context(cafile=certifi.where())
+
+    def check(self, url: str) -> None:
+        """Whether a request would be made now; for registration. It is checked again at every request.
+
+        Raises `UrlRefused`, `AddressBlocked`, `HostUnresolved` or `TimedOut`.
+        """
+        self._addresses(_parsed(url, self._rules), Deadline(self._times.total_s))
+
+    def check_spelling(self, url: str) -> None:
+        """As `check`, as far as can be said without asking a name server: for URLs that are named in passing.
+
+        Raises `UrlRefused` or `AddressBlocked`.
+        """
+        parsed = _parsed(url, self._rules)
+        host, port = _target(parsed)
+        if (literal := literal_addresses(host, port)) is not None:
+            self._require_reach(parsed, tuple(self._rules.addresses.check(address) for address in literal))
+
+    def get(self, url: str, max_bytes: int) -> bytes:
+        """The body of a 200. Raises `SafeHttpError`; `ResponseTooLarge` before more than `max_bytes` are held."""
+        answer = self._attempt("GET", url, {}, b"", max_bytes)
+        if answer.status != 200:
+            raise UnexpectedStatus(answer.status)
+        if answer.headers.get("content-encoding", "identity").lower() != "identity":
+            raise ResponseEncoded("the server sent a compressed body")
+        if not answer.is_whole:
+            raise ResponseTooLarge(f"the server's answer is larger than {max_bytes} bytes")
+        return answer.body
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int) -> Answer:
+        """The answer, whatever its status; of its body the first `max_bytes`. Raises `SafeHttpError`."""
+        return self._attempt("POST", url, headers, body, max_bytes)
+
+    def _attempt(self, method: str, url: str, headers: Mapping[str, str], body: bytes, max_bytes: int) -> Answer:
+        deadline = Deadline(self._times.total_s)
+        parsed = _parsed(url, self._rules)
+        host = _target(parsed)[0]
+        dialler = CheckedDialler(self._addresses(parsed, deadline), self._times.connect_s, deadline)
+        fields = {"Host": parsed.netloc.decode(), "User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
+        fields |= headers
+        if method == "POST":
+            fields["Content-Length"] = str(len(body))
+        try:
+            with (
+                httpcore.ConnectionPool(ssl_context=self._tls, network_backend=dialler, max_connections=1) as pool,
+                pool.stream(method, _wire_url(parsed), headers=list(fields.items()), content=body) as response,
+            ):
+                return _answer(response, max_bytes)
+        except httpcore.TimeoutException as error:
+            raise TimedOut(f"{host} did not answer in time") from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError) as error:
+            raise ConnectionFailed(f"no usable connection to {host}: {error}") from error
+
+    def _addresses(self, url: httpx.URL, deadline: Deadline) -> tuple[Address, ...]:
+        """All of the host's, each of them checked."""
+        host, port = _target(url)
+        addresses = resolve(host, port, self._resolver, self._rules.addresses, deadline)
+        self._require_reach(url, addresses)
+        return addresses
+
+    def _require_reach(self, url: httpx.URL, addresses: Sequence[Address]) -> None:
+        """Raises `UrlRefused` for what is good enough for one's own network only."""
+        port = _target(url)[1]
+        if self._rules.are_for_public(url.scheme, port) or all(map(self._rules.addresses.is_allowed, addresses)):
+            return
+        if url.scheme not in self._rules.schemes:
+            raise UrlRefused(f"a URL begins with {' or '.join(sorted(self._rules.schemes))}, not {url.scheme!r}")
+        raise UrlRefused(f"port {port} is not allowed; {sorted(self._rules.ports)} are")
+
+
+def _parsed(url: str, rules: UrlRules) -> httpx.URL:
+    """Raises `UrlRefused`."""
+    if len(url) > MAX_URL_CHARS:
+        raise UrlRefused(f"the URL has {len(url)} characters; {MAX_URL_CHARS} are taken")
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise UrlRefused(f"not a URL: {error}") from error
+    if parsed.scheme not in rules.named_schemes:
+        raise UrlRefused(f"a URL begins with {' or '.join(sorted(rules.named_schemes))}, not {parsed.scheme[:20]!r}")
+    if parsed.userinfo:
+        raise UrlRefused("a URL must not hold a user name or password")
+    if not 1 <= len(parsed.raw_host) <= MAX_HOST_CHARS:
+        raise UrlRefused("the URL names no host")
+    port = _target(parsed)[1]
+    if port not in rules.ports and not rules.addresses.allowed:
+        raise UrlRefused(f"port {port} is not allowed; {sorted(rules.ports)} are")
+    return parsed
+
+
+def _target(url: httpx.URL) -> tuple[str, int]:
+    return url.raw_host.decode("ascii"), url.port or _DEFAULT_PORTS[url.scheme]
+
+
+def _wire_url(url: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+
+
+def _answer(response: httpcore.Response, max_bytes: int) -> Answer:
+    """Raises `Redirected`: what a redirect names was never checked."""
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+    if 300 <= response.status < 400:
+        raise Redirected(f"the server answered with a redirect ({response.status})")
+    body, is_whole = _read(response.iter_stream(), max_bytes)
+    return Answer(response.status, headers, body, is_whole)
+
+
+def _read(chunks: Iterable[bytes], max_bytes: int) -> tuple[bytes, bool]:
+    """The first `max_bytes`, and whether that is all."""
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk[: max_bytes + 1 - len(body)]
+        if len(body) > max_bytes:
+            return bytes(body[:max_bytes]), False
+    return bytes(body), True

@@ -1,0 +1,100 @@
+"""Where each segment stands in a narration, in samples. Pure; what is assembled and what is played follow it alike.
+
+A segment's samples begin and end with a margin of near silence (see `MARGIN_S`), in which soft consonants and breaths
+are kept. Margins are part of the pause that is heard between two segments, so a pause of p seconds is made of both
+margins and p minus two margins of silence between them; a pause shorter than two margins is as long as these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storage.segments.plan import Chapter, PlannedSegment
+from storage.segments.results import SegmentResult
+
+MARGIN_S = 0.03
+"""What stands before the first and after the last window of a segment that is loud enough to be speech."""
+
+
+class SegmentsIncomplete(ValueError):
+    """Plan and results do not belong together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A segment's place: its samples are [start, start + result.num_samples), then come num_gap of silence."""
+
+    planned: PlannedSegment
+    result: SegmentResult
+    start: int
+    num_gap: int
+
+    @property
+    def end(self) -> int:
+        """Where the next one starts."""
+        return self.start + self.result.num_samples + self.num_gap
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the narration in seconds from its beginning."""
+
+    start_s: float
+    end_s: float
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterSpan:
+    """A chapter ends where the next one starts, the last one with the narration."""
+
+    title: str
+    span: Span
+
+
+def num_gap_samples(pause_s: float, sample_rate_hz: int) -> int:
+    """Silence between the samples of two segments for a pause of `pause_s` between what is spoken in them."""
+    return max(0, round(pause_s * sample_rate_hz) - 2 * num_margin_samples(sample_rate_hz))
+
+
+def num_margin_samples(sample_rate_hz: int) -> int:
+    return round(MARGIN_S * sample_rate_hz)
+
+
+def place_segments(
+    segments: Sequence[PlannedSegment], results: Sequence[SegmentResult], sample_rate_hz: int
+) -> tuple[Placed, ...]:
+    """Every segment with its place. Raises `SegmentsIncomplete` unless there is a result for each, in order."""
+    if [result.index for result in results] != [planned.index for planned in segments]:
+        raise SegmentsIncomplete(f"{len(results)} segments are finished, but the plan has {len(segments)}")
+    placed: list[Placed] = []
+    start = 0
+    for planned, result in zip(segments, results, strict=True):
+        placed.append(Placed(planned, result, start, num_gap_samples(planned.pause_after_s, sample_rate_hz)))
+        start = placed[-1].end
+    return tuple(placed)
+
+
+def spoken_span(placed: Placed, sample_rate_hz: int) -> Span:
+    """When the segment is heard, without its margins."""
+    margin = min(num_margin_samples(sample_rate_hz), placed.result.num_samples // 2)
+    first, end = placed.start + margin, placed.start + placed.result.num_samples - margin
+    return Span(first / sample_rate_hz, end / sample_rate_hz)
+
+
+def chapter_spans(
+    chapters: Sequence[Chapter], placed: Sequence[Placed], sample_rate_hz: int
+) -> tuple[ChapterSpan, ...]:
+    """A chapter starts where its first segment is heard, and the first one with the narration: players show no gap."""
+    if not chapters:
+        return ()
+    starts = [0.0, *(spoken_span(placed[each.first_segment], sample_rate_hz).start_s for each in chapters[1:])]
+    ends = [*starts[1:], placed[-1].end / sample_rate_hz]
+    return tuple(
+        ChapterSpan(chapter.title, Span(start_s, end_s))
+        for chapter, start_s, end_s in zip(chapters, starts, ends, strict=True)
+    )

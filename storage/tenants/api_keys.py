@@ -1,0 +1,194 @@
+"""API keys: whose they are, what they may do, until when. Only their digests are kept.
+
+A key is 32 random bytes; guessing one is out of the question, so a plain sha256 at rest is enough. Requests look a key
+up by its digest, which tells nothing through the time that it takes.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import redis
+from ulid import ULID
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.errors import KeyNotFound
+from storage.ids import KeyId, TenantId
+
+KEY_PREFIX = "rh_"
+SHOWN_CHARS = 10
+"""Of a key, in lists: enough to tell two of one's own apart."""
+
+TENANT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+"""A tenant's name is part of object keys and Redis keys."""
+
+LAST_USE_STEP_MS = 60_000
+"""How exactly the last use is known: a write per request would cost more than the look-up."""
+
+
+KEY_LOOKUP = f"""
+local now = clock()
+
+-- The record of the key with this sha256 as HGETALL gives it; nil if there is none or it is over. Notes its use.
+local function find_key(digest)
+  local name = KEYS[1] .. ':apikey:' .. digest
+  local tenant, expires, used = unpack(redis.call('HMGET', name, 'tenant', 'expires_at_ms', 'last_used_at_ms'))
+  if not tenant or (expires and tonumber(expires) <= now) then return nil end
+  if not used or now - tonumber(used) >= {LAST_USE_STEP_MS} then
+    redis.call('HSET', name, 'last_used_at_ms', string.format('%.0f', now))
+  end
+  return redis.call('HGETALL', name)
+end
+"""
+"""Lua for who looks keys up; needs `clock`, which gives Unix ms. KEYS[1] is the root of all keys."""
+
+
+class Scope(enum.StrEnum):
+    """What a key may be used for."""
+
+    SYNTH = "synth"
+    """Jobs, batches, uploads, speech, and what describes them."""
+
+    VOICES = "voices"
+    """Voices and their caches."""
+
+    WEBHOOKS = "webhooks"
+    """Webhook endpoints and their deliveries."""
+
+    ADMIN = "admin"
+    """Keys, tenants' limits, workers and queues of the whole system."""
+
+
+ALL_SCOPES = frozenset(Scope)
+TENANT_SCOPES = ALL_SCOPES - {Scope.ADMIN}
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key as it is kept. Times are Unix ms; `expires_at_ms` None: never. `shown`: how the key begins."""
+
+    id: KeyId
+    tenant: TenantId
+    name: str
+    shown: str
+    scopes: frozenset[Scope]
+    created_at_ms: int
+    expires_at_ms: int | None = None
+    last_used_at_ms: int | None = None
+
+    def is_over(self, now_ms: int) -> bool:
+        return self.expires_at_ms is not None and self.expires_at_ms <= now_ms
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """`secret` is known here and now, and to nobody afterwards but its owner."""
+
+    secret: str
+    record: ApiKey
+
+
+def draw_key() -> str:
+    """`rh_` and 43 characters that hold 256 random bits."""
+    return KEY_PREFIX + secrets.token_urlsafe(32)
+
+
+def key_digest(secret: str) -> str:
+    """The sha256 by which a key is known, in hex."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class ApiKeyStore:
+    """For operators: every key of the system."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
+        self._redis = redis
+        self._names = _Names(key_prefix)
+
+    def create(self, tenant: TenantId, name: str, scopes: frozenset[Scope], expires_at_ms: int | None = None) -> NewKey:
+        secret = draw_key()
+        record = ApiKey(
+            id=KeyId(f"key_{str(ULID()).lower()}"),
+            tenant=tenant,
+            name=name,
+            shown=secret[:SHOWN_CHARS],
+            scopes=scopes,
+            created_at_ms=round(time.time() * 1000),
+            expires_at_ms=expires_at_ms,
+        )
+        digest = key_digest(secret)
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=True)
+            pipeline.hset(self._names.key(digest), items=[part for pair in _fields(record).items() for part in pair])
+            pipeline.hset(self._names.index, record.id, digest)
+            pipeline.execute()
+        return NewKey(secret, record)
+
+    def list(self, tenant: TenantId | None = None) -> list[ApiKey]:
+        """All keys, or one tenant's, the oldest first; those that are over too."""
+        with redis_errors_named():
+            digests = cast("dict[str, str]", self._redis.hgetall(self._names.index))
+            pipeline = self._redis.pipeline(transaction=False)
+            for key_id in sorted(digests):
+                pipeline.hgetall(self._names.key(digests[key_id]))
+            rows = cast("list[dict[str, str]]", pipeline.execute())
+        records = (decode_key(row) for row in rows if row)
+        return [record for record in records if tenant in (None, record.tenant)]
+
+    def revoke(self, key: KeyId) -> None:
+        """From now on nobody gets in with it. Repeating it is no error; raises `KeyNotFound` for one never made."""
+        with redis_errors_named():
+            digest = cast("str | None", self._redis.hget(self._names.index, key))
+            if digest is None:
+                raise KeyNotFound(f"there is no key {key}")
+            pipeline = self._redis.pipeline(transaction=True)
+            pipeline.delete(self._names.key(digest))
+            pipeline.hdel(self._names.index, key)
+            pipeline.execute()
+
+
+class _Names:
+    def __init__(self, key_prefix: str) -> None:
+        root = RedisKeys(key_prefix).root
+        self.index = f"{root}:apikeys"
+        self._family = f"{root}:apikey:"
+
+    def key(self, digest: str) -> str:
+        return self._family + digest
+
+
+def _fields(record: ApiKey) -> dict[str, str]:
+    fields = {
+        "id": record.id,
+        "tenant": record.tenant,
+        "name": record.name,
+        "shown": record.shown,
+        "scopes": ",".join(sorted(record.scopes)),
+        "created_at_ms": str(record.created_at_ms),
+    }
+    if record.expires_at_ms is not None:
+        fields["expires_at_ms"] = str(record.expires_at_ms)
+    return fields
+
+
+def decode_key(fields: Mapping[str, str]) -> ApiKey:
+    """A key from its hash in Redis."""
+    expires, used = fields.get("expires_at_ms"), fields.get("last_used_at_ms")
+    return ApiKey(
+        id=KeyId(fields["id"]),
+        tenant=TenantId(fields["tenant"]),
+        name=fields["name"],
+        shown=fields["shown"],
+        scopes=frozenset(Scope(scope) for scope in fields["scopes"].split(",") if scope),
+        created_at_ms=int(fields["created_at_ms"]),
+        expires_at_ms=int(expires) if expires else None,
+        last_used_at_ms=int(used) if used else None,
+    )

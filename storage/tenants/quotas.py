@@ -1,0 +1,116 @@
+"""What tenants may hold: the same for all, but for those with limits of their own. The scripts see to it.
+
+Jobs and their expected audio count until the job has ended, voices and bytes until they are deleted. Bytes are those of
+every object of a job (input, plan, segments, artifacts), of every recording and cache of a voice, of recorded consents,
+versions of pronunciation dictionaries, and uploads; counted where they are committed and taken off where their record
+goes. `stored_recount` compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import cast
+
+import redis
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.ids import TenantId
+from storage.jobs.submissions import AdmissionLimits
+from storage.runtime.config.settings import StorageSettings
+from storage.voices.keys import VoiceKeys
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """audio_ms: expected audio of unfinished jobs. stored_bytes: None for as much as there is room for."""
+
+    jobs: int
+    audio_ms: int
+    voices: int
+    stored_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuotas:
+    """Of one tenant; None where those for all count."""
+
+    jobs: int | None = None
+    audio_ms: int | None = None
+    voices: int | None = None
+    stored_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What there is of a tenant now."""
+
+    jobs: int
+    audio_ms: int
+    voices: int
+    stored_bytes: int
+
+
+def quotas_of(settings: StorageSettings) -> Quotas:
+    """Those for all."""
+    return Quotas(
+        jobs=settings.quota_jobs,
+        audio_ms=settings.quota_audio_s * 1000,
+        voices=settings.quota_voices,
+        stored_bytes=settings.quota_stored_bytes,
+    )
+
+
+def admission_limits(settings: StorageSettings) -> AdmissionLimits:
+    """As the scripts of jobs take them, with those of the whole system."""
+    for_all = quotas_of(settings)
+    return AdmissionLimits(
+        tenant_jobs=for_all.jobs,
+        tenant_audio_ms=for_all.audio_ms,
+        tenant_stored_bytes=for_all.stored_bytes,
+        total_jobs=settings.backlog_jobs,
+        total_audio_ms=settings.backlog_audio_s * 1000,
+    )
+
+
+class QuotaStore:
+    """Safe to share between threads, as the client is. for_all: what counts where a tenant has no limit of its own."""
+
+    def __init__(self, redis: redis.Redis, for_all: Quotas, key_prefix: str = "rhapsode") -> None:
+        self._redis = redis
+        self._keys = RedisKeys(key_prefix)
+        self._voice_keys = VoiceKeys(key_prefix)
+        self._for_all = for_all
+
+    def own(self, tenant: TenantId) -> OwnQuotas:
+        """Raises `StoreUnavailable`, as everything here does."""
+        with redis_errors_named():
+            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.quotas(tenant)))
+        return OwnQuotas(**{name: int(value) for name, value in fields.items()})
+
+    def in_force(self, own: OwnQuotas) -> Quotas:
+        return replace(self._for_all, **_given(own))
+
+    def set_own(self, tenant: TenantId, own: OwnQuotas) -> None:
+        """In place of those it had; at once, for whatever is accepted from now on. What is held already stays."""
+        given = _given(own)
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=True)
+            pipeline.delete(self._keys.quotas(tenant))
+            if given:
+                pipeline.hset(self._keys.quotas(tenant), items=[part for pair in given.items() for part in pair])
+            pipeline.execute()
+
+    def held(self, tenant: TenantId) -> Held:
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=False)
+            pipeline.hmget(self._keys.admission(tenant), ["jobs", "audio_ms"])
+            pipeline.zcard(self._voice_keys.voices(tenant))
+            pipeline.hvals(self._keys.stored(tenant))
+            (jobs, audio_ms), voices, stored = cast("tuple[list[str | None], int, list[str]]", pipeline.execute())
+        return Held(int(jobs or 0), int(audio_ms or 0), voices, sum(int(each) for each in stored))
+
+
+def _given(own: OwnQuotas) -> Mapping[str, int]:
+    return {name: value for name, value in asdict(own).items() if value is not None}

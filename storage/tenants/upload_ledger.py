@@ -1,0 +1,73 @@
+"""What uploads count against a tenant's bytes: from the link's being given out until the file is gone.
+
+The store is asked by nobody while a file arrives, so a link counts as if it had been used. What came of it is settled
+by whoever looks: a deletion at once, the janitor once an hour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import cast
+
+import redis
+from ulid import ULID
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.database.scripts import SERVER_CLOCK, linked_script, lua_source
+from storage.errors import refusal_of
+from storage.ids import TenantId, UploadId
+from storage.objects.uploads import UPLOAD_PREFIX
+from storage.webhooks.lua_prelude import webhook_prelude
+
+PAGE = 500
+
+_SCRIPTS = ("upload_order", "upload_settle")
+
+
+class UploadLedger:
+    """Safe to share between threads, as the client is.
+
+    max_stored_bytes: of a tenant without a limit of its own; None for as much as there is room for.
+    """
+
+    def __init__(
+        self,
+        redis: redis.Redis,
+        key_prefix: str = "rhapsode",
+        max_stored_bytes: int | None = None,
+        clock: str = SERVER_CLOCK,
+    ) -> None:
+        self._redis = redis
+        self._keys = RedisKeys(key_prefix)
+        self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
+        shared = (self._keys.lua_table(), clock, webhook_prelude(self._keys), lua_source("quota_prelude"))
+        self._scripts = {name: linked_script(redis, self._keys.root, name, shared) for name in _SCRIPTS}
+
+    def order(self, tenant: TenantId, upload: UploadId, num_bytes: int) -> None:
+        """Count a file that may come. Raises `QuotaExceeded`, or `StoreUnavailable` as everything here does."""
+        with redis_errors_named():
+            reply = self._scripts["upload_order"].run(upload, tenant, num_bytes, self._max_stored_bytes)
+        if reply[0] == "refused":
+            raise refusal_of(reply[1:])
+
+    def settle(self, tenant: TenantId, upload: UploadId, num_bytes: int) -> int:
+        """Count what lies in the store, 0 for nothing; returns how many bytes more or fewer that is."""
+        with redis_errors_named():
+            change = self._scripts["upload_settle"].run(upload, tenant, num_bytes)
+        return cast("int", change)
+
+    def ordered_before(self, at_s: float) -> Iterator[tuple[TenantId, UploadId]]:
+        """Everything that still counts and whose link was given out before this Unix time."""
+        end = f"({UPLOAD_PREFIX}{str(ULID.from_datetime(datetime.fromtimestamp(at_s, UTC))).lower()}"
+        with redis_errors_named():
+            tenants = cast("set[str]", self._redis.smembers(self._keys.single("storers")))
+        for tenant in sorted(tenants):
+            start = "-"
+            while start:
+                with redis_errors_named():
+                    found = self._redis.zrangebylex(self._keys.uploads(TenantId(tenant)), start, end, 0, PAGE)
+                ids = cast("list[str]", found)
+                yield from ((TenantId(tenant), UploadId(each)) for each in ids)
+                start = f"({ids[-1]}" if len(ids) == PAGE else ""

@@ -1,0 +1,379 @@
+"""Every voice and every cache, in Redis: one method is one script, and the only way their state changes.
+
+A call that ends in `StoreUnavailable` may have taken effect. Each is idempotent for its own arguments, so the caller
+repeats it and is answered as if the first answer had arrived.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import NoReturn, cast
+
+import redis
+
+from storage.database.redis_errors import redis_errors_named
+from storage.database.scripts import SERVER_CLOCK, Argument, hash_fields
+from storage.errors import (
+    BuildRefused,
+    ConsentNotFound,
+    VoiceChanged,
+    VoiceGone,
+    VoiceNameTaken,
+    VoiceNotFound,
+    refusal_of,
+)
+from storage.ids import ContentKey, JobId, TenantId, VoiceId
+from storage.jobs.record import JobError
+from storage.jobs.work_items import Lease
+from storage.narration.voice_reference import CacheMode
+from storage.objects import keys
+from storage.voices.keys import VoiceKeys
+from storage.voices.lua_prelude import load_voice_script
+from storage.voices.record_codec import (
+    changed_fields,
+    created_fields,
+    decode_artifact_fields,
+    decode_cache,
+    decode_error,
+    decode_voice,
+    source_fields,
+    target_name,
+)
+from storage.voices.records import (
+    BuildClaim,
+    CacheArtifact,
+    CacheRequest,
+    ClaimStatus,
+    Consent,
+    NewRecording,
+    NewVoice,
+    RequestOutcome,
+    VoiceCachePage,
+    VoiceCacheRecord,
+    VoiceChanges,
+    VoicePage,
+    VoiceRecord,
+    name_key,
+)
+
+TOMBSTONE_TTL_S = 7 * 24 * 3600
+MAX_VOICES = 100_000
+"""Of one tenant: each takes about a kilobyte of Redis."""
+
+REQUEST_CHUNK = 100
+"""Caches asked for in one script call: Redis does nothing else for about so many times 30 microseconds."""
+
+READ_CHUNK = 100
+LIST_SCAN_LIMIT = 2_000
+"""Caches one `list_caches` call looks at before it hands the cursor back."""
+
+_SCRIPTS = (
+    *("voice_create", "voice_update", "voice_replace", "voice_delete"),
+    *("voice_cache_request", "voice_cache_forget", "voice_cache_read"),
+    *("voice_build_claim", "voice_build_commit", "voice_build_fail", "voice_build_reject"),
+)
+
+
+class VoiceStore:
+    """Safe to share between threads, as the client is.
+
+    max_voices, max_stored_bytes: of a tenant without limits of its own; None for as much as there is room for.
+    clock: Lua source that defines `clock()`; tests put a settable one here.
+    """
+
+    def __init__(
+        self,
+        redis: redis.Redis,
+        key_prefix: str = "rhapsode",
+        max_voices: int = MAX_VOICES,
+        max_stored_bytes: int | None = None,
+        clock: str = SERVER_CLOCK,
+    ) -> None:
+        self._redis = redis
+        self._keys = VoiceKeys(key_prefix)
+        self._max_voices = max_voices
+        self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
+        self._scripts = {name: load_voice_script(redis, key_prefix, name, clock) for name in _SCRIPTS}
+
+    # Voices
+
+    def create(self, voice: NewVoice) -> VoiceRecord:
+        """Raises `VoiceNameTaken`, `ConsentNotFound`, or `QuotaExceeded` when the tenant has as many voices, or bytes,
+        as it may.
+        """
+        reply = self._run(
+            "voice_create",
+            voice.id,
+            voice.tenant,
+            name_key(voice.name),
+            self._max_voices,
+            self._max_stored_bytes,
+            voice.source.bytes,
+            _cited(voice.consent),
+            *created_fields(voice),
+        )
+        match reply[0]:
+            case "taken":
+                raise VoiceNameTaken(voice.name, str(reply[1]))
+            case "no consent":
+                raise ConsentNotFound(str(reply[1]))
+            case "refused":
+                raise refusal_of(reply[1:])
+            case _:
+                return _voice(reply[1])
+
+    def get(self, tenant: TenantId, voice: VoiceId) -> VoiceRecord:
+        """Raises `VoiceNotFound` (also for another tenant's voice) or `VoiceGone`."""
+        with redis_errors_named():
+            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.voice(voice)))
+        if fields.get("tenant") != tenant:
+            self._raise_missing(tenant, voice)
+        return decode_voice(fields)
+
+    def get_many(self, tenant: TenantId, voices: Sequence[VoiceId]) -> builtins.list[VoiceRecord | None]:
+        """One record, or None, for each id."""
+        found: list[VoiceRecord | None] = []
+        for start in range(0, len(voices), READ_CHUNK):
+            with redis_errors_named():
+                pipeline = self._redis.pipeline(transaction=False)
+                for voice in voices[start : start + READ_CHUNK]:
+                    pipeline.hgetall(self._keys.voice(voice))
+                rows = cast("list[dict[str, str]]", pipeline.execute())
+            found += [decode_voice(row) if row.get("tenant") == tenant else None for row in rows]
+        return found
+
+    def find(self, tenant: TenantId, name: str) -> VoiceRecord | None:
+        """The tenant's voice of this name, in whatever case."""
+        with redis_errors_named():
+            voice = cast("str | None", self._redis.hget(self._keys.names(tenant), name_key(name)))
+        return None if voice is None else self.get_many(tenant, [VoiceId(voice)])[0]
+
+    def list(self, tenant: TenantId, after: VoiceId | None, limit: int) -> VoicePage:
+        """The newest first; the next page comes after the last voice of this one."""
+        bound = f"({after}" if after else "+"
+        with redis_errors_named():
+            ids = self._redis.zrevrangebylex(self._keys.voices(tenant), bound, "-", start=0, num=limit + 1)
+        wanted = cast("list[VoiceId]", ids)
+        records = self.get_many(tenant, wanted[:limit])
+        # One may have been deleted meanwhile.
+        return VoicePage(tuple(record for record in records if record), has_more=len(wanted) > limit)
+
+    def update(self, tenant: TenantId, voice: VoiceId, changes: VoiceChanges) -> VoiceRecord:
+        """Raises `VoiceNotFound`, `VoiceGone` or `VoiceNameTaken`."""
+        name = "" if changes.name is None else name_key(changes.name)
+        reply = self._run("voice_update", voice, tenant, name, *changed_fields(changes))
+        if reply[0] == "missing":
+            self._raise_missing(tenant, voice)
+        if reply[0] == "taken":
+            raise VoiceNameTaken(changes.name or "", str(reply[1]))
+        return _voice(reply[1])
+
+    def replace(self, tenant: TenantId, voice: VoiceId, recording: NewRecording) -> VoiceRecord:
+        """Another recording under the same id; every cache of the old one is dropped.
+
+        Raises `VoiceNotFound`, `VoiceGone`, `ConsentNotFound`, `QuotaExceeded`, or `VoiceChanged` when somebody else
+        was faster.
+        """
+        fields = source_fields(recording.source, recording.ref_text, recording.consent)
+        source = recording.source
+        rests_on = (source.bytes, self._max_stored_bytes, _cited(recording.consent))
+        reply = self._run("voice_replace", voice, tenant, recording.revision, source.key, *rests_on, *fields)
+        if reply[0] == "missing":
+            self._raise_missing(tenant, voice)
+        if reply[0] == "moved":
+            raise VoiceChanged(f"{voice} is at revision {reply[1]}, not {recording.revision}")
+        if reply[0] == "no consent":
+            raise ConsentNotFound(str(reply[1]))
+        if reply[0] == "refused":
+            raise refusal_of(reply[1:])
+        return _voice(reply[1])
+
+    def delete(self, tenant: TenantId, voice: VoiceId) -> None:
+        """Forget the voice and its caches; its id answers `VoiceGone` for a week. Repeating it is no error.
+
+        Builds under way find their content gone and are refused: nothing brings it back.
+        """
+        reply = self._run("voice_delete", voice, tenant, TOMBSTONE_TTL_S)
+        if reply[0] == "missing":
+            self._raise_missing(tenant, voice)
+
+    # Caches
+
+    def request_caches(
+        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest]
+    ) -> builtins.list[RequestOutcome]:
+        """Ask for caches that `job` will see to; one outcome each. What is ready stays as it is."""
+        return self._request(tenant, job, wanted, rebuild="")
+
+    def rebuild_caches(
+        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest]
+    ) -> builtins.list[RequestOutcome]:
+        """As `request_caches`, but what is ready is built anew, and served until then."""
+        return self._request(tenant, job, wanted, rebuild="1")
+
+    def forget_caches(self, tenant: TenantId, voice: VoiceId, targets: Sequence[tuple[CacheMode, str]] = ()) -> int:
+        """Drop the voice's caches, all or those of these (mode, model); returns how many there were."""
+        reply = self._run("voice_cache_forget", tenant, voice, *(f"{mode}|{model}" for mode, model in targets))
+        if reply[0] == "missing":
+            self._raise_missing(tenant, voice)
+        return int(cast("int", reply[1]))
+
+    def caches(self, tenant: TenantId, voice: VoiceId) -> builtins.list[VoiceCacheRecord]:
+        """Every cache of the voice, by model and mode. Raises `VoiceNotFound` or `VoiceGone`."""
+        self.get(tenant, voice)
+        with redis_errors_named():
+            fields = cast("list[str]", self._redis.hkeys(self._keys.caches(voice)))
+        found = self._read_caches(tenant, [f"{voice}|{field}" for field in fields])
+        return sorted(found, key=lambda cache: (cache.target.model, cache.target.mode))
+
+    def list_caches(
+        self, tenant: TenantId, is_wanted: Callable[[VoiceCacheRecord], bool], after: str | None, limit: int
+    ) -> VoiceCachePage:
+        """One page of the tenant's caches in the order of their voices.
+
+        Looks at `LIST_SCAN_LIMIT` caches at most: a page that the filter left short may still have successors, and
+        goes on after `scanned_to`.
+        """
+        found: list[VoiceCacheRecord] = []
+        cursor = after
+        for _ in range(LIST_SCAN_LIMIT // READ_CHUNK):
+            names = self._cache_names(tenant, cursor)
+            for cache in self._read_caches(tenant, names):
+                if is_wanted(cache):
+                    if len(found) == limit:
+                        return VoiceCachePage(tuple(found), has_more=True, scanned_to=cursor)
+                    found.append(cache)
+                cursor = target_name(cache.target)
+            if len(names) < READ_CHUNK:
+                return VoiceCachePage(tuple(found), has_more=False, scanned_to=cursor)
+            cursor = names[-1]
+        return VoiceCachePage(tuple(found), has_more=True, scanned_to=cursor)
+
+    # Builds
+
+    def find_artifact(self, tenant: TenantId, content: ContentKey) -> CacheArtifact | None:
+        """The version that is served, whatever is being done about another one."""
+        names = ["tenant", "version", "sha256", "bytes"]
+        with redis_errors_named():
+            values = cast("list[str | None]", self._redis.hmget(self._keys.build(content), names))
+        if values[0] != tenant:
+            return None
+        return decode_artifact_fields(tenant, content, dict(zip(names, values, strict=True)))
+
+    def claim_build(self, content: ContentKey, lease: Lease) -> BuildClaim:
+        """Take the build under the lease of the item that needs it; it ends with this lease and needs no other."""
+        return _claim(content, lease, self._run("voice_build_claim", content, _lease_name(lease)))
+
+    def reject_version(self, content: ContentKey, lease: Lease, fence: int) -> BuildClaim:
+        """The served version of this fence is damaged or missing: what its finder is to do.
+
+        It is dropped and its finder builds it anew; a successor that is damaged as well fails the cache. If another
+        version is served meanwhile, the answer is as `claim_build`'s.
+        """
+        return _claim(content, lease, self._run("voice_build_reject", content, _lease_name(lease), fence))
+
+    def commit_build(self, content: ContentKey, lease: Lease, artifact: CacheArtifact, build_ms: int) -> None:
+        """The artifact lies in the store under the lease's fence: serve it. Raises `BuildRefused`."""
+        if artifact.fence != lease.fence:
+            raise ValueError(f"an artifact of fence {artifact.fence} under lease {lease.fence}")
+        parts = (lease.fence, artifact.sha256, artifact.bytes, build_ms)
+        _check_build(content, self._run("voice_build_commit", content, _lease_name(lease), *parts))
+
+    def fail_build(self, content: ContentKey, lease: Lease, error: JobError) -> None:
+        """No further attempt can help; what was served before still is. Raises `BuildRefused`."""
+        _check_build(content, self._run("voice_build_fail", content, _lease_name(lease), error.code, error.detail))
+
+    # Objects nobody points at
+
+    def discarded(self, limit: int = 500) -> dict[str, str]:
+        """Objects that may be deleted now: a name for `forget_discarded` -> the object's key."""
+        with redis_errors_named():
+            seconds, microseconds = self._redis.time()
+            now_ms = seconds * 1000 + microseconds // 1000
+            members = self._redis.zrangebyscore(self._keys.garbage, "-inf", now_ms, start=0, num=limit)
+        return {member: _object_key(member) for member in cast("list[str]", members)}
+
+    def forget_discarded(self, names: Sequence[str]) -> None:
+        """After the objects have been deleted."""
+        if names:
+            with redis_errors_named():
+                self._redis.zrem(self._keys.garbage, *names)
+
+    def _request(
+        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest], rebuild: str
+    ) -> builtins.list[RequestOutcome]:
+        outcomes: list[RequestOutcome] = []
+        for start in range(0, len(wanted), REQUEST_CHUNK):
+            arguments = [part for each in wanted[start : start + REQUEST_CHUNK] for part in _request_arguments(each)]
+            reply = self._run("voice_cache_request", tenant, job, rebuild, *arguments)
+            outcomes += [RequestOutcome(str(status)) for status in reply]
+        return outcomes
+
+    def _cache_names(self, tenant: TenantId, after: str | None) -> builtins.list[str]:
+        bound = f"({after}" if after else "-"
+        with redis_errors_named():
+            names = self._redis.zrangebylex(self._keys.cache_list(tenant), bound, "+", start=0, num=READ_CHUNK)
+        return cast("list[str]", names)
+
+    def _read_caches(self, tenant: TenantId, names: Sequence[str]) -> builtins.list[VoiceCacheRecord]:
+        if not names:
+            return []
+        rows = cast("list[tuple[str, str, list[str]]]", self._run("voice_cache_read", tenant, *names))
+        return [decode_cache(name, content, hash_fields(flat)) for name, content, flat in rows]
+
+    def _raise_missing(self, tenant: TenantId, voice: VoiceId) -> NoReturn:
+        with redis_errors_named():
+            buried = cast("str | None", self._redis.get(self._keys.gone(voice)))
+        if buried == tenant:
+            raise VoiceGone(f"{voice} was deleted")
+        raise VoiceNotFound(f"there is no voice {voice}")
+
+    def _run(self, script: str, *arguments: Argument) -> builtins.list[object]:
+        with redis_errors_named():
+            return cast("list[object]", self._scripts[script].run(*arguments))
+
+
+def _request_arguments(wanted: CacheRequest) -> tuple[Argument, ...]:
+    target = wanted.target
+    return (wanted.content, target.voice, wanted.revision, target.mode, target.model, wanted.model_revision)
+
+
+def _cited(consent: Consent | None) -> str:
+    """The ids of the consents, as the scripts take them."""
+    return " ".join(consent.ids) if consent else ""
+
+
+def _lease_name(lease: Lease) -> str:
+    return f"{lease.job}|{lease.item}|{lease.fence}"
+
+
+def _claim(content: ContentKey, lease: Lease, reply: Sequence[object]) -> BuildClaim:
+    match ClaimStatus(str(reply[0])):
+        case ClaimStatus.READY:
+            version, sha256, num_bytes = (str(part) for part in reply[1:])
+            fields = {"version": version, "sha256": sha256, "bytes": num_bytes}
+            return BuildClaim(ClaimStatus.READY, decode_artifact_fields(lease.tenant, content, fields))
+        case ClaimStatus.FAILED:
+            return BuildClaim(ClaimStatus.FAILED, error=decode_error(str(reply[1])))
+        case status:
+            return BuildClaim(status)
+
+
+def _check_build(content: ContentKey, reply: Sequence[object]) -> None:
+    if reply[0] == "gone":
+        raise BuildRefused(f"nobody wants the cache {content} any more")
+    if reply[0] == "lost":
+        raise BuildRefused(f"the build of {content} is not this lease's")
+
+
+def _object_key(member: str) -> str:
+    kind, _, rest = member.partition("|")
+    if kind == "k":
+        return rest
+    tenant, content, fence = rest.split("|")
+    return keys.voice_cache(TenantId(tenant), ContentKey(content), int(fence))
+
+
+def _voice(part: object) -> VoiceRecord:
+    return decode_voice(hash_fields(part))

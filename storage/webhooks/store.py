@@ -1,0 +1,243 @@
+"""Endpoints, their secrets and the log of deliveries, in Redis: what the API does with them.
+
+What workers do with deliveries is in `storage.webhooks.deliveries`. A call that ends in `StoreUnavailable` may have
+taken effect; the caller repeats it and is answered as if the first answer had arrived.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import NoReturn, cast
+
+import redis
+
+from storage.database.keys import RedisKeys
+from storage.database.redis_errors import redis_errors_named
+from storage.database.scripts import SERVER_CLOCK, hash_fields
+from storage.errors import QuotaExceeded
+from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
+from storage.jobs.webhook_target import TEST_EVENT, endpoint_target
+from storage.webhooks.errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
+from storage.webhooks.keys import WebhookKeys
+from storage.webhooks.record_codec import (
+    changed_fields,
+    created_fields,
+    decode_attempt,
+    decode_delivery,
+    decode_endpoint,
+    decode_secrets,
+    encode_events,
+    encode_secrets,
+)
+from storage.webhooks.records import (
+    MAX_ENDPOINTS,
+    Attempt,
+    DeliveryPage,
+    DeliveryRecord,
+    DeliveryState,
+    EndpointChanges,
+    EndpointRecord,
+    NewEndpoint,
+    SealedSecret,
+)
+from storage.webhooks.scripts import WebhookScripts
+
+TOMBSTONE_TTL_S = 7 * 24 * 3600
+LIST_CHUNK = 100
+LIST_SCAN_LIMIT = 1_000
+"""Deliveries one list call looks at before it hands the cursor back."""
+
+_SCRIPTS = (
+    *("webhook_endpoint_create", "webhook_endpoint_update", "webhook_endpoint_delete"),
+    *("webhook_secret", "webhook_test", "webhook_redeliver"),
+)
+
+
+class WebhookStore:
+    """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
+
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
+        keys = RedisKeys(key_prefix)
+        self._redis = redis
+        self._keys = WebhookKeys(keys)
+        self._scripts = WebhookScripts(redis, keys, _SCRIPTS, clock)
+
+    # Endpoints
+
+    def create(self, endpoint: NewEndpoint) -> EndpointRecord:
+        """Raises `QuotaExceeded` when the tenant has as many endpoints as it may."""
+        reply = self._scripts.run(
+            "webhook_endpoint_create",
+            endpoint.id,
+            endpoint.tenant,
+            encode_events(endpoint.events),
+            encode_secrets([SealedSecret(endpoint.sealed_secret)]),
+            *created_fields(endpoint),
+        )
+        if reply[0] == "refused":
+            raise QuotaExceeded("tenant_webhook_endpoints", MAX_ENDPOINTS, MAX_ENDPOINTS)
+        return self._record(hash_fields(reply[1]))
+
+    def get(self, tenant: TenantId, endpoint: EndpointId) -> EndpointRecord:
+        """Raises `EndpointNotFound` (also for another tenant's) or `EndpointGone`."""
+        with redis_errors_named():
+            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.endpoint(endpoint)))
+        if fields.get("tenant") != tenant:
+            self._raise_missing(tenant, endpoint)
+        return self._record(fields)
+
+    def list(self, tenant: TenantId) -> builtins.list[EndpointRecord]:
+        """All of them, the newest first: a tenant has few."""
+        with redis_errors_named():
+            ids = cast("list[EndpointId]", self._redis.zrevrange(self._keys.endpoints(tenant), 0, -1))
+            pipeline = self._redis.pipeline(transaction=False)
+            for each in ids:
+                pipeline.hgetall(self._keys.endpoint(each))
+            rows = cast("list[dict[str, str]]", pipeline.execute())
+        # One may have been deleted meanwhile.
+        return [self._record(row) for row in rows if row]
+
+    def update(self, tenant: TenantId, endpoint: EndpointId, changes: EndpointChanges) -> EndpointRecord:
+        """Raises `EndpointNotFound` or `EndpointGone`. Enabling forgives every failure of before."""
+        state = changes.state or ""
+        reply = self._scripts.run("webhook_endpoint_update", endpoint, tenant, state, *changed_fields(changes))
+        if reply[0] == "missing":
+            self._raise_missing(tenant, endpoint)
+        return self._record(hash_fields(reply[1]))
+
+    def delete(self, tenant: TenantId, endpoint: EndpointId) -> None:
+        """What waits for it is not sent any more. Repeating it is no error."""
+        reply = self._scripts.run("webhook_endpoint_delete", endpoint, tenant, TOMBSTONE_TTL_S)
+        if reply[0] == "missing":
+            self._raise_missing(tenant, endpoint)
+
+    # Secrets
+
+    def rotate(self, tenant: TenantId, endpoint: EndpointId, sealed: str, overlap_s: int) -> tuple[SealedSecret, ...]:
+        """Sign with another secret from now on, and for `overlap_s` with the old ones, too.
+
+        Raises `EndpointNotFound` or `EndpointGone`.
+        """
+        reply = self._scripts.run("webhook_secret", tenant, endpoint, sealed, overlap_s)
+        if reply[0] == "missing":
+            self._raise_missing(tenant, endpoint)
+        return decode_secrets(str(reply[1]))
+
+    def tenant_secrets(self, tenant: TenantId, sealed: str) -> tuple[SealedSecret, ...]:
+        """What signs for the URLs that the tenant's jobs name, the current one first; `sealed` if there was none."""
+        return decode_secrets(str(self._scripts.run("webhook_secret", tenant, "", sealed, "")[1]))
+
+    def rotate_tenant(self, tenant: TenantId, sealed: str, overlap_s: int) -> tuple[SealedSecret, ...]:
+        return decode_secrets(str(self._scripts.run("webhook_secret", tenant, "", sealed, overlap_s)[1]))
+
+    # Deliveries
+
+    def send_test(self, tenant: TenantId, endpoint: EndpointId, call: str) -> DeliveryRecord:
+        """A delivery that says nothing but that it arrived. call: an id of this request, so that it can be repeated.
+
+        Raises `EndpointNotFound`, `EndpointGone` or `EndpointDisabled`.
+        """
+        reply = self._scripts.run("webhook_test", endpoint, tenant, call, TEST_EVENT)
+        if reply[0] == "missing":
+            self._raise_missing(tenant, endpoint)
+        if reply[0] == "disabled":
+            raise EndpointDisabled(f"{endpoint} is disabled; enable it first")
+        return decode_delivery(hash_fields(reply[1]))
+
+    def redeliver(self, tenant: TenantId, delivery: DeliveryId) -> DeliveryRecord:
+        """Send it again, now, with the same id and bytes, and the whole schedule before it is given up.
+
+        Raises `DeliveryNotFound`, or `DeliveryBusy` while an attempt is under way.
+        """
+        reply = self._scripts.run("webhook_redeliver", delivery, tenant)
+        if reply[0] == "missing":
+            raise _no_delivery(delivery)
+        if reply[0] == "conflict":
+            raise DeliveryBusy(f"an attempt at {delivery} is under way")
+        return decode_delivery(hash_fields(reply[1]))
+
+    def delivery(self, tenant: TenantId, delivery: DeliveryId) -> DeliveryRecord:
+        """Raises `DeliveryNotFound`, also for one that is too old to be remembered."""
+        with redis_errors_named():
+            fields = cast("dict[str, str]", self._redis.hgetall(self._keys.delivery(delivery)))
+        if fields.get("tenant") != tenant:
+            raise _no_delivery(delivery)
+        return decode_delivery(fields)
+
+    def attempts(self, delivery: DeliveryId) -> builtins.list[Attempt]:
+        """The last ones, oldest first."""
+        with redis_errors_named():
+            rows = cast("list[str]", self._redis.lrange(self._keys.attempts(delivery), 0, -1))
+        return [decode_attempt(row) for row in rows]
+
+    def list_deliveries(
+        self,
+        tenant: TenantId,
+        endpoint: EndpointId,
+        states: frozenset[DeliveryState],
+        after: DeliveryId | None,
+        limit: int,
+    ) -> DeliveryPage:
+        """One page of an endpoint's deliveries, newest first. Raises `EndpointNotFound` or `EndpointGone`."""
+        self.get(tenant, endpoint)
+        return self._page(self._keys.log(endpoint_target(endpoint)), tenant, states, after, limit)
+
+    def job_deliveries(self, tenant: TenantId, job: JobId) -> builtins.list[DeliveryRecord]:
+        """Every delivery that tells of the job, newest first, up to a hundred."""
+        page = self._page(self._keys.of_job(job), tenant, frozenset(), None, LIST_CHUNK)
+        return list(page.deliveries)
+
+    def _page(
+        self, key: str, tenant: TenantId, states: frozenset[DeliveryState], after: DeliveryId | None, limit: int
+    ) -> DeliveryPage:
+        found: builtins.list[DeliveryRecord] = []
+        start = self._rank_after(key, after)
+        cursor = after
+        for begin in range(start, start + LIST_SCAN_LIMIT, LIST_CHUNK):
+            with redis_errors_named():
+                ids = cast("list[DeliveryId]", self._redis.zrevrange(key, begin, begin + LIST_CHUNK - 1))
+            for each, record in zip(ids, self._deliveries(ids), strict=True):
+                if record is not None and record.tenant == tenant and (not states or record.state in states):
+                    if len(found) == limit:
+                        return DeliveryPage(tuple(found), has_more=True, scanned_to=cursor)
+                    found.append(record)
+                cursor = each
+            if len(ids) < LIST_CHUNK:
+                return DeliveryPage(tuple(found), has_more=False, scanned_to=cursor)
+        return DeliveryPage(tuple(found), has_more=True, scanned_to=cursor)
+
+    def _rank_after(self, key: str, after: DeliveryId | None) -> int:
+        """A delivery that is forgotten meanwhile was among the oldest: nothing comes after it."""
+        if after is None:
+            return 0
+        with redis_errors_named():
+            rank = cast("int | None", self._redis.zrevrank(key, after))
+            return self._redis.zcard(key) if rank is None else rank + 1
+
+    def _deliveries(self, ids: Sequence[DeliveryId]) -> builtins.list[DeliveryRecord | None]:
+        with redis_errors_named():
+            pipeline = self._redis.pipeline(transaction=False)
+            for each in ids:
+                pipeline.hgetall(self._keys.delivery(each))
+            rows = cast("list[dict[str, str]]", pipeline.execute())
+        # Expired by time while the log, bounded by count, still names them.
+        return [decode_delivery(row) if row else None for row in rows]
+
+    def _record(self, fields: dict[str, str]) -> EndpointRecord:
+        target: Target = endpoint_target(EndpointId(fields["id"]))
+        with redis_errors_named():
+            health = cast("list[str | None]", self._redis.hmget(self._keys.target(target), ["failing_since_ms"]))
+            waiting = self._redis.zcard(self._keys.waiting(target))
+        return decode_endpoint(fields, health, waiting)
+
+    def _raise_missing(self, tenant: TenantId, endpoint: EndpointId) -> NoReturn:
+        with redis_errors_named():
+            buried = cast("str | None", self._redis.get(self._keys.gone(endpoint)))
+        if buried == tenant:
+            raise EndpointGone(f"{endpoint} was deleted")
+        raise EndpointNotFound(f"there is no webhook endpoint {endpoint}")
+
+
+def _no_delivery(delivery: DeliveryId) -> DeliveryNotFound:
+    return DeliveryNotFound(f"there is no delivery {delivery}, or it is forgotten")

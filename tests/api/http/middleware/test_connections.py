@@ -1,0 +1,300 @@
+"""Connections as no client library makes them: broken framing, slow senders, too many. Raw sockets, no library."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import uvicorn
+from pydantic import SecretStr
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
+
+from api.http.middleware.connections import ConnectionLimits, HttpProtocol
+from api.settings import ApiSettings
+from tests.api.harness import ServedApi, serve
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
+    """An API that waits a second for what a client has begun."""
+    with serve(storeless(tmp_path_factory, request_timeout_s=1.0)) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedApi]:
+    """For whatever is whole when it comes: no machine is too slow to be answered."""
+    with serve(storeless(tmp_path_factory)) as served:
+        yield served
+
+
+def storeless(tmp_path_factory: pytest.TempPathFactory, **more: Any) -> ApiSettings:
+    """What is tested here comes before any store."""
+    return ApiSettings(
+        redis_url=SecretStr("redis://127.0.0.1:1/0"),
+        broker_url=SecretStr("redis://127.0.0.1:1/1"),
+        store=f"file://{tmp_path_factory.mktemp('store')}",
+        url_secret=SecretStr("a-secret-for-tests-only"),
+        **more,
+    )
+
+
+def connect(api: ServedApi) -> socket.socket:
+    place = urlsplit(api.url)
+    return socket.create_connection((place.hostname or "", place.port or 0), timeout=PATIENCE_S)
+
+
+def exchange(api: ServedApi, *pieces: bytes) -> bytes:
+    """All that comes until the server closes. It has to close: otherwise this times out."""
+    with connect(api) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+        return rest(connection)
+
+
+def rest(connection: socket.socket) -> bytes:
+    received = b""
+    try:
+        while data := connection.recv(65536):
+            received += data
+    except ConnectionResetError:
+        pass
+    return received
+
+
+def problem(answer: bytes) -> tuple[int, str]:
+    """Status and code of an answer that is a whole problem document."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"application/problem+json" in head.lower(), answer
+    length = re.search(rb"(?i)content-length: (\d+)", head)
+    assert length is not None, answer
+    assert int(length[1]) == len(body)
+    document = json.loads(body)
+    assert document["request_id"].encode() in head
+    assert document["status"] == int(head.split()[1])
+    return document["status"], document["code"]
+
+
+HOST = b"Host: localhost\r\n"
+
+BROKEN = {
+    "no HTTP": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 50 + b"\r\n\r\n",
+    "no host": b"GET /livez HTTP/1.1\r\n\r\n",
+    "two hosts": b"GET /livez HTTP/1.1\r\n" + HOST + HOST + b"\r\n",
+    "header without colon": b"GET /livez HTTP/1.1\r\n" + HOST + b"nonsense\r\n\r\n",
+    "space before colon": b"GET /livez HTTP/1.1\r\n" + HOST + b"A : b\r\n\r\n",
+    "null in header": b"GET /livez HTTP/1.1\r\n" + HOST + b"A: b\x00c\r\n\r\n",
+    "control character in target": b"GET /live\x01z HTTP/1.1\r\n" + HOST + b"\r\n",
+    "length that is none": b"POST /v1/jobs HTTP/1.1\r\n" + HOST + b"Content-Length: -5\r\n\r\n",
+    "two lengths": b"POST /v1/jobs HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+    "unknown coding": b"POST /v1/jobs HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: gzip\r\n\r\nabc",
+    "broken chunk": b"POST /v1/jobs HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_http_is_answered_with_a_problem_and_closed(patient: ServedApi, name: str) -> None:
+    assert problem(exchange(patient, BROKEN[name])) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_head_beyond_the_limit_is_refused(patient: ServedApi, is_whole: bool) -> None:
+    head = b"GET /livez HTTP/1.1\r\n" + HOST + b"A: " + b"b" * 40_000
+
+    answer = exchange(patient, head + (b"\r\n\r\n" if is_whole else b""))
+
+    assert problem(answer) == (431, "headers_too_large")
+
+
+@pytest.mark.parametrize("piece", [b"GET /livez HTTP/1.1\r\nHost:", b"GET /livez HTTP/1.1\r\nHost: localhost\r\nX"])
+def test_a_head_that_is_never_finished_ends_in_time(hasty: ServedApi, piece: bytes) -> None:
+    began = time.monotonic()
+
+    with connect(hasty) as connection:
+        connection.sendall(piece)
+        for _ in range(3):
+            # A byte now and then buys no time.
+            time.sleep(0.05)
+            connection.sendall(b"a")
+        answer = rest(connection)
+
+    assert problem(answer) == (408, "request_timeout")
+    assert time.monotonic() - began < PATIENCE_S
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 100000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"])
+def test_a_body_that_trickles_ends_in_time(hasty: ServedApi, framing: bytes) -> None:
+    head = b"PUT /v1/objects/uploads/x HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n" + framing
+
+    with connect(hasty) as connection:
+        connection.sendall(head + b"1\r\na\r\n")
+        answer = rest(connection)
+
+    # It may be refused before its body is read; what matters is that it does not stay.
+    assert answer.startswith(b"HTTP/1.1 4")
+
+
+def test_a_slow_body_of_a_route_that_reads_it_is_told_so(hasty: ServedApi) -> None:
+    head = b"POST /v1/jobs HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nContent-Length: 90\r\n\r\n{"
+
+    assert problem(exchange(hasty, head)) == (408, "request_timeout")
+
+
+def test_a_connection_without_a_request_is_closed_in_silence(hasty: ServedApi) -> None:
+    assert exchange(hasty) == b""
+
+
+def test_a_body_that_goes_on_behind_its_answer_is_not_read_for_ever(patient: ServedApi) -> None:
+    head = b"POST /nowhere HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n"
+
+    answer = exchange(patient, head, b"1000\r\n" + b"a" * 4096 + b"\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 404")
+
+
+def test_requests_in_a_row_on_one_connection_are_all_answered(patient: ServedApi) -> None:
+    once = b"GET /livez HTTP/1.1\r\n" + HOST
+
+    answer = exchange(patient, once + b"\r\n" + once + b"\r\n" + once + b"Connection: close\r\n\r\n")
+
+    assert answer.count(b"HTTP/1.1 200") == 3
+
+
+def test_a_wish_for_another_protocol_is_overlooked(patient: ServedApi) -> None:
+    wish = b"GET /livez HTTP/1.1\r\n" + HOST + b"Upgrade: websocket\r\nConnection: upgrade, close\r\n\r\n"
+
+    assert exchange(patient, wish).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("target", [b"http://localhost/livez", b"*", b"localhost:80", b"//x", b"/%ff%00", b"/v1?\\"])
+def test_a_target_of_any_form_is_answered(patient: ServedApi, target: bytes) -> None:
+    for method in (b"GET", b"OPTIONS", b"CONNECT", b"TRACE"):
+        answer = exchange(patient, method + b" " + target + b" HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+        assert problem(answer)[0] in (404, 405)
+
+
+def test_connections_beyond_the_limit_are_told_to_come_again(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with serve(storeless(tmp_path_factory, max_connections=2)) as api, connect(api), connect(api):
+        answer = exchange(api, b"GET /livez HTTP/1.1\r\n" + HOST + b"\r\n")
+
+    assert problem(answer) == (503, "too_many_connections")
+    assert b"retry-after: 2" in answer.lower()
+
+
+def test_no_nonsense_is_a_fault_of_ours(hasty: ServedApi) -> None:
+    draw = random.Random(7)
+    requests = [_spoiled(draw) for _ in range(150)]
+
+    def send(request: bytes) -> bytes:
+        return exchange(hasty, request, b"\r\n\r\n\r\n")
+
+    with ThreadPoolExecutor(16) as senders:
+        answers = list(senders.map(send, requests))
+
+    # Empty: what came was too little to answer. 503: there are no stores behind this API.
+    wrong = [answer for answer in answers if answer and not re.match(rb"HTTP/1.1 ([24]\d\d|503) ", answer)]
+    assert wrong == []
+
+
+def _spoiled(draw: random.Random) -> bytes:
+    """A request with some of its bytes made others."""
+    whole = bytearray(
+        b"POST /v1/jobs?a=b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        b"Idempotency-Key: abc\r\nAuthorization: Bearer x\r\nPrefer: wait=1\r\nContent-Length: 2\r\n\r\n{}"
+    )
+    for _ in range(draw.randint(1, 4)):
+        whole[draw.randrange(len(whole))] = draw.randrange(256)
+    return bytes(whole)
+
+
+def test_a_client_that_takes_none_of_its_answers_is_let_go() -> None:
+    """More answers than the buffers of both ends hold, to somebody who reads not a byte."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(200):
+            await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+
+    async def broken_off_after() -> float:
+        config = uvicorn.Config(answer, lifespan="off", log_level="critical")
+        limits = ConnectionLimits(max_connections=8, request_timeout_s=5, unread_answer_s=0.3)
+        loop, state = asyncio.get_running_loop(), ServerState()
+        server = await loop.create_server(lambda: HttpProtocol(config, state, {}, limits=limits), "127.0.0.1", 0)
+        began = loop.time()
+        with socket.create_connection(server.sockets[0].getsockname(), timeout=PATIENCE_S) as client:
+            client.sendall(b"GET / HTTP/1.1\r\n" + HOST + b"\r\n")
+            while not state.connections:
+                await asyncio.sleep(0.01)
+            while state.connections and loop.time() - began < PATIENCE_S:
+                await asyncio.sleep(0.01)
+            server.close()
+        return loop.time() - began
+
+    assert asyncio.run(broken_off_after()) < PATIENCE_S
+
+
+FIELDS = (
+    *("Accept", "Authorization", "Content-Encoding", "Content-Type", "Expect", "Idempotency-Key", "If-None-Match"),
+    *("Last-Event-ID", "Origin", "Prefer", "Range", "Transfer-Encoding", "X-Forwarded-For", "X-Request-ID"),
+    *("traceparent", "Content-Length", "Cookie", "Te", "Upgrade", "Connection"),
+)
+PLACES = (
+    *("/v1/jobs", "/v1/voices", "/v1/audio/speech", "/v1/batches", "/v1/uploads", "/v1/webhook-endpoints"),
+    *("/v1/jobs/job_01m805mah816c6r392z6tj0cvb", "/v1/jobs/x/segments/y/takes/z/select", "/v1/objects/a/../b?x=%00"),
+    *("/v1/pronunciation-dictionaries?name=%ff", "/v1/audio/voices", "/v1/voice-caches", "/", "/readyz"),
+)
+BODIES = (b"", b"{}", b"[[[[", b"null", b'{"input": {"text": "\\ud800"}}', b"\xff\xfe{", b'{"a":1e999}', b"--x\r\n\r\n")
+
+
+def test_no_header_and_no_body_is_a_fault_of_ours(api: ServedApi) -> None:
+    """Real stores behind it, so that there is no 503 either."""
+    draw = random.Random(11)
+    requests = [_odd(draw) for _ in range(250)]
+
+    with ThreadPoolExecutor(8) as senders:
+        answers = list(senders.map(partial(_first_answer, api), requests))
+
+    wrong = [
+        (request, answer[:200])
+        for request, answer in zip(requests, answers, strict=True)
+        if answer and not re.match(rb"HTTP/1.1 [1234]\d\d ", answer)
+    ]
+    assert wrong == []
+
+
+def _odd(draw: random.Random) -> bytes:
+    """A request with odd values in fields that mean something."""
+    body = draw.choice(BODIES)
+    lines = [
+        f"{draw.choice(('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'))} {draw.choice(PLACES)} HTTP/1.1".encode()
+    ]
+    lines += [b"Host: localhost", b"Connection: close", b"Content-Length: " + str(len(body)).encode()]
+    for name in draw.sample(FIELDS, draw.randint(1, 4)):
+        value = bytes(draw.choice((9, 32, *range(33, 127), *range(128, 256))) for _ in range(draw.randint(0, 40)))
+        known = (b"application/json", b"multipart/form-data; boundary=x", b"bytes=9-1", b"wait=99999999999", b"*/*;q=x")
+        lines.append(name.encode() + b": " + draw.choice((value, *known)))
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def _first_answer(api: ServedApi, request: bytes) -> bytes:
+    """The beginning of the answer. A request that is not whole is broken off, as its sender would."""
+    with connect(api) as connection:
+        connection.sendall(request)
+        connection.shutdown(socket.SHUT_WR)
+        try:
+            return connection.recv(4096)
+        except ConnectionResetError:
+            return b""

@@ -1,0 +1,179 @@
+"""OpenAI's speech call: what its clients send and read, over the wire, and jobs behind it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from storage.audio.wav import wav_header
+from storage.jobs.record import ArtifactRecord, JobError
+from storage.jobs.states import JobState
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.objects.keys import artifact
+from storage.queue.worker_slots import Fleet
+from storage.segments.results import SegmentReport
+from tests.api.harness import GPU_QUEUE, ServedApi, claim, commit, start_job
+
+ORDER = {"model": "small", "input": "The wind and the sun were disputing.", "voice": "alice"}
+PCM = bytes(range(256)) * 4
+
+
+def speak_soon(api: ServedApi) -> None:
+    """A worker's part: the only waiting job, with this audio as whatever it was to be."""
+    commit(api, start_job(api, num_segments=1))
+    item = claim(api, CPU_QUEUE)
+    [form] = item.narration.output.formats
+    audio = wav_header(len(PCM) // 2, 24_000) + PCM if form.type == "wav" else PCM
+    stored = api.objects.put(artifact(item.lease, f"narration.{form.type}"), audio)
+    record = ArtifactRecord(f"narration.{form.type}", str(form.type), stored.key, stored.bytes, stored.sha256, 0.02)
+    api.jobs.finish(item.lease, [record])
+
+
+def the_job(api: ServedApi) -> dict[str, Any]:
+    """The only one, once it is there."""
+    deadline = time.monotonic() + 60
+    while not (jobs := api.http.get("/v1/jobs").json()["data"]):
+        assert time.monotonic() < deadline, "no job came"
+        time.sleep(0.01)
+    [job] = jobs
+    return job
+
+
+def fail_soon(api: ServedApi) -> None:
+    item = start_job(api, num_segments=1)
+    api.jobs.fail(item.lease, JobError("segment_quality", "segment 0 failed its checks in every attempt", 0))
+
+
+def answered(
+    api: ServedApi, work: Callable[[ServedApi], None], headers: dict[str, Any] | None = None, **fields: object
+) -> httpx.Response:
+    """The answer to an order that a worker works on meanwhile."""
+
+    def work_once_there() -> None:
+        the_job(api)
+        work(api)
+
+    worker = threading.Thread(target=work_once_there)
+    worker.start()
+    try:
+        return api.http.post("/v1/audio/speech", json={**ORDER, **fields}, headers=headers)
+    finally:
+        worker.join()
+
+
+@pytest.mark.parametrize(
+    ("form", "media_type", "content"),
+    [
+        ("mp3", "audio/mpeg", PCM),
+        ("opus", "audio/ogg", PCM),
+        ("flac", "audio/flac", PCM),
+        ("wav", "audio/wav", wav_header(len(PCM) // 2, 24_000) + PCM),
+        ("pcm", "audio/pcm", PCM),
+    ],
+)
+def test_the_audio_is_the_answer(api: ServedApi, form: str, media_type: str, content: bytes) -> None:
+    answer = answered(api, speak_soon, response_format=form)
+
+    assert (answer.status_code, answer.headers["content-type"], answer.content) == (200, media_type, content)
+    job = api.http.get(f"/v1/jobs/{answer.headers['x-job-id']}").json()
+    assert (job["state"], job["request"]["priority"], job["request"]["voice"]) == ("succeeded", "high", "Alice")
+
+
+def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
+    headers = {"Accept": "application/octet-stream", "X-Stainless-Lang": "python", "X-Stainless-Retry-Count": "0"}
+
+    answer = answered(api, speak_soon, headers, voice={"id": "Bob"}, speed=1, stream_format="audio")
+
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "audio/mpeg")
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "param", "code"),
+    [
+        ({"input": ""}, 422, "input", "invalid_request"),
+        ({"input": "a" * 4_097}, 413, "input", "payload_too_large"),
+        ({"model": "tts-1"}, 404, "model", "model_not_available"),
+        ({"voice": "nobody"}, 404, "voice", "voice_not_found"),
+        ({"speed": 1.5}, 422, "speed", "invalid_request"),
+        ({"response_format": "aac"}, 422, "response_format", "invalid_request"),
+        ({"stream_format": "sse"}, 422, "stream_format", "invalid_request"),
+        ({"language": "Klingon"}, 422, "language", "unsupported_language"),
+        ({"pitch": 2}, 422, "pitch", "invalid_request"),
+    ],
+)
+def test_a_refusal_has_openais_shape(
+    api: ServedApi, change: dict[str, Any], status: int, param: str, code: str
+) -> None:
+    answer = api.http.post("/v1/audio/speech", json=ORDER | change)
+
+    assert answer.status_code == status
+    error = answer.json()["error"]
+    assert (error["param"], error["code"], error["type"]) == (param, code, "invalid_request_error")
+    assert api.http.get("/v1/jobs").json()["data"] == []
+
+
+def test_a_text_that_is_too_long_to_wait_for_is_sent_to_jobs(api: ServedApi) -> None:
+    answer = api.http.post("/v1/audio/speech", json=ORDER | {"input": "a" * 5_000})
+
+    assert "/v1/jobs" in answer.json()["error"]["message"]
+
+
+def test_one_header_makes_it_a_job(api: ServedApi) -> None:
+    answer = api.http.post("/v1/audio/speech", json=ORDER, headers={"Prefer": "respond-async"})
+
+    job = answer.json()
+    assert (answer.status_code, job["state"], job["queue"]["class"]) == (202, "pending", "interactive")
+    assert answer.headers["location"] == job["links"]["self"]
+    assert answer.headers["preference-applied"] == "respond-async"
+    assert job["request"]["deadline"] is None
+
+
+def test_speech_that_fails_says_why(api: ServedApi) -> None:
+    answer = answered(api, fail_soon)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "segment_quality")
+    assert answer.json()["error"]["type"] == "server_error"
+
+
+def test_a_caller_who_goes_takes_the_job_along(api: ServedApi) -> None:
+    with pytest.raises(httpx.ReadTimeout), httpx.Client(base_url=api.url) as http:
+        http.post("/v1/audio/speech", json=ORDER, timeout=httpx.Timeout(20, read=1))
+
+    job = the_job(api)
+    ended = api.http.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=20"}).json()
+    assert ended["state"] == JobState.CANCELLED
+
+
+def test_a_caller_who_comes_back_under_a_key_hears_what_was_made_meanwhile(api: ServedApi) -> None:
+    headers = {"Idempotency-Key": "fable-1"}
+    with pytest.raises(httpx.ReadTimeout), httpx.Client(base_url=api.url) as http:
+        http.post("/v1/audio/speech", json=ORDER, headers=headers, timeout=httpx.Timeout(20, read=1))
+
+    first, again = (
+        answered(api, speak_soon, headers),
+        api.http.post("/v1/audio/speech", json=ORDER, headers=headers),
+    )
+
+    assert (first.status_code, again.status_code) == (200, 200)
+    assert first.headers["x-job-id"] == again.headers["x-job-id"]
+    assert again.headers["idempotency-replayed"] == "true"
+    assert len(api.http.get("/v1/jobs").json()["data"]) == 1
+
+
+def test_speech_that_cannot_be_soon_is_refused_at_once(api: ServedApi) -> None:
+    """A fleet of one slot that was measured at a second of audio a minute."""
+    Fleet(api.redis).announce(GPU_QUEUE, "w", 1)
+    api.submit()
+    item = start_job(api)
+    api.jobs.commit_segment(item.lease, SegmentReport(24_000, 24_000, 10, "0" * 64, "eos", 60_000))
+
+    answer = api.http.post("/v1/audio/speech", json=ORDER)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "backlog_full")
+    assert 1 <= int(answer.headers["retry-after"]) <= 300
+    assert "/v1/jobs" in answer.json()["error"]["message"]

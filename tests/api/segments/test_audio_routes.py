@@ -1,0 +1,248 @@
+"""A job is heard from its first finished segment on, in order, until it ends."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import threading
+import time
+import wave
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import av
+import httpx
+import pytest
+
+from storage.audio.wav import streaming_wav_header
+from storage.ids import JobId
+from storage.jobs.record import ArtifactRecord
+from storage.jobs.work_items import ClaimedItem, PlanResult
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.objects import keys
+from storage.segments.file import SegmentHeader, StoredSegment, encode_segment
+from storage.segments.plan import Plan, PlannedSegment, encode_plan
+from storage.segments.results import SegmentReport
+from storage.segments.timeline import num_gap_samples
+from tests.api.harness import GPU_QUEUE, ServedApi, claim, job_id
+
+RATE_HZ = 24_000
+PAUSE_S = 0.5
+GAP = bytes(2 * num_gap_samples(PAUSE_S, RATE_HZ))
+
+
+def planned_job(api: ServedApi, num_segments: int) -> JobId:
+    job = job_id(api.submit())
+    item = claim(api, CPU_QUEUE)
+    pauses = [PAUSE_S] * (num_segments - 1) + [0.0]
+    segments = tuple(PlannedSegment(i, i, i + 1, f"Segment {i}.", pause_s) for i, pause_s in enumerate(pauses))
+    api.objects.put(keys.plan(item.lease), encode_plan(Plan(segments)))
+    api.jobs.commit_plan(item.lease, PlanResult(keys.plan(item.lease), num_segments, 3_000))
+    return job
+
+
+def pcm(index: int) -> bytes:
+    """Half a second that is of this segment alone."""
+    return struct.pack("<h", 100 + index) * (RATE_HZ // 2)
+
+
+def claim_all(api: ServedApi, num_segments: int) -> dict[int, ClaimedItem]:
+    items = [claim(api, GPU_QUEUE) for _ in range(num_segments)]
+    return {int(item.lease.item): item for item in items}
+
+
+def speak(api: ServedApi, item: ClaimedItem) -> None:
+    lease, index = item.lease, int(item.lease.item)
+    header = SegmentHeader(lease.job, index, lease.fence, "ab" * 32, 1, "eos", "small", "r1", RATE_HZ)
+    data = encode_segment(StoredSegment(header, pcm(index), b"\0" * 32, 16))
+    api.objects.put(keys.segment(lease.tenant, lease.job, index, lease.fence), data)
+    digest = hashlib.sha256(data).hexdigest()
+    api.jobs.commit_segment(lease, SegmentReport(RATE_HZ // 2, RATE_HZ, 10, digest, "eos", 50))
+
+
+def finish(api: ServedApi) -> None:
+    item = claim(api, CPU_QUEUE)
+    stored = api.objects.put(keys.artifact(item.lease, "narration.wav"), b"RIFF")
+    api.jobs.finish(item.lease, [ArtifactRecord("narration.wav", "wav", stored.key, 4, stored.sha256, 2.0)])
+
+
+def spoken(*indices: int) -> bytes:
+    """The samples of these segments with the pauses between them."""
+    return GAP.join(pcm(index) for index in indices)
+
+
+class Listener:
+    """Reads the stream in a thread of its own, as it comes; there is a stream once this is built."""
+
+    def __init__(self, api: ServedApi, job: JobId) -> None:
+        self.heard = bytearray()
+        self._new = threading.Condition()
+        self._is_answered = self._ended = False
+        self._thread = threading.Thread(target=self._listen, args=(api.url, job))
+        self._thread.start()
+        with self._new:
+            assert self._new.wait_for(lambda: self._is_answered, 60)
+
+    def _listen(self, url: str, job: JobId) -> None:
+        with httpx.stream("GET", f"{url}/v1/jobs/{job}/audio", timeout=60) as answer:
+            with self._new:
+                self._is_answered = True
+                self._new.notify_all()
+            for piece in answer.iter_raw():
+                with self._new:
+                    self.heard += piece
+                    self._new.notify_all()
+        with self._new:
+            self._ended = True
+            self._new.notify_all()
+
+    def wait_for(self, num_bytes: int) -> None:
+        with self._new:
+            assert self._new.wait_for(lambda: len(self.heard) >= num_bytes or self._ended, 60)
+
+    def end(self) -> bytes:
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        return bytes(self.heard)
+
+
+@contextmanager
+def listening(api: ServedApi, job: JobId) -> Generator[Listener]:
+    listener = Listener(api, job)
+    yield listener
+    listener.end()
+
+
+def test_segments_are_heard_in_order_as_they_are_finished_and_the_stream_ends_with_the_job(api: ServedApi) -> None:
+    job = planned_job(api, 3)
+    header = streaming_wav_header(RATE_HZ)
+
+    with listening(api, job) as listener:
+        items = claim_all(api, 3)
+        speak(api, items[0])
+        listener.wait_for(len(header + pcm(0)))
+        speak(api, items[2])
+        time.sleep(0.1)
+        assert bytes(listener.heard).startswith(header + pcm(0))
+        assert len(listener.heard) <= len(header + pcm(0) + GAP)
+        speak(api, items[1])
+        listener.wait_for(len(header + spoken(0, 1, 2)))
+        finish(api)
+        heard = listener.end()
+
+    assert heard == header + spoken(0, 1, 2)
+
+
+def test_a_listener_may_come_before_the_text_is_planned(api: ServedApi) -> None:
+    job = job_id(api.submit())
+
+    with listening(api, job) as listener:
+        item = claim(api, CPU_QUEUE)
+        api.objects.put(keys.plan(item.lease), encode_plan(Plan((PlannedSegment(0, 0, 1, "One.", 0.0),))))
+        api.jobs.commit_plan(item.lease, PlanResult(keys.plan(item.lease), 1, 3_000))
+        speak(api, claim(api, GPU_QUEUE))
+        finish(api)
+        heard = listener.end()
+
+    assert heard == streaming_wav_header(RATE_HZ) + pcm(0)
+
+
+def test_a_job_that_has_succeeded_is_a_wav_of_known_length(api: ServedApi) -> None:
+    job = planned_job(api, 2)
+    for item in claim_all(api, 2).values():
+        speak(api, item)
+    finish(api)
+
+    answer = api.http.get(f"/v1/jobs/{job}/audio", headers={"Range": "bytes=10-20"})
+
+    assert answer.status_code == 200
+    assert answer.headers["Content-Length"] == str(len(answer.content))
+    assert (answer.headers["Content-Type"], answer.headers["Accept-Ranges"]) == ("audio/wav", "none")
+    with wave.open(io.BytesIO(answer.content)) as reader:
+        assert reader.readframes(reader.getnframes()) == spoken(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("accept", "media_type"), [("audio/mpeg", "audio/mpeg"), ("audio/ogg;q=1, */*;q=0.1", "audio/ogg")]
+)
+def test_the_accept_header_chooses_the_format(api: ServedApi, accept: str, media_type: str) -> None:
+    job = planned_job(api, 2)
+    for item in claim_all(api, 2).values():
+        speak(api, item)
+    finish(api)
+
+    answer = api.http.get(f"/v1/jobs/{job}/audio", headers={"Accept": accept})
+
+    assert answer.headers["Content-Type"] == media_type
+    with av.open(io.BytesIO(answer.content), mode="r") as container:
+        stream = container.streams.audio[0]
+        seconds = sum(frame.samples for frame in container.decode(stream)) / stream.rate
+    assert seconds == pytest.approx(len(spoken(0, 1)) / 2 / RATE_HZ, abs=0.08)
+
+
+def test_a_cancelled_job_is_heard_up_to_its_first_hole(api: ServedApi) -> None:
+    job = planned_job(api, 3)
+    items = claim_all(api, 3)
+    speak(api, items[0])
+    speak(api, items[2])
+    with listening(api, job) as listener:
+        listener.wait_for(len(streaming_wav_header(RATE_HZ) + pcm(0) + GAP))
+        api.http.post(f"/v1/jobs/{job}/cancel")
+        api.jobs.extend([items[1].lease], 1)
+        heard = listener.end()
+
+    assert heard == streaming_wav_header(RATE_HZ) + pcm(0) + GAP
+
+
+def test_a_listener_who_leaves_is_forgotten(api: ServedApi) -> None:
+    job = planned_job(api, 2)
+    items = claim_all(api, 2)
+    speak(api, items[0])
+    with httpx.stream("GET", f"{api.url}/v1/jobs/{job}/audio", timeout=60) as answer:
+        next(answer.iter_raw())
+
+    speak(api, items[1])
+    finish(api)
+    assert api.http.get(f"/v1/jobs/{job}/audio").status_code == 200
+
+
+def test_a_listener_who_does_not_listen_holds_up_nobody_and_misses_nothing(api: ServedApi) -> None:
+    num_segments = 300  # seven megabytes: more than the buffers of a connection
+    job = planned_job(api, num_segments)
+    with httpx.stream("GET", f"{api.url}/v1/jobs/{job}/audio", timeout=60) as idle, listening(api, job) as listener:
+        for _ in range(num_segments):
+            speak(api, claim(api, GPU_QUEUE))
+        finish(api)
+        heard = listener.end()
+        late = b"".join(idle.iter_raw())
+
+    assert heard == late == streaming_wav_header(RATE_HZ) + spoken(*range(num_segments))
+
+
+def test_a_segment_that_is_not_what_was_recorded_breaks_the_stream_off(api: ServedApi) -> None:
+    job = planned_job(api, 1)
+    item = claim(api, GPU_QUEUE)
+    speak(api, item)
+    finish(api)
+    key = keys.segment(item.lease.tenant, job, 0, item.lease.fence)
+    data = bytearray(api.objects.get(key))
+    data[-1] ^= 1
+    api.objects.delete(key)
+    api.objects.put(key, bytes(data))
+
+    with pytest.raises(httpx.RemoteProtocolError):
+        api.http.get(f"/v1/jobs/{job}/audio")
+
+
+def test_what_cannot_be_heard_is_refused(api: ServedApi) -> None:
+    job = api.submit()
+    api.http.post(f"/v1/jobs/{job['id']}/cancel")
+
+    ended = api.http.get(job["links"]["audio"])
+    other = api.http.get(f"/v1/jobs/{job['id']}/audio", headers={"Accept": "text/html"})
+    unknown = api.http.get("/v1/jobs/job_01hzzzzzzzzzzzzzzzzzzzzzzz/audio")
+
+    assert (ended.status_code, ended.json()["code"]) == (409, "state_conflict")
+    assert other.status_code == 406
+    assert unknown.status_code == 404

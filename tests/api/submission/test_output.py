@@ -1,0 +1,98 @@
+"""What a request may ask of its output, and what is filled in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+
+from api.http.problems.problem import Problem
+from api.job_answers.view import resolved_output
+from api.schemas.output import OutputRequest
+from api.submission.output import resolve_output
+from storage.narration.outputs import (
+    FORMATS,
+    AudioFormat,
+    LoudnessScope,
+    LoudnessTarget,
+    OutputFormat,
+    OutputSpec,
+    SubtitleFormat,
+    Timestamps,
+    bitrates_kbps,
+    default_bitrate_kbps,
+)
+
+MODEL_RATE_HZ = 24_000
+
+
+def resolve(**fields: Any) -> OutputSpec:
+    return resolve_output(OutputRequest.model_validate(fields), MODEL_RATE_HZ)
+
+
+def refusals(**fields: Any) -> set[tuple[str | None, str]]:
+    with pytest.raises(Problem) as refused:
+        resolve(**fields)
+    return {(violation.pointer, violation.code) for violation in refused.value.violations}
+
+
+def test_without_a_word_the_output_is_one_wav_as_the_model_speaks() -> None:
+    assert resolve() == OutputSpec() == OutputSpec(formats=(OutputFormat(AudioFormat.WAV),))
+
+
+def test_defaults_are_filled_in_so_that_the_job_says_what_was_made() -> None:
+    spec = resolve(
+        formats=[{"type": "m4b"}, {"type": "mp3", "bitrate_kbps": 128}, {"type": "flac"}],
+        loudness={"target_lufs": -20.0},
+        timestamps="segment",
+        subtitles=["srt", "vtt"],
+        tags={"title": " A book "},
+    )
+
+    assert [(form.type.value, form.bitrate_kbps) for form in spec.formats] == [
+        ("m4b", 96),
+        ("mp3", 128),
+        ("flac", None),
+    ]
+    assert spec.loudness == LoudnessTarget(-20.0, -1.5, LoudnessScope.JOB)
+    assert (spec.timestamps, spec.subtitles) == (Timestamps.SEGMENT, (SubtitleFormat.SRT, SubtitleFormat.VTT))
+    assert resolved_output(spec).tags == {"title": "A book"}
+
+
+@pytest.mark.parametrize("form", AudioFormat)
+def test_every_format_has_a_default_at_every_rate_it_takes(form: AudioFormat) -> None:
+    for rate_hz in FORMATS[form].sample_rates_hz:
+        chosen = default_bitrate_kbps(form, rate_hz)
+        assert chosen in bitrates_kbps(form, rate_hz) if chosen is not None else not bitrates_kbps(form, rate_hz)
+
+
+def test_what_a_format_does_not_take_is_refused_by_its_place() -> None:
+    formats = [
+        {"type": "wav", "bitrate_kbps": 128},
+        {"type": "mp3", "bitrate_kbps": 192},
+        {"type": "opus", "bitrate_kbps": 5},
+        {"type": "mp3"},
+    ]
+
+    assert refusals(formats=formats, subtitles=["srt", "srt"]) == {
+        ("/output/formats/0/bitrate_kbps", "not_supported"),
+        ("/output/formats/1/bitrate_kbps", "out_of_range"),
+        ("/output/formats/2/bitrate_kbps", "out_of_range"),
+        ("/output/formats/3/type", "repeated"),
+        ("/output/subtitles/1", "repeated"),
+    }
+
+
+def test_a_bitrate_fits_the_sample_rate_that_was_asked_for() -> None:
+    assert resolve(formats=[{"type": "mp3", "bitrate_kbps": 192}], sample_rate=44_100).formats[0].bitrate_kbps == 192
+    assert resolve(formats=[{"type": "mp3"}], sample_rate=8_000).formats[0].bitrate_kbps == 64
+
+
+def test_the_models_own_rate_counts_where_none_is_named() -> None:
+    with pytest.raises(Problem, match="opus has no 44100 Hz"):
+        resolve_output(OutputRequest.model_validate({"formats": [{"type": "opus"}]}), 44_100)
+
+
+def test_an_output_of_before_there_was_a_choice_is_one_wav() -> None:
+    assert TypeAdapter(OutputSpec).validate_python({}) == OutputSpec()

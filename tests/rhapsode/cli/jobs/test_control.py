@@ -1,0 +1,168 @@
+"""What a user does with jobs after submitting them, through the client and the command line, on a whole stack."""
+
+from __future__ import annotations
+
+import asyncio
+import wave
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from rhapsode import AsyncRhapsode, Conflict, Job, JobState, Rhapsode
+from rhapsode.cli.failures import failures_in_one_line
+from rhapsode.cli.main import app
+from rhapsode.client.jobs.segment_resources import SegmentState
+from rhapsode.stack.stack import Stack
+
+TEXT = "The wind was cold.\n\nThe sun was warm.\n\nThey met at noon."
+
+
+@pytest.fixture(scope="module")
+def told(stack: Stack) -> Job:
+    """One narration that the tests of this file change one after the other."""
+    with Rhapsode(stack.url) as client:
+        return client.wait(client.submit_job(TEXT, voice="ada", seed=5)).raise_unless_succeeded()
+
+
+def test_a_segment_is_edited_and_the_narration_follows(client: Rhapsode, told: Job, tmp_path: Path) -> None:
+    before = {segment.index: segment.sha256 for segment in client.segments.list(told)}
+
+    edited = client.segments.edit(told, 1, text="The sun was hot.")
+    ended = client.wait(told).raise_unless_succeeded()
+
+    assert (edited.text, edited.take, edited.edited) == ("The sun was hot.", 2, True)
+    after = {segment.index: segment for segment in client.segments.list(ended, {SegmentState.DONE}, page_size=2)}
+    assert [index for index, segment in after.items() if segment.sha256 != before[index]] == [1]
+    path = client.download(ended, "narration.wav", tmp_path / "edited.wav")
+    with wave.open(str(path)) as heard:
+        assert heard.getnframes() / heard.getframerate() == pytest.approx(ended.artifacts[0].duration_s, abs=0.001)
+
+
+def test_events_go_on_behind_the_first_end(client: Rhapsode, told: Job) -> None:
+    events = [event.type for event in client.events(told)]
+
+    assert events.count("job.succeeded") == events.count("job.reopened") + 1 >= 2
+    assert events[-1] == "job.succeeded"
+
+
+def test_the_asyncio_client_regenerates_and_selects(stack: Stack, told: Job) -> None:
+    async def story() -> tuple[list[int], bytes, bytes]:
+        async with AsyncRhapsode(stack.url) as client:
+            await client.segments.regenerate(told, "seg_000002")
+            await client.wait(told)
+            takes = await client.segments.takes(told, 2)
+            heard = [await client.segments.audio(told, 2, take.take) for take in takes]
+            await client.segments.select(told, 2, takes[0].take)
+            await client.wait(told)
+            return [take.take for take in takes], heard[0], heard[-1]
+
+    numbers, first, last = asyncio.run(story())
+
+    assert len(numbers) >= 2
+    assert first != last
+
+
+def test_pausing_changing_and_retrying(client: Rhapsode) -> None:
+    job = client.submit_job("One. " * 200, voice="ada", priority="low")
+    paused = client.pause(job)
+    changed = client.change(job, priority="high", metadata={"a": "b"}, deadline=None)
+    client.resume(job)
+    cancelled = client.wait(client.cancel(job))
+
+    again = client.retry(job)
+
+    assert (paused.state, changed.metadata) == (JobState.PAUSED, {"a": "b"})
+    assert cancelled.state is JobState.CANCELLED
+    assert again.state in (JobState.PENDING, JobState.RUNNING)
+    client.wait(job).raise_unless_succeeded()
+    with pytest.raises(Conflict):
+        client.retry(job)
+
+
+class CommandLine:
+    """The command line in this process: starting one takes a second, and this file starts twenty."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def run(self, *words: str, status: int = 0) -> str:
+        """What it says on the stream that belongs to the status."""
+        with pytest.raises(SystemExit) as end, failures_in_one_line():
+            app(["jobs", *words])
+        said = self._capsys.readouterr()
+        assert (end.value.code or 0) == status, said.err
+        return said.out if status == 0 else said.err
+
+
+@pytest.fixture
+def commands(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RHAPSODE_DATA_DIR", str(tmp_path / "share"))
+    return CommandLine(capsys)
+
+
+def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, told: Job, tmp_path: Path) -> None:
+    def run(*words: str, status: int = 0) -> str:
+        return commands.run(*words, "--server", stack.url, status=status)
+
+    listed = run("segments", told.id, "--state", "done").splitlines()
+    edited = run("edit", told.id, "0", "--text", "The wind was mild.")
+    run("watch", told.id)
+    takes = run("takes", told.id, "seg_000000", "--save", ".").splitlines()
+    run("takes", told.id, "0", "--select", "1")
+    run("watch", told.id)
+    assembled = run("assemble", told.id, "--format", "flac")
+    run("watch", told.id)
+    shown = run("show", told.id)
+
+    assert [line.split("\t")[0] for line in listed] == ["seg_000000", "seg_000001", "seg_000002"]
+    assert "The wind was mild." in edited
+    assert [line.split("\t")[0] for line in takes] == ["  1", "* 2"]
+    assert sorted(path.name for path in tmp_path.glob("*.wav")) == [
+        f"{told.id}-seg_000000-take-{n}.wav" for n in (1, 2)
+    ]
+    assert "pending" in assembled or "running" in assembled
+    assert "narration.flac" in shown
+    assert "succeeded cannot be retried" in run("retry", told.id, status=1)
+    assert "cannot be changed" in run("set", told.id, "--priority", "high", status=1)
+    assert "no such segment" in run("edit", told.id, "99", "--text", "x", status=1)
+
+
+def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, stack: Stack, client: Rhapsode) -> None:
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    job = client.submit_job("Good night.", voice="ada", seed=5, reproducibility="strict", not_before=tomorrow)
+
+    waits = commands.run("show", job.id, "--server", stack.url)
+    let_go = commands.run("set", job.id, "--not-before", "none", "--server", stack.url)
+    ended = client.wait(job).raise_unless_succeeded()
+    shown = commands.run("show", job.id, "--server", stack.url)
+
+    assert f"{tomorrow.astimezone():%Y-%m-%d %H:%M}" in waits
+    assert "pending" in let_go
+    assert ended.engine is not None
+    assert ended.engine.config_sha256 is not None
+    assert ended.engine.config_sha256 in shown
+    assert "the same speech in any company" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("edit", "job_x", "0"), "nothing to change"),
+        (("set", "job_x"), "nothing to change"),
+        (("set", "job_x", "--deadline", "tomorrow"), "2026-12-01T08:00"),
+        (("set", "job_x", "--not-before", "tonight"), "2026-12-01T08:00"),
+        (("set", "job_x", "--metadata", "x"), "NAME=VALUE"),
+        (("takes", "job_x", "0", "--new", "--select", "1"), "exclude"),
+        (("takes", "job_x", "0", "--save", "nowhere"), "not a folder"),
+        (("assemble", "job_x", "--format", "ogg"), "'ogg' is none of wav"),
+        (("assemble", "job_x", "--loudness", "-18"), "--format"),
+        (("segments", "job_x", "--state", "ready"), "'ready' is none of pending"),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(commands: CommandLine, words: tuple[str, ...], said: str) -> None:
+    told = commands.run(*words, status=2)
+
+    assert told.count("\n") == 1
+    assert said in told

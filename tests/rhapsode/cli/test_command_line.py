@@ -1,0 +1,292 @@
+"""The command line as a stranger meets it: help, and one line for each mistake. No server is involved."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.core import TyperGroup
+
+from rhapsode.cli.main import app
+from rhapsode.cli.narrate.audio_options import BITRATES_KBPS, LOUDNESS_LUFS, SAMPLE_RATES
+from tests.rhapsode.conftest import RunCli
+from worker.engine.vllm.supported_versions import installed
+
+OPENAPI = json.loads((Path(__file__).parents[2] / "api" / "openapi" / "openapi.json").read_text())
+
+
+def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
+    assert outcome.returncode == status, outcome.stderr
+    assert outcome.stdout == ""
+    assert outcome.stderr.count("\n") == 1
+    assert outcome.stderr.startswith("rhapsode: ")
+    for word in words:
+        assert word in outcome.stderr
+
+
+def _commands(group: TyperGroup, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, (*path, name))
+        else:
+            yield *path, name
+
+
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str]) -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    commands = list(_commands(group))
+
+    assert len(commands) > 60
+    for command in commands:
+        # Not a process each, as for what follows: there are many, and what they say is the same.
+        group.main([*command, "--help"], prog_name="rhapsode", standalone_mode=False)
+        assert capsys.readouterr().out.strip().startswith(" ".join(("Usage: rhapsode", *command)))
+
+
+def test_the_version_is_told(run_cli: Any) -> None:
+    assert run_cli("--version").stdout.startswith("rhapsode 0.")
+
+
+def test_the_package_runs_as_the_command_does() -> None:
+    outcome = subprocess.run([sys.executable, "-m", "rhapsode", "plan"], capture_output=True, text=True, check=False)
+
+    assert outcome.returncode == 2
+    assert "Missing argument" in outcome.stderr
+
+
+def test_an_early_ctrl_c_is_as_quiet_as_a_late_one() -> None:
+    early = """
+import sys
+
+class Interrupting:
+    def find_spec(name, path, target=None):
+        if name == "rhapsode.cli.main":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting)
+from rhapsode.__main__ import main
+main()
+"""
+    outcome = subprocess.run([sys.executable, "-c", early], capture_output=True, text=True, check=False)
+
+    assert (outcome.returncode, outcome.stdout, outcome.stderr) == (130, "", "")
+
+
+def test_help_loads_neither_a_client_nor_a_server_library() -> None:
+    heavy = "{'torch', 'numpy', 'celery', 'redis', 'boto3', 'fastapi', 'httpx', 'pydantic', 'rich.progress'}"
+    question = f"import sys, rhapsode.cli.main; print(sorted({heavy} & set(sys.modules)))"
+
+    answer = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=True)
+
+    assert answer.stdout.strip() == "[]"
+
+
+def test_a_missing_file_is_one_line_and_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("narrate", "nowhere.txt"), 2, "nowhere.txt", "no such file")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "holds no text"),
+        (b" \n\t\n", "holds no text"),
+        (b"\xef\xbb\xbf", "holds no text"),
+        (b"RIFF\x00\x00", "is a recording"),
+        (b"Hello\x00", "NUL byte at offset 5"),
+        (b"{\\rtf1 Hello.}", "is a rich text (RTF); what can be spoken is text in UTF-8"),
+        ("Grüße".encode("latin-1"), "invalid byte at offset 2"),
+        ("Hello.".encode("utf-16"), "is a text in UTF-16"),
+    ],
+)
+def test_what_is_no_text_is_one_line_and_status_2(run_cli: Any, tmp_path: Path, content: bytes, words: str) -> None:
+    (tmp_path / "book.txt").write_bytes(content)
+
+    assert_one_line(run_cli("narrate", "book.txt"), 2, "book.txt", words)
+    assert_one_line(run_cli("narrate", "-", input=content), 2, "standard input", words)
+
+
+def test_a_folder_is_no_text(run_cli: Any) -> None:
+    assert_one_line(run_cli("narrate", "."), 2, "folder")
+    assert_one_line(run_cli("narrate", ""), 2, "FILE is empty")
+
+
+def test_an_existing_output_is_not_replaced_unasked(run_cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("Hello.")
+    (tmp_path / "book.wav").write_bytes(b"precious")
+
+    assert_one_line(run_cli("narrate", "book.txt"), 2, "book.wav exists", "--force")
+    assert (tmp_path / "book.wav").read_bytes() == b"precious"
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(run_cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text("Hello.")
+
+    assert_one_line(run_cli("narrate", "book.txt", "-o", "nowhere/book.wav"), 2, "nowhere is not a folder")
+    assert_one_line(run_cli("narrate", "book.txt", "-o", "."), 2, "is a folder")
+    # Root may write everywhere, but not here.
+    assert_one_line(run_cli("narrate", "book.txt", "-o", f"{'long' * 62}.wav"), 2, "cannot be written")
+    assert [path.name for path in tmp_path.iterdir()] == ["book.txt"]
+
+
+@pytest.mark.parametrize(
+    ("wish", "words"),
+    [
+        (("--bitrate", "96"), "wav has no bitrate"),
+        (("--bitrate", "321"), "320"),
+        (("--sample-rate", "44101"), "44101 is none of 8000"),
+        (("--loudness", "-7"), "-8"),
+    ],
+)
+def test_what_no_server_could_make_is_refused_before_one_is_started(
+    run_cli: Any, wish: tuple[str, ...], words: str
+) -> None:
+    outcome = run_cli("narrate", "-", *wish, input=b"Hello.")
+
+    assert outcome.returncode == 2
+    assert words in outcome.stderr.splitlines()[-1]
+
+
+def test_the_command_line_knows_what_the_api_takes() -> None:
+    output = {
+        name: schema["properties"]
+        for name, schema in OPENAPI["components"]["schemas"].items()
+        if "properties" in schema
+    }
+    rates = next(each["enum"] for each in output["OutputRequest"]["sample_rate"]["anyOf"] if "enum" in each)
+    bitrate = next(each for each in output["OutputFormatRequest"]["bitrate_kbps"]["anyOf"] if "maximum" in each)
+    loudness = output["LoudnessRequest"]["target_lufs"]
+
+    assert tuple(rates) == SAMPLE_RATES
+    assert (bitrate["minimum"], bitrate["maximum"]) == BITRATES_KBPS
+    assert (loudness["minimum"], loudness["maximum"]) == LOUDNESS_LUFS
+
+
+def test_an_unknown_option_is_status_2(run_cli: Any) -> None:
+    outcome = run_cli("narrate", "--loud", "book.txt")
+
+    assert outcome.returncode == 2
+    assert "--loud" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+def test_a_server_url_that_is_none_is_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("jobs", "list", "--server", "localhost"), 2, "http(s)://")
+    assert_one_line(run_cli("jobs", "list", "--server", "http://localhost:65536"), 2, "65535")
+
+
+def test_where_nothing_ever_answered_nobody_waits_long(run_cli: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        began_s = time.monotonic()
+
+        outcome = run_cli("jobs", "list", "--server", f"http://127.0.0.1:{taken.getsockname()[1]}")
+
+        assert_one_line(outcome, 1, "no answer from http://127.0.0.1")
+        assert time.monotonic() - began_s < 60
+
+
+def test_options_of_a_stack_of_ones_own_are_refused_where_another_serves(run_cli: Any) -> None:
+    outcome = run_cli("narrate", "-", "--slots", "3", "--server", "http://127.0.0.1:1", input=b"Hello.")
+
+    assert_one_line(outcome, 2, "--slots", "has chosen already")
+
+
+def test_limits_that_are_none_are_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("quotas", "set", "acme"), 2, "no limit to set", "quotas reset")
+
+
+def test_a_setting_that_makes_no_sense_names_its_variable(run_cli: Any) -> None:
+    assert_one_line(run_cli("jobs", "list", env={"RHAPSODE_PORT": "eighty"}), 2, "RHAPSODE_PORT")
+
+
+def test_without_a_server_jobs_says_how_to_get_one(run_cli: Any) -> None:
+    assert_one_line(run_cli("jobs", "list"), 1, "rhapsode up", "--server")
+
+
+def test_a_state_that_is_none_is_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("jobs", "list", "--state", "done"), 2, "'done'", "succeeded")
+
+
+def test_other_machines_are_not_let_in_without_keys(run_cli: Any) -> None:
+    assert_one_line(run_cli("up", "--host", "0.0.0.0"), 1, "RHAPSODE_API_KEYS")
+
+
+def test_a_misspelt_setting_stops_the_start_and_names_the_closest(run_cli: Any) -> None:
+    outcome = run_cli("up", "--port", "0", env={"RHAPSODE_SLOT": "3"})
+
+    assert outcome.returncode == 1
+    assert "RHAPSODE_SLOTS" in outcome.stderr.splitlines()[-1]
+
+
+def test_a_checkpoint_that_is_none_is_status_2(run_cli: Any) -> None:
+    assert_one_line(run_cli("up", "--checkpoint", "nowhere"), 2, "nowhere is not a folder")
+    assert_one_line(run_cli("narrate", "-", "--checkpoint", ".", input=b"Hello."), 2, "lacks config.json")
+
+
+def test_a_data_folder_that_cannot_be_made_is_one_line(run_cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "share").write_text("in the way")
+
+    assert_one_line(run_cli("up", "--port", "0"), 1, "share/rhapsode", "--data-dir")
+
+
+def test_an_unexpected_error_is_one_line_with_its_log(tmp_path: Path) -> None:
+    bug = "from rhapsode.cli.failures import failures_in_one_line\nwith failures_in_one_line(): 1 / 0"
+    environment = {"RHAPSODE_DATA_DIR": str(tmp_path)}
+
+    def run(**more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", bug]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment | more)
+
+    assert_one_line(run(), 1, "unexpected ZeroDivisionError", "RHAPSODE_DEBUG=1", str(tmp_path / "logs" / "cli.log"))
+    assert "Traceback" in (tmp_path / "logs" / "cli.log").read_text()
+    assert "Traceback" in run(RHAPSODE_DEBUG="1").stderr
+
+
+def test_doctor_finds_what_is_missing_and_fails(run_cli: Any, tmp_path: Path) -> None:
+    outcome = run_cli("doctor", "--checkpoint", str(tmp_path))
+
+    assert outcome.returncode == 1
+    assert "MISSING  checkpoint" in outcome.stdout
+    assert "->" in outcome.stdout
+    assert "ok       Valkey" in outcome.stdout
+
+
+@pytest.mark.skipif(installed() is not None, reason="vLLM is installed here")
+def test_doctor_says_how_to_get_the_vllm_engine_to_who_chose_it(run_cli: Any) -> None:
+    chosen = run_cli("doctor", env={"RHAPSODE_ENGINE": "vllm"})
+
+    assert chosen.returncode == 1
+    assert "MISSING  vLLM" in chosen.stdout
+    assert ".venv-vllm/bin/pip install" in chosen.stdout
+
+
+def test_doctor_is_content_with_a_complete_machine(run_cli: Any, tmp_path: Path) -> None:
+    for name in ("config.json", "model.safetensors", "vocab.json", "merges.txt", "speech_tokenizer/config.json"):
+        path = tmp_path / "voice" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+
+    outcome = run_cli("doctor", "--checkpoint", "voice")
+
+    assert outcome.returncode == 0, outcome.stdout
+    assert "MISSING" not in outcome.stdout
+    assert installed() is not None or "vLLM" not in outcome.stdout
+
+
+def test_calibration_says_in_one_line_what_it_lacks(run_cli: RunCli, tmp_path: Path) -> None:
+    nowhere = run_cli("calibrate", str(tmp_path / "nowhere"), "--language", "english")
+    unknown = run_cli("calibrate", str(tmp_path), "--language", "klingon")
+
+    assert (nowhere.returncode, len(nowhere.stderr.splitlines())) == (2, 1)
+    assert (unknown.returncode, len(unknown.stderr.splitlines())) == (1, 1)
+    assert "no text comes along for klingon, only for chinese, english" in unknown.stderr

@@ -1,0 +1,45 @@
+"""What a job asks for, between its value and its text in Redis."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from storage.ids import VoiceId
+from storage.jobs.record import JobSpec
+from storage.jobs.record_codec import decode_spec, submitted_fields
+from storage.narration.spec import NarrationSpec
+from storage.narration.voice_reference import (
+    CacheMode,
+    IfCacheMissing,
+    SourceKind,
+    VoiceCacheSpec,
+    VoiceReference,
+    VoiceSource,
+)
+from tests.storage.job_store.job_driver import SPEC, submission
+
+SOURCE = VoiceSource(SourceKind.RECORDING, "voices/a/b/source-1", "0" * 64, 44, "audio/wav", duration_s=1.5)
+OWN = VoiceReference(VoiceId("voc_1"), "Ada", 2, "small", CacheMode.IN_CONTEXT, SOURCE, "Hello.", IfCacheMissing.WAIT)
+
+
+@pytest.mark.parametrize(
+    "spec", [SPEC, dataclasses.replace(SPEC, own_voice=OWN), VoiceCacheSpec("small", "r1", 3, rebuild=True)]
+)
+def test_a_spec_is_read_as_it_was_written(spec: JobSpec) -> None:
+    fields = submitted_fields(dataclasses.replace(submission(), spec=spec))
+
+    assert decode_spec(fields[fields.index("spec") + 1]) == spec
+    assert ("voice_cache" in fields) == isinstance(spec, VoiceCacheSpec)
+
+
+def test_a_narration_of_before_there_were_own_voices_is_still_one() -> None:
+    fields = json.loads(json.dumps(dataclasses.asdict(SPEC)))
+    del fields["own_voice"]
+
+    spec = decode_spec(json.dumps(fields))
+
+    assert isinstance(spec, NarrationSpec)
+    assert spec == SPEC

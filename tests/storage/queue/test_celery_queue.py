@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+import redis
+from pydantic import SecretStr
+
+from storage.database.embedded_valkey import EmbeddedRedis
+from storage.errors import StoreUnavailable
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_queues import CPU_QUEUE, speech_queue
+from storage.queue.celery_queue import REST_AFTER_FAILURE_S, TicketQueue, create_celery
+from storage.runtime.config.settings import StorageSettings
+
+GPU_QUEUE = speech_queue("small")
+
+WORKER = """
+import redis
+from storage.queue.celery_queue import TICKET_TASK, create_celery
+from storage.runtime.config.settings import load_settings, StorageSettings
+from storage.jobs.work_queues import CPU_QUEUE, speech_queue
+
+settings = load_settings(StorageSettings)
+app = create_celery(settings, "test-worker", consumed=(CPU_QUEUE, speech_queue("small")))
+done = redis.Redis.from_url(settings.redis_url.get_secret_value())
+
+@app.task(name=TICKET_TASK, bind=True)
+def ticket(self) -> None:
+    done.rpush("ran", self.request.delivery_info["routing_key"])
+
+app.worker_main([
+    "worker", "--pool", "threads", "--concurrency", "2", "--loglevel", "WARNING",
+    "--without-mingle", "--without-gossip", "--without-heartbeat",
+])
+"""
+
+
+@contextlib.contextmanager
+def opened(settings: StorageSettings) -> Generator[TicketQueue]:
+    app = create_celery(settings, "test")
+    queue = TicketQueue(app)
+    try:
+        yield queue
+    finally:
+        queue.close()
+        app.close()
+
+
+@pytest.fixture
+def queue(storage_settings: StorageSettings) -> Iterator[TicketQueue]:
+    with opened(storage_settings) as queue:
+        yield queue
+
+
+@pytest.fixture
+def broker(valkey: EmbeddedRedis) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(valkey.url.replace("db=0", "db=1"), decode_responses=True) as client:
+        yield client
+
+
+def without_broker(broker_url: str, tmp_path: Path) -> StorageSettings:
+    return StorageSettings(
+        broker_url=SecretStr(broker_url), store=f"file://{tmp_path}", url_secret=SecretStr("a-secret-for-tests-only")
+    )
+
+
+def until(predicate: Callable[[], bool], timeout_s: float = 60) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not predicate():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_every_ticket_waits_in_the_queue_of_its_lane(queue: TicketQueue, broker: redis.Redis) -> None:
+    queue.send(Tickets({CPU_QUEUE: 3, GPU_QUEUE: 407}))
+
+    assert (queue.waiting(CPU_QUEUE), queue.waiting(GPU_QUEUE)) == (3, 407)
+    assert (broker.llen("rhapsode:b:cpu"), broker.llen("rhapsode:b:gpu.small")) == (3, 407)
+    assert queue.unsent == 0
+
+
+def test_no_tickets_are_no_message_and_no_connection(tmp_path: Path) -> None:
+    with opened(without_broker("redis+socket:///nowhere?virtual_host=1", tmp_path)) as queue:
+        queue.send(Tickets())
+
+        assert queue.unsent == 0
+
+
+def test_a_worker_runs_every_ticket_over_a_unix_socket_with_a_password(
+    queue: TicketQueue, storage_settings: StorageSettings, redis_client: redis.Redis, broker: redis.Redis
+) -> None:
+    environment = {
+        "RHAPSODE_REDIS_URL": storage_settings.redis_url.get_secret_value(),
+        "RHAPSODE_BROKER_URL": storage_settings.broker_url.get_secret_value(),
+        "RHAPSODE_STORE": storage_settings.store,
+        "RHAPSODE_URL_SECRET": storage_settings.url_secret.get_secret_value(),
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+        "C_FORCE_ROOT": "1",
+    }
+    queue.send(Tickets({CPU_QUEUE: 2, GPU_QUEUE: 3}))
+    worker = subprocess.Popen([sys.executable, "-c", WORKER], env=environment)
+    try:
+        until(lambda: redis_client.llen("ran") == 5)
+        # A flushed broker loses tickets, but never the way to a queue.
+        broker.flushdb()
+        queue.send(Tickets({CPU_QUEUE: 1, GPU_QUEUE: 1}))
+        until(lambda: redis_client.llen("ran") == 7)
+        assert queue.waiting(CPU_QUEUE) == queue.waiting(GPU_QUEUE) == 0
+        until(lambda: broker.hlen("rhapsode:b:unacked") == 0)
+    finally:
+        worker.terminate()
+        worker.wait(30)
+
+    assert sorted(redis_client.lrange("ran", 0, -1)) == ["cpu"] * 3 + ["gpu.small"] * 4
+    assert all(key.startswith("rhapsode:b:") for key in broker.scan_iter())
+
+
+def test_a_dead_broker_is_counted_and_waits_for_nobody(short_dir: Path, tmp_path: Path) -> None:
+    server = EmbeddedRedis(short_dir / "dead-broker")
+    with opened(without_broker(server.broker_url, tmp_path)) as queue:
+        begun = time.monotonic()
+        for _ in range(100):
+            queue.send(Tickets({CPU_QUEUE: 1, GPU_QUEUE: 1}))
+
+        # A hundred that each tried for themselves would take ten seconds.
+        assert time.monotonic() - begun < 4
+        assert queue.unsent == 200
+        with pytest.raises(StoreUnavailable):
+            queue.waiting(CPU_QUEUE)
+
+        with server:
+            time.sleep(REST_AFTER_FAILURE_S)
+            queue.send(Tickets({CPU_QUEUE: 1}))
+            assert queue.waiting(CPU_QUEUE) == 1
+
+
+def test_a_broker_that_went_and_came_back_is_used_again(short_dir: Path, tmp_path: Path) -> None:
+    server = EmbeddedRedis(short_dir / "lost-broker")
+    with opened(without_broker(server.broker_url, tmp_path)) as queue:
+        with server:
+            queue.send(Tickets({CPU_QUEUE: 1}))
+            assert queue.waiting(CPU_QUEUE) == 1
+        queue.send(Tickets({CPU_QUEUE: 1}))
+        assert queue.unsent == 1
+
+        with server:
+            time.sleep(REST_AFTER_FAILURE_S)
+            queue.send(Tickets({CPU_QUEUE: 1}))
+            assert queue.unsent == 1
+            assert queue.waiting(CPU_QUEUE) >= 1
+
+
+def test_a_broker_that_says_nothing_holds_a_caller_for_seconds_only(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        port = mute.getsockname()[1]
+        with opened(without_broker(f"redis://127.0.0.1:{port}/1", tmp_path)) as queue:
+            begun = time.monotonic()
+            queue.send(Tickets({GPU_QUEUE: 4}))
+
+            assert time.monotonic() - begun < 12
+            assert queue.unsent == 4
+
+
+def test_threads_share_one_queue(queue: TicketQueue) -> None:
+    with ThreadPoolExecutor(24) as threads:
+        list(threads.map(queue.send, repeat(Tickets({GPU_QUEUE: 1}), 300)))
+
+    assert queue.waiting(GPU_QUEUE) == 300
+    assert queue.unsent == 0

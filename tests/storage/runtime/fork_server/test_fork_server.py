@@ -1,0 +1,265 @@
+"""Children of a zygote: each alone with its file, none of them longer than somebody waits for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.audio.recordings import DECODERS
+from storage.runtime.fork_server.client import Ended, Zygote
+from storage.runtime.fork_server.limits import MOST_DESCRIPTORS
+from storage.runtime.fork_server.protocol import ConnectionEnded, Order, receive_order, send_order
+from storage.runtime.fork_server.server_process import ZygoteBroken
+from tests.process_tree import children_of, is_alive
+from tests.storage.runtime.fork_server.programs import PRELUDE, ask, zygote_of
+from worker.planning.documents.reading import READERS
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
+
+STATE_S = 60.0
+"""For what comes about by itself, however busy the machine is."""
+
+TASKS = """
+seen.append(len(seen))
+match arguments[0]:
+    case 'echo':
+        sys.stdout.write(sys.stdin.read())
+    case 'hang':
+        signal.pause()
+    case 'found':
+        descriptors = []
+        for descriptor in range(1_024):
+            try:
+                os.fstat(descriptor)
+                descriptors.append(descriptor)
+            except OSError:
+                pass
+        say({'descriptors': descriptors, 'seen': seen, 'threads': threading.active_count(), 'names': [*os.environ]})
+    case 'signal':
+        os.kill(os.getpid(), int(arguments[1]))
+    case 'memory':
+        try:
+            bytearray(2 << 30)
+        except MemoryError:
+            say('refused')
+    case 'write':
+        sys.stdout.write('x' * (2 << 20))
+    case 'fail':
+        raise ValueError('no good')
+"""
+
+
+@pytest.fixture(scope="module")
+def zygote() -> Iterator[Zygote]:
+    with zygote_of(TASKS, "seen = []") as made:
+        yield made
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + STATE_S
+    while not holds():
+        assert time.monotonic() < until_s, "it never came about"
+        os.sched_yield()
+
+
+def test_a_child_has_few_descriptors_to_close_however_many_the_system_allows(zygote: Zygote) -> None:
+    ask(zygote, "echo")
+    assert zygote.pid is not None
+
+    most, _ = resource.prlimit(zygote.pid, resource.RLIMIT_NOFILE)
+
+    assert most <= MOST_DESCRIPTORS
+
+
+def test_a_child_holds_three_descriptors_and_nothing_of_others(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHAPSODE_URL_SECRET", "between us")
+    with zygote_of(TASKS, "seen = []") as fresh:
+        for _ in range(2):
+            ended = ask(fresh, "found")
+
+            assert ended.status == 0
+            found = json.loads(ended.answer)
+            assert (found["descriptors"], found["seen"], found["threads"]) == ([0, 1, 2], [0], 1)
+            assert not [name for name in found["names"] if name.startswith(("RHAPSODE", "AWS"))]
+
+
+def test_what_it_inherits_lies_in_no_memory_of_the_process_that_asks(zygote: Zygote) -> None:
+    ask(zygote, "echo")
+
+    assert zygote.pid is not None
+    # A program of its own, not a copy of this one.
+    assert b"serve(task" in Path(f"/proc/{zygote.pid}/cmdline").read_bytes()
+    assert b"RHAPSODE" not in Path(f"/proc/{zygote.pid}/environ").read_bytes()
+
+
+@pytest.mark.parametrize("real", [DECODERS, READERS], ids=["recordings", "documents"])
+def test_nothing_runs_in_a_zygote_beside_the_thread_that_forks(real: Zygote) -> None:
+    ask(real, "facts")
+
+    assert len(os.listdir(f"/proc/{real.pid}/task")) == 1
+    assert b"RHAPSODE" not in Path(f"/proc/{real.pid}/environ").read_bytes()
+
+
+def test_many_children_at_once_read_each_its_own_file(zygote: Zygote) -> None:
+    files = [b"%d" % number for number in range(40)]
+
+    def echo(data: bytes) -> Ended:
+        return ask(zygote, "echo", data=data)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(echo, files))
+
+    assert answers == [Ended(0, data, "") for data in files]
+
+
+def test_a_child_is_held_to_its_memory_and_its_output(zygote: Zygote) -> None:
+    assert ask(zygote, "memory").answer == b'"refused"'
+    assert ask(zygote, "write").status != 0
+
+
+def test_a_task_that_fails_says_why(zygote: Zygote) -> None:
+    ended = ask(zygote, "fail")
+
+    assert ended.status == 1
+    assert ended.complaints.endswith("ValueError: no good")
+
+
+def test_a_child_that_crashes_takes_its_zygote_along_and_one_at_its_limit_does_not(zygote: Zygote) -> None:
+    ask(zygote, "echo")
+    before = zygote.pid
+
+    assert ask(zygote, "signal", str(int(signal.SIGXCPU))).status == -signal.SIGXCPU
+    assert zygote.pid == before
+
+    assert ask(zygote, "signal", str(int(signal.SIGSEGV))).status == -signal.SIGSEGV
+    assert ask(zygote, "echo", data=b"still here").answer == b"still here"
+    assert zygote.pid not in (None, before)
+
+
+def test_a_crash_leaves_the_siblings_alone(zygote: Zygote) -> None:
+    ask(zygote, "echo")
+    first = zygote.pid
+    assert first is not None
+    crashed: list[int] = []
+
+    def crash_once() -> None:
+        for sibling in children_of(first) if not crashed else []:
+            crashed.append(ask(zygote, "signal", str(int(signal.SIGSEGV))).status)
+            assert zygote.pid != first
+            assert is_alive(sibling)
+            os.kill(sibling, signal.SIGTERM)
+
+    ended = ask(zygote, "hang", check=crash_once)
+
+    assert (crashed, ended.status) == ([-signal.SIGSEGV], -signal.SIGTERM)
+    wait_until(lambda: not is_alive(first))
+
+
+def test_a_child_ends_with_its_readers_patience(zygote: Zygote) -> None:
+    class GivenUp(Exception):
+        pass
+
+    def give_up() -> None:
+        raise GivenUp
+
+    with pytest.raises(GivenUp):
+        ask(zygote, "hang", check=give_up)
+    with pytest.raises(TimeoutError):
+        ask(zygote, "hang", patience_s=0.25)
+
+    pid = zygote.pid
+    assert pid is not None
+    wait_until(lambda: children_of(pid) == [])
+
+
+def test_a_zygote_that_was_killed_is_started_again(zygote: Zygote) -> None:
+    ask(zygote, "echo")
+    killed = zygote.pid
+    assert killed is not None
+
+    os.kill(killed, signal.SIGKILL)
+
+    assert ask(zygote, "echo", data=b"as before") == Ended(0, b"as before", "")
+    assert zygote.pid not in (None, killed)
+
+
+def test_a_file_whose_zygote_is_killed_goes_to_another_once(zygote: Zygote) -> None:
+    children: list[int] = []
+
+    def kill() -> None:
+        if (pid := zygote.pid) is not None and (found := children_of(pid)):
+            children.extend(found)
+            os.kill(pid, signal.SIGKILL)
+
+    with pytest.raises(ZygoteBroken, match="died twice"):
+        ask(zygote, "hang", check=kill)
+
+    assert len(children) == 2
+    for child in children:
+        wait_until(lambda child=child: not is_alive(child))
+
+
+def test_nothing_outlives_the_process_that_asked() -> None:
+    program = """
+import sys, tempfile
+from storage.runtime.fork_server.client import Reading, Zygote
+zygote = Zygote(tuple(sys.argv[1:]))
+def look():
+    print(zygote.pid, flush=True)
+    sys.stdin.read()
+with tempfile.TemporaryFile() as file:
+    zygote.run(Reading((), file, 100, 60.0, look))
+"""
+    hang = f"{PRELUDE}\ndef task(_):\n  signal.pause()\nserve(task, ChildLimits(1 << 30, 5, 1 << 20))"
+    command = [sys.executable, "-c", program, sys.executable, "-I", "-B", "-c", hang]
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as asking:
+        assert asking.stdout is not None
+        zygote = int(asking.stdout.readline())
+        children = children_of(zygote)
+        asking.kill()
+
+    assert len(children) == 1
+    for pid in (zygote, *children):
+        wait_until(lambda pid=pid: not is_alive(pid))
+
+
+def test_a_program_that_does_not_start_says_why() -> None:
+    with Zygote((sys.executable, "-I", "-c", "import soundfiles")) as broken:
+        for _ in range(2):
+            with pytest.raises(ZygoteBroken, match="No module named 'soundfiles'"):
+                ask(broken)
+
+        assert broken.pid is None
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text(max_size=50), max_size=20).map(tuple))
+def test_orders_arrive_as_they_were_sent(arguments: tuple[str, ...]) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        descriptor = ours.fileno()
+
+        send_order(ours, Order(arguments, descriptor, descriptor, descriptor, descriptor))
+        order = receive_order(theirs)
+
+        assert order.arguments == arguments
+        assert {os.fstat(each).st_ino for each in order.descriptors} == {os.fstat(descriptor).st_ino}
+        for each in order.descriptors:
+            os.close(each)
+        ours.shutdown(socket.SHUT_WR)
+        with pytest.raises(ConnectionEnded):
+            receive_order(theirs)

@@ -1,0 +1,250 @@
+"""Joins, pauses, texts beside the audio, and what becomes of a job that is assembled again."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pysubs2
+import pytest
+import redis
+import soundfile
+from numpy.typing import NDArray
+from safetensors.numpy import load
+
+from storage.job_store.control import JobControl
+from storage.jobs.record import JobRecord
+from storage.jobs.states import JobState
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.narration.outputs import (
+    AudioFormat,
+    LoudnessScope,
+    LoudnessTarget,
+    OutputFormat,
+    OutputSpec,
+    SubtitleFormat,
+    Timestamps,
+)
+from storage.objects import keys
+from storage.segments.edits import SegmentEdit
+from storage.segments.file import SegmentHeader
+from storage.segments.plan import Chapter
+from tests.worker.assembly.studio import RATE_HZ, Book, assemble, content, submit_book, voice_like
+from tests.worker.studio import SPEC, TENANT, Studio
+from worker.assembly.item import uncalibrated
+from worker.speech.audio.loudness import LoudnessMeter
+from worker.speech.audio.speech_edges import RELATIVE_THRESHOLD
+
+PAUSES_S = (0.06, 0.25, 0.6, 1.5, 10.0, 0.0)
+WAV = OutputSpec()
+
+
+def talk(level: float = 0.3, num: int = 6) -> list[NDArray[np.float32]]:
+    """Segments that begin and end anywhere in a wave, with and without silence around them."""
+    silence = np.zeros(RATE_HZ // 2, np.float32)
+    speech = [voice_like(1.5 + 0.31 * number, level, number) for number in range(num)]
+    return [np.concatenate([silence, each, silence]) if number % 2 else each for number, each in enumerate(speech)]
+
+
+def samples_of(studio: Studio, record: JobRecord) -> NDArray[np.float64]:
+    samples, _ = soundfile.read(io.BytesIO(content(studio, record, "narration.wav")))
+    return np.asarray(samples, np.float64)
+
+
+def test_no_join_clicks_and_every_pause_is_heard_as_it_was_typed(studio: Studio) -> None:
+    pcm = talk()
+    record = assemble(studio, Book(pcm, PAUSES_S), WAV)
+
+    samples = samples_of(studio, record)
+    natural = max(float(np.abs(np.diff(each)).max()) for each in pcm)
+    rows = json.loads(content(studio, record, "manifest.json"))["segments"]
+    for row in rows:
+        for edge_s in (row["start_s"], row["start_s"] + row["duration_s"]):
+            around = samples[max(0, round((edge_s - 0.05) * RATE_HZ)) : round((edge_s + 0.05) * RATE_HZ)]
+            assert np.abs(np.diff(around)).max() <= natural
+    assert np.abs(np.diff(samples)).max() <= natural
+    assert heard_pauses_s(samples) == pytest.approx(PAUSES_S[:-1], abs=0.01)
+    for row, following in itertools.pairwise(rows):
+        assert following["start_s"] - row["start_s"] - row["duration_s"] == pytest.approx(
+            row["pause_after_s"], abs=0.01
+        )
+
+
+def heard_pauses_s(samples: NDArray[np.float64]) -> list[float]:
+    """Runs of at least 50 ms in which no window of a millisecond is louder than 40 dB below the loudest of 10 ms."""
+    window = round(0.001 * RATE_HZ)
+    rms = np.sqrt(np.square(samples[: len(samples) // window * window]).reshape(-1, window).mean(axis=1))
+    loudest = np.sqrt(np.square(samples).reshape(-1)[: len(samples) // 240 * 240].reshape(-1, 240).mean(axis=1)).max()
+    voiced = np.flatnonzero(rms > loudest * RELATIVE_THRESHOLD)
+    gaps = (np.diff(voiced) - 1) * window / RATE_HZ
+    return [float(gap) for gap in gaps if gap >= 0.05]
+
+
+def test_without_a_wish_every_sample_is_as_it_was_spoken(studio: Studio) -> None:
+    pcm = talk(num=2)
+    first = content(studio, assemble(studio, Book(pcm, (0.25, 0.0)), WAV), "narration.wav")
+    again = content(studio, assemble(studio, Book(pcm, (0.25, 0.0)), WAV), "narration.wav")
+
+    assert first == again
+    loudest = max(float(np.abs(each).max()) for each in pcm)
+    samples, _ = soundfile.read(io.BytesIO(first))
+    assert np.abs(samples).max() == pytest.approx(loudest, abs=1e-4)
+
+
+def test_another_sample_rate_keeps_duration_and_loudness(studio: Studio) -> None:
+    book = Book(talk(num=3), (0.25, 0.6, 0.0))
+    original = assemble(studio, book, WAV)
+    resampled = assemble(studio, book, replace(WAV, sample_rate_hz=44_100))
+
+    samples, rate_hz = soundfile.read(io.BytesIO(content(studio, resampled, "narration.wav")))
+    before = samples_of(studio, original)
+    assert rate_hz == 44_100
+    assert len(samples) == round(len(before) * 44_100 / RATE_HZ)
+    assert lufs(np.asarray(samples, np.float64), 44_100) == pytest.approx(lufs(before, RATE_HZ), abs=0.1)
+
+
+def lufs(samples: NDArray[np.float64], rate_hz: int) -> float:
+    meter = LoudnessMeter(rate_hz)
+    meter.add(samples)
+    return meter.integrated_lufs()
+
+
+def test_each_chapter_gets_a_gain_of_its_own_if_that_is_asked_for(studio: Studio) -> None:
+    pcm = [voice_like(3, 0.05, 1), voice_like(3, 0.05, 2), voice_like(3, 0.4, 3), voice_like(3, 0.4, 4)]
+    book = Book(pcm, (0.5, 0.5, 0.5, 0.0), (Chapter("soft", 0), Chapter("loud", 2)))
+    output = replace(WAV, loudness=LoudnessTarget(-23.0, -1.0, LoudnessScope.CHAPTER))
+
+    record = assemble(studio, book, output)
+
+    samples = samples_of(studio, record)
+    rows = json.loads(content(studio, record, "manifest.json"))["segments"]
+    boundary = round(rows[2]["start_s"] * RATE_HZ)
+    assert lufs(samples[:boundary], RATE_HZ) == pytest.approx(-23, abs=0.1)
+    assert lufs(samples[boundary:], RATE_HZ) == pytest.approx(-23, abs=0.1)
+    assert record.warnings == ()
+
+
+def test_a_target_that_would_clip_is_missed_and_the_job_says_so(studio: Studio) -> None:
+    spike = voice_like(4, 0.05, 1)
+    spike[RATE_HZ] = 0.9
+    output = replace(WAV, loudness=LoudnessTarget(-14.0, -3.0))
+
+    record = assemble(studio, Book([spike], (0.0,)), output)
+
+    samples = samples_of(studio, record)
+    assert np.abs(samples).max() <= 10 ** (-3 / 20) + 2**-15
+    assert [(warning.code, warning.segment) for warning in record.warnings] == [("loudness_target_missed", None)]
+    assert "instead of -14" in record.warnings[0].detail
+
+
+def test_subtitles_and_timestamps_say_what_is_heard_when(studio: Studio) -> None:
+    texts = ["One & <two>.", "Line one\n\nline two", "三"]
+    output = replace(WAV, subtitles=(SubtitleFormat.SRT, SubtitleFormat.VTT), timestamps=Timestamps.SEGMENT)
+
+    record = assemble(studio, Book(talk(num=3), (0.25, 0.6, 0.0), texts=texts), output)
+
+    rows = json.loads(content(studio, record, "manifest.json"))["segments"]
+    spans = [(row["start_s"], row["start_s"] + row["duration_s"]) for row in rows]
+    for form in ("srt", "vtt"):
+        cues = pysubs2.SSAFile.from_string(content(studio, record, f"narration.{form}").decode(), format_=form)
+        assert [(cue.start / 1000, cue.end / 1000) for cue in cues] == [
+            pytest.approx(span, abs=0.001) for span in spans
+        ]
+        assert [cue.plaintext for cue in cues][1:] == ["Line one\nline two", "三"]
+    assert b"One &amp; &lt;two&gt;." in content(studio, record, "narration.vtt")
+    stamps = json.loads(content(studio, record, "timestamps.json"))["segments"]
+    assert [(stamp["start_s"], stamp["end_s"]) for stamp in stamps] == [pytest.approx(span) for span in spans]
+    assert [stamp["text"] for stamp in stamps] == texts
+
+
+def test_the_manifest_tells_of_every_segment_and_how_to_make_it_again(studio: Studio) -> None:
+    record = assemble(studio, Book(talk(num=2), (0.25, 0.0), title="A title"), WAV)
+
+    manifest = json.loads(content(studio, record, "manifest.json"))
+    assert [row["seed"] for row in manifest["segments"]] == [1000, 1001]
+    assert [row["text"] for row in manifest["segments"]] == ["Segment 0.", "Segment 1."]
+    assert manifest["title"] == "A title"
+    assert manifest["request"]["quality"] == {"gate": "off"}
+    assert manifest["totals"]["attempts"] == 2
+    assert {each["name"] for each in manifest["artifacts"]} == {"narration.wav", "codes.safetensors"}
+    codes = load(content(studio, record, "codes.safetensors"))
+    assert codes["segment_offsets"].tolist() == [0, 3, 7]
+    assert codes["codes"].tolist() == [[0] * 16] * 3 + [[1] * 16] * 4
+
+
+def test_what_an_earlier_run_left_is_gone_after_the_finish(studio: Studio) -> None:
+    job = submit_book(studio, Book(talk(num=2), (0.25, 0.0)), WAV)
+    died = studio.jobs.claim(CPU_QUEUE, replace(studio.services.identity, name="other"), 60).item
+    assert died is not None
+    left = keys.artifact(died.lease, "narration.wav")
+    studio.artifacts.put(left, b"half a file")
+    studio.jobs.release_worker(replace(studio.services.identity, name="other", incarnation="2"))
+
+    studio.run_one(CPU_QUEUE)
+
+    record = studio.record(job)
+    assert record.state is JobState.SUCCEEDED
+    stored = {entry.key for entry in studio.artifacts.list(keys.all_artifacts_prefix(TENANT, job.id))}
+    assert left not in stored
+    assert stored == {artifact.key for artifact in record.artifacts}
+
+
+def test_a_job_assembled_again_has_its_new_files_and_no_old_ones(studio: Studio, redis_client: redis.Redis) -> None:
+    book = Book(talk(num=2), (0.25, 0.0))
+    spike = OutputSpec(loudness=LoudnessTarget(-10.0, -20.0))
+    first = assemble(studio, book, spike)
+    control = JobControl(redis_client)
+    flac = OutputSpec(formats=(OutputFormat(AudioFormat.FLAC),))
+
+    control.assemble(TENANT, first.id, lambda spec: replace(spec, output=flac), None)
+    studio.drain()
+
+    record = studio.record(first)
+    assert record.state is JobState.SUCCEEDED
+    assert [artifact.name for artifact in record.artifacts] == [
+        "narration.flac",
+        "codes.safetensors",
+        "manifest.json",
+    ]
+    assert [warning.code for warning in first.warnings] == ["loudness_target_missed"]
+    assert record.warnings == ()
+    stored = {entry.key for entry in studio.artifacts.list(keys.all_artifacts_prefix(TENANT, first.id))}
+    assert stored == {artifact.key for artifact in record.artifacts}
+
+
+def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: redis.Redis) -> None:
+    output = replace(WAV, subtitles=(SubtitleFormat.SRT,))
+    record = studio.submit("The first sentence here. The second sentence here.", replace(SPEC, output=output))
+    studio.drain()
+
+    JobControl(redis_client).edit(TENANT, record.id, 1, SegmentEdit(text="Something else."))
+    studio.drain()
+
+    record = studio.record(record)
+    rows = json.loads(content(studio, record, "manifest.json"))["segments"]
+    assert [row["text"] for row in rows] == ["The first sentence here.", "Something else."]
+    assert b"Something else." in content(studio, record, "narration.srt")
+
+
+def test_a_cover_that_no_file_can_carry_is_left_out_with_a_warning(studio: Studio) -> None:
+    output = OutputSpec(formats=(OutputFormat(AudioFormat.FLAC),))
+
+    record = assemble(studio, Book(talk(num=1), (0.0,), cover=b"GIF89a..."), output)
+
+    assert [warning.code for warning in record.warnings] == ["cover_unusable"]
+    assert soundfile.info(io.BytesIO(content(studio, record, "narration.flac"))).frames > 0
+
+
+def test_a_voice_that_nobody_measured_is_warned_of() -> None:
+    def header(**checks: float) -> SegmentHeader:
+        return SegmentHeader("job", 0, 1, "", 1, "eos", "model", "", RATE_HZ, checks=checks)
+
+    unjudged, measured, unknown = header(), header(speech_s=1.0, duration_ratio=1.0), header(speech_s=1.0)
+
+    assert uncalibrated([unjudged, measured]) == []
+    (warning,) = uncalibrated([measured, unknown, unknown])
+    assert (warning.code, warning.segment) == ("quality_uncalibrated", None)
+    assert warning.detail.startswith("2 of 3 segments")

@@ -1,0 +1,232 @@
+"""The batched lane delivers every utterance once, whole, in whatever passes it went through."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from worker.engine.cuda.codec.lane import BatchedDecoderLane, Patience
+from worker.engine.cuda.codec.pass_runner import DevicePasses
+from worker.engine.cuda.codec.plan import CodecPlan, PassShape
+from worker.engine.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.interface import CodecFrames, FinishReason, Pcm, SamplingParams
+from worker.engine.model.codec_decoder import CodecDecoder
+from worker.engine.requests.prompt import PlacedFrames, PromptLayout
+from worker.engine.requests.request_state import RequestState
+from worker.engine.serving.codec_lane import Utterance
+from worker.engine.serving.talker_lane import SpeechPart
+
+SAMPLES_PER_FRAME = 8
+BESIDE_STREAMS = 400
+PLAN = CodecPlan((PassShape(2, 5), PassShape(1, 2), PassShape(3, 2)), frozenset(), num_streams=3)
+
+
+class Listener:
+    """The engine's side of a lane, as far as a lane sees it."""
+
+    def __init__(self) -> None:
+        self.heard: dict[str, Pcm] = {}
+        self.parts: dict[str, list[Pcm]] = {}
+        self.unwanted: set[str] = set()
+        self.in_flight = 0
+        self._changed = threading.Condition()
+
+    def is_wanted(self, request: RequestState) -> bool:
+        return request.request_id not in self.unwanted
+
+    def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
+        with self._changed:
+            self.parts.setdefault(request.request_id, []).append(pcm)
+            self._changed.notify_all()
+
+    def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
+        with self._changed:
+            assert utterance.request.request_id not in self.heard
+            self.heard[utterance.request.request_id] = pcm
+            self._changed.notify_all()
+
+    @property
+    def num_in_flight(self) -> int:
+        return self.in_flight
+
+    def run_guarded(self, work: Callable[[], None]) -> None:
+        with torch.inference_mode():
+            work()
+
+    def wait_for_parts(self, name: str, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.parts.get(name, ())) >= count, timeout=120)
+
+    def wait_for(self, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.heard) >= count, timeout=120)
+
+
+@pytest.fixture
+def listener() -> Listener:
+    return Listener()
+
+
+@pytest.fixture
+def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedDecoderLane]:
+    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
+    lane = BatchedDecoderLane(
+        DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, 0), BESIDE_STREAMS
+    )
+    yield lane
+    lane.close()
+    lane.join()
+
+
+def random_frames(num_frames: int, seed: int) -> CodecFrames:
+    return np.random.default_rng(seed).integers(0, 16, size=(num_frames, 4), dtype=np.int16)
+
+
+def utterance(name: str, frames: CodecFrames, reference: CodecFrames | None = None) -> Utterance:
+    ids = np.zeros(4, dtype=np.int64)
+    placed = None if reference is None else PlacedFrames(0, reference)
+    prompt = PromptLayout(ids, ids, ids[:0], 1, reference=placed)
+    return Utterance(RequestState(name, prompt, SamplingParams(), 0, 100), frames, FinishReason.EOS)
+
+
+def plain_samples(decoder: CodecDecoder, frames: CodecFrames) -> Pcm:
+    with torch.inference_mode():
+        return decoder(torch.from_numpy(frames.astype(np.int64)), decoder.new_stream()).numpy()
+
+
+def test_utterances_of_all_lengths_are_delivered_whole(
+    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+) -> None:
+    frames = {f"u{length}": random_frames(length, seed=length) for length in (1, 11, 3, 5)}
+    for name, some in frames.items():
+        lane.put(utterance(name, some))
+
+    lane.start(listener)
+    listener.wait_for(len(frames))
+
+    for name, some in frames.items():
+        assert np.abs(listener.heard[name] - plain_samples(small_decoder, some)).max() <= 1e-5
+    assert lane.counters.fallbacks > 0
+
+
+def test_a_reference_is_heard_first_and_dropped(
+    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+) -> None:
+    reference, frames = random_frames(6, seed=1), random_frames(3, seed=2)
+
+    lane.start(listener)
+    lane.put(utterance("clone", frames, reference))
+    listener.wait_for(1)
+
+    expected = plain_samples(small_decoder, np.concatenate((reference, frames)))[6 * SAMPLES_PER_FRAME :]
+    assert np.abs(listener.heard["clone"] - expected).max() <= 1e-5
+
+
+def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
+    small_decoder: CodecDecoder, device: torch.device, listener: Listener
+) -> None:
+    roomy = CodecPlan(PLAN.shapes, frozenset(), num_streams=8)
+    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
+    passes = DevicePasses(weights, roomy)
+    lane = BatchedDecoderLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0, 0), BESIDE_STREAMS)
+    references = {"a": random_frames(4, seed=1), "b": random_frames(3, seed=2)}
+    frames = random_frames(2, seed=3)
+
+    for name in ("a1", "a2", "b1", "a3"):
+        lane.put(utterance(name, frames, references[name[0]]))
+    lane.start(listener)
+    listener.wait_for(4)
+    lane.close()
+    lane.join()
+
+    for name, pcm in listener.heard.items():
+        reference = references[name[0]]
+        whole = plain_samples(small_decoder, np.concatenate((reference, frames)))
+        assert np.abs(pcm - whole[len(reference) * SAMPLES_PER_FRAME :]).max() <= 1e-5
+    # The one warm slot is the first voice's; the second voice's reference is decoded with its utterance.
+    assert passes.counters.frames == 4 + 3 * 2 + (3 + 2)
+
+
+def test_a_stream_is_heard_part_by_part_and_is_its_utterance(
+    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+) -> None:
+    frames, reference = random_frames(5, seed=1), random_frames(2, seed=2)
+    whole = utterance("stream", frames, reference)
+    whole.request.is_streamed = True
+    given_up = utterance("given up", frames).request
+    given_up.is_streamed = True
+    listener.in_flight = 100
+    lane.start(listener)
+
+    lane.put_part(SpeechPart(given_up, frames[:1]))
+    lane.put_part(SpeechPart(whole.request, frames[:1]))
+    listener.wait_for_parts("stream", 1)
+    lane.drop(given_up)
+    lane.put_part(SpeechPart(whole.request, frames[1:3]))
+    listener.wait_for_parts("stream", 2)
+    lane.put(whole)
+    listener.wait_for(1)
+
+    expected = plain_samples(small_decoder, np.concatenate((reference, frames)))[2 * SAMPLES_PER_FRAME :]
+    assert np.abs(listener.heard["stream"] - expected).max() <= 1e-5
+    np.testing.assert_array_equal(np.concatenate(listener.parts["stream"]), listener.heard["stream"])
+    assert set(listener.heard) == {"stream"}
+
+
+def test_an_utterance_without_frames_has_no_samples(lane: BatchedDecoderLane, listener: Listener) -> None:
+    lane.start(listener)
+    lane.put(utterance("empty", random_frames(0, seed=0)))
+    listener.wait_for(1)
+
+    assert listener.heard["empty"].shape == (0,)
+
+
+def test_what_nobody_wants_any_more_is_not_decoded(lane: BatchedDecoderLane, listener: Listener) -> None:
+    listener.unwanted.add("cancelled")
+    lane.put(utterance("cancelled", random_frames(4, seed=1)))
+    lane.put(utterance("wanted", random_frames(2, seed=2)))
+
+    lane.start(listener)
+    listener.wait_for(1)
+
+    assert set(listener.heard) == {"wanted"}
+    assert lane.counters.fallbacks == 1
+
+
+def test_it_waits_for_company_only_where_there_is_some(
+    small_decoder: CodecDecoder, device: torch.device, listener: Listener
+) -> None:
+    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
+    lane = BatchedDecoderLane(
+        DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(1000, 3600.0, least_company=4), BESIDE_STREAMS
+    )
+    lane.start(listener)
+
+    listener.in_flight = 1
+    lane.put(utterance("alone", random_frames(1, seed=1)))
+    listener.wait_for(1)
+    listener.in_flight = 9
+    lane.put(utterance("patient", random_frames(1, seed=2)))
+    time.sleep(0.3)
+    heard_in_company = set(listener.heard)
+    lane.close()
+    lane.join()
+
+    assert heard_in_company == {"alone"}
+    assert set(listener.heard) == {"alone", "patient"}
+
+
+def test_a_closed_lane_finishes_what_it_has(lane: BatchedDecoderLane, listener: Listener) -> None:
+    for number in range(5):
+        lane.put(utterance(f"u{number}", random_frames(3, seed=number)))
+
+    lane.start(listener)
+    lane.close()
+    lane.join()
+
+    assert len(listener.heard) == 5

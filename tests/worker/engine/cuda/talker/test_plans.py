@@ -1,0 +1,106 @@
+"""Shapes and memory that an engine on a GPU is started with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.engine.cuda.talker.capture_plan import capture_plan
+from worker.engine.cuda.talker.memory_plan import MemoryPlan, plan_slots
+from worker.engine.cuda.talker.prefill.pack import SlotAdmission, pack_prompts, padded_places
+from worker.engine.errors import CheckpointError
+from worker.engine.interface import SamplingParams
+from worker.engine.profiles import Reproducibility
+from worker.engine.requests.prompt import PromptLayout
+from worker.engine.requests.request_state import RequestState
+
+CAPACITY = 2048
+
+
+def admission(slot: int, rows: int) -> SlotAdmission:
+    ids = np.zeros(rows, dtype=np.int64)
+    return SlotAdmission(slot, RequestState(str(slot), PromptLayout(ids, ids, ids[:0], 1), SamplingParams(), 0, 10))
+
+
+lengths = st.lists(st.integers(1, CAPACITY), min_size=1, max_size=20)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(lengths=lengths, reproducibility=st.sampled_from(Reproducibility))
+def test_every_prompt_is_in_one_pass_that_holds_it(lengths: list[int], reproducibility: Reproducibility) -> None:
+    plan = capture_plan(256, CAPACITY, reproducibility)
+    admissions = [admission(slot, rows) for slot, rows in enumerate(lengths)]
+
+    groups = plan.groups(admissions)
+
+    assert sorted(a.slot for group in groups for a in group.admissions) == list(range(len(lengths)))
+    for group in groups:
+        assert group.num_tokens in plan.token_buckets
+        assert sum(a.prefill_rows for a in group.admissions) <= group.num_tokens
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(lengths=lengths, rows=st.integers(1, CAPACITY))
+def test_in_strict_mode_a_prompts_pass_depends_on_its_own_length_alone(lengths: list[int], rows: int) -> None:
+    plan = capture_plan(256, CAPACITY, Reproducibility.STRICT)
+
+    (alone,) = plan.groups([admission(99, rows)])
+    together = plan.groups([admission(99, rows), *[admission(slot, other) for slot, other in enumerate(lengths)]])
+
+    (own,) = [group for group in together if any(a.slot == 99 for a in group.admissions)]
+    assert own.num_tokens == alone.num_tokens
+
+
+def test_a_step_runs_in_the_smallest_bucket_that_holds_its_rows() -> None:
+    plan = capture_plan(200, CAPACITY, Reproducibility.BEST_EFFORT)
+
+    assert [plan.rows_for(rows) for rows in (1, 3, 65, 192, 193, 200)] == [1, 4, 96, 192, 200, 200]
+
+
+def test_in_strict_mode_there_is_one_bucket() -> None:
+    plan = capture_plan(200, CAPACITY, Reproducibility.STRICT)
+
+    assert [plan.rows_for(rows) for rows in (1, 200)] == [200, 200]
+
+
+def test_only_passes_beside_running_streams_are_captured_and_in_strict_mode_none() -> None:
+    quick = capture_plan(200, CAPACITY, Reproducibility.BEST_EFFORT)
+
+    assert quick.captured_tokens == tuple(range(128, 1025, 128))
+    assert set(quick.captured_tokens) < set(quick.token_buckets)
+    assert capture_plan(200, CAPACITY, Reproducibility.STRICT).captured_tokens == ()
+
+
+def test_places_of_a_captured_pass_say_what_the_prompts_say_and_nothing_of_the_rest() -> None:
+    prompts = pack_prompts([admission(7, 4), admission(2, 1), admission(5, 3)], num_tokens=8, scratch_slot=9)
+
+    places = padded_places(prompts, num_tokens=12, num_prompts=5, scratch_slot=9)
+
+    token_slots, token_positions, slots, starts = np.split(places, (12, 24, 29))
+    assert token_slots.tolist() == [7, 7, 7, 5, 5, *[9] * 7]
+    assert token_positions.tolist() == [0, 1, 2, 0, 1, *[0] * 7]
+    assert slots.tolist() == [7, 2, 5, 9, 9]
+    assert starts.tolist() == [0, 3, 3, 5, 5, 5]
+
+
+def test_slots_have_all_their_positions_where_there_is_room() -> None:
+    assert plan_slots(16, CAPACITY, 1, free_bytes=100 * CAPACITY) == MemoryPlan(16, CAPACITY)
+
+
+def test_slots_have_half_the_positions_where_only_then_all_fit() -> None:
+    assert plan_slots(100, CAPACITY, 1, free_bytes=100 * CAPACITY) == MemoryPlan(100, CAPACITY // 2)
+
+
+def test_slots_are_as_many_as_fit() -> None:
+    assert plan_slots(256, CAPACITY, 1, free_bytes=100 * CAPACITY) == MemoryPlan(140, CAPACITY // 2)
+
+
+def test_short_slots_are_not_halved() -> None:
+    assert plan_slots(256, 512, 1, free_bytes=100 * 512) == MemoryPlan(70, 512)
+
+
+def test_a_device_without_room_for_one_slot_is_refused() -> None:
+    with pytest.raises(CheckpointError, match="one slot of 1024 positions"):
+        plan_slots(16, CAPACITY, 1, free_bytes=1024)

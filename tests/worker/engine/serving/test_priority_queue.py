@@ -1,0 +1,84 @@
+"""Who is next, in any mixture of those somebody waits for and those that can wait."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worker.engine.interface import Urgency
+from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.serving.priority_queue import MOST_OVERTAKINGS, WaitingLine
+
+BULK, INTERACTIVE = Urgency.BULK, Urgency.INTERACTIVE
+
+
+def line_of(*urgencies: Urgency) -> WaitingLine[int]:
+    line: WaitingLine[int] = WaitingLine()
+    for number, urgency in enumerate(urgencies):
+        line.add(number, urgency)
+    return line
+
+
+def popped(line: WaitingLine[int], count: int) -> list[int]:
+    return [line.pop() for _ in range(count)]
+
+
+def test_interactive_goes_first_and_each_class_in_its_order() -> None:
+    assert popped(line_of(BULK, INTERACTIVE, BULK, INTERACTIVE), 4) == [1, 3, 0, 2]
+
+
+def test_of_five_one_is_of_bulk_while_both_wait() -> None:
+    line = line_of(*[INTERACTIVE] * 10, BULK, BULK)
+
+    assert popped(line, 12) == [0, 1, 2, 3, 10, 4, 5, 6, 7, 11, 8, 9]
+
+
+def test_one_that_has_begun_goes_on_before_its_like() -> None:
+    line = line_of(BULK, BULK)
+    first = line.pop()
+    line.put_back(first, BULK)
+    line.add(7, INTERACTIVE)
+
+    assert popped(line, 3) == [7, first, 1]
+
+
+def test_one_is_taken_out_of_turn() -> None:
+    line = line_of(BULK, INTERACTIVE, BULK)
+
+    assert line.take(lambda number: number == 2) == 2
+    assert line.take(lambda number: number == 2) is None
+    assert len(line) == 2
+    assert line.drain() == [1, 0]
+    assert not line
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from([*Urgency, None]), max_size=60))
+def test_nobody_is_lost_and_nobody_waits_for_ever(events: list[Urgency | None]) -> None:
+    """None: somebody goes in."""
+    line: WaitingLine[int] = WaitingLine()
+    waiting: dict[int, Urgency] = {}
+    overtakings = 0
+    for number, event in enumerate(events):
+        if event is not None:
+            line.add(number, event)
+            waiting[number] = event
+        elif line:
+            taken = line.peek()
+            assert line.pop() == taken
+            urgency = waiting.pop(taken)
+            assert taken == min([taken, *(other for other, one in waiting.items() if one is urgency)])
+            behind = urgency is INTERACTIVE and BULK in waiting.values()
+            overtakings = overtakings + 1 if behind else 0
+            assert overtakings <= MOST_OVERTAKINGS
+        assert len(line) == len(waiting)
+
+
+def test_chunks_double_up_to_their_bound() -> None:
+    plan = ChunkPlan(first=2, most=16)
+    lengths, done = list[int](), 0
+    for _ in range(7):
+        lengths.append(plan.length_behind(done))
+        done += lengths[-1]
+
+    assert lengths == [2, 2, 4, 8, 16, 16, 16]

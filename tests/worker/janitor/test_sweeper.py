@@ -1,0 +1,257 @@
+"""The janitor's chores, one by one, on the real job store and broker."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import redis
+
+from storage.errors import JobGone, StoreUnavailable
+from storage.ids import JobId, TenantId, new_job_id
+from storage.jobs.states import JobState
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_items import LeaseStatus, WorkerIdentity
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.narration.outputs import Destination, OutputSpec
+from storage.objects import keys
+from storage.queue.celery_queue import TicketQueue
+from storage.recovery.audit_log import AuditLog
+from storage.recovery.reconcile import Reconciler
+from storage.recovery.state_guard import StateGuard
+from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.upload_ledger import UploadLedger
+from storage.voices.consent_store import ConsentStore
+from storage.webhooks.deliveries import WebhookQueue
+from tests.worker.studio import SPEC, TENANT, Studio
+from worker.janitor.orphans import ORPHAN_AGE_S
+from worker.janitor.periodic_jobs import run_chores
+from worker.janitor.sweeper import Janitor, chores_of, holds_lock
+from worker.janitor.uploads import UploadJanitor
+from worker.janitor.voices import VoiceJanitor
+from worker.janitor.webhooks import HookJanitor
+from worker.process.state_watch import StateWatch
+
+
+@pytest.fixture
+def janitor(studio: Studio, redis_client: redis.Redis, tickets: TicketQueue) -> Janitor:
+    return Janitor(
+        studio.jobs, AuditLog(redis_client), StoredRecount(redis_client), studio.artifacts, tickets, ticket_cap=8
+    )
+
+
+@pytest.fixture
+def hooks(redis_client: redis.Redis, tickets: TicketQueue) -> HookJanitor:
+    return HookJanitor(WebhookQueue(redis_client), tickets, ticket_cap=8)
+
+
+@pytest.fixture
+def state(studio: Studio, redis_client: redis.Redis) -> StateWatch:
+    guard = StateGuard(redis_client, studio.artifacts, "rhapsode")
+    return StateWatch(guard, Reconciler(redis_client, studio.artifacts), studio.services.tickets)
+
+
+@pytest.fixture
+def files(studio: Studio, redis_client: redis.Redis) -> UploadJanitor:
+    return UploadJanitor(UploadLedger(redis_client), studio.artifacts)
+
+
+@pytest.fixture
+def voices(studio: Studio, redis_client: redis.Redis) -> VoiceJanitor:
+    return VoiceJanitor(studio.services.voice_store, ConsentStore(redis_client), studio.artifacts)
+
+
+def age(folder: Path, by_s: float) -> None:
+    """Make every file in the folder older."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            os.utime(path, (time.time() - by_s, time.time() - by_s))
+
+
+def test_missing_tickets_are_replaced_and_present_ones_are_not(
+    studio: Studio, janitor: Janitor, tickets: TicketQueue
+) -> None:
+    for _ in range(3):
+        studio.submit()
+
+    assert janitor.top_up() == Tickets({CPU_QUEUE: 3})
+    assert janitor.top_up() == Tickets()
+    assert tickets.waiting(CPU_QUEUE) == 3
+
+
+def test_no_more_tickets_wait_than_the_cap(studio: Studio, janitor: Janitor, tickets: TicketQueue) -> None:
+    for _ in range(12):
+        studio.submit()
+
+    janitor.top_up()
+
+    assert tickets.waiting(CPU_QUEUE) == 8
+
+
+def test_an_expired_lease_goes_back_and_gets_a_ticket(studio: Studio, janitor: Janitor, tickets: TicketQueue) -> None:
+    studio.submit()
+    assert studio.jobs.claim(CPU_QUEUE, WorkerIdentity("gone", "1"), 0.01).item is not None
+    time.sleep(0.05)
+
+    janitor.sweep()
+    janitor.top_up()
+
+    assert studio.jobs.ready_counts()[CPU_QUEUE] == 1
+    assert tickets.waiting(CPU_QUEUE) == 1
+
+
+def test_workers_may_extend_their_leases_before_the_sweep_after_an_outage(studio: Studio, janitor: Janitor) -> None:
+    studio.submit()
+    item = studio.jobs.claim(CPU_QUEUE, WorkerIdentity("alive", "1"), 0.01).item
+    assert item is not None
+    time.sleep(0.05)
+
+    janitor.redis_was_away()
+    janitor.sweep()
+
+    assert studio.jobs.extend([item.lease], 10) == [LeaseStatus.HELD]
+
+
+def test_drift_is_reported_and_left_alone(
+    studio: Studio, janitor: Janitor, redis_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    studio.submit()
+    redis_client.hincrby("{rhapsode}:counters", "cpu", 5)
+
+    janitor.audit()
+
+    assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == ["counter drift"]
+    assert studio.jobs.ready_counts()[CPU_QUEUE] == 6
+
+
+def test_a_healthy_system_has_no_drift(studio: Studio, janitor: Janitor, caplog: pytest.LogCaptureFixture) -> None:
+    studio.submit()
+    studio.drain()
+
+    janitor.audit()
+
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+def test_a_job_whose_retention_is_over_leaves_nothing(
+    studio: Studio, janitor: Janitor, redis_client: redis.Redis
+) -> None:
+    to_books = OutputSpec(destination=Destination("books/42/"))
+    job = studio.submit(spec=replace(SPEC, output=to_books))
+    studio.drain()
+    delivered = list(studio.artifacts.list(keys.DELIVERED))
+    entry = f"{TENANT}|{job.id}"
+    redis_client.zadd("{rhapsode}:retention", {entry: 1}, xx=True)
+
+    janitor.end_retentions()
+
+    assert len(delivered) == 3
+    assert [entry.key for entry in studio.artifacts.list("") if job.id in entry.key] == []
+    with pytest.raises(JobGone):
+        studio.record(job)
+
+
+def test_a_running_job_keeps_its_objects_however_old(studio: Studio, janitor: Janitor, tmp_path: Path) -> None:
+    job = studio.submit()
+    age(tmp_path, by_s=ORPHAN_AGE_S + 60)
+
+    janitor.sweep_orphans()
+
+    studio.drain()
+    assert studio.record(job).state is JobState.SUCCEEDED
+
+
+def test_a_text_whose_job_was_never_accepted_is_removed_after_a_day(
+    studio: Studio, janitor: Janitor, tmp_path: Path
+) -> None:
+    key = keys.input_text(TENANT, new_job_id())
+    studio.artifacts.put(key, b"the API died before it submitted this")
+
+    janitor.sweep_orphans()
+    kept = studio.artifacts.stat(key)
+    age(tmp_path, by_s=ORPHAN_AGE_S + 60)
+    janitor.sweep_orphans()
+
+    assert kept is not None
+    assert studio.artifacts.stat(key) is None
+
+
+def test_finished_work_that_redis_does_not_know_is_reported_and_kept(
+    studio: Studio, janitor: Janitor, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = keys.segment(TenantId("local"), JobId("job_forgotten"), 0, 1)
+    studio.artifacts.put(key, b"audio")
+    age(tmp_path, by_s=ORPHAN_AGE_S + 60)
+
+    janitor.sweep_orphans()
+
+    assert studio.artifacts.stat(key) is not None
+    assert "objects of an unknown job" in caplog.messages
+
+
+def test_leftovers_of_a_deleted_job_are_removed(studio: Studio, janitor: Janitor, tmp_path: Path) -> None:
+    job = studio.submit()
+    studio.drain()
+    studio.jobs.delete(TENANT, job.id)
+    age(tmp_path, by_s=ORPHAN_AGE_S + 60)
+
+    janitor.sweep_orphans()
+
+    assert list(studio.artifacts.list(keys.job_prefix(TENANT, job.id))) == []
+
+
+def test_unfinished_files_are_swept(janitor: Janitor, studio: Studio, tmp_path: Path) -> None:
+    studio.artifacts.put("jobs/local/x/input.txt", b"")
+    draft = tmp_path / "store" / "tmp" / "0123"
+    draft.write_bytes(b"half")
+    age(draft.parent, by_s=7200)
+
+    janitor.sweep_temporary()
+
+    assert not draft.exists()
+
+
+def test_a_failing_chore_does_not_stop_the_others(
+    studio: Studio, janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
+) -> None:
+    stop = threading.Event()
+    studio.submit()
+    asked: list[float] = []
+
+    def lock() -> bool:
+        asked.append(time.monotonic())
+        if len(asked) == 1:
+            raise StoreUnavailable("for a moment")
+        return True
+
+    chores = chores_of(janitor, state, voices, files, hooks)
+    thread = threading.Thread(target=run_chores, args=(chores, lambda: holds_lock(lock, janitor), stop))
+    thread.start()
+    give_up = time.monotonic() + 30
+    while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
+        time.sleep(0.02)
+    stop.set()
+    thread.join(30)
+
+    assert studio.services.tickets.waiting(CPU_QUEUE) == 1
+
+
+def test_without_the_lock_nothing_is_done(
+    studio: Studio, janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
+) -> None:
+    stop = threading.Event()
+    studio.submit()
+    chores = chores_of(janitor, state, voices, files, hooks)
+    thread = threading.Thread(target=run_chores, args=(chores, lambda: False, stop))
+
+    thread.start()
+    time.sleep(0.5)
+    stop.set()
+    thread.join(30)
+
+    assert studio.services.tickets.waiting(CPU_QUEUE) == 0

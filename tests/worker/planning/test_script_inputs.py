@@ -1,0 +1,222 @@
+"""Every kind of input through the whole plan item: what is planned is what was given, and who says what is known."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from storage.ids import new_job_id
+from storage.jobs.record import JobRecord
+from storage.jobs.service_classes import Priority
+from storage.jobs.states import JobState
+from storage.jobs.submissions import Submission
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.narration.cast import SpeakerVoice
+from storage.narration.script.entries import SegmentEntry, encode_entries
+from storage.narration.sources import DocumentFormat, Source, SourceType
+from storage.narration.spec import NarrationSpec, Normalization, Segmentation
+from storage.objects import keys
+from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
+from storage.segments.plan import Plan, decode_plan
+from tests.worker.studio import SPEC, TENANT, Studio
+
+MARKDOWN = b"""---
+title: Two Fables
+author: Aesop
+---
+# The Fox
+
+A fox saw *grapes*. `code` is read.
+
+```
+not this
+```
+
+# The Crow
+
+1. First point
+2. Second point
+"""
+
+
+SHORT = NarrationSpec(model="fake", voice="ada", seed=7, segmentation=Segmentation(40, 80))
+
+
+def submit(studio: Studio, data: bytes, job_spec: NarrationSpec, dictionaries: tuple[bytes, ...] = ()) -> JobRecord:
+    job = new_job_id()
+    key = keys.input_text(TENANT, job)
+    studio.artifacts.put(key, data)
+    for index, body in enumerate(dictionaries):
+        studio.artifacts.put(keys.job_dictionary(TENANT, job, index), body)
+    submission = Submission(job, TENANT, job_spec, Priority.NORMAL, key, len(data), 1_000, retention_s=3600)
+    return studio.jobs.submit(submission).job
+
+
+def planned(studio: Studio, data: bytes, job_spec: NarrationSpec, dictionaries: tuple[bytes, ...] = ()) -> Plan:
+    job = submit(studio, data, job_spec, dictionaries)
+    studio.run_one(CPU_QUEUE)
+    record = studio.record(job)
+    assert record.plan_key is not None, record.error
+    plan = decode_plan(studio.artifacts.get(record.plan_key))
+    text = studio.artifacts.get(plan.text_key or record.input_key).decode()
+    assert [plan.segments[0].start, plan.segments[-1].end] == [0, len(text)]
+    assert all(one.end == two.start for one, two in zip(plan.segments, plan.segments[1:], strict=False))
+    return plan
+
+
+def failure(studio: Studio, data: bytes, job_spec: NarrationSpec) -> str:
+    job = submit(studio, data, job_spec)
+    studio.run_one(CPU_QUEUE)
+    record = studio.record(job)
+    assert record.state is JobState.FAILED
+    assert record.error is not None
+    return f"{record.error.code}: {record.error.detail}"
+
+
+def document(document_format: DocumentFormat, *include: str) -> NarrationSpec:
+    return replace(SHORT, source=Source(SourceType.DOCUMENT, document_format, include))
+
+
+def test_a_play_is_spoken_by_its_cast(studio: Studio) -> None:
+    text = "Once upon a time.\n\nFOX: Good day!\nCrow: Caw. What is it?\nTIME: noon.\n\nThe end."
+    cast = (SpeakerVoice("Fox", "tom"), SpeakerVoice("CROW", "ada"))
+
+    plan = planned(studio, text.encode(), replace(SHORT, speakers=cast))
+
+    assert [(one.speaker, " ".join(one.text.split())) for one in plan.segments] == [
+        ("", "Once upon a time."),
+        ("Fox", "Good day!"),
+        ("CROW", "Caw. What is it? TIME: noon."),
+        ("", "The end."),
+    ]
+
+
+def test_entries_keep_their_own_voice_language_and_pause(studio: Studio) -> None:
+    entries = [
+        SegmentEntry("Hello there.", id="a", speaker="Tom", pause_after_s=1.25),
+        SegmentEntry("Guten Tag.", id="b", language="german", instructions="calm", seed=5),
+    ]
+    job_spec = replace(SHORT, source=Source(SourceType.SEGMENTS), speakers=(SpeakerVoice("Tom", "tom"),))
+
+    plan = planned(studio, encode_entries(entries), job_spec)
+
+    first, second = plan.segments
+    assert (first.source_id, first.speaker, first.pause_after_s) == ("a", "Tom", 1.25)
+    assert (second.source_id, second.language, second.instructions, second.seed) == ("b", "german", "calm", 5)
+
+
+def test_ssml_is_spoken_as_it_says(studio: Studio) -> None:
+    ssml = (
+        '<speak>Read <sub alias="doctor">Dr</sub> <say-as interpret-as="characters">AB</say-as>.'
+        '<break time="700ms"/> <voice name="tom">I am <lang xml:lang="de-DE">Tom</lang>.</voice></speak>'
+    )
+    job_spec = replace(SHORT, source=Source(SourceType.SSML), speakers=(SpeakerVoice("tom", "tom"),))
+
+    plan = planned(studio, ssml.encode(), job_spec)
+
+    assert [(one.text, one.speaker, one.language, one.pause_after_s) for one in plan.segments] == [
+        ("Read doctor A B.", "", "", 0.7),
+        ("I am", "tom", "", 0),
+        ("Tom", "tom", "german", 0),
+    ]
+
+
+def test_markdown_becomes_chapters_and_code_is_not_read(studio: Studio) -> None:
+    plan = planned(studio, MARKDOWN, document(DocumentFormat.MARKDOWN))
+
+    assert (plan.title, plan.author) == ("Two Fables", "Aesop")
+    assert [(chapter.id, chapter.title) for chapter in plan.chapters] == [("1", "The Fox"), ("2", "The Crow")]
+    assert [(one.text, one.chapter, one.pause_after_s) for one in plan.segments] == [
+        ("The Fox", 0, 0.9),
+        ("A fox saw grapes. code is read.", 0, 1.5),
+        ("The Crow", 1, 0.9),
+        ("1. First point", 1, 0.6),
+        ("2. Second point", 1, 0),
+    ]
+
+
+def test_only_the_chapters_asked_for_are_spoken(studio: Studio) -> None:
+    plan = planned(studio, MARKDOWN, document(DocumentFormat.MARKDOWN, "2"))
+
+    assert [chapter.title for chapter in plan.chapters] == ["The Crow"]
+    assert failure(studio, MARKDOWN, document(DocumentFormat.MARKDOWN, "9")) == (
+        "invalid_request: the document has no chapter '9'; it has chapters 1 to 2"
+    )
+
+
+def test_a_book_that_is_none_fails_with_the_reason(studio: Studio) -> None:
+    assert failure(studio, b"not a zip", document(DocumentFormat.EPUB)).startswith(
+        "unsupported_media: the EPUB is not a ZIP file"
+    )
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as book:
+        book.writestr("mimetype", "application/epub+zip")
+    assert failure(studio, archive.getvalue(), document(DocumentFormat.EPUB)) == (
+        "unsupported_media: the EPUB has no file 'META-INF/container.xml'"
+    )
+
+
+def test_dictionaries_and_normalisation_change_what_is_spoken_and_no_offset(studio: Studio) -> None:
+    rules = encode_rules([PronunciationRule("W3C", "the Web Consortium"), PronunciationRule("1984", "the novel")])
+    job_spec = replace(
+        SHORT,
+        language="english",
+        normalization=Normalization.BASIC,
+        dictionaries=("pd_x@1",),
+        segmentation=Segmentation(),
+    )
+
+    plan = planned(studio, b"W3C paid $5 for 3 copies of 1984.", job_spec, (rules,))
+
+    (segment,) = plan.segments
+    assert segment.text == "the Web Consortium paid five dollars for three copies of the novel."
+
+
+def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> None:
+    job = submit(studio, MARKDOWN, replace(SHORT, source=document(DocumentFormat.MARKDOWN).source, validate_only=True))
+
+    studio.drain()
+
+    record = studio.record(job)
+    (artifact,) = record.artifacts
+    shown = json.loads(studio.artifacts.get(artifact.key))
+    assert (record.state, record.segments.total) == (JobState.SUCCEEDED, 0)
+    assert (artifact.name, shown["num_segments"], shown["chapters"][1]["title"]) == ("plan.json", 5, "The Crow")
+    assert shown["estimated_audio_s"] > 5
+    assert studio.jobs.recount().differences == ()
+
+
+def test_a_text_without_chapters_has_a_plan_too(studio: Studio) -> None:
+    job = submit(studio, b"One.\n\nTwo.", replace(SHORT, validate_only=True))
+
+    studio.drain()
+
+    (artifact,) = studio.record(job).artifacts
+    shown = json.loads(studio.artifacts.get(artifact.key))
+    assert (shown["chapters"], [one["text"] for one in shown["segments"]]) == ([], ["One.", "Two."])
+
+
+@pytest.mark.parametrize("validate_only", [False, True])
+def test_a_result_that_is_refused_leaves_nothing_in_the_store(studio: Studio, validate_only: bool) -> None:
+    job = submit(
+        studio, MARKDOWN, replace(SHORT, source=document(DocumentFormat.MARKDOWN).source, validate_only=validate_only)
+    )
+    studio.jobs.cancel(TENANT, job.id)
+
+    studio.drain()
+
+    assert [entry.key for entry in studio.artifacts.list(keys.job_prefix(TENANT, job.id))] == [job.input_key]
+
+
+def test_the_whole_way_to_sound_with_two_voices(studio: Studio) -> None:
+    cast = (SpeakerVoice("B", "tom"),)
+    job = submit(studio, b"A says hello.\n\nB: And so do I.", replace(SHORT, speakers=cast))
+
+    studio.drain()
+
+    assert studio.record(job).state is JobState.SUCCEEDED
+    assert SPEC.speakers == ()

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import pytest
+import redis
+
+from storage.queue.worker_registry import REPORT_INTERVAL_S, Roster, WorkerReport, WorkerRole, WorkerState
+from storage.runtime.config.settings import StorageSettings
+
+REPORT = WorkerReport("pod-7", WorkerRole.CPU, "host", 1, "0.1.0", 0, leases=2, queue="cpu")
+
+
+class Reporter:
+    """A worker that finishes what it holds `reports_until_done` reports after it heard of the wish."""
+
+    def __init__(self, roster: Roster, reports_until_done: int) -> None:
+        self._roster = roster
+        self._left = reports_until_done
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Reporter:
+        self._roster.report(REPORT)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(REPORT_INTERVAL_S / 2):
+            is_draining = self._roster.report(replace(REPORT, leases=2 if self._left > 0 else 0))
+            self._left -= is_draining
+
+
+@pytest.fixture
+def roster(redis_client: redis.Redis, storage_settings: StorageSettings) -> Roster:
+    return Roster(redis_client, storage_settings.key_prefix)
+
+
+def drain(settings: StorageSettings, wait_s: float, name: str = "pod-7") -> subprocess.CompletedProcess[str]:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
+        "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
+        "RHAPSODE_STORE": settings.store,
+        "RHAPSODE_URL_SECRET": settings.url_secret.get_secret_value(),
+        "RHAPSODE_WORKER_NAME": name,
+    }
+    command = [sys.executable, "-m", "worker.process.drain", "--wait", str(wait_s)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_it_returns_when_the_worker_has_finished_what_it_held(
+    roster: Roster, storage_settings: StorageSettings
+) -> None:
+    with Reporter(roster, reports_until_done=2):
+        outcome = drain(storage_settings, wait_s=40)
+
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+    assert roster.list()[0].state is WorkerState.DRAINED
+
+
+def test_it_says_so_when_the_time_is_over(roster: Roster, storage_settings: StorageSettings) -> None:
+    with Reporter(roster, reports_until_done=1000):
+        outcome = drain(storage_settings, wait_s=2)
+
+    assert outcome.returncode == 1
+    assert outcome.stderr == "worker.process.drain: pod-7 still holds items after 2 s\n"
+
+
+def test_a_worker_that_nobody_heard_of_is_named(roster: Roster, storage_settings: StorageSettings) -> None:
+    outcome = drain(storage_settings, wait_s=2, name="pod-8")
+
+    assert outcome.returncode == 1
+    assert "no worker 'pod-8' was heard of" in outcome.stderr

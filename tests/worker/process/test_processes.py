@@ -1,0 +1,247 @@
+"""Real Celery workers with the fake engine in its own process, driven by tickets alone; no API."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from storage.database.connections import connect_redis, open_artifacts
+from storage.database.embedded_valkey import EmbeddedRedis
+from storage.job_store.store import JobStore
+from storage.jobs.record import JobRecord
+from storage.jobs.states import JobState
+from storage.jobs.work_items import WorkerIdentity
+from storage.jobs.work_queues import Lane, speech_queue
+from storage.narration.spec import NarrationSpec, Segmentation
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.queue.model_registry import ModelRegistry
+from storage.runtime.config.settings import StorageSettings
+from tests.environment import without_settings
+from tests.process_tree import end_everything_below
+from tests.worker.expected import expected_narration
+from tests.worker.studio import SPEC, TENANT, TEXT, submit_narration
+
+LONG_SPEC = replace(SPEC, segmentation=Segmentation(60, 90))
+LONG_TEXT = "This is a sentence of a book that goes on and on for some time. " * 24
+
+
+class System:
+    """A broker, a store and the processes started so far."""
+
+    def __init__(self, settings: StorageSettings, logs: Path) -> None:
+        self._settings = settings
+        self._logs = logs
+        self._redis = connect_redis(settings)
+        self._tickets = TicketQueue(create_celery(settings, "tests"))
+        self.jobs = JobStore(self._redis, settings.key_prefix)
+        self.artifacts = open_artifacts(settings)
+        self.models = ModelRegistry(self._redis, settings.key_prefix)
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def worker(self, lane: Lane, name: str = "", step_s: float = 0.001) -> subprocess.Popen[bytes]:
+        """A worker as the supervisor starts it."""
+        command = "-m celery -A worker.app worker --pool threads --without-mingle --without-gossip --without-heartbeat"
+        more = {
+            "RHAPSODE_LANE": lane.value,
+            "RHAPSODE_ENGINE": "fake",
+            "RHAPSODE_FAKE_STEP_S": str(step_s),
+            "RHAPSODE_SLOTS": "4",
+            "RHAPSODE_WORKER_NAME": name or f"{lane.value}-1",
+        }
+        return self.start([*command.split(), "--concurrency", "6"], f"{lane.value}.log", more)
+
+    def janitor(self) -> subprocess.Popen[bytes]:
+        return self.start(["-m", "worker.janitor"], "janitor.log", {})
+
+    def submit(self, text: str, spec: NarrationSpec = SPEC) -> JobRecord:
+        submitted = submit_narration(self.jobs, self.artifacts, text, spec)
+        self._tickets.send(submitted.tickets)
+        return submitted.job
+
+    def submit_without_tickets(self, text: str) -> JobRecord:
+        return submit_narration(self.jobs, self.artifacts, text, SPEC).job
+
+    def record(self, job: JobRecord) -> JobRecord:
+        return self.jobs.get(TENANT, job.id)
+
+    def finished(self, job: JobRecord, within_s: float = 180) -> JobRecord:
+        self.wait(lambda: self.record(job).state.is_terminal, within_s)
+        return self.record(job)
+
+    def wait(self, condition: Callable[[], bool], within_s: float = 180) -> None:
+        give_up = time.monotonic() + within_s
+        while not condition():
+            if time.monotonic() > give_up:
+                raise AssertionError("\n".join(log.read_text()[-4000:] for log in self._logs.glob("*.log")))
+            time.sleep(0.02)
+
+    def log(self, name: str) -> str:
+        return (self._logs / name).read_text()
+
+    def close(self) -> None:
+        end_everything_below([process.pid for process in self.processes if process.poll() is None])
+        for process in self.processes:
+            process.wait()
+        self._tickets.close()
+        self._redis.close()
+
+    def start(self, arguments: list[str], log: str, more: dict[str, str]) -> subprocess.Popen[bytes]:
+        clean = without_settings(os.environ)
+        settings = {
+            "RHAPSODE_REDIS_URL": self._settings.redis_url.get_secret_value(),
+            "RHAPSODE_BROKER_URL": self._settings.broker_url.get_secret_value(),
+            "RHAPSODE_STORE": self._settings.store,
+            "RHAPSODE_URL_SECRET": self._settings.url_secret.get_secret_value(),
+        }
+        with (self._logs / log).open("ab") as output:
+            process = subprocess.Popen(
+                [sys.executable, *arguments],
+                env=clean | settings | more,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.processes.append(process)
+        return process
+
+
+@pytest.fixture
+def system(storage_settings: StorageSettings, valkey: EmbeddedRedis, tmp_path: Path) -> Iterator[System]:
+    system = System(storage_settings, tmp_path)
+    yield system
+    system.close()
+
+
+def test_workers_finish_a_narration_with_every_sample(system: System) -> None:
+    for lane in Lane:
+        system.worker(lane)
+
+    record = system.finished(system.submit(TEXT))
+
+    assert record.state is JobState.SUCCEEDED
+    wav = system.artifacts.get(next(each.key for each in record.artifacts if each.name == "narration.wav"))
+    samples, _ = soundfile.read(io.BytesIO(wav), dtype="int16")
+    assert np.array_equal(samples, expected_narration(TEXT, SPEC).samples)
+    assert [card.name for card in system.models.list()] == ["fake"]
+
+
+def test_the_janitor_alone_replaces_lost_tickets(system: System) -> None:
+    for lane in Lane:
+        system.worker(lane)
+    system.janitor()
+
+    record = system.finished(system.submit_without_tickets(TEXT))
+
+    assert record.state is JobState.SUCCEEDED
+    assert system.jobs.recount().differences == ()
+
+
+def test_sigterm_lets_running_segments_finish_and_repeats_nothing(system: System) -> None:
+    system.worker(Lane.CPU)
+    first = system.worker(Lane.GPU, step_s=0.03)
+    system.janitor()
+    job = system.submit(LONG_TEXT, LONG_SPEC)
+    system.wait(lambda: system.record(job).segments.done >= 2)
+
+    first.send_signal(signal.SIGTERM)
+    status = first.wait(120)
+    after_exit = system.record(job)
+    system.worker(Lane.GPU)
+    record = system.finished(job)
+
+    assert status == 0
+    assert after_exit.segments.running == 0
+    assert 2 <= after_exit.segments.done < after_exit.segments.total
+    assert record.state is JobState.SUCCEEDED
+    assert record.retries == 0
+    segments = [entry.key for entry in system.artifacts.list(f"jobs/{TENANT}/{job.id}/segments/")]
+    assert len(segments) == record.segments.total
+
+
+@pytest.mark.faults
+def test_sigterm_hands_back_what_takes_too_long(system: System) -> None:
+    system.worker(Lane.CPU)
+    worker = system.worker(Lane.GPU, step_s=2.0)
+    job = system.submit("This takes the fake engine a minute.")
+    system.wait(lambda: system.record(job).segments.running == 1)
+
+    worker.send_signal(signal.SIGTERM)
+    started = time.monotonic()
+    status = worker.wait(120)
+
+    assert status == 0
+    assert time.monotonic() - started > 19
+    item = system.jobs.claim(speech_queue("fake"), WorkerIdentity("another", "1"), 10).item
+    assert item is not None
+    assert (item.attempt, item.suspicions) == (1, 0)
+
+
+@pytest.mark.faults
+def test_a_killed_worker_costs_seconds_and_no_sample(system: System) -> None:
+    system.worker(Lane.CPU)
+    first = system.worker(Lane.GPU, step_s=0.03)
+    system.janitor()
+    job = system.submit(LONG_TEXT, LONG_SPEC)
+    system.wait(lambda: system.record(job).segments.done >= 2)
+
+    first.kill()
+    first.wait()
+    system.worker(Lane.GPU)
+    record = system.finished(job)
+
+    assert record.state is JobState.SUCCEEDED
+    wav = system.artifacts.get(next(each.key for each in record.artifacts if each.name == "narration.wav"))
+    samples, _ = soundfile.read(io.BytesIO(wav), dtype="int16")
+    assert np.array_equal(samples, expected_narration(LONG_TEXT, LONG_SPEC).samples)
+    assert system.jobs.recount().differences == ()
+
+
+def test_a_worker_that_cannot_run_says_why_in_one_line(system: System, tmp_path: Path) -> None:
+    worker = system.start(
+        ["-m", "celery", "-A", "worker.app", "worker", "--pool", "threads"],
+        "broken.log",
+        {"RHAPSODE_LANE": "gpu", "RHAPSODE_CHECKPOINT": str(tmp_path / "nothing")},
+    )
+
+    status = worker.wait(120)
+
+    assert status == 1
+    assert "the gpu worker cannot start:" in system.log("broken.log")
+    assert "Traceback" not in system.log("broken.log")
+
+
+def test_the_janitor_ends_cleanly_on_sigterm(system: System) -> None:
+    janitor = system.janitor()
+    system.wait(lambda: "janitor ready" in system.log("janitor.log"))
+
+    janitor.send_signal(signal.SIGTERM)
+
+    assert janitor.wait(120) == 0
+    assert "Traceback" not in system.log("janitor.log")
+
+
+def test_the_janitor_ends_soon_also_while_redis_says_nothing(system: System) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(120)
+        address = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        janitor = system.start(["-m", "worker.janitor"], "janitor.log", {"RHAPSODE_REDIS_URL": address})
+        asked, _ = silent.accept()
+        with asked:
+            asked.recv(1)
+
+            janitor.send_signal(signal.SIGTERM)
+
+            assert janitor.wait(120) == 0
+    assert "left without a goodbye" in system.log("janitor.log")

@@ -1,0 +1,102 @@
+"""Loudness and true peak are those that FFmpeg's ebur128 measures, whatever the pieces."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import av.error
+import av.filter
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from worker.speech.audio.loudness import LoudnessMeter
+from worker.speech.audio.true_peak import TruePeakMeter
+
+
+def noise(rate_hz: int, seconds: float = 10.0) -> NDArray[np.float64]:
+    """Loud and soft stretches, some below the gates."""
+    rng = np.random.default_rng(rate_hz)
+    num = round(rate_hz * seconds)
+    envelope = np.interp(np.linspace(0, 60, num), np.arange(61), rng.uniform(0, 1, 61) ** 4)
+    return np.convolve(rng.standard_normal(num), np.ones(5) / 5, "same") * envelope * 0.5
+
+
+def measured_by_ffmpeg(samples: NDArray[np.float64], rate_hz: int) -> tuple[float, float]:
+    """LUFS, and the true peak in dB."""
+    graph = av.filter.Graph()
+    source = graph.add_abuffer(format="flt", sample_rate=rate_hz, layout="mono", time_base=Fraction(1, rate_hz))
+    graph.link_nodes(source, graph.add("ebur128", "metadata=1:peak=true"), graph.add("abuffersink")).configure()
+    frame = av.AudioFrame(format="flt", layout="mono", samples=len(samples))
+    frame.planes[0].update(samples.astype("<f4").tobytes())
+    frame.sample_rate, frame.pts, frame.time_base = rate_hz, 0, Fraction(1, rate_hz)
+    graph.push(frame)
+    graph.push(None)
+    found: dict[str, str] = {}
+    while True:
+        try:
+            found |= graph.pull().metadata
+        except av.error.EOFError:
+            break
+    return float(found["lavfi.r128.I"]), 20 * math.log10(float(found["lavfi.r128.true_peak"]))
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 16_000, 24_000, 44_100, 48_000])
+def test_both_agree_with_ffmpeg(rate_hz: int) -> None:
+    samples = noise(rate_hz)
+    loudness, peak = LoudnessMeter(rate_hz), TruePeakMeter()
+    for start in range(0, len(samples), 7_777):
+        loudness.add(samples[start : start + 7_777])
+        peak.add(samples[start : start + 7_777])
+
+    lufs, true_peak_db = measured_by_ffmpeg(samples, rate_hz)
+
+    assert loudness.integrated_lufs() == pytest.approx(lufs, abs=0.05)
+    assert 20 * math.log10(peak.value()) == pytest.approx(true_peak_db, abs=0.2)
+
+
+def test_a_sine_of_a_kilohertz_at_full_scale_has_the_loudness_of_the_recommendation() -> None:
+    samples = np.sin(2 * np.pi * 997 * np.arange(48_000 * 3) / 48_000)
+    meter = LoudnessMeter(48_000)
+    meter.add(samples)
+
+    assert meter.integrated_lufs() == pytest.approx(-3.01, abs=0.02)
+
+
+def test_a_peak_between_samples_is_found() -> None:
+    samples = np.sin(2 * np.pi * np.arange(4_000) / 4 + np.pi / 4) * 0.5
+    meter = TruePeakMeter()
+    meter.add(samples)
+
+    assert np.abs(samples).max() == pytest.approx(0.5 / math.sqrt(2))
+    # The sudden beginning and end ring a little beyond the wave itself.
+    assert 0.5 <= meter.value() <= 0.6
+
+
+def test_silence_and_a_moment_have_no_loudness() -> None:
+    silence, moment = LoudnessMeter(24_000), LoudnessMeter(24_000)
+    silence.add(np.zeros(24_000))
+    moment.add(np.ones(2_400))
+
+    assert silence.integrated_lufs() == -math.inf
+    assert moment.integrated_lufs() == -math.inf
+
+
+WHOLE = noise(24_000, 3.0)
+
+
+@given(st.lists(st.integers(0, len(WHOLE)), max_size=6))
+@settings(max_examples=25, deadline=None)
+def test_pieces_make_no_difference(cuts: list[int]) -> None:
+    once, pieces = (LoudnessMeter(24_000), TruePeakMeter()), (LoudnessMeter(24_000), TruePeakMeter())
+    for meter in once:
+        meter.add(WHOLE)
+    for part in np.split(WHOLE, sorted(cuts)):
+        for meter in pieces:
+            meter.add(part)
+
+    assert pieces[0].integrated_lufs() == pytest.approx(once[0].integrated_lufs(), abs=1e-6)
+    assert pieces[1].value() == pytest.approx(once[1].value(), rel=1e-9)

@@ -1,0 +1,32 @@
+"""Speech that has come from an engine, and what a finisher is asked with it."""
+
+from __future__ import annotations
+
+from storage.narration.quality import Gate
+from storage.segments.file import SegmentHeader
+from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
+from worker.engine.interface import FinishReason, Speech
+from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
+from worker.speech.quality.verdict import Utterance
+
+TEXT = "Rain falls softly on the quiet garden where nobody walks anymore."
+BOUNDS = UNCALIBRATED.bounds("english", "ada")
+REST = (Gate.BASIC, BOUNDS, None)
+"""What `judge` wants beside the utterance."""
+
+HEADER = SegmentHeader(
+    job="j", index=0, fence=1, text_sha256="", seed=1, finish_reason="eos", model="fake", revision="1",
+    sample_rate_hz=SAMPLE_RATE_HZ,
+)  # fmt: skip
+
+
+def speech(text: str = TEXT) -> Speech:
+    return Speech(*fake_speech(text, 1), SAMPLE_RATE_HZ, FinishReason.EOS, 0.0)
+
+
+def utterance(text: str = TEXT) -> Utterance:
+    return Utterance(speech(text), text, "ada", "english")
+
+
+def key(name: str) -> str:
+    return f"tenants/t/jobs/j/segments/{name}.safetensors"

@@ -1,0 +1,220 @@
+"""Finisher processes die, hang, or cannot be started: whoever waits for one notices nothing but the time it takes."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.process_tree import is_alive
+from tests.worker.speech.postprocessing.eventful_text import DeadlyText, WaitingText
+from tests.worker.speech.postprocessing.speech_to_finish import HEADER, REST, TEXT, key, speech, utterance
+from worker.speech.postprocessing.child import FinisherUnusable
+from worker.speech.postprocessing.dispatch import FinisherDied, FinishersClosed
+from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.postprocessing.pool import FinisherPool
+
+STATE_S = 120.0
+"""For what comes about by itself, however busy the machine is."""
+
+
+@pytest.fixture(autouse=True)
+def patient_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine may take its time to start a process again."""
+    monkeypatch.setattr("worker.speech.postprocessing.dispatch.QUEUE_S", STATE_S)
+
+
+@contextmanager
+def no_descriptors() -> Generator[None]:
+    """What is open stays open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def eventually(is_so: Callable[[], object]) -> None:
+    until_s = time.monotonic() + STATE_S
+    while not is_so():
+        assert time.monotonic() < until_s
+        time.sleep(0.005)
+
+
+def test_who_was_beside_a_call_that_kills_is_done_alone(environment: dict[str, str], tmp_path: Path) -> None:
+    pool = FinisherPool(1, 4, "folder", "test", environment)
+    pool.start()
+    names = ["first", "second", "third"]
+
+    with ThreadPoolExecutor(4) as threads:
+        waiting = [replace(utterance(), text=WaitingText(TEXT, tmp_path, name)) for name in names]
+        innocent = [threads.submit(pool.judge, each, *REST) for each in waiting]
+        eventually(lambda: len(os.listdir(tmp_path)) == len(names))
+        guilty = threads.submit(pool.judge, replace(utterance(), text=DeadlyText(TEXT)), *REST)
+        eventually(lambda: pool.report().deaths)
+        (tmp_path / "go").touch()
+
+        assert all(each.result().passed for each in innocent)
+        with pytest.raises(FinisherDied, match="3 finisher processes"):
+            guilty.result()
+    assert [len(list(tmp_path.glob(f"{name}-*"))) for name in names] == [2, 2, 2]
+    assert pool.report().deaths == 3
+    assert pool.judge(utterance(), *REST).passed
+    pool.close()
+
+
+def test_a_pool_that_is_closed_waits_for_nobody(environment: dict[str, str], tmp_path: Path) -> None:
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+    (pid,) = pool.pids
+
+    with ThreadPoolExecutor(2) as threads:
+        waiting = replace(utterance(), text=WaitingText(TEXT, tmp_path, "waiting"))
+        under_way = threads.submit(pool.judge, waiting, *REST)
+        eventually(lambda: os.listdir(tmp_path))
+        in_line = threads.submit(pool.judge, utterance(), *REST)
+        os.kill(pid, signal.SIGSTOP)
+        pool.close()
+
+        for call in (under_way, in_line):
+            with pytest.raises(FinishersClosed):
+                call.result()
+    assert not is_alive(pid)
+
+
+def test_a_process_that_cannot_be_made_for_want_of_descriptors_is_made_later(
+    environment: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    with no_descriptors(), pytest.raises(FinisherUnusable, match="Too many open files"):
+        pool.start()
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+
+    with ThreadPoolExecutor(1) as threads:
+        with no_descriptors():
+            os.kill(pool.pids[0], signal.SIGKILL)
+            verdict = threads.submit(pool.judge, utterance(), *REST)
+            eventually(lambda: "cannot start" in caplog.text)
+
+        assert verdict.result().passed
+    pool.close()
+
+
+def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_whole(
+    pool: FinisherPool, own: OwnFinisher, folder: Path
+) -> None:
+    expected = own.store(key("expected"), HEADER, speech())
+    before = pool.report().deaths
+    names = [f"kill-{number}" for number in range(120)]
+
+    with ThreadPoolExecutor(6) as threads:
+        stored = [threads.submit(pool.store, key(name), HEADER, speech()) for name in names]
+        for done in (20, 50):
+            while sum(each.done() for each in stored) < done:
+                time.sleep(0.001)
+            for pid in pool.pids[:1]:
+                os.kill(pid, signal.SIGKILL)
+        results = [each.result() for each in stored]
+
+    assert set(results) == {expected}
+    assert {(folder / "objects" / key(name)).stat().st_size for name in names} == {expected.num_bytes}
+    assert pool.report().deaths > before
+
+
+def test_whoever_waits_for_a_line_gets_the_next_that_is_idle(environment: dict[str, str]) -> None:
+    """Fewer lines than callers, as while a process is started again."""
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+
+    with ThreadPoolExecutor(6) as threads:
+        verdicts = [threads.submit(pool.judge, utterance("Short."), *REST) for _ in range(300)]
+
+    assert all(verdict.result().checks for verdict in verdicts)
+    pool.close()
+
+
+def test_a_process_that_is_killed_while_idle_is_replaced_and_nobody_notices(pool: FinisherPool) -> None:
+    for pid in pool.pids:
+        os.kill(pid, signal.SIGKILL)
+
+    assert pool.judge(utterance(), *REST).passed
+
+
+def test_a_process_that_is_killed_while_idle_is_replaced_before_anybody_asks(pool: FinisherPool) -> None:
+    killed, deaths = pool.pids, pool.report().deaths
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+
+    eventually(lambda: len(pool.pids) == len(killed) and not set(pool.pids) & set(killed))
+
+    assert pool.report().deaths == deaths + len(killed)
+
+
+def test_a_process_that_hangs_is_killed_and_its_call_done_by_another(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worker.speech.postprocessing.child.PATIENCE_S", 1)
+    pool = FinisherPool(1, 1, "folder", "test", environment)
+    pool.start()
+    # The next one may take its time.
+    monkeypatch.undo()
+    (hanging,) = pool.pids
+    os.kill(hanging, signal.SIGSTOP)
+
+    assert pool.judge(utterance(), *REST).passed
+    assert hanging not in pool.pids
+    with pytest.raises(ProcessLookupError):
+        os.kill(hanging, 0)
+    pool.close()
+
+
+def test_processes_end_with_their_worker_and_leave_no_descriptor(environment: dict[str, str]) -> None:
+    # What earlier tests have let go of is not to go in between.
+    gc.collect()
+    open_before = len(os.listdir("/proc/self/fd"))
+    pool = FinisherPool(2, 8, "folder", "test", environment)
+    pool.start()
+    pids = pool.pids
+
+    pool.close()
+
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    with pytest.raises(FinishersClosed):
+        pool.judge(utterance(), *REST)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process that is stopped stays")
+def test_a_process_that_is_stopped_ends_with_a_worker_that_is_killed(environment: dict[str, str]) -> None:
+    started = """if True:
+        from worker.speech.postprocessing.pool import FinisherPool
+        pool = FinisherPool(1, 1, "folder", "test")
+        pool.start()
+        print(*pool.pids, flush=True)
+        input()
+    """
+    command = (sys.executable, "-c", started)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=os.environ | environment) as worker:
+        assert worker.stdout is not None
+        finisher = int(worker.stdout.readline())
+        os.kill(finisher, signal.SIGSTOP)
+
+        worker.kill()
+
+    eventually(lambda: not is_alive(finisher))

@@ -1,0 +1,124 @@
+"""Speech is judged and stored by processes beside the worker, with the same result as in the worker itself."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.errors import ArtifactExists, StoreUnavailable
+from storage.narration.quality import Gate
+from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
+from storage.objects.key_rules import KeyRefused
+from storage.objects.local_store import LocalArtifactStore
+from storage.segments.file import SegmentHeader
+from tests.worker.speech.postprocessing.speech_to_finish import BOUNDS, HEADER, TEXT, key, speech, utterance
+from worker.engine.interface import Speech
+from worker.speech.audio.samples import NotFinite
+from worker.speech.postprocessing.channel import Line, LineClosed
+from worker.speech.postprocessing.child import FinisherUnusable
+from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.postprocessing.interface import StoredSpeech
+from worker.speech.postprocessing.pool import FinisherPool
+from worker.speech.postprocessing.protocol import Raised, Store, answer
+
+
+@pytest.mark.parametrize("gate", [Gate.OFF, Gate.BASIC])
+def test_a_process_judges_as_the_worker_itself_would(pool: FinisherPool, own: OwnFinisher, gate: Gate) -> None:
+    for text in (TEXT, "Short."):
+        there, here = pool.judge(utterance(text), gate, BOUNDS, None), own.judge(utterance(text), gate, BOUNDS, None)
+
+        assert there == here
+    silent = replace(utterance(), speech=replace(speech(), pcm=np.zeros(24_000, np.float32)))
+    assert pool.judge(silent, Gate.BASIC, BOUNDS, None).flags[0] == "silent"
+
+
+def test_a_process_stores_the_same_bytes(pool: FinisherPool, own: OwnFinisher, folder: Path) -> None:
+    there, here = pool.store(key("there"), HEADER, speech()), own.store(key("here"), HEADER, speech())
+
+    assert there == here
+    files = [(folder / "objects" / key(name)).read_bytes() for name in ("there", "here")]
+    assert files[0] == files[1]
+    assert len(files[0]) == there.num_bytes
+
+
+def test_a_process_stores_in_s3(own: OwnFinisher, weed: EmbeddedS3) -> None:
+    where = {"RHAPSODE_STORE": f"s3://{BUCKET}/finishing", "RHAPSODE_S3_ENDPOINT_URL": weed.endpoint_url}
+    pool = FinisherPool(1, 2, "s3", "test", {**where, **weed.environment})
+    pool.start()
+
+    assert pool.store(key("there"), HEADER, speech()) == own.store(key("beside"), HEADER, speech())
+    assert pool.store(key("there"), HEADER, speech()).num_samples
+    pool.close()
+
+
+def test_what_is_stored_already_is_no_error_and_something_else_there_is(pool: FinisherPool) -> None:
+    first = pool.store(key("again"), HEADER, speech())
+
+    assert pool.store(key("again"), HEADER, speech()) == first
+    with pytest.raises(ArtifactExists):
+        pool.store(key("again"), HEADER, speech("Something of another length altogether, much longer."))
+
+
+def test_errors_arrive_as_what_they_are(pool: FinisherPool) -> None:
+    broken = replace(speech(), pcm=np.full(2400, np.nan, np.float32))
+
+    with pytest.raises(NotFinite, match="not finite"):
+        pool.store(key("broken"), HEADER, broken)
+    with pytest.raises(KeyRefused, match=r"\.\."):
+        pool.store("../outside", HEADER, speech())
+
+
+def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words(local_store: LocalArtifactStore) -> None:
+    class Odd(StoreUnavailable):
+        def __init__(self, first: str, second: str) -> None:
+            super().__init__(first + second)
+
+    class Broken(OwnFinisher):
+        def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
+            raise Odd("it ", "broke")
+
+    told = answer(Store(key("odd"), HEADER, speech()), Broken(local_store))
+
+    assert isinstance(told, Raised)
+    assert type(told.error) is RuntimeError
+    assert "it broke" in str(told.error)
+
+
+def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folder: Path) -> None:
+    (folder / "file").touch()
+    full = {**environment, "RHAPSODE_STORE": f"file://{folder}/file/below"}
+    pool = FinisherPool(2, 2, "folder", "test", full)
+
+    with pytest.raises(FinisherUnusable, match="Not a directory"):
+        pool.start()
+    assert pool.pids == ()
+
+
+@given(
+    body=st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.tuples(inner)),
+    sizes=st.lists(st.integers(0, 100_000), max_size=4),
+)
+def test_values_and_arrays_come_out_of_a_line_as_they_went_in(body: object, sizes: list[int]) -> None:
+    arrays = [np.arange(size, dtype=np.float32) for size in sizes]
+    ours, its = (Line(end) for end in socket.socketpair())
+    sender = threading.Thread(target=lambda: (ours.send((body, arrays)), ours.close()))
+    sender.start()
+
+    pair = its.receive()
+
+    sender.join()
+    assert isinstance(pair, tuple)
+    said, came = pair
+    assert said == body
+    for sent, received in zip(arrays, came, strict=True):
+        np.testing.assert_array_equal(sent, received)
+    with pytest.raises(LineClosed):
+        its.receive()
+    its.close()

@@ -1,0 +1,277 @@
+"""Segments are spoken again until they pass, and what never passes is failed, kept or silenced, as the job wants."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import redis
+
+from storage.job_store.control import JobControl
+from storage.job_store.events import EventLog
+from storage.jobs.record import JobRecord
+from storage.jobs.states import JobState
+from storage.narration.quality import Gate, OnExhausted, Quality
+from storage.narration.spec import Segmentation
+from storage.objects import keys
+from storage.runtime.config.settings import StorageSettings
+from tests.worker.faulty_engine import FaultyEngine
+from tests.worker.speech.quality.defects import SPOILS, Spoil
+from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
+from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
+from worker.engine.interface import Engine, FinishReason, Speech
+from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
+from worker.speech.quality.calibration.calibration_file import Calibration, SpeechBounds, calibrated_bounds
+from worker.speech.quality.counters import GateCounters
+from worker.speech.quality.gate import QualityGate
+from worker.speech.quality.listening import RecogniserPool, Recognisers
+from worker.speech.quality.measures import measure
+from worker.speech.quality.verdict import measured_verdict
+
+WORDS = tuple("rain falls softly on the quiet garden where nobody walks anymore today because it is late".split())  # noqa: SIM905
+SHORT = replace(SPEC, segmentation=Segmentation(target_chars=20, max_chars=80))
+LONG = replace(SPEC, segmentation=Segmentation(target_chars=100, max_chars=200))
+ALWAYS = 1.0
+
+
+def sentence(number: int) -> str:
+    dice = np.random.default_rng(number)
+    return " ".join(dice.choice(WORDS, int(dice.integers(4, 12)))).capitalize() + f" {number}."
+
+
+TEXT = sentence(7)
+
+
+def fake_bounds() -> SpeechBounds:
+    """As `worker.speech.quality.calibration.calibrate` would measure the fake engine."""
+    texts = [sentence(number) for number in range(5_000, 5_060)]
+    spoken = [Speech(*fake_speech(text, 1), SAMPLE_RATE_HZ, FinishReason.EOS, 0.0) for text in texts]
+    return calibrated_bounds(texts, [measure(one) for one in spoken])
+
+
+CALIBRATION = Calibration("fake-1", {"english": 60}, {"english": fake_bounds()})
+
+
+def with_engine(studio: Studio, engine: Engine, recognisers: Recognisers | None = None) -> Studio:
+    """The studio with another engine, a calibrated gate and counters of its own."""
+    gate = QualityGate(CALIBRATION, recognisers or {}, measured_verdict)
+    return replace(studio, services=replace(studio.services, engine=engine, quality=gate, counters=GateCounters()))
+
+
+def with_spoil(studio: Studio, name: str) -> tuple[Studio, FaultyEngine]:
+    engine = FaultyEngine({name: SPOILS[name]}, ALWAYS)
+    return with_engine(studio, engine), engine
+
+
+def segment_of(studio: Studio, job: JobRecord, index: int = 0) -> SegmentAudio:
+    result = next(r for r in studio.jobs.segment_results(TENANT, job.id) if r.index == index)
+    return decode_segment(studio.artifacts.get(keys.segment(TENANT, job.id, index, result.fence)))
+
+
+def check_book_with_defects(studio: Studio, num_sentences: int, share: float) -> None:
+    """Runaways, silence, repeats, early stops, NaN: what was injected was spoken again, and nothing else."""
+    engine = FaultyEngine(SPOILS, share)
+    faulty = with_engine(studio, engine)
+    spec = replace(SHORT, quality=Quality(max_attempts=6))
+    job = faulty.submit(" ".join(sentence(number) for number in range(num_sentences)), spec)
+
+    faulty.drain()
+
+    record = faulty.record(job)
+    counts = faulty.services.counters.counts()
+    results = faulty.jobs.segment_results(TENANT, job.id)
+    print(f"\n{record.segments.total} segments, {len(engine.injected)} defects, {record.rerolls} re-rolls")  # noqa: T201
+    assert record.state is JobState.SUCCEEDED, record.error
+    assert len(engine.injected) >= share * num_sentences / 2
+    assert record.rerolls == counts.rerolls == len(engine.injected)
+    assert sum(result.attempts for result in results) == len(engine.requests) == record.segments.total + record.rerolls
+    assert (record.segments.flagged, record.warnings) == (0, ())
+    assert record.retries == 0
+
+
+def test_a_book_with_defects_succeeds_and_every_one_was_spoken_again(studio: Studio) -> None:
+    check_book_with_defects(studio, 120, 0.1)
+
+
+@pytest.mark.long
+def test_so_does_a_thousand_segments_with_the_defects_of_a_bad_day(studio: Studio) -> None:
+    check_book_with_defects(studio, 1_000, 0.02)
+
+
+@pytest.mark.parametrize("name", ["early_stop", "not_a_number", "swallowed", "runaway"])
+def test_a_segment_that_never_passes_fails_the_job_and_says_what_was_found(studio: Studio, name: str) -> None:
+    faulty, engine = with_spoil(studio, name)
+    job = faulty.submit(TEXT, LONG)
+
+    faulty.drain()
+
+    record = faulty.record(job)
+    assert record.state is JobState.FAILED
+    assert record.error is not None
+    assert (record.error.code, record.error.segment) == ("segment_quality", 0)
+    assert "3 attempts" in record.error.detail
+    assert len({request.seed for request in engine.requests}) == len(engine.requests) == 3
+
+
+def test_a_retried_job_goes_on_with_seeds_that_it_has_not_tried(
+    studio: Studio, redis_client: redis.Redis, storage_settings: StorageSettings
+) -> None:
+    """Six early stops in a row: the first three fail the job, the next three its retry."""
+    faulty, engine = with_spoil(studio, "early_stop")
+    job = faulty.submit(TEXT, LONG)
+    faulty.drain()
+
+    JobControl(redis_client, storage_settings.key_prefix).retry(TENANT, job.id)
+    faulty.drain()
+
+    record = faulty.record(job)
+    assert (record.state, record.run, record.rerolls) == (JobState.FAILED, 1, 4)
+    assert len({request.seed for request in engine.requests}) == len(engine.requests) == 6
+
+
+def test_the_best_attempt_is_kept_with_its_flags_and_a_warning(studio: Studio, redis_client: redis.Redis) -> None:
+    faulty, _ = with_spoil(studio, "early_stop")
+    spec = replace(LONG, quality=Quality(max_attempts=2, on_exhausted=OnExhausted.KEEP_BEST))
+    job = faulty.submit(TEXT, spec)
+
+    faulty.drain()
+
+    record = faulty.record(job)
+    header = segment_of(faulty, job).header
+    (warning,) = record.warnings
+    assert (record.state, record.segments.flagged, record.rerolls) == (JobState.SUCCEEDED, 1, 1)
+    assert (warning.code, warning.segment) == ("segment_quality", 0)
+    assert "cut_end" in header.flags
+    assert header.attempt in (1, 2)
+    flagged = [event for event in EventLog(redis_client).read(job.id) if event.type == "job.segment.flagged"]
+    assert [event.data["segment"] for event in flagged] == [0]
+
+
+def test_silence_of_the_expected_length_takes_the_place_of_what_is_no_speech(studio: Studio) -> None:
+    faulty, _ = with_spoil(studio, "not_a_number")
+    spec = replace(LONG, quality=Quality(on_exhausted=OnExhausted.SILENCE))
+    job = faulty.submit(TEXT, spec)
+
+    faulty.drain()
+
+    segment = segment_of(faulty, job)
+    expected = fake_bounds().duration
+    assert expected is not None
+    assert faulty.record(job).state is JobState.SUCCEEDED
+    assert not segment.pcm.any()
+    assert len(segment.pcm) / SAMPLE_RATE_HZ == pytest.approx(expected.expected_s(TEXT), abs=0.1)
+    assert segment.header.flags == ("not_finite", "silenced")
+    assert (segment.header.attempt, segment.codes.shape) == (0, (0, 16))
+
+
+def test_the_frame_limit_is_doubled_where_it_was_the_cause(studio: Studio) -> None:
+    """An engine that takes three times the frames that the first limit allows gets them with the third attempt."""
+
+    def slow(speech: Speech, _: np.random.Generator) -> Speech:
+        return speech if budget_of(engine) >= 40 else replace(speech, finish_reason=FinishReason.LENGTH)
+
+    def budget_of(engine: FaultyEngine) -> int:
+        return engine.requests[-1].max_frames or 0
+
+    spoils: dict[str, Spoil] = {"slow": slow}
+    engine = FaultyEngine(spoils, ALWAYS)
+    faulty = with_engine(studio, engine)
+    job = faulty.submit(TEXT, LONG)
+
+    faulty.drain()
+
+    budgets = [request.max_frames for request in engine.requests]
+    assert budgets[0] is None
+    assert budgets[1] == 2 * (4 + len(TEXT) // 2)
+    assert faulty.record(job).state is JobState.SUCCEEDED
+
+
+def test_without_a_gate_only_what_is_no_audio_is_refused(studio: Studio) -> None:
+    faulty, engine = with_spoil(studio, "early_stop")
+    job = faulty.submit(TEXT, replace(LONG, quality=Quality(gate=Gate.OFF)))
+
+    faulty.drain()
+
+    assert faulty.record(job).state is JobState.SUCCEEDED
+    assert len(engine.requests) == 1
+
+
+class Parrot:
+    """A recogniser that reads what it was told."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def transcribe(self, pcm: object, sample_rate_hz: int) -> str:
+        return self.text
+
+
+@pytest.mark.parametrize(("heard", "state"), [(TEXT, "succeeded"), ("Something else.", "failed")])
+def test_the_gate_asr_reads_the_speech_back(studio: Studio, heard: str, state: str) -> None:
+    parrot = RecogniserPool(lambda: Parrot(heard))
+    listening = with_engine(studio, studio.services.engine, {"english": parrot})
+    spec = replace(LONG, language="english", quality=Quality(gate=Gate.ASR, max_attempts=1))
+    job = listening.submit(TEXT, spec)
+
+    listening.drain()
+
+    record = listening.record(job)
+    assert record.state == state
+    if record.error:
+        assert "wrong words" in record.error.detail
+
+
+def test_a_language_that_nobody_can_read_back_is_flagged_and_never_passed_off_as_read(studio: Studio) -> None:
+    deaf = with_engine(studio, studio.services.engine)
+    job = deaf.submit("Es war still.", replace(LONG, language="german", quality=Quality(gate=Gate.ASR)))
+
+    deaf.drain()
+
+    record = deaf.record(job)
+    assert (record.state, record.segments.flagged) == (JobState.SUCCEEDED, 1)
+    assert "not read back" in record.warnings[0].detail
+
+
+def test_a_cancelled_job_is_not_tried_again(studio: Studio) -> None:
+    def cancel(speech: Speech, _: np.random.Generator) -> Speech:
+        studio.jobs.cancel(TENANT, job.id)
+        studio.services.leases.extend_now()
+        return replace(speech, finish_reason=FinishReason.LENGTH)
+
+    spoils: dict[str, Spoil] = {"cancel": cancel}
+    engine = FaultyEngine(spoils, ALWAYS)
+    faulty = with_engine(studio, engine)
+    job = faulty.submit(TEXT, LONG)
+    faulty.run_until(GPU_QUEUE)
+
+    faulty.run_one(GPU_QUEUE)
+
+    assert faulty.record(job).state is JobState.CANCELLED
+    assert len(engine.requests) == 1
+
+
+def test_a_segment_that_leaves_the_pace_of_its_job_is_found_without_calibration(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has measured this engine; after sixteen segments the job itself says what is usual."""
+    monkeypatch.setattr("worker.speech.quality.norms_cache.UNKNOWN_AGE_S", 0.0)
+    cut = replace(studio.services, engine=FaultyEngine({"half": half}, 0.15), counters=GateCounters())
+    faulty = replace(studio, services=cut)
+    texts = " ".join(" ".join(WORDS) + f" {number}." for number in range(60))
+    spec = replace(LONG, quality=Quality(max_attempts=5))
+    job = faulty.submit(texts, spec)
+
+    faulty.drain()
+
+    record = faulty.record(job)
+    assert record.state is JobState.SUCCEEDED
+    assert faulty.services.counters.counts().defects.get("too_fast", 0) >= 1
+
+
+def half(speech: Speech, _: np.random.Generator) -> Speech:
+    """Stops in the middle of a word, quietly."""
+    frames = len(speech.frames) // 3
+    pcm = speech.pcm[: len(speech.pcm) * frames // len(speech.frames)].copy()
+    pcm[-4_800:] = 0
+    return replace(speech, pcm=pcm, frames=speech.frames[:frames])

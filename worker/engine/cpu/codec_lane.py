@@ -1,0 +1,153 @@
+"""The decoder lane of a CPU: one utterance at a time on each of a few threads, pass by pass."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from worker.engine.cpu.reference_decoders import WarmReferences
+from worker.engine.interface import CodecFrames, Pcm
+from worker.engine.requests.request_state import RequestState
+from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.serving.codec_lane import DecoderClient, LaneCounters, Utterance
+from worker.engine.serving.priority_queue import WaitingLine
+from worker.engine.serving.talker_lane import SpeechPart
+from worker.engine.stages.codec import CodecStage, DecodeStream
+
+# An utterance is decoded in small passes that do not fill a second core, so two at a time.
+_DECODERS = 2
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """Frames (T, Q) of one request, as many as are known. `utterance`: set once it has ended.
+
+    is_busy: it waits for a thread or is with one, and nobody else may hand it to one.
+    """
+
+    request: RequestState
+    frames: CodecFrames
+    utterance: Utterance | None = None
+    stream: DecodeStream | None = None
+    num_decoded: int = 0
+    parts: list[Pcm] = field(default_factory=list)
+    is_busy: bool = False
+    is_dropped: bool = False
+
+
+class ThreadedDecoderLane:
+    """References are heard once and then kept.
+
+    Passes are divided alike whether an utterance is decoded while it is made or at its end, because rounding depends on
+    the length of a pass: so the samples are the same, bit by bit.
+    """
+
+    def __init__(self, codec: CodecStage, passes: ChunkPlan) -> None:
+        self._codec = codec
+        self._passes = passes
+        self._references = WarmReferences(codec)
+        self._changed = threading.Condition()
+        self._due: WaitingLine[_Job] = WaitingLine()
+        self._closed = False
+        self._threads: tuple[threading.Thread, ...] = ()
+        # Of the putting thread alone.
+        self._streamed: dict[RequestState, _Job] = {}
+
+    def start(self, client: DecoderClient) -> None:
+        def decode() -> None:
+            client.run_guarded(lambda: self._run(client))
+
+        self._threads = tuple(
+            threading.Thread(target=decode, name=f"codec-decoder-{n}", daemon=True) for n in range(_DECODERS)
+        )
+        for thread in self._threads:
+            thread.start()
+
+    def put_part(self, part: SpeechPart) -> None:
+        job = self._streamed.setdefault(part.request, _Job(part.request, part.frames[:0]))
+        with self._changed:
+            job.frames = np.concatenate((job.frames, part.frames))
+            self._line_up(job)
+
+    def put(self, utterance: Utterance) -> None:
+        job = self._streamed.pop(utterance.request, None) or _Job(utterance.request, utterance.frames)
+        with self._changed:
+            job.frames = utterance.frames
+            job.utterance = utterance
+            self._line_up(job)
+
+    def drop(self, request: RequestState) -> None:
+        job = self._streamed.pop(request, None)
+        if job is not None:
+            with self._changed:
+                job.is_dropped = True
+
+    @property
+    def counters(self) -> LaneCounters:
+        """There is no plan of graphs here."""
+        return LaneCounters()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+    def _line_up(self, job: _Job) -> None:
+        """To the end of its line, if there is something to do for it. The lock is held."""
+        if not job.is_busy and self._is_due(job):
+            job.is_busy = True
+            self._due.add(job, job.request.urgency)
+            self._changed.notify()
+
+    def _is_due(self, job: _Job) -> bool:
+        num_waiting = len(job.frames) - job.num_decoded
+        return job.utterance is not None or num_waiting >= self._passes.length_behind(job.num_decoded)
+
+    def _run(self, client: DecoderClient) -> None:
+        while (job := self._take()) is not None:
+            if job.is_dropped or not client.is_wanted(job.request):
+                continue
+            self._decode_next(job, client)
+            self._give_back(job, client)
+
+    def _take(self) -> _Job | None:
+        """None: the lane is closed."""
+        with self._changed:
+            while not (self._due or self._closed):
+                self._changed.wait()
+            return None if self._closed else self._due.pop()
+
+    def _decode_next(self, job: _Job, client: DecoderClient) -> None:
+        start = job.num_decoded
+        frames = job.frames[start : start + self._passes.length_behind(start)]
+        if not len(frames):
+            return
+        if job.stream is None:
+            job.stream = self._open_stream(job.request)
+        pcm = job.stream.push(frames)
+        job.parts.append(pcm)
+        job.num_decoded += len(frames)
+        if job.request.is_streamed:
+            client.deliver_part(job.request, pcm)
+
+    def _give_back(self, job: _Job, client: DecoderClient) -> None:
+        """Deliver it if it is complete; else its next pass is due at once, later, or never."""
+        with self._changed:
+            utterance = job.utterance
+            if utterance is None or job.num_decoded < len(job.frames):
+                job.is_busy = self._is_due(job)
+                if job.is_busy:
+                    self._due.put_back(job, job.request.urgency)
+                    self._changed.notify()
+                return
+        client.deliver(utterance, np.concatenate(job.parts) if job.parts else np.zeros(0, dtype=np.float32))
+
+    def _open_stream(self, request: RequestState) -> DecodeStream:
+        placed = request.prompt.reference
+        return self._codec.open_stream() if placed is None else self._references.stream_after(placed.codes)

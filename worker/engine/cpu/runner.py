@@ -1,0 +1,130 @@
+"""Executes one step plan on the device: prompts in, rows moved, one frame for every running row.
+
+All state of a request in the batch is one row of the tensors here. The frame step is a function of those tensors
+with a fixed shape for a given number of rows; the only thing it reads back is one status per row, at its end.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from worker.engine.cpu.scheduler import Admission, Move, StepPlan
+from worker.engine.cpu.talker_stage import TalkerStage
+from worker.engine.interface import CodecFrames
+from worker.engine.model.config import ModelConfig
+from worker.engine.model.speech_modules import load_modules
+from worker.engine.requests.request_state import RowEnd
+from worker.engine.requests.row_state import FrameRows
+from worker.engine.stages.code_predictor import CodePredictorStage
+from worker.engine.stages.frame import FrameDraws, FrameStage
+from worker.engine.stages.talker_embeddings import TalkerEnds
+
+# The shapes of a frame step are whole multiples of these; what is too much are padding rows and masked positions.
+# Matrix products and attention then round each row in the same way whoever else is there: measured bit for bit on
+# the CPU (1 to 16 rows, 1 and 2 threads), where fewer than four rows and odd lengths take other kernels.
+_ROW_STEP = 4
+LENGTH_STEP = 16
+
+
+class StepRunner:
+    """Single-threaded: belongs to the engine's loop. Mutates device rows, never a request.
+
+    Rows beyond the running ones, up to the next multiple of the row step, take part as padding: they make frames of
+    whatever stands in them, which nobody reads.
+    """
+
+    def __init__(
+        self, config: ModelConfig, talker: TalkerStage, ends: TalkerEnds, predictor: CodePredictorStage, num_rows: int
+    ) -> None:
+        self.talker = talker
+        self.ends = ends
+        self._codebook_size = config.predictor.codebook_size
+        self._rows = FrameRows(config, num_rows, talker.cache.capacity, ends.dtype, ends.device)
+        self._frame = FrameStage(config, ends, predictor, self._rows)
+        self._order = torch.arange(num_rows, device=ends.device)
+        self._position = torch.zeros_like(self._order)
+        self._next_input = torch.zeros(num_rows, ends.hidden_size, device=ends.device)
+
+    @classmethod
+    @torch.inference_mode()
+    def load(cls, path: Path, config: ModelConfig, num_rows: int, capacity: int, device: torch.device) -> StepRunner:
+        """From the main `model.safetensors`. Raises CheckpointError naming tensors that are not as published.
+
+        num_rows: how many requests can run; capacity: positions of each, a multiple of `LENGTH_STEP`.
+        """
+        num_rows = _round_up(num_rows, _ROW_STEP)
+        talker, predictor = load_modules(path, config, torch.float32, device)
+        first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
+        return cls(
+            config,
+            TalkerStage(config.talker.decoder, talker, num_rows, capacity),
+            TalkerEnds(config, talker, predictor.residual_embeddings),
+            CodePredictorStage(config.predictor, predictor, first_table, num_rows),
+            num_rows,
+        )
+
+    @torch.inference_mode()
+    def run(self, plan: StepPlan) -> tuple[RowEnd, ...]:
+        """What the step did to each row of `plan.rows`, in their order."""
+        for admission in plan.admissions:
+            self._admit(admission)
+        for move in plan.moves:
+            self._move(move)
+        statuses = self._frame_step(plan).tolist()
+        ends = tuple(RowEnd(status) for status in statuses[: len(plan.rows)])
+        for row, end in enumerate(ends):
+            if end is RowEnd.NON_FINITE:
+                self._scrub(row)
+        return ends
+
+    def frames(self, row: int, num_frames: int) -> CodecFrames:
+        """A copy of the row's first frames, (num_frames, Q). To be taken before the next plan runs."""
+        return self._rows.frames(row, num_frames)
+
+    def _admit(self, admission: Admission) -> None:
+        """Prefill all but the last prompt row: that one is the first input of the frame step."""
+        row, layout = admission.row, admission.request.prompt
+        prompt = self.ends.prompt_rows(layout)
+        if prompt.shape[0] > 1:
+            self.talker.prefill(row, prompt[:-1])
+        self._rows.set(row, admission.request, self.ends.trailing_rows(layout))
+        self._position[row] = prompt.shape[0] - 1
+        self._next_input[row] = prompt[-1]
+
+    def _move(self, move: Move) -> None:
+        self.talker.cache.move(move.source, move.target, move.length)
+        self._rows.move(move.source, move.target)
+        self._position[move.target] = self._position[move.source]
+        self._next_input[move.target] = self._next_input[move.source]
+
+    def _scrub(self, row: int) -> None:
+        self.talker.cache.scrub(row)
+        self._next_input[row] = 0
+
+    def _rewind(self, start: int, end: int) -> None:
+        """Send padding rows back to position 0, lest they run past the end of theirs."""
+        self._position[start:end] = 0
+        self._rows.frame[start:end] = 0
+
+    def _frame_step(self, plan: StepPlan) -> Tensor:
+        """One frame for the first B rows, padding included: int64 (B,) of `RowEnd` values."""
+        num_rows = _round_up(len(plan.rows), _ROW_STEP)
+        length = _round_up(plan.attention_length, LENGTH_STEP)
+        self._rewind(len(plan.rows), num_rows)
+        rows, position = self._order[:num_rows], self._position[:num_rows]
+        frame = self._rows.frame[rows]
+        draws = FrameDraws.of((request.sampling for request in plan.rows), self._codebook_size)
+
+        hidden = self.talker.decode(self._next_input[:num_rows], position, length)
+        made = self._frame.make(hidden, rows, draws)
+
+        self._next_input[:num_rows] = self.ends.frame_rows(made.codes) + self._rows.text_rows(rows, frame)
+        position += 1
+        return made.status
+
+
+def _round_up(number: int, step: int) -> int:
+    return -(-number // step) * step

@@ -1,0 +1,128 @@
+"""Who is in the batch: requests join and leave between any two frames. Pure: knows no tensors and no threads.
+
+Running requests are the rows 0 to n - 1 of every device tensor. A row that falls free is given to a waiting request,
+and where nobody waits, the last row moves into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.serving.slot_queue import SlotLine
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """`request` takes `row`: its prompt is to be prefilled there."""
+
+    row: int
+    request: RequestState
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The first `length` positions of row `source`, and all else of it, go to row `target`."""
+
+    source: int
+    target: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """In this order: admissions, moves, one frame for every row of `rows`."""
+
+    admissions: tuple[Admission, ...]
+    moves: tuple[Move, ...]
+    rows: tuple[RequestState, ...]
+
+    @property
+    def attention_length(self) -> int:
+        """The longest history of any row."""
+        return max(request.attention_length for request in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """`request` has left the batch; its frames still stand in `row` until the next plan runs."""
+
+    row: int
+    request: RequestState
+    end: RowEnd
+
+
+class Scheduler:
+    """Single-threaded: belongs to the engine's loop.
+
+    num_spare_rows: beyond `num_rows`, as `SlotLine` has them.
+
+    max_prefill_rows: prompt rows run between two frames, so that arrivals cannot starve running streams. A prompt
+    is never divided (its rounding, and so its codes, would then depend on who else is there), hence at least one
+    prompt per step goes in whatever its length.
+    """
+
+    def __init__(self, num_rows: int, num_spare_rows: int, max_prefill_rows: int) -> None:
+        self._line = SlotLine(num_rows, num_spare_rows)
+        self._max_prefill_rows = max_prefill_rows
+        self._rows: list[RequestState | None] = []
+
+    @property
+    def num_waiting(self) -> int:
+        return self._line.num_waiting
+
+    @property
+    def num_running(self) -> int:
+        return self._line.num_running
+
+    def add(self, request: RequestState) -> None:
+        self._line.add(request)
+
+    def cancel(self, request: RequestState) -> None:
+        """The request is in no later plan. Requests that have ended are ignored."""
+        self._line.leave(request)
+        self._rows = [None if row is request else row for row in self._rows]
+
+    def plan(self) -> StepPlan | None:
+        """The next step, or None when nobody runs or waits."""
+        admissions = self._admit()
+        moves = self._close_gaps()
+        rows = tuple(request for request in self._rows if request is not None)
+        return StepPlan(admissions, moves, rows) if rows else None
+
+    def commit(self, plan: StepPlan, ends: Sequence[RowEnd]) -> tuple[Ended, ...]:
+        """Take in what the step did to each row of its plan; who has ended leaves the batch."""
+        ended: list[Ended] = []
+        for row, (request, end) in enumerate(zip(plan.rows, ends, strict=True)):
+            if end is RowEnd.RUNNING:
+                request.frames += 1
+            else:
+                self._rows[row] = None
+                self._line.leave(request)
+                ended.append(Ended(row, request, end))
+        return tuple(ended)
+
+    def _admit(self) -> tuple[Admission, ...]:
+        admissions: list[Admission] = []
+        prefill_rows = 0
+        while (request := self._line.peek()) is not None:
+            prefill_rows += request.prompt.num_rows
+            if admissions and prefill_rows > self._max_prefill_rows:
+                break
+            self._line.take()
+            row = self._rows.index(None) if None in self._rows else len(self._rows)
+            self._rows[row : row + 1] = [request]
+            admissions.append(Admission(row, request))
+        return tuple(admissions)
+
+    def _close_gaps(self) -> tuple[Move, ...]:
+        moves: list[Move] = []
+        while None in self._rows:
+            last = self._rows.pop()
+            if last is None:
+                continue
+            gap = self._rows.index(None)
+            self._rows[gap] = last
+            moves.append(Move(source=len(self._rows), target=gap, length=last.attention_length))
+        return tuple(moves)

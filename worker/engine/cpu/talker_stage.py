@@ -1,0 +1,77 @@
+"""The talker as it is run: prompts into rows of the KV cache, then one token per row and frame."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from worker.engine.cpu.kv_cache import KvCache
+from worker.engine.model.config import DecoderConfig
+from worker.engine.model.layers import RotaryTable
+from worker.engine.model.talker import Talker
+
+
+class TalkerStage:
+    """Owns the talker's KV cache; single-threaded."""
+
+    def __init__(self, config: DecoderConfig, talker: Talker, num_rows: int, capacity: int) -> None:
+        device = talker.codec_head.weight.device
+        self._talker = talker
+        self._rotary = RotaryTable(config, capacity, device)
+        self._positions = torch.arange(capacity, device=device)
+        self._row_starts = torch.arange(num_rows, device=device) * capacity
+        self.cache = KvCache(config, num_rows, capacity, device)
+
+    def prefill(self, row: int, rows: Tensor) -> None:
+        """Fill positions 0 to N - 1 of a cache row with the prompt rows (N, hidden)."""
+        attend = _PromptAttention(self.cache, row)
+        self._talker(rows, self._rotary.span(0, rows.shape[0]), attend)
+
+    def decode(self, inputs: Tensor, positions: Tensor, length: int) -> Tensor:
+        """One token for each of the first B rows.
+
+        inputs (B, hidden), positions int64 (B,) -> normed hidden (B, hidden). length: more than any position.
+        """
+        num_rows = inputs.shape[0]
+        mask = torch.where(self._positions[:length] <= positions.unsqueeze(1), 0.0, -torch.inf)
+        places = self._row_starts[:num_rows] + positions
+        attend = _RowsAttention(self.cache, places, mask.view(num_rows, 1, 1, length))
+        return self._talker(inputs, self._rotary.at(positions), attend)
+
+
+class _PromptAttention:
+    """Causal attention among the tokens of one prompt."""
+
+    def __init__(self, cache: KvCache, row: int) -> None:
+        self._cache = cache
+        self._row = row
+
+    def __call__(self, layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        self._cache.write_prompt(layer, self._row, keys, values)
+        attended = F.scaled_dot_product_attention(
+            queries.transpose(0, 1).unsqueeze(0),
+            keys.transpose(0, 1).unsqueeze(0),
+            values.transpose(0, 1).unsqueeze(0),
+            is_causal=True,
+            enable_gqa=True,
+        )
+        return attended.squeeze(0).transpose(0, 1).flatten(1)
+
+
+class _RowsAttention:
+    """One token per row over the row's own history; the query heads of a KV head stand as its query positions."""
+
+    def __init__(self, cache: KvCache, places: Tensor, mask: Tensor) -> None:
+        """mask: 0 or -inf, (B, 1, 1, length)."""
+        self._cache = cache
+        self._places = places
+        self._mask = mask
+
+    def __call__(self, layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        self._cache.write(layer, self._places, keys, values)
+        num_rows, num_kv_heads, head_dim = keys.shape
+        all_keys, all_values = self._cache.prefix(layer, num_rows, self._mask.shape[-1])
+        grouped = queries.view(num_rows, num_kv_heads, -1, head_dim)
+        attended = F.scaled_dot_product_attention(grouped, all_keys, all_values, attn_mask=self._mask)
+        return attended.reshape(num_rows, -1)

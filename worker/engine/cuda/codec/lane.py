@@ -1,0 +1,176 @@
+"""The decoder lane of a GPU: many utterances at a time, pass by pass, beside the talker."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from worker.engine.cuda.codec.pass_runner import PASSES_UNDER_WAY, Passes, PendingPass
+from worker.engine.cuda.codec.plan import CodecPlan, choose_pass, within
+from worker.engine.cuda.codec.streams import DecodeJob, DecodeJobs
+from worker.engine.requests.request_state import RequestState
+from worker.engine.serving.codec_lane import DecoderClient, LaneCounters, Utterance
+from worker.engine.serving.talker_lane import SpeechPart
+
+
+@dataclass(frozen=True, slots=True)
+class _Dropped:
+    request: RequestState
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """starts: of each job's row, the number of its first frame among the job's."""
+
+    pending: PendingPass
+    jobs: tuple[DecodeJob, ...]
+    starts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """A pass begins when so many frames are waiting, or the first of them has waited for so long.
+
+    Passes over few frames use the device badly, and the device is the talker's as well. Where fewer than
+    `least_company` other requests are in flight, there is hardly anybody to wait for, and nobody waits; nor does one
+    whose samples are awaited.
+    """
+
+    frames: int
+    seconds: float
+    least_company: int
+
+
+class BatchedDecoderLane:
+    """`DecoderLane` on one thread that keeps up to two passes under way.
+
+    A stream's samples are those of its utterance up to the rounding of the device's format, which depends on the shapes
+    of the passes, as it does for any two utterances.
+    """
+
+    def __init__(
+        self, passes: Passes, plan: CodecPlan, samples_per_frame: int, patience: Patience, frames_beside_streams: int
+    ) -> None:
+        """frames_beside_streams: the most frames of a pass, over all utterances, while anybody is heard."""
+        self._passes = passes
+        self._patience = patience
+        self._plan = plan
+        self._plan_beside_streams = within(plan, frames_beside_streams)
+        self._samples_per_frame = samples_per_frame
+        self._changed = threading.Condition()
+        self._arrivals: list[SpeechPart | Utterance | _Dropped] = []
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        # Of the lane's thread alone.
+        self._jobs = DecodeJobs(passes.stream_slots, passes.scratch_slot)
+        self._under_way: deque[_Launched] = deque()
+
+    @property
+    def counters(self) -> LaneCounters:
+        return LaneCounters(self._passes.counters.graph_hits, self._passes.counters.fallbacks)
+
+    def start(self, client: DecoderClient) -> None:
+        def decode() -> None:
+            client.run_guarded(lambda: self._run(client))
+
+        self._thread = threading.Thread(target=decode, name="codec-decoder", daemon=True)
+        self._thread.start()
+
+    def put_part(self, part: SpeechPart) -> None:
+        self._tell(part)
+
+    def put(self, utterance: Utterance) -> None:
+        self._tell(utterance)
+
+    def drop(self, request: RequestState) -> None:
+        if request.is_streamed:
+            self._tell(_Dropped(request))
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _tell(self, arrival: SpeechPart | Utterance | _Dropped) -> None:
+        with self._changed:
+            self._arrivals.append(arrival)
+            self._changed.notify()
+
+    def _run(self, client: DecoderClient) -> None:
+        while self._take_in(client):
+            if self._patience_left_s(client) <= 0 and len(self._under_way) < PASSES_UNDER_WAY:
+                self._launch()
+            elif self._under_way:
+                self._collect(client)
+
+    def _take_in(self, client: DecoderClient) -> bool:
+        """Waits while nothing is due. False once the lane is closed and has done what it could."""
+        with self._changed:
+            while not (self._arrivals or self._under_way or (left_s := self._patience_left_s(client)) <= 0):
+                if self._closed:
+                    return False
+                self._changed.wait(None if left_s == math.inf else left_s)
+            arrivals, self._arrivals = self._arrivals, []
+        for arrival in arrivals:
+            match arrival:
+                case SpeechPart(request, frames):
+                    self._jobs.add_part(request, frames)
+                case Utterance():
+                    self._add(arrival, client)
+                case _Dropped(request):
+                    self._jobs.drop(request)
+        return True
+
+    def _add(self, utterance: Utterance, client: DecoderClient) -> None:
+        if not client.is_wanted(utterance.request):
+            self._jobs.drop(utterance.request)
+            return
+        job = self._jobs.add(utterance)
+        if job.is_complete:
+            self._deliver(job, client)
+
+    def _patience_left_s(self, client: DecoderClient) -> float:
+        """Until a pass is due; infinite while there is nothing to decode."""
+        ready = self._jobs.ready()
+        if not (ready.awaited or ready.others):
+            return math.inf
+        if self._closed or ready.awaited or ready.num_frames >= self._patience.frames:
+            return 0.0
+        if client.num_in_flight - self._jobs.num_utterances < self._patience.least_company:
+            return 0.0
+        return ready.others[0].came_s + self._patience.seconds - time.monotonic()
+
+    def _launch(self) -> None:
+        company = self._jobs.next_company(self._jobs.ready())
+        plan = self._plan_beside_streams if self._jobs.has_streams else self._plan
+        choice = choose_pass(plan, [job.num_waiting for job in company])
+        jobs = tuple(company[number] for number in choice.members)
+        starts = tuple(job.num_launched for job in jobs)
+        rows = [self._jobs.take_row(job, choice.shape.num_frames) for job in jobs]
+        self._under_way.append(_Launched(self._passes.launch(choice.shape, rows), jobs, starts))
+
+    def _collect(self, client: DecoderClient) -> None:
+        launched = self._under_way.popleft()
+        for job, start, samples in zip(launched.jobs, launched.starts, launched.pending.samples(), strict=True):
+            if job.request is None or job.is_dropped:
+                continue
+            part = samples[max(0, job.num_dropped - start) * self._samples_per_frame :]
+            job.parts.append(part)
+            if job.request.is_streamed and len(part):
+                client.deliver_part(job.request, part)
+            if job.is_complete:
+                self._deliver(job, client)
+
+    @staticmethod
+    def _deliver(job: DecodeJob, client: DecoderClient) -> None:
+        assert job.utterance is not None  # noqa: S101  (it has ended)
+        client.deliver(job.utterance, np.concatenate(job.parts) if job.parts else np.zeros(0, dtype=np.float32))

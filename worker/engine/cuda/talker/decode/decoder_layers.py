@@ -1,0 +1,55 @@
+"""Decoder layers over a few rows: five launches a layer, each of which begins while the one in front still works."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from worker.engine.cuda.kernels.few_row_products import linear_add, norm_gate_up, norm_linear
+from worker.engine.cuda.kernels.rms_norm import add_rms_norm
+from worker.engine.cuda.kernels.skinny_products import skinny_gate_up, skinny_linear, skinny_parts
+from worker.engine.cuda.talker.decode.operations import RowOperations
+from worker.engine.cuda.talker.decode.stream import Attend, DecoderStream
+from worker.engine.cuda.talker.decode.weights import DecoderWeights, LayerWeights
+
+
+def run_few_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+    """Inputs (N, hidden), N at most `few_row_products.MAX_ROWS`, become the residual stream and are lost."""
+    eps, residual = weights.eps, inputs
+    for index, layer in enumerate(weights.layers):
+        qkv = norm_linear(residual, layer.input_norm, eps, layer.qkv, residual.dtype)
+        linear_add(attend(index, qkv), layer.output, residual)
+        gated = norm_gate_up(residual, layer.post_norm, eps, layer.gate_up)
+        linear_add(gated, layer.down, residual)
+    return DecoderStream(residual, None)
+
+
+def run_many_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend, operations: RowOperations) -> DecoderStream:
+    """Inputs (N, hidden) become the residual stream and are lost."""
+    residual, update = inputs, None
+    for index, layer in enumerate(weights.layers):
+        normed = operations.add_rms_norm(update, residual, layer.input_norm, weights.eps)
+        attended = attend(index, operations.linear(normed, layer.qkv))
+        update = operations.linear(attended, layer.output)
+        update = _mlp(layer, update, residual, weights.eps, operations)
+    return DecoderStream(residual, update)
+
+
+def _mlp(layer: LayerWeights, update: Tensor, residual: Tensor, eps: float, operations: RowOperations) -> Tensor:
+    """Adds `update` to `residual` in place and gives the next one, in the numbers that the layer's weights have."""
+    if layer.float8_mlp is None:
+        normed = operations.add_rms_norm(update, residual, layer.post_norm, eps)
+        return operations.linear(operations.silu_multiply(operations.linear(normed, layer.gate_up)), layer.down)
+    rows = operations.add_rms_norm_float8(update, residual, layer.post_norm, eps)
+    gate_up = operations.linear_float8(rows, layer.float8_mlp.gate_up, residual.dtype)
+    return operations.linear_float8(operations.silu_multiply_float8(gate_up), layer.float8_mlp.down, residual.dtype)
+
+
+def run_some_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+    """Inputs (N, hidden), N at most `skinny_products.MAX_TOKENS`, become the residual stream and are lost."""
+    residual, update = inputs, None
+    for index, layer in enumerate(weights.layers):
+        normed = add_rms_norm(update, residual, layer.input_norm, weights.eps)
+        attended = attend(index, skinny_linear(normed, layer.qkv, normed.dtype))
+        normed = add_rms_norm(skinny_parts(attended, layer.output), residual, layer.post_norm, weights.eps)
+        update = skinny_parts(skinny_gate_up(normed, layer.gate_up), layer.down)
+    return DecoderStream(residual, update)

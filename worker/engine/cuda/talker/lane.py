@@ -1,0 +1,148 @@
+"""The talker's lane over slots: frames are launched ahead, and what became of them is read some frames later.
+
+A request that has ended goes on as a row that stands still until its end is noticed, which costs at most as many rows
+as steps are in flight. The slot is given away only after that, and the device does things in the order of their
+launch, so no step in flight can meet the slot's next owner.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worker.engine.cuda.talker.capture_plan import CapturePlan
+from worker.engine.cuda.talker.frame_executor import FrameExecutor, LaunchedFrame
+from worker.engine.cuda.talker.prefill.pack import SlotAdmission
+from worker.engine.cuda.talker.scheduler import SlotScheduler
+from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
+
+Admit = Callable[[Sequence[SlotAdmission], int], None]
+"""(prompts, tokens of their pass): launches the pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class _InFlight:
+    """slots, owners: (n,), the slots of the step and the number of the owner that each had at its launch."""
+
+    slots: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    launched: LaunchedFrame
+
+
+class SlotTalkerLane:
+    """`TalkerLane` over one device. Owns the frames of the running requests."""
+
+    def __init__(
+        self,
+        admit: Admit,
+        frames: FrameExecutor,
+        scheduler: SlotScheduler,
+        plan: CapturePlan,
+        shape: tuple[int, int, int],
+        max_in_flight: int,
+        chunks: ChunkPlan,
+    ) -> None:
+        """shape: slots, positions of each, codebooks. max_in_flight: steps launched and not yet looked at.
+
+        chunks: what streamed requests hand on, counted in frames that were looked at.
+        """
+        num_slots, capacity, num_codebooks = shape
+        self._admit = admit
+        self._frames = frames
+        self._scheduler = scheduler
+        self._plan = plan
+        self._max_in_flight = max_in_flight
+        self._chunks = chunks
+        self._in_flight: deque[_InFlight] = deque()
+        self._codes = np.zeros((num_slots, capacity, num_codebooks), dtype=np.int16)
+        self._num_frames = np.zeros(num_slots, dtype=np.int64)
+        self._steps_left = np.zeros(num_slots, dtype=np.int64)
+        self._owner = np.zeros(num_slots, dtype=np.int64)
+        self._streamed: dict[int, RequestState] = {}
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self._scheduler.running or self._scheduler.num_waiting or self._in_flight)
+
+    def add(self, request: RequestState) -> None:
+        self._scheduler.add(request)
+
+    def cancel(self, request: RequestState) -> None:
+        slot = self._scheduler.cancel(request)
+        if slot is not None:
+            self._leave(slot)
+
+    def step(self) -> LaneStep:
+        admitted: list[RequestState] = []
+        while len(self._in_flight) < self._max_in_flight:
+            admitted += self._admit_waiting()
+            if not self._launch():
+                break
+        if not self._in_flight:
+            return LaneStep(admitted, (), (), 0)
+        return self._take_back(self._in_flight.popleft(), admitted)
+
+    def _admit_waiting(self) -> list[RequestState]:
+        admissions = self._scheduler.admit()
+        for group in self._plan.groups(admissions):
+            self._admit(group.admissions, group.num_tokens)
+        for admission in admissions:
+            self._num_frames[admission.slot] = 0
+            # The step after the last frame says whether the speech had ended by itself.
+            self._steps_left[admission.slot] = admission.request.max_frames + 1
+            if admission.request.is_streamed:
+                self._streamed[admission.slot] = admission.request
+        return [admission.request for admission in admissions]
+
+    def _launch(self) -> bool:
+        """False: there was no row to make a frame for."""
+        running = np.array(self._scheduler.running, dtype=np.int64)
+        slots = running[self._steps_left[running] > 0]
+        if not slots.size:
+            return False
+        self._steps_left[slots] -= 1
+        self._in_flight.append(_InFlight(slots, self._owner[slots], self._frames.launch(slots.tolist())))
+        return True
+
+    def _take_back(self, step: _InFlight, admitted: Sequence[RequestState]) -> LaneStep:
+        packet = step.launched.wait()
+        statuses = packet[:, -1]
+        owned = self._owner[step.slots] == step.owners
+        runs = owned & (statuses == RowEnd.RUNNING)
+        slots = step.slots[runs]
+        self._codes[slots, self._num_frames[slots]] = packet[runs, :-1]
+        self._num_frames[slots] += 1
+        ended = tuple(
+            self._end(int(step.slots[row]), RowEnd(int(statuses[row]))) for row in np.flatnonzero(owned & ~runs)
+        )
+        return LaneStep(admitted, self._parts(), ended, int(slots.size))
+
+    def _parts(self) -> tuple[SpeechPart, ...]:
+        for slot, request in self._streamed.items():
+            request.frames = int(self._num_frames[slot])
+        return tuple(
+            self._part(slot, request) for slot, request in self._streamed.items() if is_part_due(request, self._chunks)
+        )
+
+    def _part(self, slot: int, request: RequestState) -> SpeechPart:
+        frames = self._codes[slot, request.handed_on : request.frames].copy()
+        request.handed_on = request.frames
+        return SpeechPart(request, frames)
+
+    def _end(self, slot: int, end: RowEnd) -> EndedSpeech:
+        request = self._scheduler.request_of(slot)
+        request.frames = int(self._num_frames[slot])
+        self._scheduler.release(slot)
+        self._leave(slot)
+        return EndedSpeech(request, end, self._codes[slot, : request.frames].copy())
+
+    def _leave(self, slot: int) -> None:
+        """Steps in flight say nothing about the slot's next owner."""
+        self._owner[slot] += 1
+        self._streamed.pop(slot, None)

@@ -1,0 +1,60 @@
+"""How many slots fit: planned once, from the memory that is free when the weights are loaded."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import torch
+
+from worker.engine.errors import CheckpointError
+from worker.engine.model.config import ModelConfig
+
+logger = logging.getLogger(__name__)
+
+# For what is not slots: the graphs' intermediate values, passes over prompts, and the decoder beside the talker.
+_SHARE_FOR_SLOTS = 0.7
+# 82 s of speech and prompt together: room for five ordinary segments.
+_LEAST_POSITIONS = 1024
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """Slots of `capacity` positions each."""
+
+    num_slots: int
+    capacity: int
+
+
+def plan_slots(wanted: int, capacity: int, bytes_per_position: int, free_bytes: int) -> MemoryPlan:
+    """As many slots as are wanted and fit, of `capacity` positions, or of half as many where only then all fit.
+
+    Raises CheckpointError when there is not room for one.
+    """
+    room = int(free_bytes * _SHARE_FOR_SLOTS) // bytes_per_position
+    positions = capacity if wanted * capacity <= room or capacity <= _LEAST_POSITIONS else capacity // 2
+    if room < positions:
+        raise CheckpointError(
+            f"one slot of {positions} positions takes {positions * bytes_per_position / _GIB:.2f} GiB, and of "
+            f"{free_bytes / _GIB:.2f} GiB that are free beside the weights {_SHARE_FOR_SLOTS:.0%} may be slots"
+        )
+    plan = MemoryPlan(min(wanted, room // positions), positions)
+    logger.info(
+        "planned the slots",
+        extra={
+            "slots": plan.num_slots,
+            "wanted": wanted,
+            "positions": positions,
+            "gib": round(plan.num_slots * positions * bytes_per_position / _GIB, 2),
+            "free_gib": round(free_bytes / _GIB, 2),
+        },
+    )
+    return plan
+
+
+def bytes_per_position(config: ModelConfig, dtype: torch.dtype) -> int:
+    """Keys and values of all layers, and one text id."""
+    decoder = config.talker.decoder
+    keys_and_values = 2 * decoder.num_layers * decoder.num_kv_heads * decoder.head_dim * dtype.itemsize
+    return keys_and_values + torch.int32.itemsize

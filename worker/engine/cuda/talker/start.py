@@ -1,0 +1,150 @@
+"""The talker's lane on a CUDA device: weights, memory, kernels, graphs, in this order, before the first request."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from worker.engine.cuda.float8 import FLOAT8
+from worker.engine.cuda.talker.capture_plan import CapturePlan, capture_plan
+from worker.engine.cuda.talker.decode.operations import Operations
+from worker.engine.cuda.talker.decode.triton_operations import operations_kind
+from worker.engine.cuda.talker.frame_executor import GraphedFrames
+from worker.engine.cuda.talker.lane import SlotTalkerLane
+from worker.engine.cuda.talker.memory_plan import MemoryPlan, bytes_per_position, plan_slots
+from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
+from worker.engine.cuda.talker.prefill.layers import PromptLayers
+from worker.engine.cuda.talker.prefill.pack import SlotAdmission
+from worker.engine.cuda.talker.scheduler import SlotScheduler
+from worker.engine.cuda.talker.talker import SlotTalker
+from worker.engine.cuda.talker.weights import SpeechWeights
+from worker.engine.errors import CheckpointError, StartError
+from worker.engine.model.config import ModelConfig
+from worker.engine.profiles import PROFILES, Reproducibility
+from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.settings import NativeEngineSettings, Precision
+
+logger = logging.getLogger(__name__)
+
+# bfloat16 as the checkpoints are published; norms, rotations, softmax, logits and sums are float32 inside.
+_DTYPE = torch.bfloat16
+CACHE_DTYPES = {Precision.BFLOAT16: torch.bfloat16, Precision.FLOAT8: FLOAT8}
+# Multiplies numbers of eight bits; what is older converts none either.
+_FIRST_WITH_FLOAT8 = (8, 9)
+# Programs that attention should have at least, whatever the number of rows: some for each of 132 multiprocessors.
+_ATTENTION_PROGRAMS = 512
+_MAX_SPLITS = 16
+_LEAST_HEAD_DIM = 16
+# Of an utterance that is heard while it is made: 2 s, a shape that the decoder has captured.
+_MOST_CHUNK_FRAMES = 25
+# Lower goes first: frames go before the decoder's convolutions, unless the profile puts those in front of them.
+_TALKER_PRIORITY = -1
+
+
+def start_slot_lane(
+    path: Path, config: ModelConfig, capacity: int, settings: NativeEngineSettings, device: torch.device
+) -> tuple[SlotTalkerLane, MemoryPlan]:
+    """A lane of at most `capacity` positions a slot, and what there was room for.
+
+    Raises StartError, and whatever CUDA raises when a capture fails.
+    """
+    began_s = time.monotonic()
+    _require_kernels_for(config)
+    _require_float8_where_asked(settings, device)
+    torch.cuda.set_device(device)
+    weights = SpeechWeights.load(path, config, capacity, _DTYPE, device)
+    if settings.mlp_precision is Precision.FLOAT8:
+        weights = weights.with_float8_mlps()
+    free_bytes, _ = torch.cuda.mem_get_info(device)
+    cache_bytes = bytes_per_position(config, CACHE_DTYPES[settings.kv_precision])
+    memory = plan_slots(settings.slots, capacity, cache_bytes, free_bytes)
+    lane = slot_lane(weights, memory.num_slots, memory.capacity, config.text_control.tts_pad, settings)
+    logger.info("the talker is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
+    return lane, memory
+
+
+def slot_lane(
+    weights: SpeechWeights, num_slots: int, capacity: int, pad_id: int, settings: NativeEngineSettings
+) -> SlotTalkerLane:
+    """A lane over loaded weights on a CUDA device."""
+    parameters, device = PROFILES[settings.profile], weights.device
+    cache_dtype = CACHE_DTYPES[settings.kv_precision]
+    plan = capture_plan(num_slots, capacity, settings.reproducibility)
+    stream = torch.cuda.Stream(device, priority=_TALKER_PRIORITY)
+    with torch.cuda.stream(stream):
+        talker = SlotTalker(weights, num_slots, capacity, plan.max_rows, pad_id, cache_dtype)
+        operations_for = operations_by_rows(weights, plan)
+        prompt_layers = _prompt_layers(talker, plan, operations_for(plan.max_rows), weights, stream)
+        # The first of those that are not captured would make the first request wait for compilers.
+        for num_tokens in plan.token_buckets:
+            talker.warm_up(num_tokens, prompt_layers)
+        frames = GraphedFrames(talker.step, plan, operations_for, num_slots, parameters.frames_in_flight, stream)
+
+    def admit(admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
+        with torch.cuda.stream(stream):
+            talker.admit(admissions, num_tokens, prompt_layers)
+
+    return SlotTalkerLane(
+        admit,
+        frames,
+        SlotScheduler(num_slots, parameters.admission),
+        plan,
+        (num_slots, capacity, weights.num_codebooks),
+        parameters.frames_in_flight,
+        ChunkPlan(parameters.first_chunk_frames, _MOST_CHUNK_FRAMES),
+    )
+
+
+def _prompt_layers(
+    talker: SlotTalker, plan: CapturePlan, operations: Operations, weights: SpeechWeights, stream: torch.cuda.Stream
+) -> PromptLayers:
+    eager = talker.eager_layers(operations)
+    if not plan.captured_tokens:
+        return eager
+    size = (plan.captured_tokens[-1], weights.codec_table.shape[1])
+    inputs = torch.zeros(size, dtype=weights.dtype, device=weights.device)
+    return CapturedPromptLayers(eager, inputs, plan.captured_tokens, talker.state.num_slots, stream)
+
+
+def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[int], Operations]:
+    """Operations for a bucket: few rows divide their histories into more parts, unless all are to round alike."""
+    num_kv_heads = weights.talker.decoder.layers[0].heads.num_kv_heads
+    arrivals = torch.zeros(plan.max_rows * num_kv_heads, dtype=torch.int32, device=weights.device)
+
+    def operations(num_rows: int) -> Operations:
+        rows = plan.max_rows if plan.reproducibility is Reproducibility.STRICT else num_rows
+        return operations_kind(rows)(_num_splits(rows * num_kv_heads), arrivals)
+
+    return operations
+
+
+def _require_kernels_for(config: ModelConfig) -> None:
+    """A program of ours holds a head in registers, whose number is a power of two."""
+    for name, decoder in (("talker", config.talker.decoder), ("code predictor", config.predictor.decoder)):
+        if decoder.head_dim < _LEAST_HEAD_DIM or decoder.head_dim & (decoder.head_dim - 1):
+            raise CheckpointError(
+                f"on a GPU the {name}'s head_dim should be a power of two and at least {_LEAST_HEAD_DIM}, "
+                f"is {decoder.head_dim}"
+            )
+
+
+def _require_float8_where_asked(settings: NativeEngineSettings, device: torch.device) -> None:
+    if Precision.FLOAT8 not in (settings.kv_precision, settings.mlp_precision):
+        return
+    capability = torch.cuda.get_device_capability(device)
+    if capability < _FIRST_WITH_FLOAT8:
+        raise StartError(
+            f"{torch.cuda.get_device_name(device)} has no numbers of eight bits, which came with capability 8.9 (this "
+            f"is {capability[0]}.{capability[1]}); set the engine's precisions to {Precision.BFLOAT16}"
+        )
+
+
+def _num_splits(num_histories: int) -> int:
+    splits = 1
+    while splits < _MAX_SPLITS and splits * num_histories < _ATTENTION_PROGRAMS:
+        splits *= 2
+    return splits

@@ -1,0 +1,174 @@
+"""A checkpoint directory to the parts of an engine: everything that can be wrong with it is found here, at start."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from worker.engine.cpu.codec_lane import ThreadedDecoderLane
+from worker.engine.errors import CheckpointError
+from worker.engine.interface import EngineInfo, VoiceMode
+from worker.engine.model.config import ModelConfig, read_default_sampling, read_model_config
+from worker.engine.profiles import PROFILES, ServingProfile
+from worker.engine.requests.budget import max_text_tokens
+from worker.engine.requests.prompt import PromptBuilder
+from worker.engine.requests.text_tokenizer import TextTokenizer
+from worker.engine.serving.chunks import ChunkPlan
+from worker.engine.serving.codec_lane import DecoderLane
+from worker.engine.serving.disaggregated import SilentDecoderLane
+from worker.engine.serving.parts import EngineParts
+from worker.engine.serving.talker_lane import TalkerLane
+from worker.engine.serving.voice_encoder import VoiceEncoder
+from worker.engine.serving.voice_lane import VoiceLane
+from worker.engine.settings import EngineRole
+from worker.engine.stages.codec import FRAMES_PER_PASS_CPU, CodecStage
+from worker.engine.stages.speaker import SpeakerStage
+
+# Positions of one slot: 164 s of speech and prompt together. Segments are 5 to 15 s long; what this bounds is the
+# memory that one slot can take.
+_SLOT_POSITIONS = 2048
+
+# Recordings in one pass of the encoders: sixteen of ten seconds. On a CPU one at a time is as fast.
+_VOICES_TOGETHER_S_GPU = 160.0
+
+_DIGESTED_FILES = (
+    "config.json",
+    "model.safetensors",
+    "speech_tokenizer/config.json",
+    "speech_tokenizer/model.safetensors",
+)
+_DIGEST_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class StageSettings:
+    """What the stages beside the talker need to know. checkpoint: directory in the published layout."""
+
+    checkpoint: Path
+    device: torch.device
+    profile: ServingProfile
+    role: EngineRole
+
+
+@dataclass(frozen=True, slots=True)
+class StartedTalker:
+    """A talker's lane, how many slots it has, and how many positions each of them."""
+
+    lane: TalkerLane
+    num_slots: int
+    capacity: int
+
+
+StartTalker = Callable[[ModelConfig, int], StartedTalker]
+"""(configuration, positions that a slot has at most) -> the lane. Raises CheckpointError as `load_parts` does."""
+
+
+@torch.inference_mode()
+def load_parts(settings: StageSettings, start_talker: StartTalker) -> EngineParts:
+    """Raises CheckpointError naming the file, field or tensor that is not as published."""
+    checkpoint, device = settings.checkpoint, settings.device
+    if not checkpoint.is_dir():
+        raise CheckpointError(f"there is no checkpoint directory {checkpoint}")
+    config = read_model_config(checkpoint / "config.json")
+    capacity = min(_SLOT_POSITIONS, config.talker.max_positions)
+    prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
+    codec = CodecStage.load(checkpoint, str(device))
+    _require_same_codebooks(config, codec, checkpoint)
+    # The decoder first: the talker's slots are planned from the memory that is left.
+    decoder = (
+        SilentDecoderLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device, settings.profile)
+    )
+    talker = start_talker(config, capacity)
+    speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
+    return EngineParts(
+        role=settings.role,
+        info=_describe(checkpoint, talker, config, prompts, codec, speaker),
+        prompts=prompts,
+        talker=talker.lane,
+        codec=codec,
+        decoder=decoder,
+        voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), _voices_together_s(device)),
+        capacity=talker.capacity,
+    )
+
+
+def device_named(name: str) -> torch.device:
+    """`cuda` is the first of its devices: streams and graphs want to know which."""
+    return torch.device("cuda:0" if name == "cuda" else name)
+
+
+def _decoder_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> DecoderLane:
+    """The lane of the device's kind."""
+    if device.type == "cuda":
+        from worker.engine.cuda.codec.start import start_decoder_lane
+
+        return start_decoder_lane(codec.decoder, device, profile)
+    return ThreadedDecoderLane(codec, chunks_on_cpu(profile))
+
+
+def chunks_on_cpu(profile: ServingProfile) -> ChunkPlan:
+    """Of streams, and of the decoder's passes, which are divided as streams are."""
+    return ChunkPlan(PROFILES[profile].first_chunk_frames, FRAMES_PER_PASS_CPU)
+
+
+def _voices_together_s(device: torch.device) -> float:
+    return _VOICES_TOGETHER_S_GPU if device.type == "cuda" else 0.0
+
+
+def _voice_modes(speaker: SpeakerStage | None, codec: CodecStage) -> tuple[VoiceMode, ...]:
+    if speaker is None:
+        return ()
+    return (VoiceMode.X_VECTOR,) if codec.config.encoder is None else (VoiceMode.X_VECTOR, VoiceMode.IN_CONTEXT)
+
+
+def _require_same_codebooks(config: ModelConfig, codec: CodecStage, checkpoint: Path) -> None:
+    talker = (config.talker.num_codebooks, config.predictor.codebook_size)
+    if (codec.config.num_quantizers, codec.config.codebook_size) != talker:
+        raise CheckpointError(
+            f"{checkpoint}: the talker makes {talker[0]} codebooks of {talker[1]} entries, the speech tokenizer takes "
+            f"{codec.config.num_quantizers} of {codec.config.codebook_size}"
+        )
+
+
+def _describe(
+    checkpoint: Path,
+    talker: StartedTalker,
+    config: ModelConfig,
+    prompts: PromptBuilder,
+    codec: CodecStage,
+    speaker: SpeakerStage | None,
+) -> EngineInfo:
+    notice = checkpoint / "NOTICE.txt"
+    return EngineInfo(
+        model=checkpoint.resolve().name,
+        revision=_digest(checkpoint),
+        task=config.task,
+        speakers=prompts.speakers,
+        languages=prompts.languages,
+        sample_rate_hz=codec.config.sample_rate_hz,
+        samples_per_frame=codec.config.samples_per_frame,
+        num_codebooks=config.talker.num_codebooks,
+        codebook_size=config.predictor.codebook_size,
+        speaker_dim=config.talker.decoder.hidden_size,
+        slots=talker.num_slots,
+        max_text_tokens=max_text_tokens(talker.capacity),
+        accepts_instructions=prompts.accepts_instructions,
+        voice_modes=_voice_modes(speaker, codec),
+        default_sampling=read_default_sampling(checkpoint / "generation_config.json"),
+        notice=notice.read_text(encoding="utf-8").strip() if notice.is_file() else "",
+    )
+
+
+def _digest(checkpoint: Path) -> str:
+    digest = hashlib.sha256()
+    for name in _DIGESTED_FILES:
+        try:
+            with (checkpoint / name).open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        except OSError as error:
+            raise CheckpointError(f"cannot read {checkpoint / name}: {error}") from error
+    return digest.hexdigest()[:_DIGEST_DIGITS]

@@ -1,0 +1,71 @@
+"""The talker: text and codec embeddings in, the hidden state and logits of codebook 0 out.
+
+Its inputs are always sums of embeddings, never ids; who sums what is the prompt's and the frame loop's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from worker.engine.model.config import TalkerConfig
+from worker.engine.model.layers import Attend, DecoderStack, Rotation
+from worker.engine.model.weights import load_strict
+
+
+class TextProjection(nn.Module):
+    """From the text embedding's width to the talker's."""
+
+    def __init__(self, config: TalkerConfig) -> None:
+        super().__init__()
+        self.linear_fc1 = nn.Linear(config.text_hidden_size, config.text_hidden_size)
+        self.linear_fc2 = nn.Linear(config.text_hidden_size, config.decoder.hidden_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear_fc2(F.silu(self.linear_fc1(x)))
+
+
+class TalkerModel(DecoderStack):
+    def __init__(self, config: TalkerConfig) -> None:
+        super().__init__(config.decoder)
+        self.text_embedding = nn.Embedding(config.text_vocab_size, config.text_hidden_size)
+        self.codec_embedding = nn.Embedding(config.vocab_size, config.decoder.hidden_size)
+
+
+class Talker(nn.Module):
+    def __init__(self, config: TalkerConfig) -> None:
+        super().__init__()
+        self.model = TalkerModel(config)
+        self.text_projection = TextProjection(config)
+        self.codec_head = nn.Linear(config.decoder.hidden_size, config.vocab_size, bias=False)
+
+    @classmethod
+    def load(
+        cls,
+        config: TalkerConfig,
+        tensors: Mapping[str, Tensor],
+        source: str,
+        dtype: torch.dtype,
+        device: torch.device,
+    ) -> Talker:
+        """`tensors` are named without the `talker.` prefix. Raises CheckpointError as `load_strict` does."""
+        with torch.device("meta"):  # no time for initial values that the checkpoint replaces
+            talker = cls(config)
+        talker = talker.to(dtype).to_empty(device=device)
+        load_strict(talker, tensors, source)
+        return talker.eval()
+
+    def text_rows(self, text_ids: Tensor) -> Tensor:
+        """int64 (N,) -> (N, hidden)."""
+        return self.text_projection(self.model.text_embedding(text_ids))
+
+    def codec_rows(self, codec_ids: Tensor) -> Tensor:
+        """int64 (…) of the whole codec vocabulary, control ids included -> (…, hidden)."""
+        return self.model.codec_embedding(codec_ids)
+
+    def forward(self, x: Tensor, rotation: Rotation, attend: Attend) -> Tensor:
+        """(N, hidden) -> the normed hidden (N, hidden), which both the head and the code predictor take."""
+        return self.model(x, rotation, attend)

@@ -1,0 +1,89 @@
+"""Frames to samples, beside the talker: what every decoder lane is.
+
+A lane knows frames and samples. Futures, tickets and what a request may still want are the engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from worker.engine.interface import CodecFrames, FinishReason, Pcm
+from worker.engine.requests.request_state import RequestState
+from worker.engine.serving.talker_lane import SpeechPart
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """The frames (T, Q) of a request whose speech has ended."""
+
+    request: RequestState
+    frames: CodecFrames
+    finish_reason: FinishReason
+
+    @property
+    def reference(self) -> CodecFrames | None:
+        """Frames (R, Q) that the utterance goes on from: the decoder hears them first, their samples are dropped."""
+        placed = self.request.prompt.reference
+        return None if placed is None else placed.codes
+
+
+class DecoderClient(Protocol):
+    """The engine as a lane sees it. Any thread may call any method."""
+
+    def is_wanted(self, request: RequestState) -> bool:
+        """False once the request was cancelled: no need to decode."""
+        ...
+
+    def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
+        """The next samples of a streamed request, one call at a time, all of them before `deliver`."""
+        ...
+
+    def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
+        """The samples (T · samples_per_frame,) of the utterance, without those of its reference."""
+        ...
+
+    @property
+    def num_in_flight(self) -> int:
+        """Requests that wait, speak or are being decoded."""
+        ...
+
+    def run_guarded(self, work: Callable[[], None]) -> None:
+        """The outermost frame of a thread of the lane: an error that nobody foresaw ends the engine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LaneCounters:
+    """Passes since start that replayed a captured graph, and passes that a plan of graphs did not foresee."""
+
+    graph_passes: int = 0
+    fallbacks: int = 0
+
+
+class DecoderLane(Protocol):
+    """Decodes beside the talker, in any order; every utterance that is still wanted is delivered once.
+
+    Parts, utterances and drops come from one thread, which never waits for audio. `close` lets the lane's threads end
+    after what they are decoding and may be called from any thread, several times; `join` waits for them.
+    """
+
+    def start(self, client: DecoderClient) -> None: ...
+
+    def put_part(self, part: SpeechPart) -> None:
+        """Frames of a streamed request that will have more; its `put` brings all of them."""
+        ...
+
+    def put(self, utterance: Utterance) -> None: ...
+
+    def drop(self, request: RequestState) -> None:
+        """A streamed request that will not be `put`. Others are ignored."""
+        ...
+
+    @property
+    def counters(self) -> LaneCounters: ...
+
+    def close(self) -> None: ...
+
+    def join(self) -> None: ...

@@ -1,0 +1,337 @@
+"""Lanes behind futures: what every engine of this model family is, whatever runs its talker.
+
+The loop, a thread, runs the talker's lane: take in, step, commit, once per step. A decoder lane turns finished frames
+into samples on threads of its own, so that the loop never waits for audio. A voice lane turns recordings into voice
+prompts.
+
+Each future has a ticket, and who takes the ticket resolves the future; so each is resolved exactly once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+import torch
+
+from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
+from worker.engine.interface import (
+    EngineInfo,
+    EngineRequest,
+    EngineStats,
+    FinishReason,
+    FramesRequest,
+    OnAudio,
+    Pcm,
+    ReferenceAudio,
+    SamplingParams,
+    Speech,
+    SpeechRequest,
+    TokenSampling,
+    VoicePrompt,
+)
+from worker.engine.requests.budget import frame_budget
+from worker.engine.requests.request_state import RequestState, RowEnd
+from worker.engine.serving.codec_lane import Utterance
+from worker.engine.serving.disaggregated import handed_frames
+from worker.engine.serving.parts import EngineParts
+from worker.engine.serving.talker_lane import LaneStep
+from worker.engine.settings import EngineRole, usable_cores
+
+logger = logging.getLogger(__name__)
+
+# Beyond these, numbers leave fp32 before they make a difference that anybody could hear.
+_TEMPERATURES = (1e-3, 100.0)
+_PENALTIES = (0.01, 100.0)
+_SEED_RANGE = range(-(1 << 63), 1 << 63)
+
+
+@dataclass(slots=True)
+class _Ticket:
+    """Guarded by the engine's lock. `admitted_s` is on the monotonic clock."""
+
+    future: Future[Speech]
+    request: EngineRequest
+    state: RequestState
+    on_audio: OnAudio | None
+    admitted_s: float | None = None
+
+
+class LaneEngine:
+    """`Engine` over the loaded parts, whose threads begin here."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+        self._role = parts.role
+        self._talker = parts.talker
+        self._wake = threading.Condition()
+        self._tickets: dict[str, _Ticket] = {}
+        self._arrivals: list[RequestState] = []
+        self._cancelled: list[RequestState] = []
+        self._voices: set[Future[VoicePrompt]] = set()
+        self._stopped: EngineDied | None = None
+        self._steps = self._frames = self._finished = 0
+        self._decoder = parts.decoder
+        self._loop = threading.Thread(target=self.run_guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
+        self._decoder.start(self)
+        parts.voices.start(self.run_guarded, self._settle_voice)
+        self._loop.start()
+
+    @property
+    def info(self) -> EngineInfo:
+        return self._parts.info
+
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+        future: Future[Speech] = Future()
+        future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
+        try:
+            state = self._accept(request, is_streamed=on_audio is not None)
+            with self._wake:
+                self._require_running()
+                if request.request_id in self._tickets:
+                    raise RequestRejected(f"request {request.request_id!r} is already in flight")
+                self._tickets[request.request_id] = _Ticket(future, request, state, on_audio)
+                self._arrivals.append(state)
+                self._wake.notify_all()
+        except (RequestRejected, EngineDied) as error:
+            future.set_exception(error)
+        return future
+
+    def cancel(self, request_id: str) -> None:
+        with self._wake:
+            ticket = self._tickets.pop(request_id, None)
+            if ticket is None:
+                return
+            self._cancelled.append(ticket.state)
+            self._wake.notify_all()
+        ticket.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
+
+    def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
+        future: Future[VoicePrompt] = Future()
+        future.set_running_or_notify_cancel()
+        try:
+            with self._wake:
+                self._require_running()
+                self._voices.add(future)
+                self._parts.voices.put(reference, future)
+        except EngineDied as error:
+            future.set_exception(error)
+        return future
+
+    def stats(self) -> EngineStats:
+        with self._wake:
+            active = sum(ticket.admitted_s is not None for ticket in self._tickets.values())
+            return EngineStats(
+                steps=self._steps,
+                frames=self._frames,
+                active=active,
+                waiting=len(self._tickets) - active,
+                finished=self._finished,
+                decoder_graph_passes=self._decoder.counters.graph_passes,
+                decoder_fallbacks=self._decoder.counters.fallbacks,
+            )
+
+    def close(self) -> None:
+        self._stop(EngineDied("the engine was closed"))
+        self._loop.join()
+        self._decoder.join()
+        self._parts.voices.join()
+
+    # ------------------------------------------------------------------------------------------ any thread
+
+    def _accept(self, request: EngineRequest, *, is_streamed: bool) -> RequestState:
+        """Raises RequestRejected when the request cannot work here."""
+        state = self._state_of(request)
+        if is_streamed and self._role is EngineRole.TALKER:
+            raise RequestRejected("this engine makes frames and no samples, so there is nothing to hear")
+        state.is_streamed = is_streamed
+        return state
+
+    def _state_of(self, request: EngineRequest) -> RequestState:
+        is_decoder = self._role is EngineRole.DECODER
+        if isinstance(request, FramesRequest):
+            if not is_decoder:
+                raise RequestRejected("frames of others are decoded by an engine in the decoder's role")
+            return handed_frames(request, self._parts.codec)
+        if is_decoder:
+            raise RequestRejected("this engine only decodes frames")
+        return self._accept_text(request)
+
+    def _accept_text(self, request: SpeechRequest) -> RequestState:
+        _require_sampling(request.sampling)
+        if request.seed not in _SEED_RANGE:
+            raise RequestRejected(f"the seed {request.seed} does not fit into 64 bits")
+        prompt = self._parts.prompts.build(request)
+        max_frames = frame_budget(
+            num_text_tokens=prompt.num_text_tokens,
+            prompt_rows=prompt.num_rows,
+            trailing_rows=prompt.trailing_text_ids.shape[0],
+            capacity=self._parts.capacity,
+            requested=request.max_frames,
+        )
+        return RequestState(
+            request.request_id, prompt, request.sampling, request.seed, max_frames, urgency=request.urgency
+        )
+
+    def _require_running(self) -> None:
+        if self._stopped is not None:
+            raise EngineDied(str(self._stopped))
+
+    def _ticket(self, state: RequestState) -> _Ticket | None:
+        """The submission's ticket, unless somebody has taken it. The lock is held."""
+        ticket = self._tickets.get(state.request_id)
+        return ticket if ticket is not None and ticket.state is state else None
+
+    def _stop(self, reason: EngineDied) -> None:
+        """Fail everything in flight and let the threads run out. The first reason stays."""
+        with self._wake:
+            if self._stopped is None:
+                self._stopped = reason
+            futures: list[Future[Speech] | Future[VoicePrompt]] = [t.future for t in self._tickets.values()]
+            futures += self._voices
+            self._tickets.clear()
+            self._voices.clear()
+            self._wake.notify_all()
+        self._decoder.close()
+        self._parts.voices.close()
+        for future in futures:
+            future.set_exception(reason)
+
+    def run_guarded(self, work: Callable[[], None]) -> None:
+        """The outermost frame of each thread: what nobody foresaw ends the engine, not only the thread."""
+        try:
+            with torch.inference_mode():
+                work()
+        except Exception as error:
+            logger.exception("engine thread failed")
+            died = EngineDied(f"the engine failed: {type(error).__name__}: {error}")
+            died.__cause__ = error
+            self._stop(died)
+
+    # ------------------------------------------------------------------------------------------ loop thread
+
+    def _run_loop(self) -> None:
+        while self._take_in():
+            if self._talker.has_work:
+                began_s = time.monotonic()
+                self._commit(self._talker.step(), began_s)
+
+    def _take_in(self) -> bool:
+        """Hand arrivals and cancellations to the talker, asleep while there is nothing to do. False: stop."""
+        with self._wake:
+            while not (self._stopped or self._arrivals or self._cancelled or self._talker.has_work):
+                self._wake.wait()
+            # Arrivals first: a request cancelled since it arrived must be known to be forgotten.
+            for state in self._arrivals:
+                self._talker.add(state)
+            for state in self._cancelled:
+                self._talker.cancel(state)
+                self._decoder.drop(state)
+            self._arrivals.clear()
+            self._cancelled.clear()
+            return self._stopped is None
+
+    def _commit(self, step: LaneStep, began_s: float) -> None:
+        self._note_progress(step, began_s)
+        for part in step.parts:
+            self._decoder.put_part(part)
+        for one in step.ended:
+            if one.end is RowEnd.NON_FINITE:
+                self._decoder.drop(one.request)
+                self._reject(one.request, f"the numbers stopped being finite after {len(one.frames)} frames")
+                continue
+            reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
+            self._decoder.put(Utterance(one.request, one.frames, reason))
+
+    def _note_progress(self, step: LaneStep, began_s: float) -> None:
+        with self._wake:
+            self._steps += 1
+            self._frames += step.num_frames
+            for request in step.admitted:
+                ticket = self._ticket(request)
+                if ticket is not None:
+                    ticket.admitted_s = began_s
+
+    def _reject(self, state: RequestState, complaint: str) -> None:
+        with self._wake:
+            ticket = self._ticket(state)
+            if ticket is None:
+                return
+            del self._tickets[state.request_id]
+        ticket.future.set_exception(RequestRejected(complaint))
+
+    # ------------------------------------------------------------------------------------------ decoder lane
+
+    def is_wanted(self, request: RequestState) -> bool:
+        with self._wake:
+            return self._ticket(request) is not None
+
+    @property
+    def num_in_flight(self) -> int:
+        with self._wake:
+            return len(self._tickets)
+
+    def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
+        with self._wake:
+            self._steps += 1
+            ticket = self._ticket(request)
+        if ticket is not None and ticket.on_audio is not None:
+            ticket.on_audio(pcm)
+
+    def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
+        with self._wake:
+            self._steps += 1  # the watchdog sees progress while only the decoder works
+            ticket = self._ticket(utterance.request)
+            if ticket is None:
+                return  # cancelled, or stopped, while it was decoded
+            del self._tickets[utterance.request.request_id]
+            self._finished += 1
+        assert ticket.admitted_s is not None  # noqa: S101  (it has frames)
+        ticket.future.set_result(
+            Speech(
+                pcm=pcm,
+                frames=utterance.frames,
+                sample_rate_hz=self.info.sample_rate_hz,
+                finish_reason=utterance.finish_reason,
+                engine_s=time.monotonic() - ticket.admitted_s,
+            )
+        )
+
+    # ------------------------------------------------------------------------------------------ voice lane
+
+    def _settle_voice(self, future: Future[VoicePrompt], outcome: VoicePrompt | RequestRejected) -> None:
+        with self._wake:
+            if future not in self._voices:
+                return  # the engine has stopped, and the future has been told
+            self._voices.remove(future)
+        if isinstance(outcome, RequestRejected):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
+def use_threads(num_threads: int) -> None:
+    """torch's intra-op threads of this process, before anything is loaded; 0 takes half of the usable cores."""
+    torch.set_num_threads(num_threads or max(1, usable_cores() // 2))
+
+
+def _require_sampling(sampling: SamplingParams) -> None:
+    for name, draw in (("talker", sampling.talker), ("predictor", sampling.predictor)):
+        _require_draw(name, draw)
+    least, most = _PENALTIES
+    if not least <= sampling.repetition_penalty <= most:
+        raise RequestRejected(f"repetition_penalty should be {least} to {most}, is {sampling.repetition_penalty}")
+
+
+def _require_draw(name: str, draw: TokenSampling) -> None:
+    least, most = _TEMPERATURES
+    if not (draw.temperature == 0 or least <= draw.temperature <= most):
+        raise RequestRejected(f"{name} temperature should be 0 or {least} to {most}, is {draw.temperature}")
+    if draw.top_k < 0:
+        raise RequestRejected(f"{name} top_k should be 0 (off) or more, is {draw.top_k}")
+    if not 0 < draw.top_p <= 1:
+        raise RequestRejected(f"{name} top_p should be above 0 and at most 1, is {draw.top_p}")

@@ -1,0 +1,69 @@
+"""Who gets a slot, and who has one. Pure: knows no tensors and no threads."""
+
+from __future__ import annotations
+
+from worker.engine.requests.request_state import RequestState
+from worker.engine.serving.priority_queue import WaitingLine
+
+# On a CPU a slot falls free every second or so, which is too long for somebody who waits. On a GPU, with hundreds of
+# slots, one does every few milliseconds.
+_SLOTS_PER_SPARE = 8
+
+
+class SlotLine:
+    """Single-threaded: belongs to the engine's loop.
+
+    num_spare: slots beyond `num_slots`, for interactive requests that find these taken: bulk can keep a slot for as
+    long as its speech takes, and whoever is waited for should not have to wait for that. Who has come in there counts
+    as there to the end, so that the others' turns stay as they are.
+    """
+
+    def __init__(self, num_slots: int, num_spare: int) -> None:
+        self._num_slots = num_slots
+        self._num_spare = num_spare
+        self._waiting: WaitingLine[RequestState] = WaitingLine()
+        self._running: set[RequestState] = set()
+        self._in_spare: set[RequestState] = set()
+
+    @property
+    def num_waiting(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def num_running(self) -> int:
+        return len(self._running)
+
+    def add(self, request: RequestState) -> None:
+        self._waiting.add(request, request.urgency)
+
+    def peek(self) -> RequestState | None:
+        """Who may have a slot next; None while there is no room for anybody, or nobody."""
+        if self._has_room:
+            return self._waiting.peek() if self._waiting else None
+        has_spare = len(self._in_spare) < self._num_spare
+        return self._waiting.peek_interactive() if has_spare else None
+
+    def take(self) -> None:
+        """The one that `peek` shows has a slot from now on."""
+        if self._has_room:
+            request = self._waiting.pop()
+        else:
+            request = self._waiting.pop_interactive()
+            self._in_spare.add(request)
+        self._running.add(request)
+
+    def leave(self, request: RequestState) -> None:
+        """It neither waits nor has a slot any more. Others are ignored."""
+        self._waiting.take(lambda waiting: waiting is request)
+        self._running.discard(request)
+        self._in_spare.discard(request)
+
+    @property
+    def _has_room(self) -> bool:
+        """For anybody."""
+        return len(self._running) - len(self._in_spare) < self._num_slots
+
+
+def num_spare_slots(num_slots: int) -> int:
+    """On a CPU."""
+    return max(1, num_slots // _SLOTS_PER_SPARE)

@@ -1,0 +1,76 @@
+"""Recordings to the prompts that a checkpoint speaks with, several in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worker.engine.errors import RequestRejected
+from worker.engine.interface import InContextPrompt, ModelTask, Pcm, ReferenceAudio, VoicePrompt, XVectorPrompt
+from worker.engine.model.mel import SAMPLE_RATE_HZ
+from worker.engine.requests.prompt import PromptBuilder
+from worker.engine.stages.codec import CodecStage
+from worker.engine.stages.speaker import SpeakerStage
+
+
+@dataclass(frozen=True, slots=True)
+class KnownWords:
+    """What a recording says, the checkpoint's ids of that, and the recording as the codec takes it."""
+
+    text: str
+    ids: tuple[int, ...]
+    samples: Pcm
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedVoice:
+    """A recording as the speaker encoder takes it, and its words where they are known."""
+
+    samples: Pcm
+    words: KnownWords | None
+
+    @property
+    def duration_s(self) -> float:
+        return len(self.samples) / SAMPLE_RATE_HZ
+
+
+class VoiceEncoder:
+    """Any thread may call any method."""
+
+    def __init__(
+        self, task: ModelTask, speaker: SpeakerStage | None, codec: CodecStage, prompts: PromptBuilder
+    ) -> None:
+        """speaker: None in checkpoints that do not clone."""
+        self._task = task
+        self._speaker = speaker
+        self._codec = codec
+        self._prompts = prompts
+
+    def prepare(self, reference: ReferenceAudio) -> PreparedVoice:
+        """Raises RequestRejected for what this checkpoint cannot clone from."""
+        speaker = self._required_speaker()
+        if reference.ref_text is not None and not reference.ref_text.strip():
+            raise RequestRejected("the reference text is empty; leave it out to clone from the sound alone")
+        samples = speaker.prepared(reference.pcm, reference.sample_rate_hz)
+        if reference.ref_text is None:
+            return PreparedVoice(samples, None)
+        ids = self._prompts.reference_text_ids(reference.ref_text)
+        clip = self._codec.prepared(samples, SAMPLE_RATE_HZ)
+        return PreparedVoice(samples, KnownWords(reference.ref_text, ids, clip))
+
+    def encode(self, voices: Sequence[PreparedVoice]) -> list[VoicePrompt]:
+        """The prompt of each, in their order; how exact in company, `SpeakerStage` and `CodecStage` say."""
+        embeddings = self._required_speaker().embed([voice.samples for voice in voices])
+        clips = [voice.words.samples for voice in voices if voice.words is not None]
+        frames = iter(self._codec.encode(clips) if clips else ())
+        return [
+            XVectorPrompt(embedding.copy())
+            if voice.words is None
+            else InContextPrompt(embedding.copy(), next(frames), voice.words.text, voice.words.ids)
+            for voice, embedding in zip(voices, embeddings, strict=True)
+        ]
+
+    def _required_speaker(self) -> SpeakerStage:
+        if self._speaker is None:
+            raise RequestRejected(f"this {self._task} checkpoint cannot clone voices; a base checkpoint can")
+        return self._speaker

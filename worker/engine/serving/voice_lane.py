@@ -1,0 +1,105 @@
+"""Recordings to voice prompts beside the talker: those that wait at the same time go through the encoders together."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from worker.engine.errors import RequestRejected
+from worker.engine.interface import ReferenceAudio, VoicePrompt
+from worker.engine.serving.voice_encoder import PreparedVoice, VoiceEncoder
+
+Settle = Callable[[Future[VoicePrompt], "VoicePrompt | RequestRejected"], None]
+"""What became of a recording; called once for each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    reference: ReferenceAudio
+    future: Future[VoicePrompt]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ready:
+    voice: PreparedVoice
+    future: Future[VoicePrompt]
+
+
+class VoiceLane:
+    """One thread. Nobody is waited for: company is what came while the pass before was under way.
+
+    max_together_s: seconds of audio in one pass, every recording counted as long as the longest; one goes in whatever
+    its length.
+    """
+
+    def __init__(self, encoder: VoiceEncoder, max_together_s: float) -> None:
+        self._encoder = encoder
+        self._max_together_s = max_together_s
+        self._changed = threading.Condition()
+        self._waiting: deque[_Waiting] = deque()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        # Of the lane's thread alone: prepared, and too long for the pass before.
+        self._left_over: _Ready | None = None
+
+    def start(self, run_guarded: Callable[[Callable[[], None]], None], settle: Settle) -> None:
+        """run_guarded: the outermost frame of the lane's thread, as in `DecoderClient`."""
+
+        def encode() -> None:
+            run_guarded(lambda: self._run(settle))
+
+        self._thread = threading.Thread(target=encode, name="voice-encoder", daemon=True)
+        self._thread.start()
+
+    def put(self, reference: ReferenceAudio, future: Future[VoicePrompt]) -> None:
+        with self._changed:
+            self._waiting.append(_Waiting(reference, future))
+            self._changed.notify()
+
+    def close(self) -> None:
+        """The pass under way is the last one. Any thread, several times."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def join(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self, settle: Settle) -> None:
+        while batch := self._gather(settle):
+            prompts = self._encoder.encode([ready.voice for ready in batch])
+            for ready, prompt in zip(batch, prompts, strict=True):
+                settle(ready.future, prompt)
+
+    def _gather(self, settle: Settle) -> list[_Ready]:
+        """The next pass, at least one recording; empty once the lane is closed."""
+        batch: list[_Ready] = []
+        longest_s = 0.0
+        while (ready := self._next(settle, may_wait=not batch)) is not None:
+            longest_s = max(longest_s, ready.voice.duration_s)
+            if batch and (len(batch) + 1) * longest_s > self._max_together_s:
+                self._left_over = ready
+                break
+            batch.append(ready)
+        return [] if self._closed else batch
+
+    def _next(self, settle: Settle, *, may_wait: bool) -> _Ready | None:
+        if self._left_over is not None:
+            ready, self._left_over = self._left_over, None
+            return ready
+        while (waiting := self._take(may_wait=may_wait)) is not None:
+            try:
+                return _Ready(self._encoder.prepare(waiting.reference), waiting.future)
+            except RequestRejected as error:
+                settle(waiting.future, error)
+        return None
+
+    def _take(self, *, may_wait: bool) -> _Waiting | None:
+        with self._changed:
+            while may_wait and not (self._waiting or self._closed):
+                self._changed.wait()
+            return None if self._closed or not self._waiting else self._waiting.popleft()

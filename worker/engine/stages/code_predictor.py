@@ -1,0 +1,82 @@
+"""The code predictor as it is run: one pass per residual codebook, all rows side by side.
+
+Every pass is one position, the talker's hidden state first, and has a fixed shape for a given number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from worker.engine.model.code_predictor import CodePredictor
+from worker.engine.model.config import CodePredictorConfig
+from worker.engine.model.layers import RotaryTable
+from worker.engine.requests.sampling import Draw, StepSampling, sample
+
+
+class CodePredictorStage:
+    """Owns the keys and values of the frame being made; single-threaded."""
+
+    def __init__(
+        self, config: CodePredictorConfig, predictor: CodePredictor, first_table: Tensor, num_rows: int
+    ) -> None:
+        """first_table: the talker's embeddings of codebook 0, (codebook_size, talker_hidden)."""
+        decoder, device = config.decoder, first_table.device
+        self._predictor = predictor
+        self._num_codebooks = config.num_codebooks
+        self._heads = tuple(predictor.heads.weight)
+        # An input is the projection of a table's row, so the tables are projected once instead of every frame.
+        # The last codebook is never an input.
+        tables = (first_table, *predictor.residual_embeddings[:-1])
+        self._input_tables = tuple(predictor.project(table) for table in tables)
+        rotary = RotaryTable(decoder, config.num_codebooks, device)
+        self._rotations = tuple(rotary.span(position, position + 1) for position in range(config.num_codebooks))
+        shape = (decoder.num_layers, num_rows, config.num_codebooks, decoder.num_kv_heads, decoder.head_dim)
+        self._keys = torch.zeros(shape, dtype=first_table.dtype, device=device)
+        self._values = torch.zeros_like(self._keys)
+
+    def complete(
+        self, hidden: Tensor, first_codes: Tensor, noise: Sequence[Tensor], rows: StepSampling, draw: Draw
+    ) -> tuple[Tensor, Tensor]:
+        """Draw the residual codes of one frame.
+
+        hidden (B, talker_hidden), first_codes int64 (B,), noise: one (B, codebook_size) per residual codebook
+        -> codes int64 (B, Q) with codebook 0 first, and the winning scores (B, Q - 1), non-finite in a sick row.
+        """
+        codes, scores = [first_codes], list[Tensor]()
+        self._pass(self._predictor.project(hidden), 0)
+        for g, head in enumerate(self._heads):
+            state = self._pass(self._input_tables[g].index_select(0, codes[-1]), g + 1)
+            code, score = sample(F.linear(state, head).float(), noise[g], rows, draw)
+            codes.append(code)
+            scores.append(score)
+        return torch.stack(codes, dim=1), torch.stack(scores, dim=1)
+
+    def _pass(self, inputs: Tensor, position: int) -> Tensor:
+        return self._predictor(inputs, self._rotations[position], _FrameAttention(self._keys, self._values, position))
+
+
+class _FrameAttention:
+    """Attention over the frame's positions so far."""
+
+    def __init__(self, keys: Tensor, values: Tensor, position: int) -> None:
+        self._keys = keys
+        self._values = values
+        self._position = position
+
+    def __call__(self, layer: int, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        num_rows, num_kv_heads, head_dim = keys.shape
+        frame_keys, frame_values = self._keys[layer, :num_rows], self._values[layer, :num_rows]
+        frame_keys[:, self._position] = keys
+        frame_values[:, self._position] = values
+        length = self._position + 1
+        attended = F.scaled_dot_product_attention(
+            # Turned in fp32 by the rotary factors.
+            queries.to(frame_keys.dtype).view(num_rows, num_kv_heads, -1, head_dim),
+            frame_keys[:, :length].transpose(1, 2),
+            frame_values[:, :length].transpose(1, 2),
+        )
+        return attended.reshape(num_rows, -1)

@@ -1,0 +1,108 @@
+"""The items of a batch: its plan, which is its chunks, and one item for each chunk, which makes jobs of its lines."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Sequence
+
+from storage.errors import AdmissionRefused, ArtifactExists, ArtifactMissing, JobGone
+from storage.ids import JobId
+from storage.jobs.batches import CHUNK_LINES, BatchLine, BatchSpec, ChunkFormatError, child_id, decode_chunk
+from storage.jobs.record_codec import decode_spec
+from storage.jobs.service_classes import Priority
+from storage.jobs.submissions import Submission
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_items import PLAN_ITEM, ClaimedItem, PlanResult
+from storage.objects import keys
+from storage.runtime.config.failpoints import failpoint
+from worker.errors import NotYet, unusable
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
+from worker.services import WorkerServices
+
+logger = logging.getLogger(__name__)
+
+FULL_S = (1.0, 5.0)
+"""When a chunk returns that found no room for its jobs: as many unfinished ones as a tenant may have are there."""
+
+
+def run_batch_item(item: ClaimedItem, spec: BatchSpec, held: HeldLease, services: WorkerServices) -> Tickets:
+    """Returns the tickets to send."""
+    if item.lease.item == PLAN_ITEM:
+        # The chunks lie in the store already, and what their jobs will take is counted when these are made.
+        result = PlanResult(item.input_key, spec.num_chunks, 0)
+        return until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
+    lines = until_available(lambda: _chunk(item, services), held)
+    made = _made_jobs(lines, item, held, services)
+    failpoint("batch.before_commit")
+    tickets = until_available(lambda: services.jobs.commit_chunk(item.lease), held)
+    logger.info("jobs made", extra={"batch": item.lease.job, "chunk": item.lease.item, "jobs": len(lines)})
+    return made + tickets
+
+
+def _made_jobs(lines: Sequence[BatchLine], item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
+    """A job for each line; those that an earlier try made are found."""
+    batch, tenant = item.lease.job, item.lease.tenant
+    children = [JobId(child_id(batch, line.number)) for line in lines]
+    known = until_available(lambda: services.jobs.get_many(tenant, children), held)
+    tickets = Tickets()
+    for line, child, record in zip(lines, children, known, strict=True):
+        if record is None:
+            held.check()
+            tickets += _made_job(line, child, item, held, services)
+    return tickets
+
+
+def _made_job(line: BatchLine, child: JobId, item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
+    submission = _submission(line, child, item)
+    until_available(lambda: _store_input(submission.input_key, line, services), held)
+    failpoint("batch.after_input")
+    try:
+        return until_available(lambda: services.jobs.submit(submission), held).tickets
+    except AdmissionRefused as error:
+        services.artifacts.delete_prefix(keys.job_prefix(item.lease.tenant, child))
+        raise NotYet(random.uniform(*FULL_S)) from error
+    except JobGone:
+        # Made, ended and deleted, by an earlier try of this chunk.
+        return Tickets()
+
+
+def _submission(line: BatchLine, child: JobId, item: ClaimedItem) -> Submission:
+    return Submission(
+        id=child,
+        tenant=item.lease.tenant,
+        spec=decode_spec(line.spec),
+        priority=Priority(line.priority),
+        input_key=keys.input_text(item.lease.tenant, child),
+        input_chars=line.input_chars,
+        estimated_audio_ms=line.estimated_audio_ms,
+        retention_s=line.retention_s,
+        deadline_ms=line.deadline_ms,
+        not_before_ms=line.not_before_ms,
+        metadata={**line.metadata, "custom_id": line.custom_id},
+        batch=item.lease.job,
+        stored_bytes=len(line.input.encode()),
+    )
+
+
+def _store_input(key: str, line: BatchLine, services: WorkerServices) -> None:
+    try:
+        services.artifacts.put(key, line.input.encode())
+    except ArtifactExists:
+        # The same bytes, of an earlier try that came no further.
+        return
+
+
+def _chunk(item: ClaimedItem, services: WorkerServices) -> tuple[BatchLine, ...]:
+    index = int(item.lease.item)
+    key = keys.batch_chunk(item.lease.tenant, item.lease.job, index)
+    try:
+        lines = decode_chunk(services.artifacts.get(key))
+    except ArtifactMissing as error:
+        raise unusable("internal", f"chunk {index} of the batch is not in the store any more") from error
+    except ChunkFormatError as error:
+        raise unusable("internal", f"chunk {index} of the batch is damaged: {error}") from error
+    if not 0 < len(lines) <= CHUNK_LINES:
+        raise unusable("internal", f"chunk {index} of the batch has {len(lines)} lines")
+    return lines

@@ -1,0 +1,264 @@
+"""One ticket: claim an item, run it, and say what became of it; every outcome has one line here. Then the next item."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
+from storage.job_store.object_folders import destination_of
+from storage.job_store.store import JobStore
+from storage.jobs.batches import BatchSpec
+from storage.jobs.failure_codes import CALLERS_FAULTS
+from storage.jobs.record import JobError
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
+from storage.narration.spec import NarrationSpec, Reproducibility
+from storage.narration.voice_reference import VoiceCacheSpec
+from storage.objects import keys
+from storage.objects.store import ArtifactStore
+from storage.runtime.config.failpoints import failpoint
+from storage.runtime.observability.logs import item_fields
+from storage.runtime.observability.tracing import span
+from worker.assembly.item import run_assembly
+from worker.engine.errors import EngineDied, EngineUnavailable
+from worker.engine.profiles import Reproducibility as EngineReproducibility
+from worker.errors import Crowded, NotYet, PermanentItemError
+from worker.items.batches import run_batch_item
+from worker.items.voices import run_voice_item, run_voice_plan
+from worker.leases.keeper import DropReason, HeldLease, WorkDropped
+from worker.leases.persistence import settle
+from worker.metrics import ItemMeter
+from worker.planning.item import run_plan
+from worker.services import SpeechServices, WorkerServices
+from worker.speech.postprocessing.dispatch import FinishersClosed
+from worker.synthesis.item import run_segment
+
+logger = logging.getLogger(__name__)
+
+RETRY_DELAYS_S = (1.0, 4.0, 15.0, 60.0)
+"""Upper bounds by attempt; the delay is drawn from the whole range below, so that retries spread."""
+
+SHUTDOWN_PATIENCE_S = 2.0
+
+OTHER_WORKER_S = 5.0
+"""When an item is offered again that this worker could not take; only a fleet of unequal workers comes to that."""
+
+TICKET_LIFE_S = 60.0
+"""How long one ticket goes on with items: far below the broker's visibility timeout, after which it would be restored.
+A message costs three times what claiming an item does, so a busy worker does without."""
+
+Run = Callable[[ClaimedItem, HeldLease], Tickets]
+Next = Callable[[float], AbstractContextManager[ClaimedItem | None]]
+"""Claims an item for the time of the block; given is until when, on the monotonic clock, it may wait with that."""
+
+
+def run_cpu_ticket(services: WorkerServices) -> None:
+    """Plan or assemble whatever is next."""
+    _run_ticket(
+        services, lambda _: nullcontext(_claim(services)), lambda item, held: _run_cpu_item(item, held, services)
+    )
+
+
+def run_gpu_ticket(services: SpeechServices) -> None:
+    """Speak, or prepare, whatever is next of this worker's model, once the engine is about to have room for it."""
+    _run_ticket(
+        services,
+        lambda until_s: _next_with_room(services, until_s),
+        lambda item, held: _run_gpu_item(item, held, services),
+    )
+
+
+def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
+    match item.spec:
+        case VoiceCacheSpec() as spec:
+            return run_voice_plan(item, spec, held, services)
+        case BatchSpec() as spec:
+            return run_batch_item(item, spec, held, services)
+        case NarrationSpec():
+            run = run_plan if item.lease.item == PLAN_ITEM else run_assembly
+            return run(item, held, services)
+
+
+def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Tickets:
+    match item.spec:
+        case VoiceCacheSpec() as spec:
+            # It takes none of the slots.
+            services.ahead.give_back(item.lease)
+            return run_voice_item(item, spec, held, services)
+        case BatchSpec():
+            raise RuntimeError("batches are no work of a GPU")
+        case NarrationSpec() as spec:
+            _leave_to_strict_workers(spec, services)
+            return run_segment(item, held, services)
+
+
+def _leave_to_strict_workers(spec: NarrationSpec, services: SpeechServices) -> None:
+    """Raises `NotYet` where this worker's engine cannot keep what was promised: another one of the model can."""
+    is_strict = services.engine.info.reproducibility is EngineReproducibility.STRICT
+    if spec.reproducibility is Reproducibility.STRICT and not is_strict:
+        raise NotYet(OTHER_WORKER_S)
+
+
+def _run_ticket(services: WorkerServices, claimed: Next, run: Run) -> None:
+    """One item; and as long as an item has made another one ready in this queue, this is that one's ticket too."""
+    until_s = time.monotonic() + TICKET_LIFE_S
+    while services.claims:
+        with claimed(until_s) as item:
+            if item is None:
+                return
+            made = _run_item(item, services, run)
+        if not made.by_queue.get(services.queue) or not services.claims or time.monotonic() > until_s:
+            services.tickets.send(made)
+            return
+        services.tickets.send(made.without_one(services.queue))
+
+
+@contextmanager
+def _next_with_room(services: SpeechServices, until_s: float) -> Generator[ClaimedItem | None]:
+    """None also if there was no room until then: the item is for whoever has some, and the janitor sends a ticket."""
+    if not services.ahead.take(lambda: services.claims, until_s - time.monotonic()):
+        yield None
+        return
+    item: ClaimedItem | None = None
+    try:
+        item = _claim(services)
+    finally:
+        services.ahead.claimed(item.lease if item else None)
+    if item is None:
+        yield None
+        return
+    try:
+        yield item
+    finally:
+        services.ahead.give_back(item.lease)
+
+
+def _claim(services: WorkerServices) -> ClaimedItem | None:
+    try:
+        claim = services.jobs.claim(services.queue, services.identity, services.lease_s)
+    except StoreUnavailable as error:
+        # The janitor sends another ticket once Redis answers again.
+        logger.warning("nothing claimed", extra={"queue": services.queue, "error": str(error)})
+        return None
+    failpoint("claim.after")
+    services.tickets.send(claim.tickets)
+    return claim.item
+
+
+def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
+    """Run under the lease and settle; returns the tickets to send. Never raises for the item's own failure."""
+    lease = item.lease
+    with (
+        item_fields(lease.job, lease.item, item.attempt, lease.tenant),
+        ItemMeter(item, services.queue) as meter,
+        span(f"item {meter.kind}", item.trace, job=lease.job, item=lease.item, attempt=item.attempt),
+        services.leases.hold(lease) as held,
+    ):
+        try:
+            with services.gate.admitted(item, held, services.jobs):
+                return run(item, held)
+        except WorkDropped as dropped:
+            meter.outcome = "dropped"
+            if dropped.reason is not DropReason.SHUTDOWN:
+                logger.info("work dropped", extra={"reason": dropped.reason.value})
+                return Tickets()
+            verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
+        except (LeaseLost, JobAborted) as error:
+            meter.outcome = "refused"
+            logger.info("result refused", extra={"reason": type(error).__name__})
+            _discard(item, services.artifacts)
+            return Tickets()
+        except (JobGone, JobNotFound) as error:
+            meter.outcome = "vanished"
+            logger.info("job vanished", extra={"reason": type(error).__name__})
+            return Tickets()
+        except (EngineUnavailable, FinishersClosed) as error:
+            meter.outcome = "released"
+            logger.warning("handed back", extra={"error": str(error)})
+            # No engine died of the item, so this is no suspicion against it.
+            verdict = _released(services.jobs, lease, ReleaseReason.SHUTDOWN)
+        except EngineDied as error:
+            meter.outcome = "engine_died"
+            logger.warning("engine died", extra={"error": str(error)})
+            verdict = _released(services.jobs, lease, ReleaseReason.ENGINE_DIED)
+        except Crowded as error:
+            meter.outcome = "postponed"
+            verdict = _crowded_out(services.jobs, lease, error.delay_s)
+        except NotYet as error:
+            meter.outcome = "postponed"
+            verdict = _postponed(services.jobs, lease, error.delay_s)
+        except PermanentItemError as error:
+            meter.outcome = "failed"
+            # Nobody has to be woken for what a caller got wrong: the job says it to them.
+            level = logging.INFO if error.error.code in CALLERS_FAULTS else logging.ERROR
+            logger.log(level, "item failed for good", extra={"code": error.error.code, "error": error.error.detail})
+            verdict = _failed(services.jobs, lease, error.error)
+        except StoreUnavailable as error:
+            meter.outcome = "retried"
+            logger.warning("store unavailable", extra={"error": str(error)})
+            verdict = _retried(services.jobs, item, JobError("storage_unavailable", str(error)))
+        except Exception as error:
+            meter.outcome = "retried"
+            logger.exception("item failed unexpectedly")
+            verdict = _retried(services.jobs, item, JobError("internal", f"{type(error).__name__}: {error}"))
+        return _settled(verdict, services)
+
+
+def _discard(item: ClaimedItem, artifacts: ArtifactStore) -> None:
+    """Delete what was stored for a result that was refused: the job may be deleted already, with all it stored.
+
+    Only after a refusal, which says that the result was never taken. Work that is dropped proves nothing: its result
+    may have been taken and the answer lost.
+    """
+    lease = item.lease
+    try:
+        if lease.item == PLAN_ITEM:
+            # Of a job that prepares voices nothing lies there, which is no error.
+            for key in (keys.plan(lease), keys.plan_text(lease), keys.plan_cover(lease)):
+                artifacts.delete(key)
+            artifacts.delete_prefix(keys.artifacts_prefix(lease))
+        elif lease.item == ASSEMBLE_ITEM:
+            artifacts.delete_prefix(keys.artifacts_prefix(lease, destination_of(item.spec)))
+        else:
+            artifacts.delete(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence))
+    except StoreUnavailable as error:
+        # It goes with its job, or with the janitor's sweep for orphans.
+        logger.warning("refused result left in the store", extra={"error": str(error)})
+
+
+def _settled(verdict: Callable[[], Tickets], services: WorkerServices) -> Tickets:
+    """Say the verdict; if it cannot be said, the lease runs out and the item is given to somebody else."""
+    patience_s = SHUTDOWN_PATIENCE_S if services.closing.is_set() else services.lease_s
+    try:
+        return settle(verdict, patience_s)
+    except (LeaseLost, JobAborted) as error:
+        logger.info("verdict refused", extra={"reason": type(error).__name__})
+    except StoreUnavailable as error:
+        logger.error("verdict not delivered", extra={"error": str(error)})
+    return Tickets()
+
+
+def _released(jobs: JobStore, lease: Lease, reason: ReleaseReason) -> Callable[[], Tickets]:
+    return lambda: jobs.release(lease, reason)
+
+
+def _postponed(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
+    return lambda: jobs.postpone(lease, delay_s)
+
+
+def _crowded_out(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
+    return lambda: jobs.await_place(lease, delay_s)
+
+
+def _failed(jobs: JobStore, lease: Lease, error: JobError) -> Callable[[], Tickets]:
+    return lambda: jobs.fail(lease, error)
+
+
+def _retried(jobs: JobStore, item: ClaimedItem, error: JobError) -> Callable[[], Tickets]:
+    longest_s = RETRY_DELAYS_S[min(item.attempt, len(RETRY_DELAYS_S)) - 1]
+    delay_s = random.uniform(0, longest_s)
+    return lambda: jobs.retry_later(item.lease, error, delay_s)

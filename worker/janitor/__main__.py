@@ -1,0 +1,97 @@
+"""The janitor's process: `python -m worker.janitor`."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import threading
+import uuid
+
+from storage.database.connections import connect_redis, open_artifacts
+from storage.database.schema_version import LayoutMismatch, agree_on_layout
+from storage.database.sweep_lock import JanitorLock
+from storage.errors import StoreUnavailable
+from storage.job_store.store import JobStore
+from storage.queue.celery_queue import TicketQueue, create_celery
+from storage.queue.worker_registry import Roster, WorkerRole
+from storage.recovery.audit_log import AuditLog
+from storage.recovery.reconcile import Reconciler
+from storage.recovery.state_guard import StateGuard
+from storage.runtime.config.certificates import check_certificates
+from storage.runtime.config.failpoints import configure as configure_failpoints
+from storage.runtime.config.settings import SettingsError, describe, load_settings
+from storage.runtime.observability.logs import configure_process_logging
+from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.upload_ledger import UploadLedger
+from storage.voices.consent_store import ConsentStore
+from storage.voices.store import VoiceStore
+from storage.webhooks.deliveries import WebhookQueue
+from worker.janitor.periodic_jobs import run_chores
+from worker.janitor.sweeper import LEAVE_WITHIN_S, LOCK_S, Janitor, chores_of, holds_lock
+from worker.janitor.uploads import UploadJanitor
+from worker.janitor.voices import VoiceJanitor
+from worker.janitor.webhooks import HookJanitor
+from worker.process.graceful_exit import leave_on_signals
+from worker.process.metrics_server import parse_ports, serve_metrics
+from worker.process.reporting import Reporting
+from worker.process.state_watch import StateWatch
+from worker.settings import JanitorSettings
+
+logger = logging.getLogger("worker.janitor")
+
+
+def _agree_on_layout(settings: JanitorSettings) -> None:
+    """A janitor may come before Redis does; the workers, which may not, ask the same."""
+    try:
+        with connect_redis(settings) as redis:
+            agree_on_layout(redis, settings.key_prefix)
+    except LayoutMismatch as error:
+        sys.exit(f"the janitor cannot start: {error}")
+    except StoreUnavailable as error:
+        logger.warning("the state's layout is not known yet", extra={"error": str(error)})
+
+
+def main() -> None:
+    try:
+        settings = load_settings(JanitorSettings)
+        configure_failpoints(settings.failpoint)
+        check_certificates(settings)
+        metrics = serve_metrics(settings.metrics_host, parse_ports(settings.metrics_port))
+    except SettingsError as error:
+        sys.exit(str(error))
+    configure_process_logging(settings, role="janitor")
+    logger.info("settings", extra={"values": " ".join(describe(settings))})
+    stop = threading.Event()
+    leave_on_signals(stop, LEAVE_WITHIN_S)
+    tickets = TicketQueue(create_celery(settings, "rhapsode-janitor"))
+    _agree_on_layout(settings)
+    with connect_redis(settings) as redis:
+        jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
+        lock = JanitorLock(redis, settings.key_prefix, LOCK_S)
+        name = f"{socket.gethostname()}-janitor-{uuid.uuid4().hex[:8]}"
+        reporting = Reporting(Roster(redis, settings.key_prefix), name, WorkerRole.JANITOR)
+        reporting.begin()
+        logger.info("janitor ready")
+        artifacts = open_artifacts(settings)
+        consents = ConsentStore(redis, settings.key_prefix)
+        voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), consents, artifacts)
+        hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
+        stored = StoredRecount(redis, settings.key_prefix)
+        janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)
+        files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
+        guard = StateGuard(redis, artifacts, settings.key_prefix)
+        state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
+        run_chores(chores_of(janitor, state, voices, files, hooks), lambda: holds_lock(lock.renew, janitor), stop)
+        reporting.close()
+        try:
+            lock.release()
+        except StoreUnavailable as error:
+            logger.warning("lock left to expire", extra={"error": str(error)})
+    tickets.close()
+    if metrics is not None:
+        metrics.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Objects of jobs that are not there any more."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+
+from storage.errors import JobGone, JobNotFound
+from storage.ids import JobId, TenantId
+from storage.job_store.object_folders import destination_of
+from storage.job_store.store import JobStore
+from storage.jobs.record import JobRecord
+from storage.objects import keys
+from storage.objects.store import ArtifactStore, ObjectEntry
+
+logger = logging.getLogger(__name__)
+
+ORPHAN_AGE_S = 24 * 3600.0
+
+_INPUTS = (keys.input_text, keys.voice_list, keys.speaker_embedding)
+"""What an API stores before it submits a job."""
+
+
+class OrphanSweep:
+    """Removes a deleted job's objects a day after the last was written, and so an input that never became a job, which
+    is what an API leaves that died before the job was accepted.
+
+    Finished work of a job that Redis never heard of is only reported: it may be Redis that lost its memory. What late
+    workers left with a job that has ended counts to its tenant's bytes from then on.
+    """
+
+    def __init__(self, jobs: JobStore, artifacts: ArtifactStore) -> None:
+        self._jobs = jobs
+        self._artifacts = artifacts
+
+    def run(self) -> None:
+        """Raises `StoreUnavailable`."""
+        for folder, objects in self._old_folders(keys.JOBS, _job_folder):
+            self._settle(folder, objects)
+        for folder, objects in self._old_folders(keys.DELIVERED, _delivered_folder):
+            tenant, job = keys.delivered_for(folder)
+            try:
+                self._jobs.get(tenant, job)
+            except JobGone:
+                self._remove(folder)
+            except JobNotFound:
+                _report_unknown(job, objects)
+
+    def _settle(self, folder: str, objects: Sequence[ObjectEntry]) -> None:
+        """A job's own folder: it goes, or the job's bytes are what lies in it."""
+        _, tenant_name, job_name, _ = folder.split("/")
+        tenant, job = TenantId(tenant_name), JobId(job_name)
+        try:
+            record = self._jobs.get(tenant, job)
+        except JobGone:
+            self._remove(folder)
+            return
+        except JobNotFound:
+            inputs = [input_of(tenant, job) for input_of in _INPUTS]
+            if all(entry.key in inputs for entry in objects):
+                self._remove(folder)
+            else:
+                _report_unknown(job, objects)
+            return
+        stored = sum(entry.bytes for entry in objects) + self._delivered_bytes(record)
+        wrong = self._jobs.settle_stored(tenant, job, stored)
+        if wrong:
+            logger.info("stored bytes put right", extra={"job_id": job, "bytes": wrong})
+
+    def _delivered_bytes(self, record: JobRecord) -> int:
+        destination = destination_of(record.spec)
+        if destination is None:
+            return 0
+        folder = keys.all_artifacts_prefix(record.tenant, record.id, destination)
+        return sum(entry.bytes for entry in self._artifacts.list(folder))
+
+    def _remove(self, folder: str) -> None:
+        removed = self._artifacts.delete_prefix(folder)
+        logger.info("orphaned objects removed", extra={"prefix": folder, "objects": removed})
+
+    def _old_folders(
+        self, root: str, folder_of: Callable[[ObjectEntry], str]
+    ) -> Iterator[tuple[str, list[ObjectEntry]]]:
+        """Those to which nothing was added for a day."""
+        for folder, entries in groupby(self._artifacts.list(root), key=folder_of):
+            objects = list(entries)
+            if time.time() - max(entry.modified_at_s for entry in objects) >= ORPHAN_AGE_S:
+                yield folder, objects
+
+
+def _report_unknown(job: JobId, objects: Sequence[ObjectEntry]) -> None:
+    logger.warning("objects of an unknown job", extra={"job_id": job, "objects": len(objects)})
+
+
+def _job_folder(entry: ObjectEntry) -> str:
+    """jobs/<tenant>/<job>/ of an object's key."""
+    return "/".join(entry.key.split("/")[:3]) + "/"
+
+
+def _delivered_folder(entry: ObjectEntry) -> str:
+    """delivered/<tenant>/<the caller's prefix><job>/ of an object's key."""
+    return entry.key.rsplit("/", 2)[0] + "/"

@@ -1,0 +1,56 @@
+"""Things to be done every so often, by whoever may do them at the time."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from storage.errors import StoreUnavailable
+from worker.janitor.metrics import chore_failed
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+
+
+@dataclass(slots=True)
+class Chore:
+    """run: a method, by whose name it is known."""
+
+    interval_s: float
+    run: Callable[[], object]
+    due_at: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return self.run.__name__
+
+
+def run_chores(chores: Sequence[Chore], may_work: Callable[[], bool], stop: threading.Event) -> None:
+    """Until `stop`: once a second, if we may, whatever is due, in order. What fails is logged and tried again."""
+    while not stop.is_set():
+        started = time.monotonic()
+        if may_work():
+            for chore in chores:
+                if chore.due_at <= started and not stop.is_set() and _is_over(chore):
+                    # A little early counts as due, or a tick of 1.001 s would skip every other one.
+                    chore.due_at = started + chore.interval_s - TICK_S / 2
+        stop.wait(max(0.0, started + TICK_S - time.monotonic()))
+
+
+def _is_over(chore: Chore) -> bool:
+    """Do it; False if it is to be tried again at the next tick."""
+    try:
+        chore.run()
+    except StoreUnavailable as error:
+        chore_failed(chore.name)
+        logger.warning("chore put off", extra={"chore": chore.name, "error": str(error)})
+        return False
+    except Exception:
+        # The other chores must go on, and so must this one when its cause is gone.
+        chore_failed(chore.name)
+        logger.exception("chore failed", extra={"chore": chore.name})
+    return True

@@ -1,0 +1,206 @@
+"""The janitor: expired leases, due retries, lost tickets, ended retentions, leftovers. `python -m worker.janitor`
+
+Any number may run; one at a time works, under a lock in Redis. The lock only saves work: every step is safe to
+do twice, and everything a janitor does is visible in its log.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict, StoreUnavailable
+from storage.ids import WorkQueue
+from storage.job_store.counter_audit import Difference, Drift
+from storage.job_store.object_folders import folders_of
+from storage.job_store.store import JobStore
+from storage.jobs.tickets import Tickets
+from storage.objects.local_store import LocalArtifactStore
+from storage.objects.store import ArtifactStore
+from storage.queue.celery_queue import TicketQueue
+from storage.recovery.audit_log import AuditLog
+from storage.recovery.journal import sweep_journal
+from storage.runtime.config.failpoints import failpoint
+from storage.tenants.stored_bytes_audit import StoredRecount
+from worker.janitor.metrics import LEADER, swept, topped_up
+from worker.janitor.orphans import OrphanSweep
+from worker.janitor.periodic_jobs import TICK_S, Chore
+from worker.janitor.uploads import UploadJanitor
+from worker.janitor.voices import VoiceJanitor
+from worker.janitor.webhooks import HookJanitor
+from worker.process.state_watch import StateWatch
+
+logger = logging.getLogger("worker.janitor")
+
+LOCK_S = 10.0
+STATE_INTERVAL_S = 5.0
+AUDIT_INTERVAL_S = 60.0
+RETENTION_INTERVAL_S = 5.0
+LEFTOVERS_INTERVAL_S = 3600.0
+
+LEAVE_WITHIN_S = 7.0
+"""Whatever Redis does; who stops containers gives them ten seconds."""
+
+BATCH = 200
+PATIENCE_AFTER_OUTAGE_S = 5.0
+"""Two rounds of the workers' lease keepers."""
+
+TEMPORARY_AGE_S = 3600.0
+
+
+class Janitor:
+    """The chores, each callable on its own."""
+
+    def __init__(
+        self,
+        jobs: JobStore,
+        audits: AuditLog,
+        stored: StoredRecount,
+        artifacts: ArtifactStore,
+        tickets: TicketQueue,
+        ticket_cap: int,
+    ) -> None:
+        self._jobs = jobs
+        self._audits = audits
+        self._stored = stored
+        self._artifacts = artifacts
+        self._orphans = OrphanSweep(jobs, artifacts)
+        self._tickets = tickets
+        self._ticket_cap = ticket_cap
+        self._patient_until = 0.0
+        self._stored_drift: tuple[Difference, ...] = ()
+
+    def sweep(self) -> None:
+        """What the clock decides: leases, retries, deadlines. What becomes ready gets its ticket from `top_up`.
+
+        After Redis was away, every lease may look expired although its worker lives and could not say so; the
+        workers get a few seconds to extend them first (`redis_was_away`).
+        """
+        if time.monotonic() < self._patient_until:
+            return
+        report = self._jobs.reap(BATCH)
+        swept(report)
+        if report.leases_expired or report.retries_due or report.jobs_expired or report.jobs_woken:
+            logger.info(
+                "swept",
+                extra={
+                    "leases_expired": report.leases_expired,
+                    "retries_due": report.retries_due,
+                    "jobs_expired": report.jobs_expired,
+                    "jobs_woken": report.jobs_woken,
+                },
+            )
+
+    def redis_was_away(self) -> None:
+        """Be patient with leases for a while."""
+        self._patient_until = time.monotonic() + PATIENCE_AFTER_OUTAGE_S
+
+    def top_up(self) -> Tickets:
+        """Replace lost tickets: as many as there are ready items (up to the cap) should wait in the broker.
+
+        A queue without ready items has no entry and is not asked about: an idle system costs the broker nothing.
+        """
+        missing: dict[WorkQueue, int] = {}
+        for queue, ready in self._jobs.ready_counts().items():
+            number = min(ready, self._ticket_cap) - self._tickets.waiting(queue)
+            if number > 0:
+                missing[queue] = number
+                topped_up(queue, number)
+                logger.info("tickets topped up", extra={"queue": queue, "tickets": number})
+        tickets = Tickets(missing)
+        self._tickets.send(tickets)
+        return tickets
+
+    def audit(self) -> None:
+        """Compare the counters with a recount; a difference is a bug and is reported, never repaired in silence."""
+        try:
+            drift = self._jobs.recount()
+        except RecountOvertaken as error:
+            logger.info("no recount", extra={"error": str(error)})
+            return
+        self._audits.note(Drift(drift.differences + self._stored_drift))
+        _report_drift(drift.differences)
+
+    def audit_stored(self) -> None:
+        """Compare what is counted against tenants' bytes with their records: all of them, so not every minute."""
+        try:
+            drift = self._stored.recount()
+        except RecountOvertaken as error:
+            logger.info("no recount of bytes", extra={"error": str(error)})
+            return
+        self._stored_drift = drift.differences
+        _report_drift(drift.differences)
+
+    def end_retentions(self) -> None:
+        """Delete the jobs whose time is over: objects first, so that no object outlives its record unseen."""
+        for tenant, job in self._jobs.expired_retentions(BATCH):
+            removed = sum(self._artifacts.delete_prefix(each) for each in folders_of(self._jobs, tenant, job))
+            failpoint("purge.after_objects")
+            try:
+                self._jobs.delete(tenant, job)
+            except (JobNotFound, JobGone, StateConflict) as error:
+                logger.warning("retention not ended", extra={"job_id": job, "error": str(error)})
+                continue
+            logger.info("retention over", extra={"job_id": job, "objects": removed})
+
+    def sweep_temporary(self) -> None:
+        """Unfinished files of writers that died. S3 has its own rule for unfinished uploads."""
+        if isinstance(self._artifacts, LocalArtifactStore):
+            removed = self._artifacts.sweep_temporary(TEMPORARY_AGE_S)
+            if removed:
+                logger.info("temporary files removed", extra={"files": removed})
+
+    def sweep_journal(self) -> None:
+        """What was accepted longer ago than any backup is old."""
+        removed = sweep_journal(self._artifacts)
+        if removed:
+            logger.info("old journal removed", extra={"objects": removed})
+
+    def sweep_orphans(self) -> None:
+        """Objects of jobs that are not there any more."""
+        self._orphans.run()
+
+
+def _report_drift(differences: Sequence[Difference]) -> None:
+    for difference in differences:
+        logger.error(
+            "counter drift",
+            extra={"counter": difference.name, "expected": difference.expected, "actual": difference.actual},
+        )
+
+
+def chores_of(
+    janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
+) -> Sequence[Chore]:
+    """What is to be done, and how often; first what the others rest on."""
+    return (
+        # What is missing comes back before anything is swept or given out.
+        Chore(STATE_INTERVAL_S, state.watch_state),
+        Chore(TICK_S, janitor.sweep),
+        Chore(TICK_S, janitor.top_up),
+        Chore(TICK_S, hooks.sweep_hooks),
+        Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
+        Chore(AUDIT_INTERVAL_S, janitor.audit),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.audit_stored),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
+        Chore(LEFTOVERS_INTERVAL_S, files.sweep_uploads),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_journal),
+        Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_orphans),
+        Chore(RETENTION_INTERVAL_S, voices.delete_discarded),
+        Chore(LEFTOVERS_INTERVAL_S, voices.sweep_recordings),
+        Chore(LEFTOVERS_INTERVAL_S, voices.sweep_caches),
+        Chore(LEFTOVERS_INTERVAL_S, voices.report_consents),
+    )
+
+
+def holds_lock(renew: Callable[[], bool], janitor: Janitor) -> bool:
+    """Whether this janitor is the one that works. Not while Redis cannot be asked, and then leases get time."""
+    try:
+        is_ours = renew()
+    except StoreUnavailable as error:
+        logger.warning("no lock", extra={"error": str(error)})
+        janitor.redis_was_away()
+        is_ours = False
+    LEADER.set(is_ours)
+    return is_ours

@@ -1,0 +1,74 @@
+"""How much a worker claims before its engine has room for it.
+
+What is claimed is served: it stands in the engine's own line, and nobody who comes later can go before it, however fair
+the queue is. So a worker takes little more than its slots hold. What has been spoken and is on its way to the store
+does not count, because that may take as long as the store does and keeps no slot.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from storage.jobs.work_items import Lease
+
+AHEAD_SHARE = 16
+"""One claim ahead for so many slots. It waits for a sixteenth of a segment's time, in which a claim is made many times;
+where there are fewer slots, the next claim takes milliseconds of the seconds that a segment does."""
+
+LOOK_AGAIN_S = 0.5
+"""Between looks at whether anything shall be claimed at all."""
+
+
+@dataclass(slots=True)
+class ClaimAhead:
+    """Places for what is claimed and not yet spoken. Any thread may call any method.
+
+    A place is taken before a claim, belongs to the lease that the claim brought, and is free again once the engine has
+    answered for the first time: what is spoken anew finds the slot that it leaves.
+    """
+
+    slots: int
+    _changed: threading.Condition = field(default_factory=threading.Condition)
+    _claiming: int = 0
+    _unspoken: set[Lease] = field(default_factory=set)
+
+    @property
+    def most(self) -> int:
+        return self.slots + self.slots // AHEAD_SHARE
+
+    @property
+    def taken(self) -> int:
+        return self._claiming + len(self._unspoken)
+
+    def take(self, claims: Callable[[], bool], patience_s: float) -> bool:
+        """Wait for a place; False if nothing shall be claimed any more, or `patience_s` is over."""
+        until_s = time.monotonic() + patience_s
+        with self._changed:
+            while claims():
+                if self.taken < self.most:
+                    self._claiming += 1
+                    return True
+                left_s = until_s - time.monotonic()
+                if left_s <= 0:
+                    return False
+                self._changed.wait(min(left_s, LOOK_AGAIN_S))
+        return False
+
+    def claimed(self, lease: Lease | None) -> None:
+        """What became of the place: it is this lease's, or free because nothing was claimed."""
+        with self._changed:
+            self._claiming -= 1
+            if lease is not None:
+                self._unspoken.add(lease)
+            else:
+                self._changed.notify()
+
+    def give_back(self, lease: Lease) -> None:
+        """The lease needs its place no more. It may say so several times."""
+        with self._changed:
+            if lease in self._unspoken:
+                self._unspoken.remove(lease)
+                self._changed.notify()

@@ -1,0 +1,41 @@
+"""What a worker of either lane does at the moment, for the roster and for its metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storage.queue.worker_registry import VoiceCacheReport
+from storage.runtime.observability.metrics import Snapshot
+from worker.metrics import add_engine, add_finishers, add_gate, add_voice_memory
+from worker.process.engine_meter import EngineMeter
+from worker.process.reporting import Load
+from worker.services import SpeechServices, WorkerServices
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerLoad:
+    """meter: of the lane that speaks. Any thread may ask."""
+
+    services: WorkerServices
+    meter: EngineMeter | None = None
+
+    def now(self) -> Load:
+        held = self.services.leases.num_held
+        if not isinstance(self.services, SpeechServices) or self.meter is None:
+            return Load(leases=held)
+        memory = self.services.voices.cache.stats()
+        return Load(
+            leases=held,
+            slots=self.meter.slots,
+            engine=self.meter.report(),
+            voice_cache=VoiceCacheReport(memory.voices, memory.bytes, memory.hits, memory.misses),
+        )
+
+    def measure(self, snapshot: Snapshot) -> None:
+        snapshot.add("rhapsode_leases_held", self.services.leases.num_held)
+        snapshot.add("rhapsode_draining", self.services.draining.is_set())
+        if isinstance(self.services, SpeechServices) and self.meter is not None:
+            add_engine(snapshot, self.meter)
+            add_finishers(snapshot, self.services.finisher.report())
+            add_gate(snapshot, self.services.counters.counts())
+            add_voice_memory(snapshot, self.services.voices.cache.stats())

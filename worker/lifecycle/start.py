@@ -1,0 +1,322 @@
+"""From the start of a worker process to its end: build the services, take back what a predecessor held, leave clean.
+
+Once Celery says that it shuts down (see `signals`), tickets end at once, running items get some seconds to finish, and
+what is left is cancelled and handed back, so that the next worker starts on it immediately and nothing counts as an
+attempt.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from typing import assert_never
+
+from storage.database.connections import connect_redis, open_artifacts
+from storage.database.schema_version import agree_on_layout
+from storage.errors import StorageError
+from storage.ids import WorkQueue
+from storage.job_store.plan_cache import PlanCache, VoicePlanCache
+from storage.job_store.segment_reads import ResultSamples
+from storage.job_store.segment_reuse import ReuseIndex
+from storage.job_store.store import JobStore
+from storage.jobs.work_items import WorkerIdentity
+from storage.jobs.work_queues import Lane
+from storage.objects.store import ArtifactStore
+from storage.queue.celery_queue import TicketQueue
+from storage.queue.model_registry import ModelRegistry
+from storage.queue.worker_registry import REPORT_INTERVAL_S, Roster, WorkerRole
+from storage.queue.worker_slots import ANNOUNCE_INTERVAL_S, Fleet
+from storage.recovery.state_guard import StateGuard
+from storage.runtime.config.certificates import check_certificates
+from storage.runtime.config.failpoints import configure as configure_failpoints
+from storage.runtime.config.file_limit import allow_files
+from storage.runtime.config.settings import SettingsError, describe
+from storage.runtime.observability.logs import configure_process_logging
+from storage.runtime.observability.metrics import export
+from storage.runtime.observability.tracing import configure_tracing, end_tracing
+from storage.tenants.quotas import admission_limits
+from storage.voices.store import VoiceStore
+from worker.engine.errors import EngineError
+from worker.engine.interface import Engine, EngineInfo
+from worker.engine.process.engine_process import EngineProcess, ProcessTimes
+from worker.items.dispatch import run_cpu_ticket, run_gpu_ticket
+from worker.leases.claim_ahead import ClaimAhead
+from worker.leases.keeper import DropReason, LeaseKeeper
+from worker.leases.quarantine import QuarantineGate
+from worker.lifecycle.load import WorkerLoad
+from worker.lifecycle.model_card import model_card
+from worker.process.consumption import CHECK_INTERVAL_S, ConsumptionWatch
+from worker.process.engine_meter import EngineMeter
+from worker.process.metrics_server import MetricsServer, parse_ports, serve_metrics
+from worker.process.periodic import Periodic
+from worker.process.reporting import Reporting
+from worker.process.restart import ask_for_restart
+from worker.process.signals import TicketConsumption
+from worker.process.state_watch import hold_what_lost_something
+from worker.services import SpeechServices, WorkerServices
+from worker.settings import WorkerSettings
+from worker.speech.postprocessing.child import FinisherUnusable
+from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.postprocessing.interface import Finisher
+from worker.speech.postprocessing.pool import FinisherPool
+from worker.speech.quality.calibration.calibration_file import UNCALIBRATED, CalibrationUnreadable
+from worker.speech.quality.counters import GateCounters
+from worker.speech.quality.gate import QualityGate, checkpoint_calibration
+from worker.speech.quality.norms_cache import NormsCache
+from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
+from worker.voices.cache import VoiceCache
+from worker.voices.resolving import VoiceResolver
+
+logger = logging.getLogger(__name__)
+
+SHUTDOWN_GRACE_S = 20.0
+"""How long running items may go on after SIGTERM. A segment takes seconds; supervisors wait at least 25 s."""
+
+FILES_OF_A_PLACE = 8
+"""What a thread may hold open: a line to a finisher, a connection to Redis, an object with the folders above it."""
+
+OTHER_FILES = 256
+
+CARD_INTERVAL_S = 30.0
+
+START_ERRORS = (
+    SettingsError,
+    StorageError,
+    EngineError,
+    FinisherUnusable,
+    CalibrationUnreadable,
+    RecogniserUnusable,
+)
+"""What is said in one line, and no traceback."""
+
+
+class WorkerProcess:
+    """The services of this process between `worker_init` and `worker_shutdown`; the composition root."""
+
+    def __init__(self, settings: WorkerSettings, tickets: TicketQueue) -> None:
+        self._settings = settings
+        self._closing = threading.Event()
+        self._redis = connect_redis(settings)
+        self._tickets = tickets
+        self._jobs = JobStore(
+            self._redis, settings.key_prefix, admission_limits(settings), max_attempts=settings.max_attempts
+        )
+        self._leases = LeaseKeeper(self._jobs, settings.lease_s)
+        self._watch = ConsumptionWatch(settings.queue, tickets, self._is_busy, ask_for_restart)
+        self._fleet = Fleet(self._redis, settings.key_prefix)
+        self._periodic = [Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)]
+        self._services: WorkerServices | SpeechServices | None = None
+        self._meter: EngineMeter | None = None
+        self._consumption: TicketConsumption | None = None
+        self._metrics: MetricsServer | None = None
+        self._finishers: FinisherPool | None = None
+        incarnation = uuid.uuid4().hex
+        self._identity = WorkerIdentity(settings.name_for(incarnation), incarnation)
+        role = WorkerRole(settings.lane.value)
+        model = settings.model_name if settings.lane is Lane.GPU else None
+        roster = Roster(self._redis, settings.key_prefix)
+        self._reporting = Reporting(roster, self._identity.name, role, settings.queue, model)
+        self._reporting.on_change = self._follow_wish
+
+    def start(self) -> None:
+        """Everything up to readiness. Raises `SystemExit` with one line if this worker cannot run."""
+        configure_process_logging(self._settings, role=self._settings.lane.value, worker=self._identity.name)
+        logger.info("settings", extra={"values": " ".join(describe(self._settings))})
+        allow_files(FILES_OF_A_PLACE * self._settings.num_places + OTHER_FILES)
+        try:
+            configure_failpoints(self._settings.failpoint)
+            check_certificates(self._settings)
+            agree_on_layout(self._redis, self._settings.key_prefix)
+            configure_tracing(self._settings, self._settings.lane.value)
+            self._services = self._build()
+            hold_what_lost_something(StateGuard(self._redis, self._services.artifacts, self._settings.key_prefix))
+            self._metrics = serve_metrics(self._settings.metrics_host, parse_ports(self._settings.metrics_port))
+            load = WorkerLoad(self._services, self._meter)
+            export(load.measure)
+            self._tickets.send(self._jobs.release_worker(self._services.identity))
+            self._reporting.begin(load.now)
+            self._join_fleet(self._services)
+        except START_ERRORS as error:
+            self.stop()
+            raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
+        self._leases.start()
+        for each in self._periodic:
+            each.start()
+        logger.info("worker ready", extra={"lane": self._settings.lane, "worker": self._services.identity.name})
+
+    def run_ticket(self) -> None:
+        """One ticket of this process's queue."""
+        self._watch.seen()
+        match self._services:
+            case SpeechServices() as services:
+                run_gpu_ticket(services)
+            case WorkerServices() as services:
+                run_cpu_ticket(services)
+            case None:
+                raise RuntimeError("a ticket arrived before the worker had started")
+
+    def consumes(self, consumption: TicketConsumption) -> None:
+        """From Celery's thread, once the first tickets may come."""
+        self._consumption = consumption
+        if self._reporting.draining.is_set():
+            consumption.pause(self._settings.queue)
+
+    def begin_shutdown(self) -> None:
+        """Claim nothing more; see that nothing runs beyond the grace period. Returns at once."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        threading.Thread(target=self._drain, name="drain", daemon=True).start()
+
+    def stop(self) -> None:
+        """After the last task."""
+        self._closing.set()
+        self._leases.close()
+        self._reporting.close()
+        if self._metrics is not None:
+            self._metrics.close()
+        for each in self._periodic:
+            each.close()
+        if isinstance(self._services, SpeechServices):
+            self._services.engine.close()
+        if self._finishers is not None:
+            self._finishers.close()
+        end_tracing()
+        self._tickets.close()
+        self._redis.close()
+
+    def _build(self) -> WorkerServices | SpeechServices:
+        artifacts = open_artifacts(self._settings)
+        artifacts.check()
+        common = WorkerServices(
+            identity=self._identity,
+            queue=self._settings.queue,
+            jobs=self._jobs,
+            artifacts=artifacts,
+            tickets=self._tickets,
+            leases=self._leases,
+            plans=PlanCache(artifacts),
+            voice_store=VoiceStore(self._redis, self._settings.key_prefix),
+            voice_plans=VoicePlanCache(artifacts),
+            lease_s=self._settings.lease_s,
+            closing=self._closing,
+            gate=QuarantineGate(),
+            draining=self._reporting.draining,
+        )
+        match self._settings.lane:
+            case Lane.CPU:
+                return common
+            case Lane.GPU:
+                return self._with_engine(common)
+            case _:
+                assert_never(self._settings.lane)
+
+    def _with_engine(self, common: WorkerServices) -> SpeechServices:
+        finisher = self._finisher(common.artifacts)
+        times = ProcessTimes(watchdog_s=self._settings.engine_watchdog_s)
+        engine = EngineProcess(self._settings.engine_settings(), times)
+        engine.start()
+        self._meter = EngineMeter(engine.stats, engine.info, lambda: engine.deaths)
+        self._periodic.append(Periodic("engine-meter", REPORT_INTERVAL_S, self._meter.look))
+        model = self._settings.model_name
+        registry = ModelRegistry(self._redis, self._settings.key_prefix)
+        quality = self._quality_gate(engine.info, finisher)
+        card = model_card(model, engine.info, quality.recognised_languages)
+        if card.notice:
+            logger.warning(card.notice)
+        registry.publish(card)
+        self._periodic.append(Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card)))
+        return SpeechServices(
+            common.identity,
+            common.queue,
+            common.jobs,
+            common.artifacts,
+            common.tickets,
+            common.leases,
+            common.plans,
+            common.voice_store,
+            common.voice_plans,
+            common.lease_s,
+            common.closing,
+            common.gate,
+            draining=common.draining,
+            engine=engine,
+            ahead=ClaimAhead(engine.info.slots),
+            voices=self._voice_resolver(common, engine),
+            quality=quality,
+            counters=GateCounters(),
+            norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
+            reuse=ReuseIndex(self._redis, self._settings.key_prefix),
+            finisher=finisher,
+        )
+
+    def _finisher(self, artifacts: ArtifactStore) -> Finisher:
+        """Processes beside this one where there are slots enough to keep them busy."""
+        settings = self._settings
+        if not settings.num_finishers:
+            return OwnFinisher(artifacts)
+        store = "folder" if settings.store.startswith("file:") else "s3"
+        self._finishers = FinisherPool(settings.num_finishers, settings.num_places, store, self._identity.name)
+        self._finishers.start()
+        return self._finishers
+
+    def _quality_gate(self, info: EngineInfo, finisher: Finisher) -> QualityGate:
+        """With what was measured of these weights, and with the recognisers there are."""
+        settings = self._settings
+        calibration = None
+        if settings.engine != "fake":
+            calibration = checkpoint_calibration(settings.checkpoint, info.revision)
+            if calibration is None:
+                logger.warning("the checkpoint is not calibrated: the quality gate knows only what no speech does")
+        recognisers = worker_recognisers(
+            settings.recogniser,
+            settings.whisper_model,
+            settings.device,
+            info.languages,
+            settings.recogniser_threads,
+        )
+        return QualityGate(calibration or UNCALIBRATED, recognisers, finisher.judge)
+
+    def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
+        cache = VoiceCache(self._settings.voice_cache_mb << 20)
+        return VoiceResolver(common.voice_store, common.artifacts, engine, cache)
+
+    def _join_fleet(self, services: WorkerServices) -> None:
+        """A worker that plans has no slots that a window could follow."""
+        if isinstance(services, SpeechServices):
+            queue, worker, slots = services.queue, services.identity.name, services.engine.info.slots
+            self._fleet.announce(queue, worker, slots)
+            again = Periodic("fleet", ANNOUNCE_INTERVAL_S, lambda: self._announce(queue, worker, slots))
+            self._periodic.append(again)
+
+    def _announce(self, queue: WorkQueue, worker: str, slots: int) -> None:
+        if self._closing.is_set() or self._reporting.draining.is_set():
+            self._fleet.leave(queue, worker)
+        else:
+            self._fleet.announce(queue, worker, slots)
+
+    def _is_busy(self) -> bool:
+        return self._leases.num_held > 0 or self._closing.is_set() or self._reporting.draining.is_set()
+
+    def _follow_wish(self) -> None:
+        """An operator wishes that nothing is claimed, or does not any more."""
+        if self._consumption is not None:
+            if self._reporting.draining.is_set():
+                self._consumption.pause(self._settings.queue)
+            else:
+                self._consumption.resume(self._settings.queue)
+        if isinstance(self._services, SpeechServices):
+            self._announce(self._services.queue, self._identity.name, self._services.engine.info.slots)
+
+    def _drain(self) -> None:
+        """Not cut short when nothing runs: a ticket may be between its look at `closing` and its claim. This thread
+        is a daemon, so the process ends as soon as its tasks have."""
+        time.sleep(SHUTDOWN_GRACE_S)
+        if self._leases.num_held:
+            logger.warning("handing back what still runs", extra={"held": self._leases.num_held})
+            self._leases.drop_all(DropReason.SHUTDOWN)
+            if self._finishers is not None:
+                # One may hang, and its calls would wait for it longer than any supervisor does for us.
+                self._finishers.close()

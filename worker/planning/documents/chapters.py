@@ -1,0 +1,33 @@
+"""Chapters as a document's reader meets them, and which of them are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storage.narration.script.text_flow import TextFlow
+from worker.planning.documents.errors import DocumentError
+
+
+class ChapterWriter:
+    """Numbers the chapters from 1; the number is what a request calls them. An empty `include` wants all."""
+
+    def __init__(self, flow: TextFlow, include: Sequence[str]) -> None:
+        self._flow = flow
+        self._include = frozenset(include)
+        self._count = 0
+        self.is_wanted = not include
+        """Whether what comes now is to be spoken. Front matter before the first chapter belongs to no chapter."""
+
+    def begin(self, title: str) -> None:
+        self._count += 1
+        chapter = str(self._count)
+        self.is_wanted = not self._include or chapter in self._include
+        if self.is_wanted:
+            self._flow.begin_chapter(chapter, title)
+
+    def check(self) -> None:
+        """After the last one. Raises `DocumentError` if a chapter that was asked for did not come."""
+        unknown = sorted(self._include - {str(number) for number in range(1, self._count + 1)})
+        if unknown:
+            known = f"it has chapters 1 to {self._count}" if self._count else "it has no chapters"
+            raise DocumentError(f"the document has no chapter {unknown[0][:32]!r}; {known}", "invalid_request")

@@ -1,0 +1,76 @@
+"""A book to a script: its pages in spine order, divided as its table of contents says."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from storage.narration.script.builder import ScriptBuilder
+from storage.narration.script.script import Script
+from storage.narration.script.text_flow import TextFlow
+from storage.narration.sources import Images
+from worker.planning.documents.chapters import ChapterWriter
+from worker.planning.documents.characters import decode_markup
+from worker.planning.documents.epub.archive import BookArchive
+from worker.planning.documents.epub.contents import ContentsEntry, read_contents
+from worker.planning.documents.epub.package import Package, read_package
+from worker.planning.documents.errors import DocumentError
+from worker.planning.documents.markup import parse_xhtml
+from worker.planning.documents.page import ChapterMarks, first_heading, tell_page
+
+MAX_COVER_BYTES = 8 << 20
+"""A larger picture is left out; players of audiobooks would not show it either."""
+
+
+def epub_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP) -> Script:
+    """Raises `DocumentError`."""
+    archive = BookArchive(data)
+    package = read_package(archive)
+    builder = ScriptBuilder()
+    flow = TextFlow(builder)
+    chapters = ChapterWriter(flow, include)
+    contents = _by_page(read_contents(archive, package))
+    for page in dict.fromkeys(package.pages):
+        _tell(archive, page, flow, chapters, contents, images)
+    chapters.check()
+    return builder.build(package.title, package.author, package.language, _cover(archive, package))
+
+
+def _tell(
+    archive: BookArchive,
+    page: str,
+    flow: TextFlow,
+    chapters: ChapterWriter,
+    contents: dict[str, list[ContentsEntry]],
+    images: Images,
+) -> None:
+    """One page. A book without a table of contents has a chapter for every page."""
+    root = parse_xhtml(decode_markup(archive.read(page)), page)
+    marks: dict[str, tuple[str, ...]] = {}
+    known = {each.get("id") for each in root.iter() if each.get("id")}
+    for entry in contents.get(page, ()):
+        if entry.fragment in known:
+            marks[entry.fragment] = (*marks.get(entry.fragment, ()), entry.title)
+        else:
+            chapters.begin(entry.title)
+    if not contents:
+        chapters.begin(first_heading(root))
+    tell_page(root, flow, chapters, ChapterMarks(ids=marks), images)
+
+
+def _by_page(entries: Sequence[ContentsEntry]) -> dict[str, list[ContentsEntry]]:
+    pages: dict[str, list[ContentsEntry]] = defaultdict(list)
+    for entry in entries:
+        pages[entry.page].append(entry)
+    return dict(pages)
+
+
+def _cover(archive: BookArchive, package: Package) -> bytes | None:
+    if package.cover is None:
+        return None
+    try:
+        picture = archive.find(package.cover)
+    except DocumentError:
+        # A book whose picture is damaged can be read aloud all the same.
+        return None
+    return picture if picture is not None and 0 < len(picture) <= MAX_COVER_BYTES else None

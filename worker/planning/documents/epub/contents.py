@@ -1,0 +1,99 @@
+"""The table of contents of a book: where its chapters begin and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml import etree
+
+from worker.planning.documents.characters import clean_text, decode_markup
+from worker.planning.documents.epub.archive import BookArchive, resolve_name
+from worker.planning.documents.epub.package import Package
+from worker.planning.documents.markup import local_name, parse_xhtml, parse_xml
+
+_Element = etree._Element  # pyright: ignore[reportPrivateUsage]
+
+MAX_DEPTH = 2
+"""Parts and their chapters; what lies deeper are sections, which a listener does not look for."""
+
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsEntry:
+    """fragment: id of the element where the chapter begins; "" is the top of the page."""
+
+    title: str
+    page: str
+    fragment: str
+
+
+def read_contents(archive: BookArchive, package: Package) -> tuple[ContentsEntry, ...]:
+    """From the navigation page, else from the NCX; empty if the book has neither. Raises `DocumentError`."""
+    if package.nav is not None and (data := archive.find(package.nav)) is not None:
+        entries = tuple(_from_nav(parse_xhtml(decode_markup(data), package.nav), package.nav))
+        if entries:
+            return entries
+    if package.ncx is not None and (data := archive.find(package.ncx)) is not None:
+        return tuple(_from_ncx(parse_xml(decode_markup(data), package.ncx), package.ncx))
+    return ()
+
+
+def _from_nav(root: _Element, name: str) -> Iterator[ContentsEntry]:
+    for nav in root.iter():
+        if local_name(nav.tag) == "nav" and _is_toc(nav):
+            yield from _from_list(nav, name, 1)
+            return
+
+
+def _is_toc(nav: _Element) -> bool:
+    roles = f"{nav.get(_EPUB_TYPE) or nav.get('epub:type') or ''} {nav.get('role') or ''}".split()
+    return "toc" in roles or "doc-toc" in roles
+
+
+def _from_list(parent: _Element, name: str, depth: int) -> Iterator[ContentsEntry]:
+    """parent: the nav element, or an item, whose list is a level below its own link."""
+    if depth > MAX_DEPTH:
+        return
+    for item in (item for each in parent if local_name(each.tag) in ("ol", "ul") for item in each):
+        link = _link(item)
+        if link is not None and (href := link.get("href")):
+            yield ContentsEntry(_title(link), *resolve_name(name, href))
+        yield from _from_list(item, name, depth + 1)
+
+
+def _link(item: _Element) -> _Element | None:
+    """The item's own, which may be wrapped; not one of the list below it."""
+    walk = etree.iterwalk(item, events=("start",))
+    for _, element in walk:
+        name = local_name(element.tag)
+        if name == "a":
+            return element
+        if name in ("ol", "ul"):
+            walk.skip_subtree()
+    return None
+
+
+def _from_ncx(root: _Element, name: str) -> Iterator[ContentsEntry]:
+    for element in root.iter():
+        if local_name(element.tag) == "navmap":
+            yield from _from_points(element, name, 1)
+            return
+
+
+def _from_points(parent: _Element, name: str, depth: int) -> Iterator[ContentsEntry]:
+    if depth > MAX_DEPTH:
+        return
+    for point in parent:
+        if local_name(point.tag) != "navpoint":
+            continue
+        label = next((each for each in point if local_name(each.tag) == "navlabel"), None)
+        content = next((each for each in point if local_name(each.tag) == "content"), None)
+        if content is not None and (source := content.get("src")):
+            yield ContentsEntry(_title(label) if label is not None else "", *resolve_name(name, source))
+        yield from _from_points(point, name, depth + 1)
+
+
+def _title(element: _Element) -> str:
+    return " ".join(clean_text("".join(map(str, element.itertext()))).split())

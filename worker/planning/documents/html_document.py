@@ -1,0 +1,39 @@
+"""A page of HTML to a script: headings begin chapters, `<title>` and `<meta>` say what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lxml import etree
+
+from storage.narration.script.builder import ScriptBuilder
+from storage.narration.script.script import Script
+from storage.narration.script.text_flow import TextFlow
+from storage.narration.sources import Images
+from worker.planning.documents.chapters import ChapterWriter
+from worker.planning.documents.characters import clean_text
+from worker.planning.documents.markup import local_name, parse_html
+from worker.planning.documents.page import ChapterMarks, chapter_level, tell_page
+
+
+def html_script(text: str, include: Sequence[str], images: Images = Images.SKIP) -> Script:
+    """Raises `DocumentError`."""
+    root = parse_html(text, "the document")
+    builder = ScriptBuilder()
+    flow = TextFlow(builder)
+    chapters = ChapterWriter(flow, include)
+    tell_page(root, flow, chapters, ChapterMarks(chapter_level(root)), images)
+    chapters.check()
+    return builder.build(title=_title(root), author=_meta(root, "author"), language=(root.get("lang") or "").strip())
+
+
+def _title(root: etree._Element) -> str:  # pyright: ignore[reportPrivateUsage]
+    found = next(root.iter("title"), None)
+    return " ".join(clean_text(found.text or "").split()) if found is not None else ""
+
+
+def _meta(root: etree._Element, name: str) -> str:  # pyright: ignore[reportPrivateUsage]
+    for element in root.iter("meta"):
+        if local_name(element.tag) == "meta" and (element.get("name") or "").lower() == name:
+            return " ".join(clean_text(element.get("content") or "").split())
+    return ""

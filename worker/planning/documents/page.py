@@ -1,0 +1,225 @@
+"""A tree of HTML told in order: what is read aloud, what is skipped, what begins a block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lxml import etree
+
+from storage.narration.script.script import BlockKind
+from storage.narration.script.text_flow import TextFlow
+from storage.narration.sources import Images
+from storage.segments.plan import closed
+from worker.planning.documents.chapters import ChapterWriter
+from worker.planning.documents.characters import clean_text
+from worker.planning.documents.markup import local_name
+
+_Element = etree._Element  # pyright: ignore[reportPrivateUsage]
+
+SKIPPED = frozenset(
+    {
+        *("head", "script", "style", "template", "noscript", "svg", "math", "audio", "video", "canvas", "iframe"),
+        *("object", "embed", "select", "textarea", "button", "input", "form", "nav", "rt", "rp", "del"),
+    }
+)
+"""Not heard when somebody reads the page to somebody. Ruby glosses would say a word twice."""
+
+_BLOCKS = frozenset(
+    {
+        *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div"),
+        *("dl", "dt", "fieldset", "figcaption", "figure", "footer", "header", "html", "li", "main", "ol", "p", "pre"),
+        *("section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul", "hr"),
+    }
+)
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+
+_SILENT_ROLES = frozenset(
+    {
+        *("noteref", "doc-noteref", "pagebreak", "doc-pagebreak", "footnote", "footnotes", "doc-footnote"),
+        *("endnote", "endnotes", "rearnote", "rearnotes", "doc-endnote", "doc-endnotes", "toc", "doc-toc"),
+        *("landmarks", "page-list", "doc-pagelist", "index", "doc-index"),
+    }
+)
+_SILENT_CLASSES = frozenset(
+    {
+        *("footnote", "footnotes", "endnote", "endnotes", "rearnote", "noteref", "footnote-ref", "footnote-back"),
+        *("footnoteref", "fnref", "pagenum", "pagenumber", "page-number", "pagebreak"),
+    }
+)
+"""What books from before EPUB 3 call the same things, and Pandoc and Project Gutenberg do."""
+
+_NOTE_MARK = re.compile(r"(?P<open>[\[(])?(?:\d{1,4}|[*†‡§¶]{1,4}|[a-z])(?(open)[\])])")
+_EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterMarks:
+    """Where chapters begin: at headings up to a level, or at elements with these ids (id -> titles)."""
+
+    heading_level: int = 0
+    ids: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+def chapter_level(root: _Element) -> int:
+    """The headings that divide the page: the highest level that occurs twice, else the highest; 0 without any."""
+    counts = dict.fromkeys(range(1, 7), 0)
+    for element in root.iter():
+        if level := HEADINGS.get(local_name(element.tag)):
+            counts[level] += 1
+    repeated = [level for level, count in counts.items() if count > 1]
+    single = [level for level, count in counts.items() if count]
+    return min(repeated or single or [0])
+
+
+def first_heading(root: _Element) -> str:
+    """What the first heading says; "" without one."""
+    found = next((element for element in root.iter() if local_name(element.tag) in HEADINGS), None)
+    return "" if found is None else heading_text(found)
+
+
+def heading_text(element: _Element) -> str:
+    """What a heading says, on one line."""
+    return " ".join(clean_text("".join(_said(element))).split())
+
+
+def tell_page(root: _Element, flow: TextFlow, chapters: ChapterWriter, marks: ChapterMarks, images: Images) -> None:
+    """Say what the page says, from its first block to its last."""
+    _Page(flow, chapters, marks, images).tell(root)
+
+
+class _Page:
+    def __init__(self, flow: TextFlow, chapters: ChapterWriter, marks: ChapterMarks, images: Images) -> None:
+        self._flow = flow
+        self._images = images
+        self._chapters = chapters
+        self._marks = marks
+        self._heading_depth = 0
+        self._lists: list[int | None] = []
+        """The lists that are open: the number of the next item, None where items have none."""
+
+    def tell(self, root: _Element) -> None:
+        walk = etree.iterwalk(root, events=("start", "end"))
+        for event, element in walk:
+            if event == "end":
+                self._end(element, is_root=element is root)
+            elif is_silent(element):
+                # Its end comes all the same, with the text behind it.
+                walk.skip_subtree()
+            else:
+                self._start(element)
+        self._flow.end_block()
+
+    def _start(self, element: _Element) -> None:
+        name = local_name(element.tag)
+        for title in self._marks.ids.get(element.get("id") or "", ()):
+            self._chapters.begin(title)
+        if name in HEADINGS:
+            if HEADINGS[name] <= self._marks.heading_level:
+                self._chapters.begin(heading_text(element))
+            self._heading_depth += 1
+            self._flow.begin_block(BlockKind.HEADING)
+        elif name in _BLOCKS and not self._heading_depth:
+            self._flow.begin_block(BlockKind.PARAGRAPH)
+            if name in ("ol", "ul"):
+                self._lists.append(_first_number(element) if name == "ol" else None)
+            elif name == "li":
+                self._say(self._next_number())
+        elif name in ("br", "wbr", "td", "th"):
+            self._flow.space()
+        elif name == "img" and self._images is Images.ALT:
+            self._tell_picture(element)
+        self._say(element.text)
+
+    def _end(self, element: _Element, *, is_root: bool) -> None:
+        name = local_name(element.tag)
+        if not is_silent(element):
+            if name in HEADINGS:
+                self._heading_depth -= 1
+            elif name in ("ol", "ul") and not self._heading_depth:
+                self._lists.pop()
+            if (name in HEADINGS or name in _BLOCKS) and not self._heading_depth:
+                self._flow.end_block()
+            elif name in ("td", "th") and _has_next_cell(element) and _ends_bare(element):
+                self._say(", ")
+        if not is_root:
+            self._say(element.tail)
+
+    def _tell_picture(self, image: _Element) -> None:
+        """What it shows, as a sentence between those of the text."""
+        alt = " ".join((image.get("alt") or "").split())
+        if alt and image.get("role") not in ("presentation", "none"):
+            self._flow.space()
+            self._say(closed(alt))
+            self._flow.space()
+
+    def _next_number(self) -> str | None:
+        """`3. ` in an ordered list."""
+        number = self._lists[-1] if self._lists else None
+        if number is None:
+            return None
+        self._lists[-1] = number + 1
+        return f"{number}. "
+
+    def _say(self, text: str | None) -> None:
+        if text and self._chapters.is_wanted:
+            self._flow.text(clean_text(text))
+
+
+def is_silent(element: _Element) -> bool:
+    """Whether a reader would pass over it: notes and their marks, page numbers, code, what is hidden."""
+    name = local_name(element.tag)
+    if name in SKIPPED or element.get("hidden") is not None or element.get("aria-hidden") == "true":
+        return True
+    if name == "pre" and len(element) and local_name(element[0].tag) == "code":
+        return True
+    roles = f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}".split()
+    if not _SILENT_ROLES.isdisjoint(roles) or not _SILENT_CLASSES.isdisjoint((element.get("class") or "").split()):
+        return True
+    return name == "a" and _is_note_mark(element)
+
+
+def _is_note_mark(link: _Element) -> bool:
+    """A number or a star that leads to a note, as books have them that do not say so: raised, or in brackets."""
+    if "#" not in (link.get("href") or ""):
+        return False
+    mark = _NOTE_MARK.fullmatch("".join(map(str, link.itertext())).strip())
+    if mark is None:
+        return False
+    parent = link.getparent()
+    is_raised = any(local_name(each.tag) == "sup" for each in link) or (
+        parent is not None and local_name(parent.tag) == "sup"
+    )
+    return is_raised or mark["open"] is not None
+
+
+def _first_number(ordered_list: _Element) -> int:
+    start = ordered_list.get("start") or "1"
+    return int(start) if start.isdecimal() and len(start) < 7 else 1
+
+
+def _has_next_cell(cell: _Element) -> bool:
+    return any(local_name(sibling.tag) in ("td", "th") for sibling in cell.itersiblings())
+
+
+def _ends_bare(cell: _Element) -> bool:
+    """Whether a comma is wanted behind the cell: it says something, and no mark ends it."""
+    said = "".join(_said(cell)).rstrip()
+    return bool(said) and said[-1].isalnum()
+
+
+def _said(element: _Element) -> list[str]:
+    parts: list[str] = []
+    walk = etree.iterwalk(element, events=("start", "end"))
+    for event, each in walk:
+        if event == "start":
+            if is_silent(each):
+                walk.skip_subtree()
+            else:
+                parts.append(each.text or "")
+        elif each is not element:
+            parts.append(each.tail or "")
+            if local_name(each.tag) == "br":
+                parts.append(" ")
+    return parts

@@ -1,0 +1,117 @@
+"""The end of a job that only wanted to know: its plan as an artifact, and nothing spoken."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from storage.jobs.record import ArtifactRecord
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_items import ClaimedItem
+from storage.jobs.work_queues import speech_queue
+from storage.narration.estimates import expected_audio_ms
+from storage.narration.script.script import Script
+from storage.narration.spec import NarrationSpec
+from storage.objects import keys
+from storage.segments.plan import Plan, PlannedSegment
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import put_fenced, until_available
+from worker.planning.languages import language_warnings
+from worker.services import WorkerServices
+
+logger = logging.getLogger(__name__)
+
+PREVIEW_NAME = "plan.json"
+PREVIEW_FORMAT = 1
+
+
+def finish_preview(item: ClaimedItem, script: Script, plan: Plan, held: HeldLease, services: WorkerServices) -> Tickets:
+    """Store the plan where everybody can read it and end the job; returns the tickets to send."""
+    pace = until_available(lambda: services.jobs.pace(speech_queue(item.narration.model)), held)
+    data = json.dumps(preview(script, plan, item.narration, pace), ensure_ascii=False, indent=1).encode()
+    key = keys.artifact(item.lease, PREVIEW_NAME)
+    sha256 = put_fenced(services.artifacts, key, data, held)
+    artifact = ArtifactRecord(PREVIEW_NAME, "plan", key, len(data), sha256)
+    tickets = until_available(lambda: services.jobs.finish_plan(item.lease, (artifact,)), held)
+    logger.info("plan shown", extra={"segments": len(plan.segments), "chars": len(script.text)})
+    return tickets
+
+
+def preview(script: Script, plan: Plan, spec: NarrationSpec, pace: float | None) -> dict[str, object]:
+    """The plan for people. pace: seconds of audio that the model's workers speak in a second, if measured. Pure."""
+    lengths_s = [expected_audio_ms(segment.text) / 1000 for segment in plan.segments]
+    speech_s = sum(lengths_s)
+    pauses_s = sum(segment.pause_after_s for segment in plan.segments)
+    return {
+        "format": PREVIEW_FORMAT,
+        "title": plan.title,
+        "author": plan.author,
+        "language": plan.language,
+        "has_cover": script.cover is not None,
+        "num_chars": len(script.text),
+        "num_segments": len(plan.segments),
+        "estimated_audio_s": round(speech_s + pauses_s, 3),
+        "estimated_render_s": round(speech_s / pace, 3) if pace else None,
+        "warnings": [
+            {"code": warning.code, "detail": warning.detail} for warning in language_warnings(plan.segments, spec)
+        ],
+        "speakers": _speakers(plan, spec, lengths_s),
+        "chapters": _chapters(plan, lengths_s),
+        "segments": [
+            _segment(segment, script, length_s) for segment, length_s in zip(plan.segments, lengths_s, strict=True)
+        ],
+    }
+
+
+def _speakers(plan: Plan, spec: NarrationSpec, lengths_s: list[float]) -> list[dict[str, object]]:
+    """Who says how much; the job's own voice has no name."""
+    voices = {"": spec.voice} | {member.name: member.voice for member in spec.speakers}
+    counts = dict.fromkeys(voices, 0)
+    seconds = dict.fromkeys(voices, 0.0)
+    for segment, length_s in zip(plan.segments, lengths_s, strict=True):
+        counts[segment.speaker] += 1
+        seconds[segment.speaker] += length_s
+    return [
+        {"name": name, "voice": voice, "num_segments": counts[name], "estimated_audio_s": round(seconds[name], 3)}
+        for name, voice in voices.items()
+    ]
+
+
+def _chapters(plan: Plan, lengths_s: list[float]) -> list[dict[str, object]]:
+    starts = [*(chapter.first_segment for chapter in plan.chapters), len(plan.segments)]
+    return [
+        {
+            "id": chapter.id,
+            "title": chapter.title,
+            "first_segment": chapter.first_segment,
+            "num_segments": end - chapter.first_segment,
+            "estimated_audio_s": round(
+                sum(
+                    lengths_s[index] + plan.segments[index].pause_after_s for index in range(chapter.first_segment, end)
+                ),
+                3,
+            ),
+        }
+        for chapter, end in zip(plan.chapters, starts[1:], strict=True)
+    ]
+
+
+def _segment(segment: PlannedSegment, script: Script, length_s: float) -> dict[str, object]:
+    """`source`: what is written, where something else is spoken."""
+    source, spoken = (" ".join(text.split()) for text in (script.text[segment.start : segment.end], segment.text))
+    entry: dict[str, object] = {
+        "index": segment.index,
+        "id": segment.source_id or None,
+        "start": segment.start,
+        "end": segment.end,
+        "text": spoken,
+        "source": None if source == spoken else source,
+        "speaker": segment.speaker or None,
+        "language": segment.language or None,
+        "instructions": segment.instructions,
+        "seed": segment.seed,
+        "chapter": segment.chapter if script.chapters else None,
+        "pause_after_s": segment.pause_after_s,
+        "estimated_audio_s": round(length_s, 3),
+    }
+    return {name: value for name, value in entry.items() if value is not None}

@@ -1,0 +1,65 @@
+"""Let the worker of this container finish before it is stopped: `python -m worker.process.drain --wait 120`.
+
+For whoever stops containers and may run a command in them beforehand. The worker is told to claim nothing more; this
+returns when it holds nothing, with status 0, or when the time is over, with status 1. What it still holds then is
+handed back as with any stop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from pydantic import Field
+
+from storage.database.connections import connect_redis
+from storage.errors import StorageError
+from storage.queue.worker_registry import REPORT_INTERVAL_S, Roster, WorkerState
+from storage.runtime.config.settings import SettingsError, StorageSettings, load_settings
+
+LOOK_S = 0.5
+
+REPORTS_TO_TRUST = 2
+"""A report may have been under way, and a claim as well, when the worker was told."""
+
+
+class DrainSettings(StorageSettings):
+    """worker_name: of the worker, which must have a configured one."""
+
+    worker_name: str = Field(min_length=1)
+
+
+def drain(roster: Roster, name: str, wait_s: float) -> bool:
+    """Whether the worker held nothing in the end. Raises `WorkerUnknown` or `StoreUnavailable`."""
+    roster.drain(name)
+    give_up_s = time.monotonic() + wait_s
+    asked_at_ms: int | None = None
+    while time.monotonic() < give_up_s:
+        worker = next((each for each in roster.list() if each.report.name == name), None)
+        if worker is None:
+            return True
+        asked_at_ms = worker.seen_at_ms if asked_at_ms is None else asked_at_ms
+        is_told = worker.seen_at_ms - asked_at_ms >= REPORTS_TO_TRUST * REPORT_INTERVAL_S * 1000
+        if is_told and worker.state is WorkerState.DRAINED:
+            return True
+        time.sleep(LOOK_S)
+    return False
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m worker.process.drain", description=__doc__)
+    parser.add_argument("--wait", type=float, default=120.0, metavar="SECONDS", help="how long at most (120)")
+    wait_s = parser.parse_args().wait
+    try:
+        settings = load_settings(DrainSettings)
+        with connect_redis(settings) as redis:
+            is_drained = drain(Roster(redis, settings.key_prefix), settings.worker_name, wait_s)
+    except (SettingsError, StorageError) as error:
+        sys.exit(f"worker.process.drain: {error}")
+    if not is_drained:
+        sys.exit(f"worker.process.drain: {settings.worker_name} still holds items after {wait_s:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""What an engine did since the worker's start, over its restarts, and how fast it was lately."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from storage.queue.worker_registry import EngineReport
+from worker.engine.interface import EngineInfo, EngineStats
+
+_LEVELS = ("active", "waiting")
+"""Of the engine's statistics, what is no count."""
+
+NOTHING = EngineStats(steps=0, frames=0, active=0, waiting=0, finished=0)
+
+
+@dataclass(frozen=True, slots=True)
+class EnginePace:
+    """Between the last two looks. batch_fill: frames per step and slot. step_s: of a step, if it was busy throughout.
+
+    None while there was nothing to measure.
+    """
+
+    batch_fill: float | None = None
+    step_s: float | None = None
+    audio_s_per_s: float | None = None
+
+
+class EngineMeter:
+    """`look` every few seconds; everything else from any thread. An engine that was started again counts from zero."""
+
+    def __init__(self, read: Callable[[], EngineStats], info: EngineInfo, read_deaths: Callable[[], int]) -> None:
+        self._read = read
+        self._read_deaths = read_deaths
+        self._frame_s = info.samples_per_frame / info.sample_rate_hz
+        self.slots = info.slots
+        self._lock = threading.Lock()
+        self._last = NOTHING
+        self._last_s = time.monotonic()
+        self._total = NOTHING
+        self._pace = EnginePace()
+
+    @property
+    def deaths(self) -> int:
+        return self._read_deaths()
+
+    def now(self) -> EngineStats:
+        return self._read()
+
+    def total(self) -> EngineStats:
+        """Counts as of the last look."""
+        with self._lock:
+            return self._total
+
+    def pace(self) -> EnginePace:
+        with self._lock:
+            return self._pace
+
+    def look(self) -> None:
+        now, now_s = self._read(), time.monotonic()
+        with self._lock:
+            gained = _gained(now, self._last)
+            self._pace = self._measured(gained, now, now_s - self._last_s)
+            self._total = _sum(self._total, gained)
+            self._last, self._last_s = now, now_s
+
+    def report(self) -> EngineReport:
+        now, total, pace = self.now(), self.total(), self.pace()
+        return EngineReport(
+            active_requests=now.active,
+            waiting_requests=now.waiting,
+            batch_fill=_rounded(pace.batch_fill, 4),
+            audio_s_per_s=_rounded(pace.audio_s_per_s, 3),
+            step_ms=_rounded(pace.step_s and pace.step_s * 1000, 3),
+            audio_s_total=round(total.frames * self._frame_s, 3),
+            steps_total=total.steps,
+            restarts=self.deaths,
+        )
+
+    def _measured(self, gained: EngineStats, now: EngineStats, seconds: float) -> EnginePace:
+        if gained.steps <= 0 or seconds <= 0:
+            return EnginePace()
+        was_busy = self._last.active > 0 and now.active > 0
+        return EnginePace(
+            batch_fill=min(1.0, gained.frames / gained.steps / self.slots),
+            step_s=seconds / gained.steps if was_busy else None,
+            audio_s_per_s=gained.frames * self._frame_s / seconds,
+        )
+
+
+def _gained(now: EngineStats, before: EngineStats) -> EngineStats:
+    """Since `before`; all of `now` if it is another engine that counts. Levels stay as they are."""
+    was_restarted = now.steps < before.steps or now.finished < before.finished
+    base = NOTHING if was_restarted else before
+    return EngineStats(
+        **{
+            field.name: getattr(now, field.name) - (0 if field.name in _LEVELS else getattr(base, field.name))
+            for field in fields(EngineStats)
+        }
+    )
+
+
+def _sum(one: EngineStats, other: EngineStats) -> EngineStats:
+    """Of counts; levels are the other's."""
+    return EngineStats(
+        **{
+            field.name: getattr(other, field.name) + (0 if field.name in _LEVELS else getattr(one, field.name))
+            for field in fields(EngineStats)
+        }
+    )
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

@@ -1,0 +1,108 @@
+"""A worker process tells the roster every two seconds what it does, and is told whether it shall claim nothing."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from storage.errors import StoreUnavailable
+from storage.queue.worker_registry import (
+    REPORT_INTERVAL_S,
+    EngineReport,
+    Roster,
+    VoiceCacheReport,
+    WorkerReport,
+    WorkerRole,
+)
+from storage.runtime.observability.metrics import PROCESS_INFO
+from worker.process.periodic import Periodic
+
+logger = logging.getLogger(__name__)
+
+VERSION = version("rhapsode")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What a process does at the moment; see `WorkerReport`."""
+
+    leases: int = 0
+    slots: int | None = None
+    engine: EngineReport | None = None
+    voice_cache: VoiceCacheReport | None = None
+
+
+class Reporting:
+    """`begin` before the first ticket, `close` after the last. Any thread may look at `draining`.
+
+    on_change: called by the reporting thread, or by `begin`, when `draining` changed.
+    """
+
+    def __init__(
+        self,
+        roster: Roster,
+        name: str,
+        role: WorkerRole,
+        queue: str | None = None,
+        model: str | None = None,
+    ) -> None:
+        self.draining = threading.Event()
+        self.on_change: Callable[[], None] = lambda: None
+        self._roster = roster
+        self._name, self._role, self._queue, self._model = name, role, queue, model
+        self._read_load: Callable[[], Load] = Load
+        self._started_at_ms = round(time.time() * 1000)
+        self._rounds = Periodic("roster", REPORT_INTERVAL_S, self.report_now)
+
+    def begin(self, read_load: Callable[[], Load] = Load) -> None:
+        """A first word, and then one every two seconds. Without Redis the first one comes later."""
+        self._read_load = read_load
+        PROCESS_INFO.labels(self._role.value, self._name, VERSION).set(1)
+        try:
+            self.report_now()
+        except StoreUnavailable as error:
+            logger.warning("not on the roster yet", extra={"error": str(error)})
+        self._rounds.start()
+
+    def close(self) -> None:
+        """Idempotent; leaves the roster, or is forgotten there in a minute."""
+        self._rounds.close()
+        try:
+            self._roster.leave(self._name)
+        except StoreUnavailable as error:
+            logger.warning("not taken off the roster", extra={"error": str(error)})
+
+    def report_now(self) -> None:
+        """Raises `StoreUnavailable`."""
+        load = self._read_load()
+        report = WorkerReport(
+            name=self._name,
+            role=self._role,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=VERSION,
+            started_at_ms=self._started_at_ms,
+            leases=load.leases,
+            queue=self._queue,
+            model=self._model,
+            slots=load.slots,
+            engine=load.engine,
+            voice_cache=load.voice_cache,
+        )
+        self._follow(is_wished=self._roster.report(report))
+
+    def _follow(self, *, is_wished: bool) -> None:
+        if is_wished == self.draining.is_set():
+            return
+        if is_wished:
+            self.draining.set()
+        else:
+            self.draining.clear()
+        logger.info("draining" if is_wished else "claiming again", extra={"worker": self._name})
+        self.on_change()

@@ -1,0 +1,67 @@
+"""A worker process tied to Celery's life.
+
+Celery's threads pool announces itself by `worker_init` (there are no child processes to initialise). On SIGTERM or
+SIGINT, Celery stops consuming and waits for the running tasks; `worker_shutting_down` tells us first.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from celery import signals
+from celery.worker.consumer import Consumer
+
+from storage.ids import WorkQueue
+
+
+class TicketProcess(Protocol):
+    """What every lane's process can do."""
+
+    def start(self) -> None: ...
+
+    def run_ticket(self) -> None: ...
+
+    def begin_shutdown(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def consumes(self, consumption: TicketConsumption) -> None:
+        """Tickets are being taken from now on. Called once."""
+        ...
+
+
+class TicketConsumption:
+    """Whether this process takes tickets from its broker. Any thread may call; it happens soon, in Celery's own."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+
+    def pause(self, queue: WorkQueue) -> None:
+        self._consumer.call_soon(self._consumer.cancel_task_queue, queue)
+
+    def resume(self, queue: WorkQueue) -> None:
+        self._consumer.call_soon(self._consumer.add_task_queue, queue)
+
+
+def connect_signals(process: TicketProcess) -> None:
+    def on_logging(**_: object) -> None:
+        """That somebody listens to this signal keeps Celery from setting up logs its own way."""
+
+    def on_init(**_: object) -> None:
+        process.start()
+
+    def on_ready(sender: Consumer, **_: object) -> None:
+        process.consumes(TicketConsumption(sender))
+
+    def on_shutting_down(**_: object) -> None:
+        process.begin_shutdown()
+
+    def on_shutdown(**_: object) -> None:
+        process.stop()
+
+    # Strong references: these closures live as long as the process.
+    signals.setup_logging.connect(on_logging, weak=False)
+    signals.worker_init.connect(on_init, weak=False)
+    signals.worker_ready.connect(on_ready, weak=False)
+    signals.worker_shutting_down.connect(on_shutting_down, weak=False)
+    signals.worker_shutdown.connect(on_shutdown, weak=False)

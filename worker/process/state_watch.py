@@ -1,0 +1,87 @@
+"""Notice that Redis lost something, and bring it back before anything is claimed.
+
+An older copy of this very state (a backup, a file without its last second, a replica that had not heard everything) is
+reconciled at once. An empty or another Redis is not: it may be the wrong one, and a backup would bring back more than
+the journal knows (voices, keys). Then claims wait for an operator.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from storage.queue.celery_queue import TicketQueue
+from storage.recovery.reconcile import Reconciler
+from storage.recovery.state_guard import Finding, StateGuard
+
+logger = logging.getLogger(__name__)
+
+BEHIND = "Redis is older than the object store says, and what it lost is being brought back"
+STRANGE = (
+    "Redis is empty, or another one than the object store belongs to: start Redis on its data, or bring back the jobs "
+    "that the store knows of with `rhapsode reconcile`"
+)
+
+
+class StateWatch:
+    """The janitor's."""
+
+    def __init__(self, guard: StateGuard, reconciler: Reconciler, tickets: TicketQueue) -> None:
+        self._guard = guard
+        self._reconciler = reconciler
+        self._tickets = tickets
+        self._run_id: str | None = None
+
+    def watch_state(self) -> None:
+        """Raises `StoreUnavailable`, `ArtifactCorrupt`, `JournalUnreadable` or `RecountOvertaken`: claims stay held, if
+        they were, and the next call begins anew.
+        """
+        match self._guard.look():
+            case Finding.NEW:
+                self._guard.count_on()
+            case Finding.WHOLE:
+                self._go_on()
+            case Finding.BEHIND:
+                self._bring_back()
+            case Finding.STRANGE:
+                if self._guard.hold(STRANGE):
+                    logger.error("nothing is claimed", extra={"reason": STRANGE})
+
+    def _go_on(self) -> None:
+        run_id = self._guard.server_run()
+        if run_id != self._run_id:
+            # What it was given in its last moments may not be in its file; the journal has heard of it.
+            if self._reconciler.misses_a_job():
+                self._bring_back()
+            self._run_id = run_id
+        if self._guard.held() is not None:
+            self._guard.release()
+        self._guard.count_on()
+
+    def _bring_back(self) -> None:
+        self._guard.hold(BEHIND)
+        logger.warning("nothing is claimed", extra={"reason": BEHIND})
+        restored = marked = mended = 0
+        cursor = None
+        while True:
+            step = self._reconciler.step(cursor)
+            restored += step.jobs_restored
+            marked += step.jobs_marked
+            mended += step.counters_mended
+            self._tickets.send(step.tickets)
+            cursor = step.next_cursor
+            if cursor is None:
+                break
+        logger.warning(
+            "Redis is whole again",
+            extra={"jobs_restored": restored, "jobs_marked": marked, "counters_mended": mended},
+        )
+
+
+def hold_what_lost_something(guard: StateGuard) -> None:
+    """For a worker that starts, perhaps before any janitor: it claims nothing from a Redis that lost something.
+
+    Raises `StoreUnavailable` or `ArtifactCorrupt`.
+    """
+    why = {Finding.BEHIND: BEHIND, Finding.STRANGE: STRANGE}.get(guard.look())
+    if why and guard.hold(why):
+        logger.warning("nothing is claimed", extra={"reason": why})

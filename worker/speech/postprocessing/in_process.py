@@ -1,0 +1,36 @@
+"""The work itself, in whichever process it is called."""
+
+from __future__ import annotations
+
+from storage.narration.quality import Gate
+from storage.objects.store import ArtifactStore
+from storage.segments.file import SegmentHeader
+from worker.engine.interface import Speech
+from worker.leases.put_once import put_once
+from worker.speech.audio.samples import require_finite, to_samples
+from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
+from worker.speech.audio.speech_edges import finish_edges
+from worker.speech.postprocessing.interface import FinisherReport, StoredSpeech
+from worker.speech.quality.calibration.calibration_file import SpeechBounds
+from worker.speech.quality.job_norms import JobNorms
+from worker.speech.quality.verdict import Utterance, Verdict, measured_verdict
+
+
+class OwnFinisher:
+    """Implements `Finisher` in the thread that calls."""
+
+    def __init__(self, artifacts: ArtifactStore) -> None:
+        self._artifacts = artifacts
+
+    def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
+        return measured_verdict(utterance, gate, bounds, norms)
+
+    def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
+        # Before anything is measured against the loudest of them.
+        require_finite(speech.pcm)
+        samples = to_samples(finish_edges(speech.pcm, speech.sample_rate_hz))
+        data = encode_segment(SegmentAudio(header, samples, speech.frames))
+        return StoredSpeech(len(data), put_once(self._artifacts, key, data), len(samples))
+
+    def report(self) -> FinisherReport:
+        return FinisherReport(processes=0, deaths=0)

@@ -1,0 +1,48 @@
+"""What is done to speech, by whomever: `OwnFinisher` in this process, `FinisherPool` in others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from storage.narration.quality import Gate
+from storage.segments.file import SegmentHeader
+from worker.engine.interface import Speech
+from worker.speech.quality.calibration.calibration_file import SpeechBounds
+from worker.speech.quality.job_norms import JobNorms
+from worker.speech.quality.verdict import Utterance, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSpeech:
+    """num_bytes, sha256: of the object. num_samples: of the speech in it, its edges finished."""
+
+    num_bytes: int
+    sha256: str
+    num_samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class FinisherReport:
+    """processes: that run now, none where the worker does the work itself. deaths: since the start."""
+
+    processes: int
+    deaths: int
+
+
+class Finisher(Protocol):
+    """Any thread may call; a call returns when it is done, or fails when there is nobody to do it any more."""
+
+    def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
+        """What can be measured of the speech: see `measured_verdict`."""
+        ...
+
+    def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
+        """Finish the speech's edges and store it as a segment, under a key that nobody else writes.
+
+        Found there already, it has been stored by an earlier try whose answer got lost. Raises `StoreUnavailable`,
+        and `ArtifactExists` if something else lies there.
+        """
+        ...
+
+    def report(self) -> FinisherReport: ...

@@ -1,0 +1,68 @@
+"""What is asked of a finisher process, and its answers."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+
+from storage.narration.quality import Gate
+from storage.segments.file import SegmentHeader
+from worker.engine.interface import Speech
+from worker.speech.postprocessing.interface import Finisher, StoredSpeech
+from worker.speech.quality.calibration.calibration_file import SpeechBounds
+from worker.speech.quality.job_norms import JobNorms
+from worker.speech.quality.verdict import Utterance, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    utterance: Utterance
+    gate: Gate
+    bounds: SpeechBounds
+    norms: JobNorms | None
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    key: str
+    header: SegmentHeader
+    speech: Speech
+
+
+Call = Judge | Store
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    result: Verdict | StoredSpeech
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The call's own error, to be raised by whoever asked."""
+
+    error: Exception
+
+
+Answer = Done | Raised
+
+
+def answer(call: Call, finisher: Finisher) -> Answer:
+    """Carry the call out. Never raises an `Exception`."""
+    try:
+        match call:
+            case Judge(utterance, gate, bounds, norms):
+                return Done(finisher.judge(utterance, gate, bounds, norms))
+            case Store(key, header, speech):
+                return Done(finisher.store(key, header, speech))
+    except Exception as error:  # noqa: BLE001  (whatever it is, the caller is told)
+        return Raised(_portable(error))
+
+
+def _portable(error: Exception) -> Exception:
+    """The error, or its words if it is of a kind that does not survive the journey."""
+    try:
+        copy = pickle.loads(pickle.dumps(error))  # noqa: S301  (made one line earlier)
+    except Exception:  # noqa: BLE001  (an error of a library may do anything when it is copied)
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return copy if type(copy) is type(error) and str(copy) == str(error) else RuntimeError(f"{error!r}")

@@ -1,0 +1,189 @@
+"""Measure what is usual for a checkpoint's speech and write it beside the weights.
+
+    python -m worker.speech.quality.calibration.calibrate --checkpoint DIR --language english
+
+The text has one sentence a line, a hundred or more, of every length and kind; `--text` names another than the one that
+comes along. Each is spoken by every built-in voice, or by a clone of every `--reference`, `--rounds` times with other
+seeds, alone and packed with its neighbours as jobs pack them. Languages of earlier runs are kept while the weights are
+the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import soundfile
+
+from storage.narration.spec import Pauses, Segmentation
+from worker.engine.build import build_engine
+from worker.engine.errors import EngineError
+from worker.engine.interface import (
+    BuiltInSpeaker,
+    Conditioning,
+    Engine,
+    EngineInfo,
+    FinishReason,
+    ReferenceAudio,
+    Speech,
+    SpeechRequest,
+)
+from worker.engine.settings import NativeEngineSettings
+from worker.speech.quality.calibration.calibration_file import (
+    FILE_NAME,
+    Calibration,
+    CalibrationUnreadable,
+    calibrated_bounds,
+    read_calibration,
+    write_calibration,
+)
+from worker.speech.quality.expectation import TooFewExamples
+from worker.speech.quality.measures import measure
+from worker.speech.text.segmentation import plan_segments
+
+logger = logging.getLogger(__name__)
+
+TEXTS = Path(__file__).parent / "texts"
+"""One file a language, named as the models name it."""
+
+_SHUFFLE_SEED = 1
+"""Neighbours in the file are often of one length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    text: str
+    speaker: str
+    speech: Speech
+
+
+class Unusable(Exception):
+    """What was asked for cannot be measured; the message is one sentence for who asked."""
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    arguments = _parser().parse_args()
+    try:
+        _calibrate(arguments)
+    except (Unusable, CalibrationUnreadable, TooFewExamples, EngineError, OSError) as error:
+        sys.exit(f"calibrate: {error}")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--checkpoint", type=Path, required=True)
+    parser.add_argument("--language", required=True)
+    parser.add_argument("--text", type=Path)
+    parser.add_argument("--reference", type=Path, action="append", default=[])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--slots", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=2)
+    return parser
+
+
+def _calibrate(arguments: argparse.Namespace) -> None:
+    language = str(arguments.language).casefold()
+    lines = _lines(arguments.text or _text(language))
+    engine = build_engine(NativeEngineSettings(arguments.checkpoint, slots=arguments.slots, device=arguments.device))
+    try:
+        spoken = _language(engine.info, language)
+        speakers = _speakers(engine, arguments.reference)
+        num_utterances = 2 * len(lines) * arguments.rounds * len(speakers)
+        logger.info("about %d utterances by %s", num_utterances, ", ".join(speakers))
+        examples = speak(engine, (*lines, *_packed(lines)) * arguments.rounds, spoken, speakers)
+    finally:
+        engine.close()
+    path = arguments.checkpoint / FILE_NAME
+    calibration = with_language(path, engine.info.revision, spoken, examples)
+    write_calibration(calibration, path)
+    logger.info("%s: %s", path, calibration.languages[spoken])
+
+
+def _text(language: str) -> Path:
+    known = {path.stem: path for path in TEXTS.glob("*.txt")}
+    if language not in known:
+        raise Unusable(f"no text comes along for {language}, only for {', '.join(sorted(known))}; --text names yours")
+    return known[language]
+
+
+def _lines(text: Path) -> list[str]:
+    if not text.is_file():
+        raise Unusable(f"there is no text {text}")
+    return [line for line in text.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def _language(info: EngineInfo, wanted: str) -> str:
+    found = next((language for language in info.languages if language.casefold() == wanted), None)
+    if found is None:
+        raise Unusable(f"the checkpoint speaks {', '.join(info.languages)}, not {wanted}")
+    return found
+
+
+def _speakers(engine: Engine, references: Sequence[Path]) -> dict[str, Conditioning]:
+    """By name: the checkpoint's own, or clones of recordings for one that has none."""
+    if not references:
+        if not engine.info.speakers:
+            raise Unusable("the checkpoint has no voices of its own; --reference names a recording to clone")
+        return {name: BuiltInSpeaker(name) for name in engine.info.speakers}
+    return {path.stem: engine.encode_voice(_recording(path)).result() for path in references}
+
+
+def _recording(path: Path) -> ReferenceAudio:
+    try:
+        pcm, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
+    except soundfile.SoundFileError as error:
+        raise Unusable(f"{path} is no recording: {error}") from error
+    return ReferenceAudio(pcm.mean(axis=1), int(rate_hz))
+
+
+def speak(
+    engine: Engine, texts: Sequence[str], language: str, speakers: Mapping[str, Conditioning] | None = None
+) -> list[Example]:
+    """Every text by every speaker, or by all built-in ones, with the checkpoint's own sampling."""
+    voices = speakers or {name: BuiltInSpeaker(name) for name in engine.info.speakers}
+    futures = [
+        (
+            text,
+            speaker,
+            engine.submit(
+                SpeechRequest(
+                    request_id=f"calibration/{number}/{speaker}",
+                    text=text,
+                    conditioning=conditioning,
+                    language=language,
+                    sampling=engine.info.default_sampling,
+                    seed=number,
+                )
+            ),
+        )
+        for number, text in enumerate(texts)
+        for speaker, conditioning in voices.items()
+    ]
+    return [Example(text, speaker, future.result()) for text, speaker, future in futures]
+
+
+def _packed(lines: Sequence[str]) -> list[str]:
+    """All lines as segments of the length that jobs have."""
+    shuffled = random.Random(_SHUFFLE_SEED).sample(lines, len(lines))
+    return [" ".join(one.text.split()) for one in plan_segments(" ".join(shuffled), Segmentation(), Pauses())]
+
+
+def with_language(path: Path, revision: str, language: str, examples: Sequence[Example]) -> Calibration:
+    """What is in the file for these weights, and the language measured now."""
+    finished = [one for one in examples if one.speech.finish_reason is FinishReason.EOS]
+    measures = [measure(one.speech) for one in finished]
+    bounds = calibrated_bounds([one.text for one in finished], measures, [one.speaker for one in finished])
+    before = read_calibration(path) if path.exists() else Calibration(revision, {}, {})
+    if before.revision != revision:
+        before = Calibration(revision, {}, {})
+    return Calibration(revision, {**before.examples, language: len(finished)}, {**before.languages, language: bounds})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""What is usual for a checkpoint's speech, measured per language; kept as a JSON file beside the checkpoint.
+
+`worker.speech.quality.calibration.calibrate` writes it. It says nothing about what the speech says, only how good
+speech measures.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from worker.speech.quality.expectation import MIN_EXAMPLES, DurationModel, fit_duration
+from worker.speech.quality.measures import SpeechMeasures
+
+FILE_NAME = "speech_calibration.json"
+
+_PAUSE_MARGIN = 1.5
+_PAUSE_SLACK_S = 0.25
+_EDGE_SLACK_S = 0.15
+_LEVEL_MARGIN_DB = 6.0
+_END_MARGIN_DB = 6.0
+_LOUDEST_END_DB = -12.0
+"""Whatever was measured: an end this close to the loud parts was cut."""
+_TAIL = 0.005
+"""Share of the examples that may lie beyond a bound before its margin is added: some of them are bad."""
+
+_TOLD_BY_END = 0.97
+"""Share of good speech that must end with a code that other examples end with, for the end to tell anything."""
+
+
+class CalibrationUnreadable(ValueError):
+    """The checkpoint's `speech_calibration.json` is not what this version writes; calibrate again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechBounds:
+    """Good speech stays within these.
+
+    duration: of all speakers together; None: nothing is known about how long a text takes. speaker_durations: by
+    speaker, where they were measured one by one. final_codes: what codebook 0 ends an utterance with; empty where good
+    speech ends with too many different ones to tell.
+    """
+
+    longest_pause_s: float
+    longest_edge_s: float
+    quietest_db: float
+    loudest_db: float
+    loudest_end_db: float
+    duration: DurationModel | None
+    speaker_durations: Mapping[str, DurationModel] = field(default_factory=dict[str, DurationModel])
+    final_codes: tuple[int, ...] = ()
+
+    def of_speaker(self, speaker: str) -> SpeechBounds:
+        """With the speaker's own durations, if they are known."""
+        own = self.speaker_durations.get(speaker)
+        return self if own is None else replace(self, duration=own)
+
+
+GENERAL_BOUNDS = SpeechBounds(
+    longest_pause_s=2.5,
+    longest_edge_s=2.0,
+    quietest_db=-50.0,
+    loudest_db=0.0,
+    loudest_end_db=0.0,
+    duration=None,
+)
+"""For a checkpoint or language that nobody has calibrated: only what no good speech does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """revision: the weights that were measured (`EngineInfo.revision`); examples: utterances by language."""
+
+    revision: str
+    examples: Mapping[str, int]
+    languages: Mapping[str, SpeechBounds]
+
+    def bounds(self, language: str, speaker: str = "") -> SpeechBounds:
+        """Those of the language; of the only one there is for `auto`; else the general ones.
+
+        speaker: whose durations count; "" for those of all together.
+        """
+        if language == "auto" and len(self.languages) == 1:
+            return next(iter(self.languages.values())).of_speaker(speaker)
+        return self.languages.get(language, GENERAL_BOUNDS).of_speaker(speaker)
+
+
+UNCALIBRATED = Calibration("", {}, {})
+"""Of a checkpoint that nobody has measured."""
+
+
+_FORM = TypeAdapter(Calibration)
+
+
+def calibrated_bounds(
+    texts: Sequence[str], measures: Sequence[SpeechMeasures], speakers: Sequence[str] = ()
+) -> SpeechBounds:
+    """Bounds that nearly all of these utterances keep with room to spare. Raises TooFewExamples.
+
+    speakers: who speaks each; those with examples enough get durations of their own.
+    """
+    duration = fit_duration(texts, [one.speech_s for one in measures])
+    pauses = [one.longest_pause_s for one in measures]
+    edges = [max(one.leading_s, one.trailing_s) for one in measures]
+    levels = [one.loudness_db for one in measures]
+    ends = [one.end_db for one in measures]
+    return SpeechBounds(
+        longest_pause_s=round(_high(pauses) * _PAUSE_MARGIN + _PAUSE_SLACK_S, 2),
+        longest_edge_s=round(_high(edges) * _PAUSE_MARGIN + _EDGE_SLACK_S, 2),
+        quietest_db=round(float(np.quantile(levels, _TAIL)) - _LEVEL_MARGIN_DB, 1),
+        loudest_db=round(_high(levels) + _LEVEL_MARGIN_DB, 1),
+        loudest_end_db=round(min(_high(ends) + _END_MARGIN_DB, _LOUDEST_END_DB), 1),
+        duration=duration,
+        speaker_durations=_speaker_durations(texts, measures, speakers),
+        final_codes=_final_codes(measures),
+    )
+
+
+def _speaker_durations(
+    texts: Sequence[str], measures: Sequence[SpeechMeasures], speakers: Sequence[str]
+) -> dict[str, DurationModel]:
+    """Two speakers of one checkpoint differ by more than one of them varies."""
+    durations: dict[str, DurationModel] = {}
+    for speaker, count in sorted(Counter(speakers).items()):
+        if count >= MIN_EXAMPLES:
+            own = [number for number, name in enumerate(speakers) if name == speaker]
+            durations[speaker] = fit_duration([texts[n] for n in own], [measures[n].speech_s for n in own])
+    return durations
+
+
+def _final_codes(measures: Sequence[SpeechMeasures]) -> tuple[int, ...]:
+    """Those that several examples share, if hardly an example ends with another."""
+    counts = Counter(one.final_code for one in measures if one.final_code is not None)
+    shared = {code: count for code, count in counts.items() if count > 1}
+    return tuple(sorted(shared)) if sum(shared.values()) >= _TOLD_BY_END * len(measures) else ()
+
+
+def write_calibration(calibration: Calibration, path: Path) -> None:
+    path.write_bytes(_FORM.dump_json(calibration, indent=1) + b"\n")
+
+
+def read_calibration(path: Path) -> Calibration:
+    """Raises FileNotFoundError and CalibrationUnreadable."""
+    try:
+        return _FORM.validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise CalibrationUnreadable(f"{path.name}: {error}") from error
+
+
+def _high(values: Sequence[float]) -> float:
+    return float(np.quantile(values, 1 - _TAIL))

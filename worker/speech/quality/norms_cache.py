@@ -1,0 +1,77 @@
+"""What is usual in a job so far, read from a bounded sample of its results and kept for a while."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from storage.ids import JobId
+from storage.job_store.segment_reads import ResultSamples
+from storage.jobs.work_items import ClaimedItem
+from storage.segments.plan import Plan
+from storage.segments.results import SegmentResult
+from storage.segments.timeline import MARGIN_S
+from worker.speech.quality.expectation import DurationModel
+from worker.speech.quality.job_norms import HeardSegment, JobNorms, job_norms
+
+SAMPLE = 64
+"""Results read at a time, drawn anew each time: enough for a median, whatever the length of the job."""
+
+MAX_AGE_S = 20.0
+
+UNKNOWN_AGE_S = 1.0
+"""Of not knowing: a job finishes segments all the time, and while they are few they are quickly read."""
+
+MAX_JOBS = 256
+"""Of which norms are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    norms: JobNorms | None
+    until_s: float
+
+
+class NormsCache:
+    """Thread-safe. Norms are of one speaker: a dialogue has as many paces as voices."""
+
+    def __init__(self, results: ResultSamples, sample_rate_hz: int) -> None:
+        self._results = results
+        self._sample_rate_hz = sample_rate_hz
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[JobId, str], _Known] = OrderedDict()
+
+    def get(self, item: ClaimedItem, speaker: str, plan: Plan, model: DurationModel | None) -> JobNorms | None:
+        """None while too little is done. speaker: the cast's name. Raises `StoreUnavailable`."""
+        name = (item.lease.job, speaker)
+        with self._lock:
+            known = self._known.get(name)
+        if known is not None and time.monotonic() < known.until_s:
+            return known.norms
+        results = self._results.read(item.lease.job, SAMPLE)
+        norms = job_norms(_heard(results, speaker, plan, self._sample_rate_hz), model)
+        age_s = UNKNOWN_AGE_S if norms is None else MAX_AGE_S
+        self._keep(name, _Known(norms, time.monotonic() + age_s))
+        return norms
+
+    def _keep(self, name: tuple[JobId, str], known: _Known) -> None:
+        with self._lock:
+            self._known[name] = known
+            self._known.move_to_end(name)
+            while len(self._known) > MAX_JOBS:
+                self._known.popitem(last=False)
+
+
+def _heard(results: list[SegmentResult], speaker: str, plan: Plan, rate_hz: int) -> list[HeardSegment]:
+    """Those of this speaker that are speech and passed."""
+    return [
+        HeardSegment(
+            plan.segments[result.index].spoken_text,
+            max(0.0, result.num_samples / rate_hz - 2 * MARGIN_S),
+            result.loudness_lufs,
+        )
+        for result in results
+        if not result.flags and plan.segments[result.index].speaker == speaker
+    ]

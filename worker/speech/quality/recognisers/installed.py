@@ -1,0 +1,83 @@
+"""Which recognisers a worker has, and for which of its model's languages."""
+
+from __future__ import annotations
+
+import enum
+import importlib.util
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from worker.speech.quality.listening import RecogniserPool, Recognisers
+from worker.speech.quality.recognisers.interface import Recogniser
+
+
+class RecogniserChoice(enum.StrEnum):
+    AUTO = "auto"
+    """Whisper where its weights are named, else Moonshine where it is installed, else none."""
+
+    NONE = "none"
+    MOONSHINE = "moonshine"
+    """Small, English, with its weights in a package."""
+
+    WHISPER = "whisper"
+    """faster-whisper with weights in a folder of yours."""
+
+
+class RecogniserUnusable(Exception):
+    """What the settings name is not installed, or is not there."""
+
+
+def worker_recognisers(
+    choice: RecogniserChoice, whisper_model: Path | None, device: str, languages: Sequence[str], places: int
+) -> Recognisers:
+    """By language of the model; empty if there is none. Weights are loaded when they are first needed.
+
+    whisper_model: folder of its weights. places: recognitions at the same time. Raises `RecogniserUnusable`.
+    """
+    match choice:
+        case RecogniserChoice.NONE:
+            return {}
+        case RecogniserChoice.WHISPER:
+            return _whisper(whisper_model, device, languages, places)
+        case RecogniserChoice.MOONSHINE:
+            return _moonshine(languages, places)
+        case RecogniserChoice.AUTO if whisper_model is not None:
+            return _whisper(whisper_model, device, languages, places)
+        case RecogniserChoice.AUTO if _is_installed("moonshine_voice") and _is_installed("onnxruntime"):
+            return _moonshine(languages, places)
+        case RecogniserChoice.AUTO:
+            return {}
+
+
+def _moonshine(languages: Sequence[str], places: int) -> Recognisers:
+    _require("moonshine_voice", "listening")
+    _require("onnxruntime", "listening")
+
+    def make() -> Recogniser:
+        from worker.speech.quality.recognisers.moonshine import MoonshineTiny
+
+        return MoonshineTiny()
+
+    return {name: RecogniserPool(make, places) for name in languages if name.casefold() == "english"}
+
+
+def _whisper(folder: Path | None, device: str, languages: Sequence[str], places: int) -> Recognisers:
+    _require("faster_whisper", "whisper")
+    if folder is None or not (folder / "model.bin").is_file():
+        raise RecogniserUnusable(f"RHAPSODE_WHISPER_MODEL must name a folder with a converted model, not {folder}")
+    from worker.speech.quality.recognisers.whisper import LANGUAGE_CODES, FasterWhisper
+
+    def maker(code: str) -> Callable[[], Recogniser]:
+        return lambda: FasterWhisper(folder, code, device)
+
+    known = {name: LANGUAGE_CODES[name.casefold()] for name in languages if name.casefold() in LANGUAGE_CODES}
+    return {name: RecogniserPool(maker(code), places) for name, code in known.items()}
+
+
+def _require(package: str, extra: str) -> None:
+    if not _is_installed(package):
+        raise RecogniserUnusable(f"the recogniser wants the package {package}: pip install 'rhapsode[{extra}]'")
+
+
+def _is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None

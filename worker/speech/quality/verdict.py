@@ -1,0 +1,91 @@
+"""One utterance and what is to be said of it, as far as it can be measured without another model. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.narration.quality import Gate
+from worker.engine.interface import Speech
+from worker.speech.audio.loudness import LoudnessMeter
+from worker.speech.quality.calibration.calibration_file import SpeechBounds
+from worker.speech.quality.checks import SEVERITY, Defect, Finding, measured_findings, worst_first
+from worker.speech.quality.job_norms import JobNorms, unusual_in_job
+from worker.speech.quality.measures import SpeechMeasures, finite_share, measure
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """Speech and what it was to say. language: the model's name for it, or "auto"."""
+
+    speech: Speech
+    text: str
+    speaker: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """findings: worst first, empty for speech that passes. checks: what was measured, by name, for the manifest.
+
+    unheard: the gate asked for a recogniser and none knows the language.
+    """
+
+    findings: tuple[Finding, ...]
+    checks: dict[str, float]
+    loudness_lufs: float | None
+    unheard: bool = False
+
+    @property
+    def passed(self) -> bool:
+        return not self.findings
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The names of what was found, each once."""
+        return tuple(dict.fromkeys(finding.defect.value for finding in self.findings))
+
+    def badness(self) -> tuple[int, int]:
+        """Smaller is better: how grave the worst finding is, then how many there are."""
+        if not self.findings:
+            return 0, 0
+        return len(SEVERITY) - SEVERITY.index(self.findings[0].defect), len(self.findings)
+
+
+def measured_verdict(utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
+    """bounds: what is usual for its speaker. norms: of the job so far, None while it has hardly any."""
+    share = finite_share(utterance.speech.pcm)
+    loudness = loudness_of(utterance.speech) if share == 1 else None
+    if gate is Gate.OFF:
+        # What is no number cannot be stored as a sample, whatever nobody wanted to know of it.
+        findings = () if share == 1 else (Finding(Defect.NOT_FINITE, share, 1.0),)
+        return Verdict(findings, {}, loudness)
+    measures = measure(utterance.speech)
+    findings = measured_findings(utterance.speech, measures, utterance.text, bounds)
+    if norms and measures.speech_s:
+        findings += unusual_in_job(utterance.text, measures.speech_s, loudness, norms, bounds.duration)
+    return Verdict(worst_first(findings), _checks(utterance.text, measures, bounds), loudness)
+
+
+def _checks(text: str, measures: SpeechMeasures, bounds: SpeechBounds) -> dict[str, float]:
+    checks = {
+        "speech_s": round(measures.speech_s, 3),
+        "silence_ratio": round(measures.silence_share, 4),
+        "longest_pause_s": round(measures.longest_pause_s, 3),
+        "clipped": round(measures.clipped_share, 6),
+        "repeat": float(measures.repeat.frames),
+    }
+    if bounds.duration:
+        expected_s = bounds.duration.expected_s(text)
+        checks["duration_ratio"] = round(measures.speech_s / max(expected_s, 0.1), 4)
+    return checks
+
+
+def loudness_of(speech: Speech) -> float | None:
+    """Integrated loudness in LUFS; None for silence and for less than 400 ms."""
+    meter = LoudnessMeter(speech.sample_rate_hz)
+    meter.add(speech.pcm.astype(np.float64))
+    lufs = meter.integrated_lufs()
+    return None if math.isinf(lufs) else round(lufs, 2)

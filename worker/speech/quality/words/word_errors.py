@@ -1,0 +1,195 @@
+"""How what was heard differs from what was to be said, in words: error rate, divergent runs, lost and repeated
+sentences. Pure.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from storage.narration.estimates import SYLLABIC
+from worker.speech.quality.words.spelling import spoken_words
+
+WordsOf = Callable[[str], list[str]]
+
+MIN_SENTENCE_WORDS = 4
+"""Shorter sentences ("Come in.") are not judged alone: one misheard word would be a third of them."""
+
+LOST_SHARE = 0.7
+"""A sentence is lost when at least this share of its words has nothing in its place."""
+
+REPEAT_LIKENESS = 0.7
+"""Share of a sentence's words that a stretch must hold, in order, to be that sentence said again."""
+
+
+class Edit(enum.StrEnum):
+    SAME = "same"
+    SUBSTITUTED = "substituted"
+    LOST = "lost"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an alignment. `wanted` is empty for a word that was added, `heard` for one that was lost."""
+
+    edit: Edit
+    wanted: str
+    heard: str
+
+
+@dataclass(frozen=True, slots=True)
+class WordErrors:
+    """Counts of one comparison; add them up before dividing, so that long texts weigh as much as their words."""
+
+    words: int
+    substituted: int
+    lost: int
+    added: int
+    longest_run: int
+    """Words of the longest stretch of the alignment without a single word that was heard as written."""
+
+    @property
+    def errors(self) -> int:
+        return self.substituted + self.lost + self.added
+
+    @property
+    def rate(self) -> float:
+        """Errors per wanted word; nothing wanted and nothing heard is 0."""
+        return self.errors / self.words if self.words else float(self.errors > 0)
+
+    def __add__(self, other: WordErrors) -> WordErrors:
+        return WordErrors(
+            self.words + other.words,
+            self.substituted + other.substituted,
+            self.lost + other.lost,
+            self.added + other.added,
+            max(self.longest_run, other.longest_run),
+        )
+
+
+NO_WORDS = WordErrors(0, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceFaults:
+    """Sentences, as they stand in the text, that were not said at all or more often than they stand there."""
+
+    lost: tuple[str, ...]
+    repeated: tuple[str, ...]
+
+
+def word_errors(wanted: str, heard: str, words_of: WordsOf = spoken_words) -> WordErrors:
+    """words_of: how a text of the language becomes words, for both sides alike."""
+    steps = align(words_of(wanted), words_of(heard))
+    counts = {edit: sum(step.edit is edit for step in steps) for edit in Edit}
+    return WordErrors(
+        words=counts[Edit.SAME] + counts[Edit.SUBSTITUTED] + counts[Edit.LOST],
+        substituted=counts[Edit.SUBSTITUTED],
+        lost=counts[Edit.LOST],
+        added=counts[Edit.ADDED],
+        longest_run=_longest_run(steps),
+    )
+
+
+def sentence_faults(sentences: Sequence[str], heard: str) -> SentenceFaults:
+    """sentences: the text's own, in order. Those of fewer than `MIN_SENTENCE_WORDS` words are not judged."""
+    spoken = [spoken_words(sentence) for sentence in sentences]
+    said = spoken_words(heard)
+    written = [word for words in spoken for word in words]
+    edits = [step.edit for step in align(written, said) if step.edit is not Edit.ADDED]
+    lost: list[str] = []
+    repeated: list[str] = []
+    place = 0
+    for sentence, words in zip(sentences, spoken, strict=True):
+        fates = edits[place : place + len(words)]
+        place += len(words)
+        if len(words) < MIN_SENTENCE_WORDS:
+            continue
+        if fates.count(Edit.LOST) >= LOST_SHARE * len(words):
+            lost.append(sentence)
+        # A text may say the same thing twice itself, or nearly.
+        if occurrences(words, said) > occurrences(words, written):
+            repeated.append(sentence)
+    return SentenceFaults(tuple(lost), tuple(repeated))
+
+
+def align(wanted: Sequence[str], heard: Sequence[str]) -> list[Step]:
+    """The fewest edits that turn one into the other (Levenshtein); a substitution is preferred where it costs the
+    same. Time and memory grow with the product of the lengths.
+    """
+    costs = _costs(wanted, heard)
+    steps: list[Step] = []
+    row, column = len(wanted), len(heard)
+    while row or column:
+        cost = costs[row][column]
+        if row and column and wanted[row - 1] == heard[column - 1] and cost == costs[row - 1][column - 1]:
+            row, column = row - 1, column - 1
+            steps.append(Step(Edit.SAME, wanted[row], heard[column]))
+        elif row and column and cost == costs[row - 1][column - 1] + 1:
+            row, column = row - 1, column - 1
+            steps.append(Step(Edit.SUBSTITUTED, wanted[row], heard[column]))
+        elif row and cost == costs[row - 1][column] + 1:
+            row -= 1
+            steps.append(Step(Edit.LOST, wanted[row], ""))
+        else:
+            column -= 1
+            steps.append(Step(Edit.ADDED, "", heard[column]))
+    return steps[::-1]
+
+
+def occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:
+    """How many stretches of `words`, none overlapping, hold at least `REPEAT_LIKENESS` of `phrase` in order.
+
+    A stretch is no longer than the phrase and a third, so that far scattered words do not count.
+    """
+    window = len(phrase) + len(phrase) // 3
+    found, place = 0, 0
+    while place < len(words):
+        length = _length_if_said(phrase, words[place : place + window])
+        found += length > 0
+        place += length or 1
+    return found
+
+
+def _length_if_said(phrase: Sequence[str], stretch: Sequence[str]) -> int:
+    """How many words of `stretch` the phrase takes, from the first on; 0 if it does not begin with it."""
+    enough = REPEAT_LIKENESS * len(phrase)
+    # Aligning is a thousand times as dear as counting, and nearly every stretch fails here.
+    if stretch[0] not in phrase or (Counter(phrase) & Counter(stretch)).total() < enough:
+        return 0
+    heard = [step for step in align(phrase, stretch) if step.edit is not Edit.LOST]
+    same = [number for number, step in enumerate(heard, 1) if step.edit is Edit.SAME]
+    return same[-1] if len(same) >= enough else 0
+
+
+def _costs(wanted: Sequence[str], heard: Sequence[str]) -> list[list[int]]:
+    """[i][j]: fewest edits between the first i and the first j words."""
+    rows = [list(range(len(heard) + 1))]
+    for number, word in enumerate(wanted, 1):
+        above = rows[-1]
+        row = [number]
+        for place, other in enumerate(heard, 1):
+            row.append(min(row[-1] + 1, above[place] + 1, above[place - 1] + (word != other)))
+        rows.append(row)
+    return rows
+
+
+def _longest_run(steps: Sequence[Step]) -> int:
+    longest = run = 0
+    for step in steps:
+        run = 0 if step.edit is Edit.SAME else run + 1
+        longest = max(longest, run)
+    return longest
+
+
+_WORD = re.compile(rf"[{SYLLABIC}]|[^\W_{SYLLABIC}]+(?:['’][^\W_{SYLLABIC}]+)*")
+
+
+def plain_words(text: str) -> list[str]:
+    """Without case, marks and accents of composition; a character of a syllabic script is a word."""
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())

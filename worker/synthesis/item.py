@@ -1,0 +1,174 @@
+"""The segment item: from a planned stretch of text to finished audio in the store."""
+
+from __future__ import annotations
+
+import hashlib
+
+from storage.errors import ArtifactMissing
+from storage.job_store.segment_reuse import SegmentContent
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_items import ClaimedItem, Lease
+from storage.narration.estimates import expected_audio_ms
+from storage.narration.quality import Gate
+from storage.objects import keys
+from storage.runtime.config.failpoints import failpoint
+from storage.segments.file import SegmentHeader
+from storage.segments.plan import Plan, PlanFormatError
+from storage.segments.results import SegmentReport
+from worker import metrics
+from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechRequest
+from worker.errors import unusable
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import put_fenced, until_available
+from worker.services import SpeechServices
+from worker.speech.audio.segment_audio import encode_segment
+from worker.speech.postprocessing.interface import StoredSpeech
+from worker.speech.quality.job_norms import JobNorms
+from worker.speech.quality.verdict import Utterance, Verdict
+from worker.synthesis.attempts import Outcome, Speaker, settle_attempts
+from worker.synthesis.segment_recovery import find_recovered
+from worker.synthesis.segment_reuse import find_reusable, reusable_content, voice_fingerprint
+from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
+from worker.synthesis.spoken_segment import SpokenSegment, spoken_segment
+
+
+def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Tickets:
+    """Copy one segment from an earlier job or speak it until it passes; store it, count it.
+
+    Returns the tickets to send. Raises as `items` knows it.
+    """
+    index = int(item.lease.item)
+    plan = until_available(lambda: _plan(item, services), held)
+    segment = spoken_segment(item, plan.segments[index])
+    content = reusable_content(item, segment, services.engine.info)
+    copied = find_recovered(item, segment, held, services) if item.recovered else None
+    if copied is None and content is not None:
+        copied = find_reusable(content, held, services)
+    if copied is not None:
+        services.counters.reused()
+        data = encode_segment(copied)
+        sha256 = put_fenced(services.artifacts, _key(held.lease), data, held)
+        stored = StoredSpeech(len(data), sha256, len(copied.pcm))
+        return _committed(_report(copied.header, stored, segment, content), held, services)
+    outcome = _spoken(item, segment, plan, held, services)
+    header = _header(item, segment, outcome, services.engine.info)
+    stored = until_available(lambda: services.finisher.store(_key(held.lease), header, outcome.speech), held)
+    return _committed(_report(header, stored, segment, content, outcome), held, services)
+
+
+def _spoken(
+    item: ClaimedItem, segment: SpokenSegment, plan: Plan, held: HeldLease, services: SpeechServices
+) -> Outcome:
+    """The attempt that passed, or what the job wants in its place."""
+    spec, info = item.narration, services.engine.info
+    conditioning = _conditioning(item, segment, held, services)
+    sampling = effective_sampling(info.default_sampling, spec.sampling)
+    bounds = services.quality.bounds(segment.voice, segment.language)
+    norms = _norms(item, segment, plan, held, services)
+
+    def request_of(number: int) -> SpeechRequest:
+        return speech_request(item, segment, conditioning, sampling, segment.seed(spec.seed, number), number)
+
+    def judge(speech: Speech) -> Verdict:
+        utterance = Utterance(speech, segment.text, segment.voice, segment.language)
+        return services.quality.judge(utterance, spec.quality.gate, norms)
+
+    speaker = Speaker(services.engine, services.ahead, held, services.counters, first=item.spoken_in_vain + 1)
+    attempts = speaker.speak(request_of, judge, segment.index, spec.quality)
+    if not attempts[-1].verdict.passed:
+        services.counters.gave_up()
+    expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
+    return settle_attempts(attempts, segment.index, spec.quality, expected_s, info)
+
+
+def _header(item: ClaimedItem, segment: SpokenSegment, outcome: Outcome, info: EngineInfo) -> SegmentHeader:
+    """Where the speech comes from. Pure."""
+    kept = outcome.kept
+    is_spoken = outcome.speech is kept.speech
+    return SegmentHeader(
+        job=item.lease.job,
+        index=segment.index,
+        fence=item.lease.fence,
+        text_sha256=hashlib.sha256(segment.text.encode()).hexdigest(),
+        seed=kept.seed,
+        finish_reason=kept.speech.finish_reason.value,
+        model=item.narration.model,
+        revision=info.revision,
+        sample_rate_hz=outcome.speech.sample_rate_hz,
+        voice=voice_fingerprint(item, segment, info),
+        speaker=segment.speaker,
+        language=segment.language,
+        attempt=kept.number if is_spoken else 0,
+        take=segment.take,
+        checks=kept.verdict.checks,
+        flags=outcome.flags,
+        loudness_lufs=kept.verdict.loudness_lufs if is_spoken else None,
+        config_sha256=info.config_sha256,
+    )
+
+
+def _report(
+    header: SegmentHeader,
+    stored: StoredSpeech,
+    segment: SpokenSegment,
+    content: SegmentContent | None,
+    outcome: Outcome | None = None,
+) -> SegmentReport:
+    """outcome: None for a segment that was copied."""
+    return SegmentReport(
+        num_samples=stored.num_samples,
+        sample_rate_hz=header.sample_rate_hz,
+        num_chars=segment.num_chars,
+        sha256=stored.sha256,
+        stored_bytes=stored.num_bytes,
+        finish_reason=header.finish_reason,
+        engine_ms=round(outcome.engine_s * 1000) if outcome else 0,
+        seed=header.seed,
+        attempts=outcome.attempts if outcome else 0,
+        reused=outcome is None,
+        take=segment.take,
+        loudness_lufs=header.loudness_lufs,
+        flags=header.flags,
+        warning=outcome.warning if outcome else "",
+        # What did not pass is nothing to offer to others.
+        reuse_id=content.id if content and not header.flags else "",
+    )
+
+
+def _committed(report: SegmentReport, held: HeldLease, services: SpeechServices) -> Tickets:
+    failpoint("segment.after_put")
+    tickets = until_available(lambda: services.jobs.commit_segment(held.lease, report), held)
+    metrics.committed(report.num_samples, report.sample_rate_hz, was_reused=report.reused)
+    failpoint("segment.before_tickets")
+    return tickets
+
+
+def _key(lease: Lease) -> str:
+    return keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence)
+
+
+def _plan(item: ClaimedItem, services: SpeechServices) -> Plan:
+    if item.plan_key is None:
+        raise RuntimeError("a segment was claimed before its job had a plan")
+    index = int(item.lease.item)
+    try:
+        return services.plans.get(item.plan_key)
+    except ArtifactMissing as error:
+        raise unusable("internal", "the job's plan is not in the store any more", index) from error
+    except PlanFormatError as error:
+        raise unusable("internal", f"the job's plan in the store is damaged: {error}", index) from error
+
+
+def _conditioning(item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices) -> Conditioning:
+    if segment.own_voice is None:
+        return built_in_conditioning(segment, item.narration.model, services.engine.info)
+    return services.voices.resolve(segment.own_voice, held)
+
+
+def _norms(
+    item: ClaimedItem, segment: SpokenSegment, plan: Plan, held: HeldLease, services: SpeechServices
+) -> JobNorms | None:
+    if item.narration.quality.gate is Gate.OFF:
+        return None
+    model = services.quality.bounds(segment.voice, segment.language).duration
+    return until_available(lambda: services.norms.get(item, segment.speaker, plan, model), held)

@@ -1,0 +1,70 @@
+"""A segment of this very job that lies in the store although Redis does not know it: it was restored from a backup.
+
+What a worker stored is right, whether or not its commit was remembered, if it says the same in the same voice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import replace
+
+from storage.errors import ArtifactCorrupt, ArtifactMissing
+from storage.jobs.work_items import ClaimedItem
+from storage.objects import keys
+from storage.segments.file import SegmentFormatError, SegmentHeader
+from worker.engine.interface import EngineInfo
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
+from worker.services import SpeechServices
+from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
+from worker.synthesis.segment_reuse import voice_fingerprint
+from worker.synthesis.spoken_segment import SpokenSegment
+
+logger = logging.getLogger(__name__)
+
+
+def find_recovered(
+    item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices
+) -> SegmentAudio | None:
+    """The newest one, with this lease's fence; None if there is none that fits."""
+    wanted = _wanted(item, segment, services.engine.info)
+    for key in _candidates(item, held, services):
+        try:
+            found = decode_segment(until_available(lambda key=key: services.artifacts.get(key), held))
+        except (ArtifactMissing, ArtifactCorrupt, SegmentFormatError) as error:
+            logger.info("a stored segment cannot be taken", extra={"error": str(error)})
+            continue
+        if _facts(found.header) == wanted:
+            logger.info("segment found in the store")
+            return SegmentAudio(replace(found.header, fence=item.lease.fence), found.pcm, found.codes)
+    return None
+
+
+def _candidates(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> list[str]:
+    """Every object of this index but that of our own lease, the newest first."""
+    lease = item.lease
+    own = keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence)
+    # The listing goes by folders: what begins alike is picked out here.
+    folder, _, name = own.rpartition("/")
+    beginning = f"{folder}/{name.partition('-')[0]}-"
+    listed = until_available(lambda: list(services.artifacts.list(f"{folder}/")), held)
+    mine = [entry.key for entry in listed if entry.key.startswith(beginning) and entry.key != own]
+    return sorted(mine, key=_fence, reverse=True)
+
+
+def _fence(key: str) -> int:
+    return int(key.rpartition("-")[2].partition(".")[0])
+
+
+def _wanted(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo) -> tuple[str | int, ...]:
+    text_sha256 = hashlib.sha256(segment.text.encode()).hexdigest()
+    voice = voice_fingerprint(item, segment, info)
+    return (item.lease.job, text_sha256, item.narration.model, info.revision, voice, segment.language, segment.take)
+
+
+def _facts(header: SegmentHeader) -> tuple[str | int, ...]:
+    return (
+        *(header.job, header.text_sha256, header.model, header.revision),
+        *(header.voice, header.language, header.take),
+    )

@@ -1,0 +1,94 @@
+"""A segment that was spoken before, for another job of the same tenant, copied into this one instead of spoken again.
+
+The copy is an object of its own under this job's fence: what becomes of the first job afterwards does not touch it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from dataclasses import replace
+
+from storage.errors import ArtifactCorrupt, ArtifactMissing
+from storage.job_store.segment_reuse import ReusableSegment, SegmentContent
+from storage.jobs.work_items import ClaimedItem, Lease
+from storage.narration.spec import Reproducibility
+from storage.objects import keys
+from storage.segments.edits import FIRST_TAKE
+from storage.segments.file import SegmentFormatError
+from worker.engine.interface import EngineInfo
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
+from worker.services import SpeechServices
+from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
+from worker.synthesis.spoken_segment import SpokenSegment
+
+logger = logging.getLogger(__name__)
+
+
+def reusable_content(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo) -> SegmentContent | None:
+    """What another job's segment must be to stand for this one; None for another take, which has to be spoken."""
+    if segment.take != FIRST_TAKE:
+        return None
+    spec = item.narration
+    chosen = spec.seed if spec.seed_fixed else None
+    return SegmentContent(
+        tenant=item.lease.tenant,
+        text=segment.text,
+        voice=voice_fingerprint(item, segment, info),
+        model=spec.model,
+        revision=info.revision,
+        language=segment.language,
+        instructions=segment.instructions,
+        sampling=spec.sampling,
+        seed=chosen if segment.own_seed is None else segment.own_seed,
+        occurrence=segment.occurrence,
+        gate=spec.quality.gate,
+        configuration=info.config_sha256 if spec.reproducibility is Reproducibility.STRICT else "",
+    )
+
+
+def voice_fingerprint(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo) -> str:
+    """The model's own voice by name, an uploaded one by its content key."""
+    own = segment.own_voice
+    return own.content(item.lease.tenant, info.revision) if own else segment.voice
+
+
+def find_reusable(content: SegmentContent, held: HeldLease, services: SpeechServices) -> SegmentAudio | None:
+    """The verified segment of another job with this job's header; None if there is none that is whole."""
+    found = until_available(lambda: services.reuse.find(held.lease.tenant, content.id), held)
+    if found is None or found.job == held.lease.job:
+        return None
+    try:
+        segment = _verified(found, content, held, services)
+    except (ArtifactMissing, ArtifactCorrupt, SegmentFormatError) as error:
+        # It was deleted meanwhile, or damaged: then it is spoken, as if nobody had.
+        logger.info("segment of an earlier job cannot be reused", extra={"source": found.job, "error": str(error)})
+        return None
+    return _as_own(segment, held.lease, found)
+
+
+def _verified(
+    found: ReusableSegment, content: SegmentContent, held: HeldLease, services: SpeechServices
+) -> SegmentAudio:
+    """Raises `ArtifactMissing`, `ArtifactCorrupt` or `SegmentFormatError`."""
+    key = keys.segment(held.lease.tenant, found.job, found.result.index, found.result.fence)
+    data = until_available(lambda: services.artifacts.get(key), held)
+    if hashlib.sha256(data).hexdigest() != found.result.sha256:
+        raise SegmentFormatError("its sha256 is not the recorded one")
+    segment = decode_segment(data)
+    if segment.header.text_sha256 != hashlib.sha256(content.text.encode()).hexdigest():
+        raise SegmentFormatError("it says something else")
+    return segment
+
+
+def _as_own(segment: SegmentAudio, lease: Lease, found: ReusableSegment) -> SegmentAudio:
+    header = replace(
+        segment.header,
+        job=lease.job,
+        index=int(lease.item),
+        fence=lease.fence,
+        take=FIRST_TAKE,
+        reused_from=found.job,
+    )
+    return SegmentAudio(header, segment.pcm, segment.codes)

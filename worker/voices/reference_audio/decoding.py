@@ -1,0 +1,98 @@
+"""A file of one of four kinds to mono samples. What the header claims decides nothing but the rate and the channels.
+
+Length is counted in decoded samples, block by block, so that neither a lying header nor a bomb (a few bytes that
+decode to hours) takes more memory than a minute of audio.
+"""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import numpy as np
+import soundfile
+from numpy.typing import NDArray
+
+from storage.audio.recording_verdict import (
+    MAX_CHANNELS,
+    MAX_DURATION_S,
+    MIN_DURATION_S,
+    RATES_HZ,
+    Container,
+    RecordingFacts,
+    RecordingRefused,
+    RefusalCode,
+)
+from worker.voices.reference_audio.audibility import Loudness
+
+BLOCK_FRAMES = 8_192
+
+_CONTAINERS = {
+    "WAV": Container.WAV,
+    "WAVEX": Container.WAV,
+    "FLAC": Container.FLAC,
+    "MP3": Container.MP3,
+    "OGG": Container.OGG,
+}
+
+Mono = NDArray[np.float32]
+
+
+def decode(file: BinaryIO | int) -> tuple[RecordingFacts, list[Mono]]:
+    """What the recording is, and the channels' mean in blocks, float32 (N,) each. `file` is open, or a descriptor.
+
+    Raises `RecordingRefused` for what is broken, too short or long, silent, clipped, or of another kind.
+    """
+    try:
+        with soundfile.SoundFile(file, closefd=False) as recording:
+            return _decode(recording)
+    except (soundfile.SoundFileError, ValueError, TypeError) as error:
+        raise RecordingRefused(RefusalCode.UNREADABLE, "the recording is damaged and cannot be decoded") from error
+
+
+def _decode(recording: soundfile.SoundFile) -> tuple[RecordingFacts, list[Mono]]:
+    container = _CONTAINERS.get(recording.format)
+    if container is None:
+        raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording is not a WAV, FLAC, MP3 or Ogg file")
+    rate, channels = recording.samplerate, recording.channels
+    _require_layout(rate, channels)
+    blocks = _mono(recording, rate)
+    num_samples = sum(block.size for block in blocks)
+    if num_samples < MIN_DURATION_S * rate:
+        raise RecordingRefused(
+            RefusalCode.TOO_SHORT,
+            f"the recording has {num_samples / rate:.2f} s; at least {MIN_DURATION_S:g} s are needed",
+        )
+    return RecordingFacts(container, rate, channels, num_samples), blocks
+
+
+def _require_layout(rate: int, channels: int) -> None:
+    if rate not in RATES_HZ:
+        raise RecordingRefused(
+            RefusalCode.BAD_RATE,
+            f"the recording has {rate} samples a second; {RATES_HZ.start} to {RATES_HZ.stop - 1} are taken",
+        )
+    if not 1 <= channels <= MAX_CHANNELS:
+        raise RecordingRefused(
+            RefusalCode.TOO_MANY_CHANNELS, f"the recording has {channels} channels; at most {MAX_CHANNELS} are taken"
+        )
+
+
+def _mono(recording: soundfile.SoundFile, rate: int) -> list[Mono]:
+    blocks: list[Mono] = []
+    num_samples = 0
+    loudness = Loudness()
+    while True:
+        block = np.asarray(recording.read(BLOCK_FRAMES, dtype="float32", always_2d=True), np.float32)
+        if not len(block):
+            break
+        num_samples += len(block)
+        if num_samples > MAX_DURATION_S * rate:
+            raise RecordingRefused(
+                RefusalCode.TOO_LONG, f"the recording is longer than {MAX_DURATION_S:g} s, the most that is taken"
+            )
+        mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1, dtype=np.float32)
+        loudness.add(block, mono)
+        blocks.append(mono)
+    if num_samples:
+        loudness.require_speakable()
+    return blocks
