@@ -6,7 +6,6 @@ a submit.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -15,10 +14,8 @@ from api.access.authentication import Caller, identify
 from api.http.links import LinkBuilder
 from api.http.problems.problem import not_found, unsupported_media, voice_unknown
 from api.services.container import ApiServices
-from storage.ids import CONSENT_ID, VOICE_ID, ConsentId, JobId, TenantId, VoiceId
+from storage.ids import CONSENT_ID, JOB_ID, VOICE_ID, ConsentId, JobId, TenantId, VoiceId
 from storage.tenants.api_keys import TENANT_NAME
-
-_JOB_ID = re.compile(r"job_[0-9a-hjkmnp-tv-z]{26}")
 
 
 async def _services(request: Request) -> ApiServices:
@@ -54,7 +51,7 @@ KnownTenant = Annotated[TenantId, Depends(_tenant_name)]
 
 async def _job_id(job_id: str) -> JobId:
     """What cannot be an id is not looked up, only not found."""
-    if not _JOB_ID.fullmatch(job_id):
+    if not JOB_ID.fullmatch(job_id):
         raise not_found(f"there is no job {job_id[:64]!r}")
     return JobId(job_id)
 

@@ -1,4 +1,7 @@
-"""New ids. They begin with the time, so that ids sort by age."""
+"""Every kind of id: its type, what it looks like, how a new one is made. Most begin with the time, and sort by it.
+
+Types are names for strings: they cost nothing and keep one kind from being passed for another.
+"""
 
 from __future__ import annotations
 
@@ -7,76 +10,111 @@ from typing import NewType
 
 from ulid import ULID
 
-DICTIONARY_ID = re.compile(r"pd_[0-9a-hjkmnp-tv-z]{26}")
+_ULID = "[0-9a-hjkmnp-tv-z]{26}"
+"""Crockford's base 32 in lower case: 48 bits of Unix milliseconds, then 80 random bits."""
 
-ENDPOINT_ID = re.compile(r"whe_[0-9a-hjkmnp-tv-z]{26}")
-
-UPLOAD_ID = re.compile(r"upl_[0-9a-hjkmnp-tv-z]{26}")
-
-JobId = NewType("JobId", str)
+# Tenants and their keys.
 
 TenantId = NewType("TenantId", str)
 
-DictionaryId = NewType("DictionaryId", str)
+KeyId = NewType("KeyId", str)
+KEY_PREFIX = "key_"
+KEY_ID = re.compile(KEY_PREFIX + _ULID)
+
+
+def new_key_id() -> KeyId:
+    """`key_` and a lower-case ULID."""
+    return KeyId(_new(KEY_PREFIX))
+
+
+# Jobs, batches, and where their items wait.
+
+JobId = NewType("JobId", str)
+"""A job or a batch: both have a record of a job."""
+
+JOB_PREFIX = "job_"
+JOB_ID = re.compile(JOB_PREFIX + _ULID)
+
+BATCH_PREFIX = "bat_"
+BATCH_ID = re.compile(BATCH_PREFIX + _ULID)
 
 WorkQueue = NewType("WorkQueue", str)
 
-ConsentId = NewType("ConsentId", str)
-
-CONSENT_PREFIX = "con_"
-
-UploadId = NewType("UploadId", str)
-
-KeyId = NewType("KeyId", str)
-
-EndpointId = NewType("EndpointId", str)
-
-Target = NewType("Target", str)
-"""`e:<endpoint>`, or `h:<tenant>:<digest>` for all URLs that jobs of the tenant name at one host."""
-
-
-VoiceId = NewType("VoiceId", str)
-
-ContentKey = NewType("ContentKey", str)
-"""64 hex digits: everything the bytes of a cache depend on."""
-
-
-DeliveryId = NewType("DeliveryId", str)
-"""`evt_` and 40 hex digits, drawn from event and target: what receivers get as `webhook-id`, on every attempt."""
-
-
-BATCH_PREFIX = "bat_"
-
-CONSENT_ID = re.compile(r"con_[0-9a-hjkmnp-tv-z]{26}")
-
-VOICE_ID = re.compile(r"voc_[0-9a-hjkmnp-tv-z]{26}")
-
 
 def new_job_id() -> JobId:
-    """`job_` and a lower-case ULID: 48 bits of Unix milliseconds, 80 random bits."""
-    return JobId(f"job_{str(ULID()).lower()}")
+    """`job_` and a lower-case ULID."""
+    return JobId(_new(JOB_PREFIX))
 
 
 def new_batch_id() -> JobId:
     """`bat_` and a lower-case ULID."""
-    return JobId(f"{BATCH_PREFIX}{str(ULID()).lower()}")
+    return JobId(_new(BATCH_PREFIX))
+
+
+# Voices, their caches, and the consents they rest on.
+
+VoiceId = NewType("VoiceId", str)
+VOICE_PREFIX = "voc_"
+VOICE_ID = re.compile(VOICE_PREFIX + _ULID)
+
+ContentKey = NewType("ContentKey", str)
+"""64 hex digits: everything the bytes of a cache depend on."""
+
+ConsentId = NewType("ConsentId", str)
+CONSENT_PREFIX = "con_"
+CONSENT_ID = re.compile(CONSENT_PREFIX + _ULID)
 
 
 def new_voice_id() -> VoiceId:
     """`voc_` and a lower-case ULID."""
-    return VoiceId(f"voc_{str(ULID()).lower()}")
-
-
-def new_endpoint_id() -> EndpointId:
-    """`whe_` and a lower-case ULID."""
-    return EndpointId(f"whe_{str(ULID()).lower()}")
+    return VoiceId(_new(VOICE_PREFIX))
 
 
 def new_consent_id() -> ConsentId:
     """`con_` and a lower-case ULID."""
-    return ConsentId(f"{CONSENT_PREFIX}{str(ULID()).lower()}")
+    return ConsentId(_new(CONSENT_PREFIX))
+
+
+# What callers store for their jobs.
+
+UploadId = NewType("UploadId", str)
+UPLOAD_PREFIX = "upl_"
+UPLOAD_ID = re.compile(UPLOAD_PREFIX + _ULID)
+
+DictionaryId = NewType("DictionaryId", str)
+DICTIONARY_PREFIX = "pd_"
+DICTIONARY_ID = re.compile(DICTIONARY_PREFIX + _ULID)
+
+
+def new_upload_id() -> UploadId:
+    """`upl_` and a lower-case ULID."""
+    return UploadId(_new(UPLOAD_PREFIX))
 
 
 def new_dictionary_id() -> DictionaryId:
     """`pd_` and a lower-case ULID."""
-    return DictionaryId(f"pd_{str(ULID()).lower()}")
+    return DictionaryId(_new(DICTIONARY_PREFIX))
+
+
+# Webhooks.
+
+EndpointId = NewType("EndpointId", str)
+ENDPOINT_PREFIX = "whe_"
+ENDPOINT_ID = re.compile(ENDPOINT_PREFIX + _ULID)
+
+Target = NewType("Target", str)
+"""`e:<endpoint>`, or `h:<tenant>:<digest>` for all URLs that jobs of the tenant name at one host."""
+
+DeliveryId = NewType("DeliveryId", str)
+"""`evt_` and 40 hex digits, drawn from event and target: what receivers get as `webhook-id`, on every attempt."""
+
+DELIVERY_ID = re.compile(r"evt_[0-9a-f]{40}")
+
+
+def new_endpoint_id() -> EndpointId:
+    """`whe_` and a lower-case ULID."""
+    return EndpointId(_new(ENDPOINT_PREFIX))
+
+
+def _new(prefix: str) -> str:
+    return f"{prefix}{str(ULID()).lower()}"

@@ -77,8 +77,65 @@ for script in sys.argv[1:]:
     assert outcome.stdout.lower().count("usage: ") == len(scripts)
 
 
-PAGES = sorted(path for folder in (".", *PACKAGES, "docker", "benchmarks") for path in (ROOT / folder).glob("*.md"))
+FOLDERS = (*PACKAGES, ".github", "benchmarks", "docker", "tests", "training")
+PAGES = sorted((*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))))
 """What people read first: each describes what works, and the tests below hold it to that."""
+
+COMMANDS = sorted(
+    (
+        *PAGES,
+        ROOT / "Makefile",
+        ROOT / "pyproject.toml",
+        *(file for file in (ROOT / "docker").rglob("*") if file.suffix in {".Dockerfile", ".tpl", ".yaml"}),
+        *(file for folder in (*PACKAGES, "benchmarks", "training") for file in (ROOT / folder).rglob("*.py")),
+    )
+)
+"""Where modules are named that somebody or something starts."""
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_packages_page_says_what_every_room_holds(package: str) -> None:
+    page = (ROOT / package / "README.md").read_text()
+    rooms = {file.parent.name for file in (ROOT / package).glob("*/*") if file.is_file() and file.suffix != ".pyc"}
+
+    assert {room for room in rooms if f"`{room}/`" not in page} == set()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_tests_lie_where_what_they_test_does(package: str) -> None:
+    tests = ROOT / "tests" / package
+    folders = {file.parent.relative_to(tests) for file in tests.rglob("test_*.py")}
+
+    assert {str(folder) for folder in folders if not (ROOT / package / folder).is_dir()} == set()
+
+
+def test_every_module_that_is_started_by_name_can_be_started() -> None:
+    # As in `python -m api.server`, and as in the chart's `[python, -m, api.server]`.
+    started = re.compile(r"-m\W{1,4}((?:api|worker|storage|rhapsode|training)(?:\.\w+)*)")
+    named = {module for file in COMMANDS for module in started.findall(file.read_text())}
+    assert "worker.process.drain" in named
+
+    assert {module for module in named if not is_started(module)} == set()
+
+
+def test_every_path_in_the_pages_exists() -> None:
+    paths = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`")
+    named = {(page, path) for page in PAGES for path in paths.findall(page.read_text())}
+    assert named
+
+    assert {path for page, path in named if not (ROOT / path).exists() and not (page.parent / path).exists()} == set()
+
+
+def test_every_benchmark_is_on_the_benchmarks_page() -> None:
+    benchmarks = ROOT / "benchmarks"
+    page = (benchmarks / "README.md").read_text()
+    scripts = {
+        str(file.relative_to(benchmarks))
+        for file in benchmarks.rglob("*.py")
+        if '__name__ == "__main__"' in file.read_text()
+    }
+
+    assert {script for script in scripts if f"`{script}`" not in page} - {"run_all.py"} == set()
 
 
 def test_every_make_target_in_the_pages_exists() -> None:
@@ -112,6 +169,13 @@ def test_no_page_names_a_setting_that_does_not_exist() -> None:
     named = {name for page in PAGES for name in re.findall(r"\bRHAPSODE_[A-Z0-9_]*[A-Z0-9]\b", page.read_text())}
 
     assert {name for name in named if name not in SETTING_NAMES and not is_setting_file(name, SETTING_NAMES)} == set()
+
+
+def is_started(module: str) -> bool:
+    """Whether `python -m` finds something to run: a module with a main part, or a package's `__main__`."""
+    place = ROOT.joinpath(*module.split("."))
+    file = place / "__main__.py" if place.is_dir() else place.with_suffix(".py")
+    return file.is_file() and '__name__ == "__main__"' in file.read_text()
 
 
 def is_command(words: list[str]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
@@ -32,7 +31,7 @@ from api.schemas.job import DAY_S
 from api.services.container import ApiServices
 from api.uploads.named import upload_pieces
 from storage.errors import AdmissionRefused, IdempotencyMismatch, StateConflict
-from storage.ids import JobId, TenantId, new_batch_id
+from storage.ids import BATCH_ID, JobId, TenantId, new_batch_id
 from storage.job_store.lists import JobQuery
 from storage.jobs.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, decode_chunk, num_chunks
 from storage.jobs.record import JobRecord
@@ -44,7 +43,6 @@ from storage.objects.store import ArtifactStore
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=IdempotentRoute)
 
-BATCH_ID = re.compile(r"bat_[0-9a-hjkmnp-tv-z]{26}")
 LINE_TYPES = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
 
 _BODY = {

@@ -18,7 +18,7 @@ from api.schemas import job as schemas
 from api.services.container import ApiServices
 from api.submission.submission import SubmissionCall, submit_narration
 from storage.errors import IdempotencyMismatch, JobNotFound
-from storage.ids import JobId, TenantId
+from storage.ids import JOB_PREFIX, JobId, TenantId
 from storage.job_store.idempotent_responses import KeptAnswer
 from storage.jobs.submissions import IdempotencyKey
 from storage.objects.keys import job_prefix
@@ -70,7 +70,7 @@ async def put_job(
 
 
 def _check_time(job: JobId) -> None:
-    chosen_s = ULID.from_str(job.removeprefix("job_").upper()).timestamp
+    chosen_s = ULID.from_str(job.removeprefix(JOB_PREFIX).upper()).timestamp
     if abs(time.time() - chosen_s) > CLOCK_TOLERANCE_S:
         raise invalid_field("", "out_of_range", f"{job} is not an id of today: a ULID begins with its time")
 

@@ -12,12 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.http.problems.problem import Problem, Violation, invalid
 from api.schemas.base import DateTime
-from storage.ids import JobId
+from storage.ids import JOB_ID, JobId
 from storage.job_store.lists import JobQuery
 from storage.jobs.states import JobState
 
 _METADATA = re.compile(r"metadata\[(.{1,64})\]", re.DOTALL)
-_JOB_ID = re.compile(r"job_[0-9a-z]{26}")
 
 
 class JobListQuery(BaseModel):
@@ -61,7 +60,7 @@ def _decode_cursor(cursor: str | None) -> JobId | None:
         job = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode("ascii")
     except (binascii.Error, ValueError):
         job = ""
-    if not _JOB_ID.fullmatch(job):
+    if not JOB_ID.fullmatch(job):
         raise _bad_parameter("cursor", "invalid_cursor", "is not a cursor of this list")
     return JobId(job)
 

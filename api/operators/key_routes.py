@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from datetime import UTC, datetime
 from typing import Annotated
@@ -16,14 +15,13 @@ from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field, not_found
 from api.http.times import moment, optional_moment
 from api.operators.key_schemas import ApiKeyList, ApiKeyView, KeyOrder, NewApiKey, ScopeName, TenantName
-from storage.ids import KeyId, TenantId
+from storage.ids import KEY_ID, KeyId, TenantId
 from storage.tenants.api_keys import ApiKey, Scope
 
 router = APIRouter(prefix="/v1/admin/api-keys", tags=["administration"], route_class=IdempotentRoute)
 
 LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
-_KEY_ID = re.compile(r"key_[0-9a-hjkmnp-tv-z]{26}")
 _ORDER = {
     "requestBody": {
         "required": True,
@@ -39,7 +37,7 @@ class KeyListQuery(BaseModel):
 
 
 async def _key_id(key_id: str) -> KeyId:
-    if not _KEY_ID.fullmatch(key_id):
+    if not KEY_ID.fullmatch(key_id):
         raise not_found(f"there is no key {key_id[:64]!r}")
     return KeyId(key_id)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pydantic_core import PydanticCustomError
 
 from api.schemas.speakable_text import check_label
+from storage.ids import VOICE_PREFIX
 from storage.queue.model_registry import ModelCard
 from storage.voices.records import name_key
 
@@ -18,7 +19,7 @@ def check_voice_name(name: str) -> str:
     normal = unicodedata.normalize("NFC", name)
     if normal != normal.strip():
         raise PydanticCustomError("padded_name", "a name must not begin or end with a space")
-    if name_key(normal).startswith("voc_"):
+    if name_key(normal).startswith(VOICE_PREFIX):
         raise PydanticCustomError("reserved_name", "names that begin with voc_ are reserved for ids")
     return normal
 

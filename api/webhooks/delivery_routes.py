@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
@@ -16,12 +15,10 @@ from api.services.container import ApiServices
 from api.webhooks import schemas
 from api.webhooks.endpoint_routes import KnownEndpointId
 from api.webhooks.view import shown_delivery, shown_detail
-from storage.ids import DeliveryId, TenantId
+from storage.ids import DELIVERY_ID, DeliveryId, TenantId
 from storage.webhooks.records import DeliveryState
 
 router = APIRouter(prefix="/v1", tags=["webhooks"], route_class=IdempotentRoute)
-
-DELIVERY_ID = re.compile(r"evt_[0-9a-f]{40}")
 
 
 async def _delivery_id(delivery_id: str) -> DeliveryId:

@@ -1,7 +1,6 @@
 """The native engine on a GPU: decoder, closed loop by streams, random arrivals, first audio, memory.
 
-    python benchmarks/engine/gpu_engine.py --size 1.7b --streams 1,8,32,64,128,256 --json engine.json [--plot
-    engine.png]
+    python benchmarks/engine/gpu_engine.py --size 1.7b --streams 1,8,32,64,128,256 --json engine.json
 
 Writes a random checkpoint of the size (see random_checkpoint.py) unless `--checkpoint` names one. Random weights cost
 what real ones cost; requests end at a number of frames drawn evenly from 5 to 15 s. Audio is counted when its samples
@@ -9,7 +8,7 @@ are delivered, within a window that begins once the batch is full. The device's 
 580` or `--poisson-window 580` make a soak, which says every half minute how it goes. A request that fails ends the run
 with its error.
 `--reference qwen-tts` runs that package's static batch on the same checkpoint, in a process with `--reference-path` on
-its module path. Prints a line for each figure.
+its module path. `--plot engine.png` draws the figures. Prints a line for each.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A checkpoint of published dimensions with random weights, drawn on the GPU: seconds instead of minutes.
 
-    python benchmarks/engine/random_checkpoint.py OUT --size 1.7b [--variant custom_voice] [--device cuda:0] [--frames
-    100]
+    python benchmarks/engine/random_checkpoint.py OUT --size 1.7b [--variant custom_voice] [--device cuda:0]
+        [--frames 100]
 
 Layout, names and configuration are those of `tests/parity/make_checkpoint.py`; speed does not depend on the values.
 `--frames` makes speech end by itself after so many frames on average; without it no speech ever ends, and requests run

@@ -2,7 +2,7 @@
 
     PYTHONPATH=<where qwen-tts is installed> python benchmarks/engine/reference_package.py CHECKPOINT [--batches 1,128]
 
-Prints one JSON object a batch. Started by engine.py --reference.
+Prints one JSON object a batch. Started by gpu_engine.py --reference.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The vLLM engine beside the native one on the same machine: start, time of a step, memory, and whether they agree.
 
-    .venv-vllm/bin/python benchmarks/engine/vllm_engine.py [--checkpoint worker/small_voice] [--slots 1 8] [--device
-    cpu]
-        [--frames 60]
+    .venv-vllm/bin/python benchmarks/engine/vllm_engine.py [--checkpoint worker/small_voice] [--slots 1 8]
+        [--device cpu] [--frames 60]
 
 `make vllm-test` makes the environment. Each engine runs in a process of its own. A step is one frame of every request:
 as many requests as there are slots, all of the same length, so a step is the wall time by the frames of one request;

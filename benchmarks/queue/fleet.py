@@ -22,7 +22,7 @@ THROUGH_SYSTEM = 0.975
 """`system.py`: of what the engine alone speaks, what arrives through API, queue, workers and store."""
 
 H200_1_7B = ((1, 30.7), (8, 159.0), (32, 441.0), (64, 773.0), (128, 1132.0), (256, 1547.0))
-"""README.md, one H200, 1.7B: `engine.py`, closed loop, audio seconds a second by streams."""
+"""README.md, one H200, 1.7B: `gpu_engine.py`, closed loop, audio seconds a second by streams."""
 
 ENCODING = {"wav": 9633.0, "flac": 2209.0, "mp3": 144.0, "opus": 312.0, "m4b": 289.0}
 """`assembly.py`: seconds of audio a second, loudness and all, on one core."""

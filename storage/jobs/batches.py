@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
-from storage.ids import BATCH_PREFIX
+from storage.ids import BATCH_PREFIX, JOB_PREFIX
 
 CHUNK_LINES = 50
 
@@ -71,7 +71,7 @@ def child_id(batch: str, number: int) -> str:
     """`job_`, the batch's own time, and 80 bits of sha256(batch, line): sorts beside its batch."""
     time_part = batch.removeprefix(BATCH_PREFIX)[:10]
     digest = hashlib.sha256(f"{batch}|{number}".encode()).digest()[:10]
-    return f"job_{time_part}{base64.b32encode(digest).decode().lower().translate(_CROCKFORD)}"
+    return f"{JOB_PREFIX}{time_part}{base64.b32encode(digest).decode().lower().translate(_CROCKFORD)}"
 
 
 def num_chunks(num_lines: int) -> int:

@@ -9,12 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ulid import ULID
-
-from storage.ids import UploadId
 from storage.objects.store import ArtifactStore, ObjectEntry, StoredObject
-
-UPLOAD_PREFIX = "upl_"
 
 LINK_TTL_S = 3600
 LIFETIME_S = 24 * 3600
@@ -22,11 +17,6 @@ LIFETIME_S = 24 * 3600
 
 UNUSED_S = 2 * LINK_TTL_S
 """After which no file comes any more by a link, be it ever so slow."""
-
-
-def new_upload_id() -> UploadId:
-    """`upl_` and a lower-case ULID."""
-    return UploadId(f"{UPLOAD_PREFIX}{str(ULID()).lower()}")
 
 
 @dataclass(frozen=True, slots=True)

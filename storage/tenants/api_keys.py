@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import cast
 
 import redis
-from ulid import ULID
 
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.errors import KeyNotFound
-from storage.ids import KeyId, TenantId
+from storage.ids import KeyId, TenantId, new_key_id
 
 KEY_PREFIX = "rh_"
 SHOWN_CHARS = 10
@@ -116,7 +115,7 @@ class ApiKeyStore:
     def create(self, tenant: TenantId, name: str, scopes: frozenset[Scope], expires_at_ms: int | None = None) -> NewKey:
         secret = draw_key()
         record = ApiKey(
-            id=KeyId(f"key_{str(ULID()).lower()}"),
+            id=new_key_id(),
             tenant=tenant,
             name=name,
             shown=secret[:SHOWN_CHARS],

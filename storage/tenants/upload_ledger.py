@@ -17,8 +17,7 @@ from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import SERVER_CLOCK, linked_script, lua_source
 from storage.errors import refusal_of
-from storage.ids import TenantId, UploadId
-from storage.objects.uploads import UPLOAD_PREFIX
+from storage.ids import UPLOAD_PREFIX, TenantId, UploadId
 from storage.webhooks.lua_prelude import webhook_prelude
 
 PAGE = 500

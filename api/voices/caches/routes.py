@@ -18,11 +18,12 @@ from api.schemas import job as schemas
 from api.voices.caches.schemas import BulkCacheOrder, CacheOrder, Mode, ShownState, VoiceCacheList
 from api.voices.caches.submission import BUILD_S, order_caches, order_many_caches
 from api.voices.caches.view import shown_cache, shown_state
+from storage.ids import VOICE_ID
 from storage.voices.records import VoiceCacheRecord
 
 router = APIRouter(tags=["voice caches"], route_class=IdempotentRoute)
 
-_CACHE_NAME = re.compile(r"voc_[0-9a-hjkmnp-tv-z]{26}\|(x_vector|in_context)\|.{1,400}", re.DOTALL)
+_CACHE_NAME = re.compile(VOICE_ID.pattern + r"\|(x_vector|in_context)\|.{1,400}", re.DOTALL)
 
 
 def _json(schema: str, *, required: bool) -> dict[str, object]:

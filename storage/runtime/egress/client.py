@@ -38,7 +38,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class UrlRules:
-    """What may be named at all. In networks of one's own (`addresses.allowed`) plain http and any port will do."""
+    """What may be named at all. In networks of one's own (`public_addresses.allowed`) plain http and any port do."""
 
     schemes: frozenset[str] = frozenset({"https"})
     ports: frozenset[int] = frozenset({443, 8443})

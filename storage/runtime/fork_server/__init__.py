@@ -1,7 +1,7 @@
 """Children that read what strangers send, forked from a process that has everything loaded and knows nothing.
 
 An interpreter with its parsers takes a tenth of a second of a core to start, a recording a hundredth to decode. So a
-process starts one *zygote* for each kind of reading (`zygote.Zygote`). It begins as a program of its own with an empty
+process starts one *zygote* for each kind of reading (`client.Zygote`). It begins as a program of its own with an empty
 environment, not as a copy of the process that starts it: what that one holds in memory is not in it. It imports the
 parsers, then waits and forks one child for each file (`server.serve`); it reads no stranger's byte itself, so no child
 inherits anything of another's file. The child (`child`) has three descriptors, limits of memory, time and output

@@ -11,8 +11,7 @@ _HEAD = """# Metrics
 
 Every process exports them: the API at `/metrics`, the others where `RHAPSODE_METRICS_PORT` says. Generated from
 `storage/runtime/observability/metric_catalogue.py` by `python -m storage.runtime.observability.metric_table`; a test
-holds this file to it, and the rules and
-dashboards to this file. No label names a tenant, a job or a text.
+holds this file to it, and the rules and dashboards to this file. No label names a tenant, a job or a text.
 
 | metric | kind | unit | labels | exported by | means |
 |---|---|---|---|---|---|

@@ -10,11 +10,19 @@ import pytest
 import redis
 
 from storage.errors import RecountOvertaken
-from storage.ids import ConsentId, DictionaryId, JobId, UploadId, VoiceId, new_consent_id, new_dictionary_id
+from storage.ids import (
+    ConsentId,
+    DictionaryId,
+    JobId,
+    UploadId,
+    VoiceId,
+    new_consent_id,
+    new_dictionary_id,
+    new_upload_id,
+)
 from storage.job_store.counter_audit import Difference
 from storage.job_store.store import JobStore
 from storage.objects.keys import consent_recording
-from storage.objects.uploads import new_upload_id
 from storage.pronunciations.store import NewVersion, PronunciationStore
 from storage.tenants.stored_bytes_audit import StoredRecount
 from storage.tenants.upload_ledger import UploadLedger

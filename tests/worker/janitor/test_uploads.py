@@ -11,10 +11,10 @@ import pytest
 import redis
 from ulid import ULID
 
-from storage.ids import UploadId
+from storage.ids import UploadId, new_upload_id
 from storage.objects import keys
 from storage.objects.local_store import LocalArtifactStore
-from storage.objects.uploads import LIFETIME_S, UNUSED_S, new_upload_id
+from storage.objects.uploads import LIFETIME_S, UNUSED_S
 from storage.recovery.audit_log import AuditLog
 from storage.tenants.quotas import Quotas, QuotaStore
 from storage.tenants.stored_bytes_audit import StoredRecount

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import redis
 
-from storage.ids import UploadId, new_job_id, new_voice_id
+from storage.ids import UploadId, new_job_id, new_upload_id, new_voice_id
 from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.service_classes import Priority
@@ -17,7 +17,6 @@ from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import CacheMode, VoiceCacheSpec
 from storage.objects import keys
-from storage.objects.uploads import new_upload_id
 from storage.voices.plan import ListedVoice, decode_voice_plan, encode_voice_plan
 from storage.voices.records import CacheState, Consent
 from storage.voices.store import VoiceStore
