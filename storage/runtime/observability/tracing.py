@@ -9,27 +9,9 @@ from __future__ import annotations
 
 import contextlib
 from contextlib import AbstractContextManager
-from typing import Protocol
 
 from storage.runtime.config.settings import SettingsError, StorageSettings
-
-Attribute = str | int | float | bool
-
-
-class Span(Protocol):
-    """What is under way. Thread-safe."""
-
-    def note(self, **attributes: Attribute) -> None:
-        """Say something about it that was not known when it began."""
-        ...
-
-
-class Tracer(Protocol):
-    def span(self, name: str, parent: str, attributes: dict[str, Attribute]) -> AbstractContextManager[Span]: ...
-
-    def current(self) -> str: ...
-
-    def close(self) -> None: ...
+from storage.runtime.observability.spans import Attribute, Span, Tracer
 
 
 class _NoSpan:

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from storage.runtime.observability.tracing import Attribute, Span
+from storage.runtime.observability.spans import Attribute, Span
 
 FLUSH_MS = 1_000.0
 """How old a span gets before it is sent: what a killed process takes along."""
