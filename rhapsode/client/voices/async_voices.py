@@ -1,5 +1,4 @@
-"""`client.voices` of the asyncio client: the same calls as `rhapsode.client.voices.voices`, awaited. What they mean is
-said there."""
+"""`client.voices` of the asyncio client: the calls of `rhapsode.client.voices.voices`, awaited; see there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The table of all metrics as Markdown: `python -m storage.runtime.observability.metric_table >
-docker/prometheus/METRICS.md`."""
+"""The table of all metrics as Markdown.
+
+python -m storage.runtime.observability.metric_table > docker/prometheus/METRICS.md
+"""
 
 from __future__ import annotations
 

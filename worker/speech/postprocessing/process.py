@@ -1,5 +1,4 @@
-"""A finisher's own process: `python -m worker.speech.postprocessing.process`, started by `FinisherPool` and by nothing
-else.
+"""A finisher's own process, started by `FinisherPool` alone: `python -m worker.speech.postprocessing.process`.
 
 A thread for each line, so that a store that answers slowly holds up nobody else. The process ends with its leash, the
 socket whose other end the worker holds: a worker that is gone, however it went, leaves no finisher behind.
