@@ -18,6 +18,7 @@ from storage.runtime.config.settings import SETTING_NAMES, is_setting_file
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("api", "worker", "storage", "rhapsode")
+COMMAND_LINE = typer.main.get_command(app)
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -180,7 +181,7 @@ def is_started(module: str) -> bool:
 
 def is_command(words: list[str]) -> bool:
     """Whether the command line has it; a second word may be an argument of the first."""
-    found = typer.main.get_command(app)
+    found = COMMAND_LINE
     for word in words:
         if not isinstance(found, typer.core.TyperGroup):
             return True

@@ -79,8 +79,8 @@ def get_delivery(
     tenant: Tenant, services: Services, links: Links, delivery_id: KnownDeliveryId
 ) -> schemas.WebhookDeliveryDetail:
     """With what is sent and what came of the last attempts."""
-    record = services.webhooks.store.delivery(tenant, delivery_id)
-    return shown_detail(record, services.webhooks.store.attempts(delivery_id), links.base)
+    record, attempts = services.webhooks.store.delivery_with_attempts(tenant, delivery_id)
+    return shown_detail(record, attempts, links.base)
 
 
 @router.post("/webhook-deliveries/{delivery_id}/redeliver", status_code=202, response_model=schemas.WebhookDelivery)

@@ -165,6 +165,21 @@ class WebhookStore:
             raise _no_delivery(delivery)
         return decode_delivery(fields)
 
+    def delivery_with_attempts(
+        self, tenant: TenantId, delivery: DeliveryId
+    ) -> tuple[DeliveryRecord, builtins.list[Attempt]]:
+        """Both of one moment: an attempt that ends meanwhile is in the state and in the list, or in neither.
+
+        Raises `DeliveryNotFound` as `delivery` does.
+        """
+        with redis_errors_named(), self._redis.pipeline(transaction=True) as pipeline:
+            pipeline.hgetall(self._keys.delivery(delivery))
+            pipeline.lrange(self._keys.attempts(delivery), 0, -1)
+            fields, rows = cast("tuple[dict[str, str], list[str]]", tuple(pipeline.execute()))
+        if fields.get("tenant") != tenant:
+            raise _no_delivery(delivery)
+        return decode_delivery(fields), [decode_attempt(row) for row in rows]
+
     def attempts(self, delivery: DeliveryId) -> builtins.list[Attempt]:
         """The last ones, oldest first."""
         with redis_errors_named():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -509,3 +510,24 @@ def test_a_job_past_its_deadline_tells_of_its_end_once(world: WebhookWorld) -> N
     world.jobs.reap()
 
     assert types(world) == ["job.expired"]
+
+
+def test_a_delivery_and_its_attempts_are_read_of_one_moment(world: WebhookWorld) -> None:
+    # Else somebody who waits for a test reads "sending", then its attempt, and takes what arrived for a failure.
+    world.endpoint(("job.created",))
+    torn: list[str] = []
+    for _ in range(100):
+        world.submit()
+        claimed = world.take()
+        delivery = claimed.record.id
+        worker = threading.Thread(target=world.succeed, args=(claimed,))
+        worker.start()
+        while True:
+            record, attempts = world.store.delivery_with_attempts(ALICE, delivery)
+            if (record.state is DeliveryState.DELIVERED) != bool(attempts):
+                torn.append(delivery)
+            if record.state is DeliveryState.DELIVERED:
+                break
+        worker.join()
+
+    assert torn == []
