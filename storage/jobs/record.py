@@ -15,7 +15,7 @@ from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 
 KEPT_DAYS = 400
-"""A day's counts are there for so long after its first: a year and a month, for whoever bills by the year."""
+"""A day's counts are there for so long after its first: a year and a month, enough to bill by the year."""
 
 
 JobSpec = NarrationSpec | VoiceCacheSpec | BatchSpec

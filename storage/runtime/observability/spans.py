@@ -1,4 +1,4 @@
-"""What a span and a tracer are to us, whoever records them. Pure."""
+"""The protocols of spans and tracers, apart from the module that records them. Pure."""
 
 from __future__ import annotations
 

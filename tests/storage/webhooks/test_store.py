@@ -513,7 +513,7 @@ def test_a_job_past_its_deadline_tells_of_its_end_once(world: WebhookWorld) -> N
 
 
 def test_a_delivery_and_its_attempts_are_read_of_one_moment(world: WebhookWorld) -> None:
-    # Else somebody who waits for a test reads "sending", then its attempt, and takes what arrived for a failure.
+    # Torn apart they say "sending" beside an attempt that arrived, and `rhapsode webhooks test` calls that a failure.
     world.endpoint(("job.created",))
     torn: list[str] = []
     for _ in range(100):
