@@ -200,6 +200,7 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
         pronunciation_dictionaries=list(spec.dictionaries),
         validate_only=spec.validate_only,
         reproducibility=spec.reproducibility.value,
+        reuse=spec.reuse,
         quality=resolved_quality(spec.quality),
         sampling=schemas.ResolvedSampling(
             temperature=spec.sampling.temperature,

@@ -141,6 +141,7 @@ def job_request(order: SpeechOrder, deadline: datetime | None) -> JobRequest:
         "voice": order.voice_name,
         "language": order.language,
         "instructions": order.instructions,
+        "reuse": order.reuse,
         "output": {"formats": [{"type": stored_as}]},
         "priority": "high",
         "deadline": deadline.isoformat() if deadline else None,

@@ -29,7 +29,8 @@ class NamedVoice(RequestBody):
 
 
 class SpeechOrder(RequestBody):
-    """What is said, and how it comes back. `language` is not OpenAI's: one of the model's, by name or tag.
+    """What is said, and how it comes back. Two fields are not OpenAI's: `language`, one of the model's, by name or
+    tag, and `reuse`, as of `/v1/jobs`.
 
     `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
     `stream_format`: the audio comes whole, in one piece.
@@ -43,6 +44,7 @@ class SpeechOrder(RequestBody):
     speed: Annotated[float, Field(ge=0.25, le=4), AfterValidator(_as_spoken)] = 1.0
     stream_format: Literal["audio"] = "audio"
     language: Name = "auto"
+    reuse: bool = True
 
     @property
     def voice_name(self) -> str:

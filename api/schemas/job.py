@@ -118,6 +118,9 @@ class JobRequest(RequestBody):
         default="best_effort",
         description="`strict`: equal requests give equal speech, whatever else the workers speak at the time",
     )
+    reuse: bool = Field(
+        default=True, description="`false`: every segment is spoken, also one that an earlier job of yours has spoken"
+    )
     quality: QualityRequest = QualityRequest()
     output: OutputRequest = OutputRequest()
     priority: Literal["high", "normal", "low"] = "normal"
@@ -237,6 +240,7 @@ class ResolvedRequest(Answer):
     validate_only: bool
     sampling: ResolvedSampling
     reproducibility: str
+    reuse: bool
     quality: ResolvedQuality
     output: ResolvedOutput
     priority: Priority

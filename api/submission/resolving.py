@@ -79,6 +79,7 @@ def resolve_narration(
         dictionaries=dictionaries,
         validate_only=request.validate_only,
         reproducibility=_reproducibility(request, card),
+        reuse=request.reuse,
         quality=resolve_quality(request.quality, language, card),
         output=resolve_output(request.output, card.sample_rate_hz),
         languages=card.languages,

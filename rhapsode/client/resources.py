@@ -130,6 +130,7 @@ class ResolvedRequest(Resource):
     """What was asked for, with the server's defaults filled in. own_voice: None for a voice of the model's.
 
     not_before: nothing is done before it. reproducibility: `strict` for the same speech in any company.
+    reuse: whether segments of earlier jobs are copied.
     """
 
     model: str
@@ -139,6 +140,7 @@ class ResolvedRequest(Resource):
     seed: int
     not_before: datetime | None = None
     reproducibility: str = "best_effort"
+    reuse: bool = True
 
 
 class ResolvedVoiceCaches(Resource):

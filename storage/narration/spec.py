@@ -78,6 +78,7 @@ class NarrationSpec:
     dictionaries: pronunciation dictionaries as `<id>@<version>`, the first that has a word counts.
     validate_only: the job ends with its plan; nothing is spoken.
     languages: all that the model speaks, as it names them; empty where that is not known.
+    reuse: whether segments that earlier jobs of the tenant spoke are copied; else every one is spoken.
     """
 
     model: str
@@ -99,3 +100,4 @@ class NarrationSpec:
     output: OutputSpec = field(default_factory=OutputSpec)
     languages: tuple[str, ...] = ()
     reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
+    reuse: bool = True

@@ -157,6 +157,7 @@ def _request(spec: NarrationSpec) -> dict[str, object]:
         "sampling": sampling,
         "quality": {"gate": "off"},
         "reproducibility": spec.reproducibility.value,
+        "reuse": spec.reuse,
         "output": _output(spec),
     }
     return {name: value for name, value in wanted.items() if value not in (None, {})}

@@ -42,7 +42,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     segment = spoken_segment(item, plan.segments[index])
     content = reusable_content(item, segment, services.engine.info)
     copied = find_recovered(item, segment, held, services) if item.recovered else None
-    if copied is None and content is not None:
+    if copied is None and content is not None and item.narration.reuse:
         copied = find_reusable(content, held, services)
     if copied is not None:
         services.counters.reused()

@@ -183,6 +183,8 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
             yield "seed", str(request.seed)
             if request.reproducibility == "strict":
                 yield "strict", "the same speech in any company"
+            if not request.reuse:
+                yield "reuse", "off: every segment is spoken"
         case ResolvedVoiceCaches() as request:
             yield "model", request.model
         case None:

@@ -58,6 +58,9 @@ class SpeechOptions:
     strict: Annotated[
         bool, typer.Option("--strict", help="With --seed: the same speech, whatever else is spoken meanwhile.")
     ] = False
+    no_reuse: Annotated[
+        bool, typer.Option("--no-reuse", help="Speak every segment, also one that an earlier job has spoken.")
+    ] = False
     not_before: Annotated[
         str | None, typer.Option(metavar="TIME", help="Begin at 2026-12-01T08:00 local time, and wait here for it.")
     ] = None
@@ -74,6 +77,7 @@ class SpeechOptions:
             "pronunciation_dictionaries": self.dictionary,
             "normalization": "basic" if self.words else None,
             "reproducibility": "strict" if self.strict else None,
+            "reuse": False if self.no_reuse else None,
             "not_before": read_time("--not-before", self.not_before) if self.not_before else None,
         }
 

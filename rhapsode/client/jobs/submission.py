@@ -58,6 +58,7 @@ class JobOptions(TypedDict, total=False):
     speakers: a cast, name to voice. normalization: numbers and units as words. pronunciation_dictionaries: `pd_...@3`.
     quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("fail", "keep_best", "silence").
     reproducibility: "strict" where equal requests have to give equal speech, whatever else the workers speak.
+    reuse: False where every segment is to be spoken, also one that an earlier job has spoken.
     not_before: with a time zone; nothing of the job is done before it.
     deadline: with a time zone; a job that is not done by then fails, one that has not started expires.
     retention_s: how long the result is kept after the job has ended.
@@ -81,6 +82,7 @@ class JobOptions(TypedDict, total=False):
     pauses: Pauses | None
     sampling: Sampling | None
     reproducibility: Literal["best_effort", "strict"] | None
+    reuse: bool | None
     quality: Mapping[str, JsonValue] | None
     output: Output | None
     not_before: datetime | None

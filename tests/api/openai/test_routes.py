@@ -103,6 +103,7 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
         ({"response_format": "aac"}, 422, "response_format", "invalid_request"),
         ({"stream_format": "sse"}, 422, "stream_format", "invalid_request"),
         ({"language": "Klingon"}, 422, "language", "unsupported_language"),
+        ({"reuse": "no"}, 422, "reuse", "invalid_request"),
         ({"pitch": 2}, 422, "pitch", "invalid_request"),
     ],
 )
@@ -124,9 +125,10 @@ def test_a_text_that_is_too_long_to_wait_for_is_sent_to_jobs(api: ServedApi) -> 
 
 
 def test_one_header_makes_it_a_job(api: ServedApi) -> None:
-    answer = api.http.post("/v1/audio/speech", json=ORDER, headers={"Prefer": "respond-async"})
+    answer = api.http.post("/v1/audio/speech", json=ORDER | {"reuse": False}, headers={"Prefer": "respond-async"})
 
     job = answer.json()
+    assert job["request"]["reuse"] is False
     assert (answer.status_code, job["state"], job["queue"]["class"]) == (202, "pending", "interactive")
     assert answer.headers["location"] == job["links"]["self"]
     assert answer.headers["preference-applied"] == "respond-async"

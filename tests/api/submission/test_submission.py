@@ -65,6 +65,7 @@ def test_defaults_are_filled_in_and_told(api: ServedApi) -> None:
     assert request["pauses"] == {"sentence_s": 0.25, "paragraph_s": 0.6, "heading_s": 0.9, "chapter_s": 1.5}
     assert request["sampling"] == {"temperature": None, "top_p": None, "top_k": None, "repetition_penalty": None}
     assert request["priority"] == "normal"
+    assert request["reuse"] is True
     assert request["retention_s"] == 604_800
 
 
@@ -86,6 +87,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
         pauses={"sentence_s": 0, "paragraph_s": 2},
         sampling={"temperature": 0, "top_p": 0.5, "top_k": 5, "repetition_penalty": 1.1},
         seed=9,
+        reuse=False,
         output={"formats": [{"type": "wav"}]},
         priority="low",
         deadline=deadline.isoformat(),
@@ -98,6 +100,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     assert isinstance(spec, NarrationSpec)
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
     assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3)
+    assert (spec.reuse, job["request"]["reuse"]) == (False, False)
     assert dataclasses.astuple(spec.pauses) == (0, 2, 0.9, 1.5)
     assert dataclasses.asdict(spec.sampling) == {
         "temperature": 0,

@@ -138,6 +138,19 @@ def test_another_sound_is_spoken(studio: Studio, other: NarrationSpec) -> None:
     assert record.segments.reused == 0
 
 
+def test_without_reuse_the_same_seed_is_heard_to_give_the_same_audio(studio: Studio) -> None:
+    counted, engine = counting(studio)
+    chosen = replace(SPEC_ANY_SEED, seed_fixed=True)
+    first = finished(counted, "One sentence only.", chosen)
+
+    again = finished(counted, "One sentence only.", replace(chosen, reuse=False))
+    later = finished(counted, "One sentence only.", chosen)
+
+    assert len(engine.requests) == 2
+    assert [each.segments.reused for each in (first, again, later)] == [0, 0, 1]
+    assert wav_sha256(first) == wav_sha256(again)
+
+
 def test_a_refrain_is_not_the_same_recording_twice(studio: Studio) -> None:
     counted, engine = counting(studio)
     text = "\n\n".join(["The refrain comes again.", "A verse stands between."] * 3)

@@ -47,8 +47,11 @@ def test_the_same_seed_gives_the_same_file_and_json_tells_the_facts(
     run_cli: Any, here: dict[str, str], tmp_path: Path
 ) -> None:
     first = run_cli("narrate", "-", "-o", "a.wav", "--seed", "7", "--json", input=TEXT.encode(), env=here)
-    second = run_cli("narrate", "-", "-o", "b.wav", "--seed", "7", "--json", input=TEXT.encode(), env=here)
+    second = run_cli(
+        "narrate", "-", "-o", "b.wav", "--seed", "7", "--no-reuse", "--json", input=TEXT.encode(), env=here
+    )
 
+    assert "off: every segment is spoken" in run_cli("jobs", "show", json.loads(second.stdout)["job"], env=here).stdout
     assert first.returncode == second.returncode == 0
     assert (tmp_path / "a.wav").read_bytes() == (tmp_path / "b.wav").read_bytes()
     facts = json.loads(first.stdout)

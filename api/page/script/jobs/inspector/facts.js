@@ -30,6 +30,7 @@ function speechFacts({ request, usage }) {
     ["Characters", String(usage.input_chars)],
   ];
   if (request.instructions) found.push(["Instructions", request.instructions]);
+  if (request.reuse === false) found.push(["Reuse", "off"]);
   if (usage.cached_audio_s) found.push(["Reused speech", span(usage.cached_audio_s)]);
   return found;
 }
