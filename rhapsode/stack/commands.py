@@ -40,7 +40,7 @@ def janitor() -> tuple[str, ...]:
 
 def _celery(lane: str, app: str, *options: str) -> tuple[str, ...]:
     return python(
-        *("-m", "celery", "--quiet", "--app", app, "worker", "--pool", "threads", *options),
+        *("-m", "worker.process.celery_command", app, "worker", "--pool", "threads", *options),
         *("--hostname", f"{lane}@%h", "--loglevel", "INFO"),
         *("--without-mingle", "--without-gossip", "--without-heartbeat"),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rhapsode.stack.errors import DataFolderOutdated
 from rhapsode.stack.layout import DataDir
-from storage.database.schema_version import LAYOUT
+from storage.database.layout import LAYOUT
 
 UNNAMED = "1"
 """Of folders that were written before folders said which layout they have."""

@@ -14,6 +14,10 @@ CLIENT_ONLY = frozenset(
 )
 """The command line's own settings: the processes neither need nor know them."""
 
+OUR_PACKAGES_ALONE = {"PYTHONSAFEPATH": "1"}
+"""For a process and all that it starts: Python looks for no package in the folder where it was started, which may hold
+a `storage` or a `worker` of its own."""
+
 VALKEY = "valkey"
 API = "api"
 GPU_WORKER = "gpu-worker"
@@ -42,7 +46,7 @@ def shared_environment(
         "RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback" if options.has_local_webhooks else None,
     }
     shared |= {name: str(value) for name, value in chosen.items() if value is not None}
-    return shared | dict(backing) | {"PYTHONUNBUFFERED": "1"}
+    return shared | dict(backing) | OUR_PACKAGES_ALONE | {"PYTHONUNBUFFERED": "1"}
 
 
 def api(shared: Mapping[str, str], data_dir: DataDir, listener_fd: int) -> ProcessSpec:

@@ -1,17 +1,13 @@
-"""Which layout of keys and records the state has, so that a version that reads another one says so and stops.
-
-The number goes up whenever records that wait in Redis can no longer be read: docker/UPGRADING.md says what to do then.
-"""
+"""Which layout of keys and records the state has, so that a version that reads another one says so and stops."""
 
 from __future__ import annotations
 
 import redis
 
 from storage.database.keys import RedisKeys
+from storage.database.layout import LAYOUT
 from storage.database.redis_errors import redis_errors_named
 from storage.errors import StorageError
-
-LAYOUT = 2
 
 
 class LayoutMismatch(StorageError):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.local.requirements import require_packages
 from rhapsode.cli.options import DeviceOption, SlotsOption
 
 MODULE = "worker.speech.quality.calibration.calibrate"
@@ -38,9 +38,8 @@ def calibrate(
     """
     if not checkpoint.is_dir():
         raise Misuse(f"{checkpoint} is no folder")
-    if find_spec("worker") is None:
-        raise Misuse("the workers are not installed here: pip install 'rhapsode[native]'")
-    command = [sys.executable, "-m", MODULE, "--checkpoint", str(checkpoint), "--language", language]
+    require_packages("worker")
+    command = [sys.executable, "-P", "-m", MODULE, "--checkpoint", str(checkpoint), "--language", language]
     command += ["--rounds", str(rounds)]
     for option, value in (("--text", text), ("--device", device), ("--slots", slots)):
         command += [] if value is None else [option, str(value)]

@@ -82,10 +82,11 @@ def _packages() -> Generator[Finding]:
 def _state_server() -> Generator[Finding]:
     from importlib.util import find_spec
 
+    if find_spec("redis") is None:
+        # The packages that are missing were named already.
+        return
     if url := os.environ.get("RHAPSODE_REDIS_URL"):
         yield from _external_redis(url)
-        return
-    if find_spec("redis") is None:
         return
     from storage.database.embedded_valkey import ServerBinaryMissing, find_server_binary
 
@@ -124,7 +125,7 @@ def _torch() -> Generator[Finding]:
     )
     try:
         answer = subprocess.run(
-            [sys.executable, "-c", question], capture_output=True, text=True, check=False, timeout=TORCH_TIMEOUT_S
+            [sys.executable, "-P", "-c", question], capture_output=True, text=True, check=False, timeout=TORCH_TIMEOUT_S
         )
     except subprocess.TimeoutExpired:
         yield Finding("missing", "torch", f"did not load within {TORCH_TIMEOUT_S} s", "install it again")

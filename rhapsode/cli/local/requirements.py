@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rhapsode.stack.errors import PartMissing
@@ -32,9 +33,20 @@ PARTS = (
 
 def require_stack_packages() -> None:
     """Raises `PartMissing` saying what to install."""
-    missing = [module for part in PARTS for module in part.missing()]
+    _refuse_missing("the server", (part.extra for part in PARTS), "all")
+
+
+def require_packages(extra: str) -> None:
+    """Of the part that this extra installs, with the stores that every part needs. Raises `PartMissing`."""
+    part = next(part for part in PARTS if part.extra == extra)
+    _refuse_missing(f"this part ({part.name})", ("storage", extra), extra)
+
+
+def _refuse_missing(who: str, extras: Iterable[str], remedy: str) -> None:
+    wanted = frozenset(extras)
+    missing = dict.fromkeys(module for part in PARTS if part.extra in wanted for module in part.missing())
     if missing:
-        raise PartMissing(f"the server needs packages that are not installed ({', '.join(missing)}): {install('all')}")
+        raise PartMissing(f"{who} needs packages that are not installed ({', '.join(missing)}): {install(remedy)}")
 
 
 def install(extra: str) -> str:

@@ -23,14 +23,27 @@ def run(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port the API listens on.")] = 8765,
 ) -> None:
     """Become one process of a system, with RHAPSODE_ variables for its settings. `rhapsode up` runs all of them."""
+    from rhapsode.cli.local.requirements import require_packages
     from rhapsode.stack.commands import DEFAULT_SLOTS
-    from rhapsode.stack.processes import CLIENT_ONLY
+    from rhapsode.stack.processes import CLIENT_ONLY, OUR_PACKAGES_ALONE
 
-    environment = {name: value for name, value in os.environ.items() if name not in CLIENT_ONLY}
+    require_packages(_extra(process))
+    environment = {name: value for name, value in os.environ.items() if name not in CLIENT_ONLY} | OUR_PACKAGES_ALONE
     environment.setdefault("RHAPSODE_SLOTS", str(DEFAULT_SLOTS))
     environment |= _lane(process)
     command = _command(process, host, port, environment["RHAPSODE_SLOTS"])
     os.execve(command[0], command, environment)  # noqa: S606  # signals must reach the process itself
+
+
+def _extra(process: ProcessKind) -> str:
+    """What installs all that the process needs."""
+    match process:
+        case ProcessKind.API:
+            return "api"
+        case ProcessKind.CPU_WORKER | ProcessKind.GPU_WORKER:
+            return "worker"
+        case ProcessKind.HOOKS_WORKER | ProcessKind.JANITOR:
+            return "storage"
 
 
 def _lane(process: ProcessKind) -> dict[str, str]:

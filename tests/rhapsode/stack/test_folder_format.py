@@ -8,7 +8,7 @@ import pytest
 from rhapsode.stack.errors import DataFolderOutdated
 from rhapsode.stack.folder_format import claim_format
 from rhapsode.stack.layout import DataDir
-from storage.database.schema_version import LAYOUT
+from storage.database.layout import LAYOUT
 from tests.rhapsode.conftest import CLI, clean_environment
 
 

@@ -4,7 +4,8 @@ import pytest
 import redis
 
 from storage.database.keys import RedisKeys
-from storage.database.schema_version import LAYOUT, LayoutMismatch, agree_on_layout
+from storage.database.layout import LAYOUT
+from storage.database.schema_version import LayoutMismatch, agree_on_layout
 
 
 def test_every_process_of_a_version_agrees(redis_client: redis.Redis) -> None:

@@ -1,0 +1,57 @@
+"""`rhapsode doctor` where only the client is installed, as `pip install rhapsode` leaves it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rhapsode.cli.local.requirements import PARTS
+from tests.rhapsode.conftest import clean_environment
+
+CLIENT_ONLY = """
+import sys
+for name in {missing!r}: sys.modules[name] = None
+from rhapsode.__main__ import main
+sys.argv = ["rhapsode", *{arguments!r}]
+main()
+"""
+
+
+def with_the_client_alone(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    missing = sorted({module for part in PARTS for module in part.modules})
+    program = CLIENT_ONLY.format(missing=missing, arguments=arguments)
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env=clean_environment(**settings),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("settings", [{}, {"RHAPSODE_REDIS_URL": "redis://127.0.0.1:1"}], ids=["own", "given"])
+def test_doctor_names_what_is_missing_and_looks_at_all_the_rest(tmp_path: Path, settings: dict[str, str]) -> None:
+    outcome = with_the_client_alone(tmp_path, "doctor", "--data-dir", "data", **settings)
+
+    assert (outcome.returncode, outcome.stderr) == (1, "")
+    for part in PARTS:
+        assert f"-> pip install 'rhapsode[{part.extra}]'" in outcome.stdout
+    assert "ok       data folder" in outcome.stdout
+    assert outcome.stdout.splitlines()[-1].split()[1] == "port"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("up",), ("run", "api"), ("run", "janitor"), ("run", "gpu-worker"), ("calibrate", ".", "--language", "english")],
+    ids=lambda arguments: "-".join(arguments[:2]),
+)
+def test_what_needs_more_than_the_client_says_so_in_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    outcome = with_the_client_alone(tmp_path, *arguments)
+
+    assert (outcome.returncode, outcome.stderr.count("\n")) == (1, 1)
+    assert "needs packages that are not installed" in outcome.stderr
+    assert "pip install 'rhapsode[" in outcome.stderr
