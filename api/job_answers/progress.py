@@ -27,7 +27,10 @@ class TimeLeft:
 
 
 def time_left(record: JobRecord, waiting: Waiting | None, now_s: float) -> TimeLeft | None:
-    """Until all is spoken; None if nobody can know. How long the assembly takes is not measured."""
+    """The one ETA of a job, in lists as where it is read alone: until all is spoken; None if nobody can know.
+
+    How long the assembly takes is not measured.
+    """
     is_under_way = record.state in (JobState.PENDING, JobState.RUNNING)
     if not is_under_way or record.phase is JobPhase.ASSEMBLING:
         return None

@@ -44,7 +44,7 @@ class JobViewer:
     now_s: float
 
     def job(self, record: JobRecord, waiting: Waiting | None) -> schemas.Job:
-        """waiting: None leaves the place in the queue unsaid, and the pace of the fleet unknown."""
+        """waiting: None of a job that has ended."""
         return schemas.Job(
             id=record.id,
             kind="voice_cache" if isinstance(record.spec, VoiceCacheSpec) else "synthesis",

@@ -15,6 +15,7 @@ from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
 from api.job_answers.answers import accepted_answer, job_answer, shown_job
 from api.job_answers.held_answer import held_answer
+from api.job_answers.queue_position import waiting_of_each
 from api.job_answers.view import JobViewer, retry_after_s
 from api.job_answers.waiting import WAIT_DESCRIPTION, requested_wait_s, wait_until_ended
 from api.jobs.plan_answer import plan_answer, wants_plan_only
@@ -83,7 +84,8 @@ def list_jobs(
     page = services.jobs.list(tenant, job_query(parameters))
     viewer = JobViewer(services.artifacts, links, time.time())
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
-    data = [viewer.job(record, waiting=None) for record in page.jobs]
+    waiting = waiting_of_each(services, page.jobs)
+    data = [viewer.job(record, its_wait) for record, its_wait in zip(page.jobs, waiting, strict=True)]
     return schemas.JobList(data=data, next_cursor=cursor, has_more=page.has_more)
 
 

@@ -62,6 +62,13 @@ class QueuePlaces:
         """Raises `StoreUnavailable`."""
         return self._read(job.queue, job.job_class, job.tenant, job.id)
 
+    def of_jobs(self, jobs: Sequence[JobRecord]) -> list[QueuePlace]:
+        """In one round trip. Raises `StoreUnavailable`."""
+        asked = [(job.queue, job.job_class, job.tenant, job.id) for job in jobs]
+        with redis_errors_named():
+            replies = self._script.run_each(asked)
+        return [_place(reply, job.job_class) for reply, job in zip(replies, jobs, strict=True)]
+
     def of_newcomer(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePlace:
         """Of a job with so much audio, were it accepted now. Raises `StoreUnavailable`."""
         there = self._read(queue, of_class, tenant, "")

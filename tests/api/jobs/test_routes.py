@@ -56,6 +56,24 @@ def test_a_running_job_tells_its_progress_and_an_eta_at_the_pace_of_the_fleet(ap
     assert after["progress"]["audio_s_done"] == 1.0
 
 
+def test_a_list_and_a_single_read_know_the_same_eta_and_place(api: ServedApi) -> None:
+    ended = api.submit("This one is done.")
+    Fleet(api.redis).announce(GPU_QUEUE, "w", 4)
+    finish_job(api)
+    running = api.submit("This one is being spoken now.")
+    commit(api, start_job(api, num_segments=4))
+    waiting = api.submit("This one waits behind the other, and is longer than that. " * 5)
+
+    listed = {job["id"]: job for job in api.http.get("/v1/jobs").json()["data"]}
+
+    assert (listed[ended["id"]]["queue"], listed[ended["id"]]["progress"]["eta_s"]) == (None, None)
+    for job in (running, waiting):
+        alone, among = api.http.get(job["links"]["self"]).json(), listed[job["id"]]
+        assert among["progress"]["eta_basis"] == alone["progress"]["eta_basis"] == "fleet_rate"
+        assert among["progress"]["eta_s"] == pytest.approx(alone["progress"]["eta_s"], rel=0.2)
+        assert among["queue"]["position"] == alone["queue"]["position"]
+
+
 def test_a_finished_job_shows_its_artifacts_and_no_retry_after(api: ServedApi) -> None:
     job = api.submit()
     finish_job(api)
