@@ -22,7 +22,7 @@ from api.schemas.control import AssembleRequest, JobChange, RetryRequest
 from api.schemas.quality import QualityRequest
 from api.segments.planned_job import narration_of
 from api.services.container import ApiServices
-from api.submission.output import resolve_new_output
+from api.submission.output_change import resolve_changed_output
 from api.submission.quality import resolve_quality
 from storage.job_store.control import JobChanges
 from storage.job_store.scripts import Transitioned
@@ -96,17 +96,23 @@ def assemble_job(
     response: Response,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> schemas.Job:
-    """Make the artifacts anew, with another output if one is given. Nothing is spoken.
+    """Make artifacts anew, of an output that differs from the present one in what is given. Nothing is spoken.
 
-    The artifacts of before stay until the new ones are there. 409 unless every segment is done.
+    Files of before stay as they were beside the new ones; one of the same name takes their place once it is there.
+    They go when the narration says something else: after an edit, another take, another pause. 409 unless every
+    segment is done.
     """
     order = parse_body(AssembleRequest, body) if body else AssembleRequest()
     idempotency = idempotency_key(idempotency_header, body, f"/v1/jobs/{job_id}/assemble")
     record = services.jobs.get(tenant, job_id)
-    spec = narration_of(record)
-    rate_hz = record.sample_rate_hz
-    output = spec.output if order.output is None else resolve_new_output(order.output, rate_hz, spec.output)
-    outcome = services.control.assemble(tenant, job_id, lambda spec: replace(spec, output=output), idempotency)
+    narration_of(record)
+
+    def change(spec: NarrationSpec) -> NarrationSpec:
+        if order.output is None:
+            return spec
+        return replace(spec, output=resolve_changed_output(order.output, spec.output, record.sample_rate_hz))
+
+    outcome = services.control.assemble(tenant, job_id, change, idempotency)
     return _started(services, links, outcome, response)
 
 

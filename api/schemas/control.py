@@ -8,7 +8,7 @@ from pydantic import Field
 
 from api.schemas.base import DateTime, MetadataKey, MetadataValue, RequestBody
 from api.schemas.job import DAY_S, MAX_METADATA_PAIRS, MAX_SEED, SamplingRequest
-from api.schemas.output import OutputRequest
+from api.schemas.output import OutputChange
 from api.schemas.quality import QualityRequest
 
 
@@ -21,9 +21,9 @@ class RetryRequest(RequestBody):
 
 
 class AssembleRequest(RequestBody):
-    """Another output of the same segments. Absent: as the job has it."""
+    """What changes of the job's output. Absent: nothing, the same files are made anew."""
 
-    output: OutputRequest | None = None
+    output: OutputChange | None = None
 
 
 class JobChange(RequestBody):

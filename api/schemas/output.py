@@ -37,15 +37,23 @@ class OutputFormatRequest(RequestBody):
     bitrate_kbps: int | None = Field(default=None, ge=1, le=320)
 
 
+TargetLufs = Annotated[float, Field(ge=-40, le=-8)]
+TruePeakDb = Annotated[float, Field(ge=-20, le=0)]
+LevelScope = Literal["job", "chapter"]
+
+
 class LoudnessRequest(RequestBody):
     """One linear gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
 
     If the true peak would pass `max_true_peak_db`, the gain is smaller, and a warning says so.
     """
 
-    target_lufs: float = Field(default=-18, ge=-40, le=-8)
-    max_true_peak_db: float = Field(default=-1.5, ge=-20, le=0)
-    scope: Literal["job", "chapter"] = "job"
+    target_lufs: TargetLufs = -18
+    max_true_peak_db: TruePeakDb = -1.5
+    scope: LevelScope = "job"
+
+
+Description = Annotated[str, Field(max_length=4_000), AfterValidator(check_prose)]
 
 
 class TagsRequest(RequestBody):
@@ -59,7 +67,7 @@ class TagsRequest(RequestBody):
     date: Tag = ""
     publisher: Tag = ""
     copyright: Tag = ""
-    description: Annotated[str, Field(max_length=4_000), AfterValidator(check_prose)] = ""
+    description: Description = ""
 
 
 class DestinationRequest(RequestBody):
@@ -72,23 +80,64 @@ class DestinationRequest(RequestBody):
     prefix: Folders
 
 
+Formats = Annotated[list[OutputFormatRequest], Field(min_length=1, max_length=5, description="each type once")]
+Chapters = Literal["auto", "off"]
+TimestampsFile = Literal["segment", "off"]
+Subtitles = Annotated[list[Literal["srt", "vtt"]], Field(max_length=2)]
+
+
 class OutputRequest(RequestBody):
     """What the audio is delivered as. All formats are made in one pass over the same samples."""
 
-    formats: list[OutputFormatRequest] = Field(
-        default=[OutputFormatRequest(type="wav")], min_length=1, max_length=5, description="each type once"
-    )
+    formats: Formats = Field(default=[OutputFormatRequest(type="wav")])
     sample_rate: SampleRate | None = Field(default=None, description="in Hz; absent: the model's own")
     loudness: LoudnessRequest | None = Field(default=None, description="absent: as the model speaks")
-    chapters: Literal["auto", "off"] = Field(
+    chapters: Chapters = Field(
         default="auto", description="auto: marks in every format that has them, from the document's chapters"
     )
-    timestamps: Literal["segment", "off"] = Field(
+    timestamps: TimestampsFile = Field(
         default="off", description="segment: timestamps.json says where each segment is heard"
     )
-    subtitles: list[Literal["srt", "vtt"]] = Field(default=[], max_length=2)
+    subtitles: Subtitles = Field(default=[])
     tags: TagsRequest = TagsRequest()
     destination: DestinationRequest | None = Field(default=None, description="absent: among the job's other objects")
+
+
+class LoudnessChange(RequestBody):
+    """As `LoudnessRequest`, of which only what is named changes; null: as it is where nobody says anything."""
+
+    target_lufs: TargetLufs | None = None
+    max_true_peak_db: TruePeakDb | None = None
+    scope: LevelScope | None = None
+
+
+class TagsChange(RequestBody):
+    """As `TagsRequest`, of which only what is named changes; null: as it is where nobody says anything."""
+
+    title: Tag | None = None
+    author: Tag | None = None
+    narrator: Tag | None = None
+    album: Tag | None = None
+    genre: Tag | None = None
+    date: Tag | None = None
+    publisher: Tag | None = None
+    copyright: Tag | None = None
+    description: Description | None = None
+
+
+class OutputChange(RequestBody):
+    """What changes of an output, as a JSON Merge Patch (RFC 7396): a field that is absent stays as the job has it, null
+    takes back what was said of it, an object changes what it names, a list takes the place of the old one.
+    """
+
+    formats: Formats | None = None
+    sample_rate: SampleRate | None = None
+    loudness: LoudnessChange | None = None
+    chapters: Chapters | None = None
+    timestamps: TimestampsFile | None = None
+    subtitles: Subtitles | None = None
+    tags: TagsChange | None = None
+    destination: DestinationRequest | None = Field(default=None, description="only the one that the job has")
 
 
 class ResolvedFormat(Answer):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from api.http.problems.problem import Violation, invalid, invalid_field
+from api.http.problems.problem import Violation, invalid
 from api.schemas.output import LoudnessRequest, OutputFormatRequest, OutputRequest, TagsRequest
 from storage.narration.outputs import (
     FORMATS,
@@ -42,14 +41,6 @@ def resolve_output(request: OutputRequest, model_rate_hz: int) -> OutputSpec:
         tags=_tags(request.tags),
         destination=None if request.destination is None else Destination(request.destination.prefix),
     )
-
-
-def resolve_new_output(request: OutputRequest, model_rate_hz: int, old: OutputSpec) -> OutputSpec:
-    """As `resolve_output`, for a job that has an output: its files stay under the destination that it began with."""
-    new = resolve_output(request, model_rate_hz)
-    if new.destination not in (None, old.destination):
-        raise invalid_field("/output/destination", "not_supported", "a job stays with the destination that it has")
-    return replace(new, destination=old.destination)
 
 
 def _misfits(request: OutputRequest, rate_hz: int) -> Iterator[Violation]:

@@ -143,7 +143,10 @@ class Rhapsode:
     def assemble(
         self, job: Job | str, output: Mapping[str, JsonValue] | None = None, *, idempotency_key: str | None = None
     ) -> Job:
-        """Make the artifacts anew, with another `output` (as the API takes it) if one is given. Nothing is spoken."""
+        """Make artifacts anew; nothing is spoken. output: what changes of the job's, None takes a field back.
+
+        Files of before stay as they were, unless one of the same name is made.
+        """
         return self._send(control_calls.assemble_job(_id(job), output, idempotency_key))
 
     def delete(self, job: Job | str) -> None:

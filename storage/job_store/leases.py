@@ -175,7 +175,8 @@ class WorkLedger(JobScripts):
     ) -> Transitioned:
         """All artifacts lie in the store: the job has succeeded. Raises `LeaseLost` or `JobAborted`.
 
-        warnings: of this assembly, in place of those of an earlier one.
+        artifacts: among them those of earlier assemblies that stay. warnings: of this assembly, in
+        place of those of an earlier one.
         """
         if lease.item != ASSEMBLE_ITEM:
             raise ValueError(f"{lease.item!r} is not the assembly")

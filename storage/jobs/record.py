@@ -50,7 +50,10 @@ class ChildCounts:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactRecord:
-    """One finished output of a job. `name` is what the API calls it, `key` where the store keeps it."""
+    """One finished output of a job. `name` is what the API calls it, `key` where the store keeps it.
+
+    speech: digest of what it was made of; equal ones are files of the same segments with the same pauses.
+    """
 
     name: str
     type: str
@@ -58,6 +61,7 @@ class ArtifactRecord:
     bytes: int
     sha256: str
     duration_s: float | None = None
+    speech: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from storage.segments.file import SegmentHeader
 from worker.assembly.audio_files import audio_file, scratch_bytes
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
+from worker.assembly.kept_files import speech_digest, with_kept_files
 from worker.assembly.levels import Level, measure_levels, warnings_of
 from worker.assembly.manifest import Made, manifest
 from worker.assembly.narration import Narration, load_narration
@@ -47,7 +48,8 @@ CODES_NAME, MANIFEST_NAME, TIMESTAMPS_NAME = "codes.safetensors", "manifest.json
 def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
     """Make every output of the job and finish it; returns the tickets to send.
 
-    Run again, it makes the same under names of its own fence; what an earlier run left is deleted after the finish.
+    Run again, it makes the same under names of its own fence; what an earlier run left is deleted after the finish,
+    but for files that stay beside the new ones.
     """
     lease = item.lease
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
@@ -55,9 +57,10 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     assembly = Assembly(item, narration, services.artifacts, held)
     made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
     failpoint("assemble.after_put")
-    finished = until_available(lambda: services.jobs.finish(lease, made.artifacts, made.warnings, made.spoken_by), held)
+    artifacts = with_kept_files(made.artifacts, record.artifacts)
+    finished = until_available(lambda: services.jobs.finish(lease, artifacts, made.warnings, made.spoken_by), held)
     failpoint("assemble.after_finish")
-    _delete_earlier(item, record, services.artifacts)
+    _delete_earlier(item, record, artifacts, services.artifacts)
     logger.info("job finished", extra={"segments": len(narration.placed), "audio_s": round(narration.duration_s, 3)})
     return finished.tickets
 
@@ -78,6 +81,7 @@ class Assembly:
         self._artifacts = artifacts
         self._held = held
         self._output = item.narration.output
+        self._speech = speech_digest(narration.placed)
         self._rate_hz = self._output.sample_rate_hz or narration.sample_rate_hz
         self._reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
@@ -145,7 +149,9 @@ class Assembly:
         stored = fan_out(blocks, consumers, self._held.check)
         duration_s = num_samples / self._rate_hz
         return [
-            ArtifactRecord(_audio_name(form), form.type.value, each.key, each.bytes, each.sha256, duration_s)
+            ArtifactRecord(
+                _audio_name(form), form.type.value, each.key, each.bytes, each.sha256, duration_s, self._speech
+            )
             for form, each in zip(formats, stored, strict=True)
         ]
 
@@ -170,7 +176,7 @@ class Assembly:
     def _put(self, name: str, kind: str, pieces: Iterable[bytes]) -> ArtifactRecord:
         key = keys.artifact(self._item.lease, name, self._output.destination)
         stored = self._artifacts.put_stream(key, self._wanted(pieces))
-        return ArtifactRecord(name, kind, stored.key, stored.bytes, stored.sha256)
+        return ArtifactRecord(name, kind, stored.key, stored.bytes, stored.sha256, speech=self._speech)
 
     def _wanted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """The same as long as anybody wants them: an upload may take minutes."""
@@ -197,14 +203,17 @@ def _audio_name(form: OutputFormat) -> str:
     return f"narration.{form.type}"
 
 
-def _delete_earlier(item: ClaimedItem, record: JobRecord, artifacts: ArtifactStore) -> None:
-    """What runs before this one made; nothing points at it any more. If the store fails, it goes with the job."""
+def _delete_earlier(
+    item: ClaimedItem, record: JobRecord, finished: Sequence[ArtifactRecord], artifacts: ArtifactStore
+) -> None:
+    """What runs before this one made and nothing points at any more. If the store fails, it goes with the job."""
     if not record.artifacts and item.attempt == 1 and not item.suspicions:
         return
     lease, destination = item.lease, item.narration.output.destination
+    wanted = {each.key for each in finished}
     try:
         for entry in artifacts.list(keys.all_artifacts_prefix(lease.tenant, lease.job, destination)):
-            if keys.artifact_fence(entry.key) < lease.fence:
+            if keys.artifact_fence(entry.key) < lease.fence and entry.key not in wanted:
                 artifacts.delete(entry.key)
     except StoreUnavailable as error:
         logger.warning("earlier artifacts left in the store", extra={"error": str(error)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -12,6 +13,7 @@ from rhapsode.cli.for_each import for_each
 from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
     from pydantic import JsonValue
@@ -24,6 +26,7 @@ DAY_S = 24 * 3600
 WITH_BITRATE = ("mp3", "opus", "m4b")
 FORMATS = ("wav", "flac", *WITH_BITRATE)
 SUBTITLES = ("srt", "vtt")
+TAGS = ("title", "author", "narrator", "album", "genre", "date", "publisher", "copyright", "description")
 
 
 def pause(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
@@ -117,49 +120,84 @@ def assemble(
     job: JobArgument,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", help="wav, flac, mp3, opus or m4b; several times for several; none: as the job has."),
+        typer.Option("--format", help="wav, flac, mp3, opus or m4b; several times for several."),
     ] = None,
-    bitrate: Annotated[int | None, typer.Option(metavar="KBPS", help="Of every format that has one.")] = None,
-    sample_rate: Annotated[int | None, typer.Option(metavar="HZ", help="Of all formats.")] = None,
+    bitrate: Annotated[int | None, typer.Option(metavar="KBPS", help="Of every --format that has one.")] = None,
+    sample_rate: Annotated[
+        str | None, typer.Option(metavar="HZ", help='Of all formats; "none": the model\'s own again.')
+    ] = None,
     loudness: Annotated[
-        float | None, typer.Option(metavar="LUFS", help="Bring the narration to this loudness.")
+        str | None, typer.Option(metavar="LUFS", help='Bring the narration to this loudness; "none": as spoken.')
     ] = None,
-    subtitles: Annotated[list[str] | None, typer.Option(help="srt or vtt; may be given twice.")] = None,
+    subtitles: Annotated[list[str] | None, typer.Option(help='srt or vtt, or both; "none" for none.')] = None,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="NAME=VALUE", help="title, author, album ...; an empty value removes it."),
+    ] = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
-    """Make another output; nothing is spoken."""
-    output = _output(formats, bitrate, sample_rate, loudness, subtitles)
+    """Make files again, or others; nothing is spoken.
+
+    What is not named stays as the job has it, and so do the files of before, unless one of the same name is made.
+    """
+    output = _changed_output(formats, bitrate, sample_rate, loudness, subtitles)
+    if tags:
+        output["tags"] = {name: value or None for name, value in map(_tag, tags)}
     with connected(server, data_dir) as client:
-        again = client.assemble(job, output)
+        again = client.assemble(job, output or None)
     typer.echo(f"{again.id} {again.state}; follow it with: rhapsode jobs watch {again.id}")
 
 
-def _output(
+def _changed_output(
     formats: list[str] | None,
     bitrate: int | None,
-    sample_rate: int | None,
-    loudness: float | None,
+    sample_rate: str | None,
+    loudness: str | None,
     subtitles: list[str] | None,
-) -> dict[str, JsonValue] | None:
+) -> dict[str, JsonValue]:
+    """Only what is named; None is what the job is to have no more."""
     check_choices("--format", formats or [], FORMATS)
-    check_choices("--subtitles", subtitles or [], SUBTITLES)
-    if not formats:
-        if any(each is not None for each in (bitrate, sample_rate, loudness)) or subtitles:
-            raise Misuse("an output needs at least one --format")
-        return None
-    chosen: list[JsonValue] = []
-    for name in formats:
-        has_bitrate = bitrate is not None and name in WITH_BITRATE
-        chosen.append({"type": name, "bitrate_kbps": bitrate} if has_bitrate else {"type": name})
-    output: dict[str, JsonValue] = {"formats": chosen}
+    output: dict[str, JsonValue] = {}
+    if formats:
+        output["formats"] = [_format(name, bitrate) for name in formats]
+    elif bitrate is not None:
+        raise Misuse("--bitrate needs the --format that it is of")
     if sample_rate is not None:
-        output["sample_rate"] = sample_rate
+        output["sample_rate"] = _number("--sample-rate", sample_rate, int)
     if loudness is not None:
-        output["loudness"] = {"target_lufs": loudness}
-    if subtitles:
+        target_lufs = _number("--loudness", loudness, float)
+        output["loudness"] = None if target_lufs is None else {"target_lufs": target_lufs}
+    if subtitles == ["none"]:
+        output["subtitles"] = None
+    elif subtitles:
+        check_choices("--subtitles", subtitles, SUBTITLES)
         output["subtitles"] = [*subtitles]
     return output
+
+
+def _format(name: str, bitrate: int | None) -> dict[str, JsonValue]:
+    return {"type": name} if bitrate is None or name not in WITH_BITRATE else {"type": name, "bitrate_kbps": bitrate}
+
+
+def _number(option: str, text: str, kind: Callable[[str], float]) -> float | None:
+    """None for "none". Raises `Misuse`."""
+    if text == "none":
+        return None
+    try:
+        number = kind(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Misuse(f'{option}: {text!r} is no number, and not "none"')
+    return number
+
+
+def _tag(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or name not in TAGS:
+        raise Misuse(f"--tag: {text!r} is not NAME=VALUE with one of {', '.join(TAGS)}")
+    return name, value
 
 
 def _time(option: str, text: str) -> datetime | None:

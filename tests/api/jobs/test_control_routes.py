@@ -152,6 +152,50 @@ def test_an_output_is_made_again_in_another_format(api: ServedApi) -> None:
     assert (item.lease.item, item.narration.output.formats[0].type) == ("assemble", "mp3")
 
 
+def test_an_output_is_changed_field_by_field(api: ServedApi) -> None:
+    output = {
+        "formats": [{"type": "wav"}, {"type": "mp3", "bitrate_kbps": 64}],
+        "loudness": {"target_lufs": -20, "scope": "chapter"},
+        "tags": {"title": "Fables", "author": "Aesop"},
+        "subtitles": ["srt"],
+    }
+    job = api.submit(output=output)
+    finish_job(api)
+    as_submitted = job["request"]["output"]
+
+    def assembled(**changes: object) -> dict[str, Any]:
+        status, shown = post(api, job, "assemble", {"output": changes})
+        assert status == 202, shown
+        return shown["request"]["output"]
+
+    other_format = assembled(formats=[{"type": "m4b"}])
+    other_details = assembled(loudness={"target_lufs": -16}, tags={"author": None, "genre": "Fable"})
+    removed = assembled(loudness=None, subtitles=None, tags=None, formats=None)
+
+    assert other_format == as_submitted | {"formats": [{"type": "m4b", "bitrate_kbps": 96}]}
+    assert other_details == other_format | {
+        "loudness": {"target_lufs": -16, "max_true_peak_db": -1.5, "scope": "chapter"},
+        "tags": {"title": "Fables", "genre": "Fable"},
+    }
+    assert removed == api.submit()["request"]["output"]
+
+
+def test_what_only_the_whole_output_shows_to_be_wrong_is_refused_with_its_place(api: ServedApi) -> None:
+    job = api.submit(output={"formats": [{"type": "mp3", "bitrate_kbps": 160}, {"type": "m4b"}]})
+    finish_job(api)
+
+    refused = post(api, job, "assemble", {"output": {"sample_rate": 8_000}})
+    unknown = post(api, job, "assemble", {"output": {"tags": {"colour": None}}})
+    _, other_rate = post(api, job, "assemble", {"output": {"sample_rate": 8_000, "formats": [{"type": "m4b"}]}})
+    _, back = post(api, job, "assemble", {"output": {"sample_rate": None}})
+
+    assert (refused[0], refused[1]["errors"][0]["pointer"]) == (422, "/output/formats/0/bitrate_kbps")
+    assert (unknown[0], unknown[1]["errors"][0]["pointer"]) == (422, "/output/tags/colour")
+    assert other_rate["request"]["output"]["formats"] == [{"type": "m4b", "bitrate_kbps": 48}]
+    # Nobody chose the bitrate, so it follows the sample rate.
+    assert back["request"]["output"]["formats"] == [{"type": "m4b", "bitrate_kbps": 96}]
+
+
 def test_what_is_not_done_cannot_be_assembled(api: ServedApi) -> None:
     job = api.submit()
     commit(api, start_job(api))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load
 
 from storage.job_store.control import JobControl
+from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.states import JobState
 from storage.jobs.work_queues import CPU_QUEUE
@@ -192,10 +193,13 @@ def test_what_an_earlier_run_left_is_gone_after_the_finish(studio: Studio) -> No
     assert stored == {artifact.key for artifact in record.artifacts}
 
 
-def test_a_job_assembled_again_has_its_new_files_and_no_old_ones(studio: Studio, redis_client: redis.Redis) -> None:
+def test_a_job_assembled_again_has_its_new_files_and_keeps_the_old_ones_as_they_were(
+    studio: Studio, redis_client: redis.Redis
+) -> None:
     book = Book(talk(num=2), (0.25, 0.0))
-    spike = OutputSpec(loudness=LoudnessTarget(-10.0, -20.0))
+    spike = OutputSpec(loudness=LoudnessTarget(-10.0, -20.0), subtitles=(SubtitleFormat.SRT,))
     first = assemble(studio, book, spike)
+    before = {each.name: content(studio, first, each.name) for each in first.artifacts}
     control = JobControl(redis_client)
     flac = OutputSpec(formats=(OutputFormat(AudioFormat.FLAC),))
 
@@ -205,13 +209,38 @@ def test_a_job_assembled_again_has_its_new_files_and_no_old_ones(studio: Studio,
     record = studio.record(first)
     assert record.state is JobState.SUCCEEDED
     assert [artifact.name for artifact in record.artifacts] == [
-        "narration.flac",
-        "codes.safetensors",
-        "manifest.json",
+        *("narration.flac", "codes.safetensors", "manifest.json"),
+        *("narration.wav", "narration.srt"),
     ]
+    assert all(content(studio, record, name) == before[name] for name in ("narration.wav", "narration.srt"))
     assert [warning.code for warning in first.warnings] == ["loudness_target_missed"]
     assert record.warnings == ()
-    stored = {entry.key for entry in studio.artifacts.list(keys.all_artifacts_prefix(TENANT, first.id))}
+    assert_nothing_else_is_stored(studio, record)
+    events = EventLog(redis_client).read(record.id)
+    told = [event.data["name"] for event in events if event.type == "job.artifact.created"]
+    assert len(told) == len(first.artifacts) + 3
+
+
+def test_files_of_what_is_not_said_any_more_go(studio: Studio, redis_client: redis.Redis) -> None:
+    job = studio.submit("The first sentence here. The second sentence here.")
+    studio.drain()
+    control = JobControl(redis_client)
+    flac = OutputSpec(formats=(OutputFormat(AudioFormat.FLAC),))
+    control.assemble(TENANT, job.id, lambda spec: replace(spec, output=flac), None)
+    studio.drain()
+    beside = {artifact.name for artifact in studio.record(job).artifacts}
+
+    control.edit(TENANT, job.id, 1, SegmentEdit(text="Something else."))
+    studio.drain()
+
+    record = studio.record(job)
+    assert {"narration.wav", "narration.flac"} <= beside
+    assert {artifact.name for artifact in record.artifacts} == beside - {"narration.wav"}
+    assert_nothing_else_is_stored(studio, record)
+
+
+def assert_nothing_else_is_stored(studio: Studio, record: JobRecord) -> None:
+    stored = {entry.key for entry in studio.artifacts.list(keys.all_artifacts_prefix(TENANT, record.id))}
     assert stored == {artifact.key for artifact in record.artifacts}
 
 

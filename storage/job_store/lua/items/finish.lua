@@ -9,9 +9,9 @@ if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, 'assemble', fence, worker)
 redis.call('HSET', K.results .. id, 'assemble', 'D' .. fence)
-replace_artifacts(job, artifacts)
+local created = replace_artifacts(job, artifacts)
 save(job, {spoken_by = ARGV[5]})
 for index = 6, #ARGV do forget_warnings_of(job, ARGV[index]) end
 for _, warning in ipairs(cjson.decode(warnings)) do warn(job, warning) end
-succeed_with(job, artifacts)
+succeed_with(job, created)
 return answer('ok', redis.call('HGETALL', K.job .. id))

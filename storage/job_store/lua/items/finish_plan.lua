@@ -10,6 +10,6 @@ if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, 'plan', fence, worker)
 redis.call('HSET', K.results .. id, 'plan', 'D' .. fence)
-replace_artifacts(job, artifacts)
-succeed_with(job, artifacts)
+local created = replace_artifacts(job, artifacts)
+succeed_with(job, created)
 return answer('ok')

@@ -224,14 +224,22 @@ local function count_usage(job, counts)
   if redis.call('TTL', day) == -1 then redis.call('EXPIRE', day, USAGE_KEPT_S) end
 end
 
--- `artifacts` (JSON) take the place of those that an earlier run made, whose objects are deleted behind this.
+-- `artifacts` (JSON) take the place of those that an earlier run made. Objects of earlier ones that are not among them
+-- are deleted behind this. Returns those that were not there before.
 local function replace_artifacts(job, artifacts)
-  local bytes = 0
-  for _, each in ipairs(cjson.decode(artifacts)) do bytes = bytes + each.bytes end
+  local bytes, known, created = 0, {}, {}
   local earlier = redis.call('HGET', K.job .. job.id, 'artifacts')
-  for _, each in ipairs(earlier and cjson.decode(earlier) or {}) do bytes = bytes - each.bytes end
+  for _, each in ipairs(earlier and cjson.decode(earlier) or {}) do
+    bytes = bytes - each.bytes
+    known[each.key] = true
+  end
+  for _, each in ipairs(cjson.decode(artifacts)) do
+    bytes = bytes + each.bytes
+    if not known[each.key] then created[#created + 1] = each end
+  end
   count_stored(job, bytes)
   save(job, {artifacts = artifacts})
+  return created
 end
 
 -- Queues and rings. A job is in the line of (queue, class, tenant) exactly while its ready list there has items;
@@ -484,14 +492,14 @@ local function finish_job(job, state, failure)
   if job.kind == 'batch' then event(job, 'batch.completed') end
 end
 
--- `artifacts` (JSON) are stored, and there is nothing left to do.
-local function succeed_with(job, artifacts)
+-- `created`: artifacts that are stored now; there is nothing left to do.
+local function succeed_with(job, created)
   if job.state == 'paused' then
     -- Nothing is left that a pause could hold back.
     move(job, 'running')
     event(job, 'job.resumed')
   end
-  for _, artifact in ipairs(cjson.decode(artifacts)) do
+  for _, artifact in ipairs(created) do
     event(job, 'job.artifact.created', {name = artifact.name, artifact_type = artifact.type, bytes = artifact.bytes})
   end
   finish_job(job, 'succeeded')

@@ -7,6 +7,7 @@ import wave
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Job, JobState, Rhapsode
@@ -112,9 +113,12 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     takes = run("takes", told.id, "seg_000000", "--save", ".").splitlines()
     run("takes", told.id, "0", "--select", "1")
     run("watch", told.id)
-    assembled = run("assemble", told.id, "--format", "flac")
+    assembled = run("assemble", told.id, "--format", "flac", "--tag", "title=Weather", "--subtitles", "srt")
+    run("watch", told.id)
+    run("assemble", told.id, "--loudness", "-20", "--subtitles", "none")
     run("watch", told.id)
     shown = run("show", told.id)
+    request = httpx.get(f"{stack.url}/v1/jobs/{told.id}", trust_env=False).json()["request"]
 
     assert [line.split("\t")[0] for line in listed] == ["seg_000000", "seg_000001", "seg_000002"]
     assert "The wind was mild." in edited
@@ -123,7 +127,10 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
         f"{told.id}-seg_000000-take-{n}.wav" for n in (1, 2)
     ]
     assert "pending" in assembled or "running" in assembled
-    assert "narration.flac" in shown
+    assert all(name in shown for name in ("narration.flac", "narration.wav", "narration.srt"))
+    assert request["output"]["formats"] == [{"type": "flac", "bitrate_kbps": None}]
+    assert (request["output"]["loudness"]["target_lufs"], request["output"]["subtitles"]) == (-20, [])
+    assert request["output"]["tags"] == {"title": "Weather"}
     assert "succeeded cannot be retried" in run("retry", told.id, status=1)
     assert "cannot be changed" in run("set", told.id, "--priority", "high", status=1)
     assert "no such segment" in run("edit", told.id, "99", "--text", "x", status=1)
@@ -157,7 +164,9 @@ def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, st
         (("takes", "job_x", "0", "--new", "--select", "1"), "exclude"),
         (("takes", "job_x", "0", "--save", "nowhere"), "not a folder"),
         (("assemble", "job_x", "--format", "ogg"), "'ogg' is none of wav"),
-        (("assemble", "job_x", "--loudness", "-18"), "--format"),
+        (("assemble", "job_x", "--bitrate", "64"), "--format"),
+        (("assemble", "job_x", "--loudness", "loud"), "is no number"),
+        (("assemble", "job_x", "--tag", "colour=red"), "one of title"),
         (("segments", "job_x", "--state", "ready"), "'ready' is none of pending"),
     ],
 )

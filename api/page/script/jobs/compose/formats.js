@@ -14,7 +14,7 @@ export async function chooseFormats(job, onJob) {
   const form = h("form", { class: "stack", novalidate: true, on: { submit: order } },
     formats.element,
     h("label", { class: "check" }, subtitles, "Subtitles (SRT and WebVTT)"),
-    h("p", { class: "hint" }, "Nothing is spoken again. The files of now stay until the new ones are there."),
+    h("p", { class: "hint" }, "Nothing is spoken again. The files of now stay, but for those that are made again under their name."),
     trouble,
     h("div", { class: "row end" }, h("button", { type: "submit", class: "primary" }, "Make these files")));
   formats.show((await getJson("v1/capabilities")).output_formats, output.formats.map(({ type }) => type));
