@@ -47,8 +47,13 @@ MIN_CHARS = 16
 """About a second of speech. Models that read sentences make noise of less."""
 
 
+OPENING_CHARS = 90
+"""About six seconds of speech, which is all that somebody who listens at once has to wait for."""
+
+
 class SegmentationRequest(RequestBody):
-    """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at.
+    """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
+    named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
 
     min_chars: a sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes over;
     0 leaves each alone. By default 16, and never more than a quarter of `target_chars`.
@@ -71,6 +76,12 @@ class SegmentationRequest(RequestBody):
     def least_chars(self) -> int:
         """`min_chars`, or what stands for it."""
         return min(MIN_CHARS, self.target_chars // 4) if self.min_chars is None else self.min_chars
+
+    @property
+    def opening_chars(self) -> int:
+        """Of the first segment; 0: who says how long segments are says it of all."""
+        is_named = bool({"target_chars", "max_chars"} & self.model_fields_set)
+        return 0 if is_named else OPENING_CHARS
 
 
 class SamplingRequest(RequestBody):

@@ -62,6 +62,7 @@ def resolve_narration(
             - voices.reference_room
             - CLOSING_MARK_BYTES,
             min_chars=request.segmentation.least_chars,
+            opening_chars=request.segmentation.opening_chars,
         ),
         pauses=Pauses(
             request.pauses.sentence_s, request.pauses.paragraph_s, request.pauses.heading_s, request.pauses.chapter_s

@@ -20,12 +20,15 @@ class Segmentation:
     a byte, so this holds every segment within what the model takes, in scripts it hardly knows too.
 
     min_chars: what is shorter is spoken with a neighbour, also over the end of a paragraph; 0 for nothing.
+
+    opening_chars: what the first segment aims at in place of `target_chars`; 0 for the same as the others.
     """
 
     target_chars: int = 220
     max_chars: int = 400
     max_bytes: int | None = None
     min_chars: int = 0
+    opening_chars: int = 0
 
 
 @dataclass(frozen=True, slots=True)

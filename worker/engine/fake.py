@@ -212,7 +212,7 @@ class FakeEngine:
         if request_id in self._known:
             raise RequestRejected(f"request {request_id!r} is already in flight")
         self._known.add(request_id)
-        self._waiting.add(running, running.request.urgency)
+        self._waiting.add(running, running.request.urgency, is_opening=running.request.is_opening)
         self._wake.notify_all()
 
     def _run(self) -> None:

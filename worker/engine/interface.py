@@ -149,6 +149,8 @@ class SpeechRequest:
     seed: int = 0
     max_frames: int | None = None
     urgency: Urgency = Urgency.BULK
+    is_opening: bool = False
+    """Its job's listener begins with it: before others of its urgency."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ def speech_request(
         sampling=sampling,
         seed=seed,
         urgency=Urgency.INTERACTIVE if item.job_class is JobClass.INTERACTIVE else Urgency.BULK,
+        is_opening=segment.index == 0,
     )
 
 

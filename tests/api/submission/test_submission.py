@@ -99,7 +99,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     spec = record.spec
     assert isinstance(spec, NarrationSpec)
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
-    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3)
+    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3, 0)
     assert (spec.reuse, job["request"]["reuse"]) == (False, False)
     assert dataclasses.astuple(spec.pauses) == (0, 2, 0.9, 1.5)
     assert dataclasses.asdict(spec.sampling) == {
@@ -111,6 +111,13 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     assert (record.priority, record.retention_s, record.metadata) == ("low", 3600, {"book": "42"})
     assert record.deadline_ms == deadline.timestamp() * 1000
     assert job["request"]["deadline"] == deadline.isoformat().replace("+00:00", "Z")
+
+
+def test_the_first_segment_is_short_unless_the_request_says_how_long_segments_are(api: ServedApi) -> None:
+    for asked, opening in (({}, 90), ({"min_chars": 5}, 90), ({"target_chars": 220}, 0)):
+        spec = api.jobs.get(LOCAL, job_id(api.submit(segmentation=asked))).spec
+        assert isinstance(spec, NarrationSpec)
+        assert spec.segmentation.opening_chars == opening
 
 
 def test_without_a_model_the_last_one_seen_is_taken(api: ServedApi) -> None:

@@ -307,6 +307,25 @@ def test_a_released_item_is_the_next_one_claimed(store: JobStore) -> None:
     assert (again.lease.item, again.attempt, again.suspicions) == ("0", 1, 0)
 
 
+def test_nothing_that_comes_back_goes_before_the_first_segment(store: JobStore, clock: Clock) -> None:
+    """As after a voice that was not ready yet: all of them wait for a while, and come back in any order."""
+    start_job(store, num_segments=4)
+    for item in [claim(store, GPU_QUEUE) for _ in range(3)]:
+        store.postpone(item.lease, 1.0 + int(item.lease.item))
+    clock.advance(10)
+    store.reap()
+
+    items = [claim(store, GPU_QUEUE).lease.item for _ in range(4)]
+    assert items[0] == "0"
+
+    second = start_job(store, num_segments=3).id
+    held = [claim(store, GPU_QUEUE) for _ in range(3)]
+    for item in held:
+        store.release(item.lease, ReleaseReason.SHUTDOWN)
+    again = claim(store, GPU_QUEUE).lease
+    assert (again.job, again.item) == (second, "0")
+
+
 def test_a_suspect_loses_attempts_only_in_quarantine(redis_client: redis.Redis, clock: Clock) -> None:
     store = open_store(redis_client, max_attempts=2)
     job = start_job(store, 2)

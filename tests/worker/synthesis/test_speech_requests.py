@@ -67,6 +67,14 @@ def test_what_somebody_waits_for_says_so_to_the_engine() -> None:
     assert urgencies == [Urgency.BULK, Urgency.INTERACTIVE]
 
 
+def test_the_first_segment_of_a_job_is_its_opening() -> None:
+    second = replace(SEGMENT, index=SEGMENT.index + 1)
+    first = replace(SEGMENT, index=0)
+
+    assert speech_request(ITEM, first, BuiltInSpeaker("ada"), OWN, seed=3, attempt=1).is_opening
+    assert not speech_request(ITEM, second, BuiltInSpeaker("ada"), OWN, seed=3, attempt=1).is_opening
+
+
 def test_a_designed_voice_is_described_by_the_instructions(info: EngineInfo) -> None:
     conditioning = built_in_conditioning(SEGMENT, "m", replace(info, task=ModelTask.VOICE_DESIGN))
 

@@ -102,7 +102,7 @@ class ThreadedDecoderLane:
         """To the end of its line, if there is something to do for it. The lock is held."""
         if not job.is_busy and self._is_due(job):
             job.is_busy = True
-            self._due.add(job, job.request.urgency)
+            self._due.add(job, job.request.urgency, is_opening=job.request.is_opening)
             self._changed.notify()
 
     def _is_due(self, job: _Job) -> bool:
@@ -143,7 +143,7 @@ class ThreadedDecoderLane:
             if utterance is None or job.num_decoded < len(job.frames):
                 job.is_busy = self._is_due(job)
                 if job.is_busy:
-                    self._due.put_back(job, job.request.urgency)
+                    self._due.put_back(job, job.request.urgency, is_opening=job.request.is_opening)
                     self._changed.notify()
                 return
         client.deliver(utterance, np.concatenate(job.parts) if job.parts else np.zeros(0, dtype=np.float32))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from worker.engine.cpu.opening_quiet import OpeningQuiet
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.slot_queue import SlotLine
 
@@ -66,6 +67,7 @@ class Scheduler:
     def __init__(self, num_rows: int, num_spare_rows: int, max_prefill_rows: int) -> None:
         self._line = SlotLine(num_rows, num_spare_rows)
         self._max_prefill_rows = max_prefill_rows
+        self._quiet = OpeningQuiet(self._line, num_rows)
         self._rows: list[RequestState | None] = []
 
     @property
@@ -82,6 +84,7 @@ class Scheduler:
     def cancel(self, request: RequestState) -> None:
         """The request is in no later plan. Requests that have ended are ignored."""
         self._line.leave(request)
+        self._quiet.left(request)
         self._rows = [None if row is request else row for row in self._rows]
 
     def plan(self) -> StepPlan | None:
@@ -100,17 +103,19 @@ class Scheduler:
             else:
                 self._rows[row] = None
                 self._line.leave(request)
+                self._quiet.left(request)
                 ended.append(Ended(row, request, end))
         return tuple(ended)
 
     def _admit(self) -> tuple[Admission, ...]:
         admissions: list[Admission] = []
         prefill_rows = 0
-        while (request := self._line.peek()) is not None:
+        while (request := self._line.peek()) is not None and self._quiet.admits(request):
             prefill_rows += request.prompt.num_rows
             if admissions and prefill_rows > self._max_prefill_rows:
                 break
             self._line.take()
+            self._quiet.entered(request)
             row = self._rows.index(None) if None in self._rows else len(self._rows)
             self._rows[row : row + 1] = [request]
             admissions.append(Admission(row, request))

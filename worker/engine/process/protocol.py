@@ -312,6 +312,7 @@ def _encode_submit(message: Submit) -> Frame:
         "sampling": _sampling_fields(request.sampling),
         "seed": request.seed,
         "max_frames": request.max_frames,
+        "is_opening": request.is_opening,
     }
     return Frame(body, arrays)
 
@@ -333,6 +334,7 @@ def _decode_request(fields: MessageFields, arrays: tuple[Array, ...]) -> SpeechR
         seed=fields.integer("seed"),
         max_frames=fields.integer_or_none("max_frames"),
         urgency=fields.member("urgency", Urgency),
+        is_opening=fields.truth("is_opening"),
     )
 
 

@@ -35,6 +35,7 @@ class RequestState:
     frames: int = 0
     given: CodecFrames | None = None
     urgency: Urgency = Urgency.BULK
+    is_opening: bool = False
     is_streamed: bool = False
     handed_on: int = 0
 

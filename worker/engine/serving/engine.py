@@ -174,7 +174,13 @@ class LaneEngine:
             requested=request.max_frames,
         )
         return RequestState(
-            request.request_id, prompt, request.sampling, request.seed, max_frames, urgency=request.urgency
+            request.request_id,
+            prompt,
+            request.sampling,
+            request.seed,
+            max_frames,
+            urgency=request.urgency,
+            is_opening=request.is_opening,
         )
 
     def _require_running(self) -> None:

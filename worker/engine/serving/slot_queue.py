@@ -34,7 +34,7 @@ class SlotLine:
         return len(self._running)
 
     def add(self, request: RequestState) -> None:
-        self._waiting.add(request, request.urgency)
+        self._waiting.add(request, request.urgency, is_opening=request.is_opening)
 
     def peek(self) -> RequestState | None:
         """Who may have a slot next; None while there is no room for anybody, or nobody."""

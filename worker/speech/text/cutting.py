@@ -19,7 +19,7 @@ from worker.speech.text.pieces import Ending, Piece, stripped_piece
 CLUSTER_SEARCH = 64
 """How far back a forced cut looks for the start of a character cluster. A longer pile of combining marks is cut."""
 
-_CLAUSE_END = re.compile(r"[,;:)\]–—…][\"'”’»]*(?=\s)|[、，；：—…]+[」』）】》〉”’]*")
+CLAUSE_END = re.compile(r"[,;:)\]–—…][\"'”’»]*(?=\s)|[、，；：—…]+[」』）】》〉”’]*")
 _WHITESPACE = re.compile(r"\s")
 
 _Measure = Callable[[str], int]
@@ -62,7 +62,7 @@ def _cut_position(text: str, stretch: range, ideal: float, cap: int, measure: _M
     """Where to end the piece that starts the stretch: the clause mark, else the whitespace, nearest to `ideal`."""
     nearest, furthest = _reach(text, stretch, ideal / 2, measure), _reach(text, stretch, cap, measure)
     wanted = _reach(text, stretch, ideal, measure)
-    for marks in (_CLAUSE_END, _WHITESPACE):
+    for marks in (CLAUSE_END, _WHITESPACE):
         places = [match.end() for match in marks.finditer(text, nearest, furthest)]
         places = [place for place in places if place < furthest or _is_cluster_start(text, place)]
         if places:

@@ -18,6 +18,7 @@ from storage.narration.script.script import BlockKind, Script, ScriptChapter, Sp
 from storage.narration.spec import Pauses, Segmentation
 from storage.segments.plan import Chapter, PlannedSegment
 from worker.speech.text.cutting import capped, packed
+from worker.speech.text.opening import opened
 from worker.speech.text.pieces import Ending, Piece
 from worker.speech.text.sentences import sentences
 from worker.speech.text.spoken import SpokenText
@@ -97,10 +98,16 @@ def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> It
         Ending.ENTRY: pauses.paragraph_s,
         Ending.HEADING: pauses.heading_s,
     }
+    opening = segmentation.opening_chars
     for block in script.blocks:
         for span in block.spans:
             ending = _BLOCK_ENDS[block.kind] if span.end == block.end else None
-            yield from _span_stretches(_span_pieces(spoken, span, ending, segmentation), span, spoken, seconds)
+            # A caller's own entries stay what they are.
+            wanted = replace(segmentation, opening_chars=0 if block.kind is BlockKind.ENTRY else opening)
+            pieces = _span_pieces(spoken, span, ending, wanted)
+            if opening and any(is_speakable(piece.spoken) for piece in pieces):
+                opening = 0
+            yield from _span_stretches(pieces, span, spoken, seconds)
 
 
 def _span_stretches(
@@ -124,16 +131,25 @@ def _span_pieces(spoken: SpokenText, span: Span, ending: Ending | None, segmenta
     start, end = spoken.from_source(span.start), spoken.from_source(span.end)
     if ending is None:
         ending = Ending.SENTENCE if _SENTENCE_ENDED.search(spoken.text[max(start, end - 16) : end]) else Ending.CUT
-    pieces = [
-        piece
-        for first, last in _paragraphs(spoken.text, start, end)
-        for piece in packed(
-            spoken.text, capped(spoken.text, sentences(spoken.text, first, last), segmentation), segmentation
-        )
-    ]
+    pieces: list[Piece] = []
+    opening = segmentation.opening_chars
+    for first, last in _paragraphs(spoken.text, start, end):
+        found = _paragraph_pieces(spoken.text, first, last, segmentation, opening)
+        if opening and any(is_speakable(piece.spoken) for piece in found):
+            opening = 0
+        pieces += found
     if pieces:
         pieces[-1] = replace(pieces[-1], ending=ending)
     return pieces
+
+
+def _paragraph_pieces(text: str, start: int, end: int, segmentation: Segmentation, opening: int) -> list[Piece]:
+    """opening: length of the narration's first segment if it is in this paragraph, else 0."""
+    found = capped(text, sentences(text, start, end), segmentation)
+    if not opening:
+        return list(packed(text, found, segmentation))
+    first, rest = opened(text, list(found), opening)
+    return [*packed(text, iter(first), segmentation), *packed(text, iter(rest), segmentation)]
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

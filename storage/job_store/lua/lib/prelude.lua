@@ -327,14 +327,22 @@ local function leave_ring(job, queue)
   tally(job, 'line:' .. line, -1)
 end
 
--- All items are of one queue. push is 'LPUSH' (before everything that waits) or 'RPUSH'.
+-- Nothing goes before the first segment of a job: what comes back to the front stands behind it. Returns the length.
+local function put_in_line(key, items, push)
+  local opens = push == 'LPUSH' and redis.call('LINDEX', key, 0) == '0'
+  if opens then redis.call('LPOP', key) end
+  local length = redis.call(push, key, unpack(items))
+  return opens and redis.call('LPUSH', key, '0') or length
+end
+
+-- All items are of one queue. push is 'LPUSH' (before all but the first segment) or 'RPUSH'.
 local function make_all_ready(job, items, push)
   local queue = queue_of(job, items[1])
   if job.state == 'paused' then
-    redis.call(push, parked_key(job, queue), unpack(items))
+    put_in_line(parked_key(job, queue), items, push)
     return
   end
-  if redis.call(push, ready_key(job, queue), unpack(items)) == #items then enter_ring(job, queue) end
+  if put_in_line(ready_key(job, queue), items, push) == #items then enter_ring(job, queue) end
   count_ready(job, queue, #items)
   add_tickets(queue, #items)
 end

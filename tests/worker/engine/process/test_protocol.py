@@ -96,6 +96,7 @@ REQUESTS = st.builds(
     seed=INTEGERS,
     max_frames=st.none() | INTEGERS,
     urgency=st.sampled_from(Urgency),
+    is_opening=st.booleans(),
 )
 SPEECH = st.builds(Speech, PCM, CODES, INTEGERS, st.sampled_from(FinishReason), FLOATS)
 INFO = st.builds(

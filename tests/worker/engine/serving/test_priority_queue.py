@@ -42,6 +42,15 @@ def test_one_that_has_begun_goes_on_before_its_like() -> None:
     assert popped(line, 3) == [7, first, 1]
 
 
+def test_openings_go_before_their_like_and_of_five_one_is_another() -> None:
+    line = line_of(BULK, BULK)
+    for number in range(2, 8):
+        line.add(number, BULK, is_opening=True)
+    line.add(8, INTERACTIVE)
+
+    assert popped(line, 9) == [8, 2, 3, 4, 5, 0, 6, 7, 1]
+
+
 def test_one_is_taken_out_of_turn() -> None:
     line = line_of(BULK, INTERACTIVE, BULK)
 

@@ -18,6 +18,8 @@ from worker.engine.serving.priority_queue import Turns
 # For every so many that run, one arrival is waited for before a pass over prompts holds them all up.
 _RUNNING_PER_ARRIVAL = 16
 
+_BEFORE_ANY_LENGTH = -(1 << 31)
+
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
@@ -31,9 +33,10 @@ class _Waiting:
 class SlotScheduler:
     """Single-threaded: belongs to the engine's loop.
 
-    Interactive requests go first, in the order they came, and wait for no company. Of bulk the longest expected speech
-    goes first, so that the last ones to run are short and the batch stays full to the end. Nobody is overtaken for
-    ever: bulk has its turns (`Turns`), and of bulk, who has seen as many others go in as there are slots is next.
+    Interactive requests go first, in the order they came, and wait for no company. Of bulk the openings of jobs go
+    first, then the longest expected speech, so that the last ones to run are short and the batch stays full to the end.
+    Nobody is overtaken for ever: bulk has its turns (`Turns`), and of bulk, who has seen as many others go in as there
+    are slots is next.
     """
 
     def __init__(self, num_slots: int, policy: AdmissionPolicy) -> None:
@@ -67,7 +70,7 @@ class SlotScheduler:
         if request.urgency is Urgency.INTERACTIVE:
             self._interactive.append(waiting)
             return
-        heapq.heappush(self._by_length, (-_expected(request), self._arrived, waiting))
+        heapq.heappush(self._by_length, (_rank(request), self._arrived, waiting))
         self._by_arrival.append(waiting)
 
     def cancel(self, request: RequestState) -> int | None:
@@ -142,6 +145,11 @@ class SlotScheduler:
     def _forget(self, waiting: _Waiting) -> None:
         waiting.gone = True
         self._num_waiting[waiting.request.urgency] -= 1
+
+
+def _rank(request: RequestState) -> int:
+    """Of bulk: the lowest goes first. An opening is short, and what follows is no use to a listener without it."""
+    return _BEFORE_ANY_LENGTH if request.is_opening else -_expected(request)
 
 
 def _expected(request: RequestState) -> int:

@@ -40,6 +40,15 @@ def test_the_longest_expected_speech_goes_first() -> None:
     assert admitted(scheduler) == ["long", "middle"]
 
 
+def test_an_opening_goes_before_longer_speech_that_came_earlier() -> None:
+    scheduler = SlotScheduler(2, EAGER)
+    opening = request("opening", 10)
+    opening.is_opening = True
+    add_all(scheduler, [request("long", 90), request("longer", 95), opening])
+
+    assert admitted(scheduler) == ["opening", "longer"]
+
+
 def test_nobody_is_overtaken_by_more_than_there_are_slots() -> None:
     scheduler = SlotScheduler(2, EAGER)
     scheduler.add(request("short", 10))
