@@ -21,9 +21,10 @@ from api.batches.schemas import Batch, BatchCounts, BatchLinks, BatchList, Batch
 from api.dependencies import Links, Services, Tenant
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
+from api.http.json_body import parse_json
 from api.http.links import LinkBuilder
 from api.http.parsing import parse_body
-from api.http.problems.problem import invalid_field, not_found, unsupported_media
+from api.http.problems.problem import Problem, invalid_field, not_found, unsupported_media
 from api.http.times import moment, optional_moment
 from api.job_answers.failure_view import job_problem
 from api.job_answers.view import JobViewer, audio_s_done
@@ -37,7 +38,7 @@ from storage.jobs.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, de
 from storage.jobs.record import JobRecord
 from storage.jobs.service_classes import Priority
 from storage.jobs.states import JobState
-from storage.jobs.submissions import IdempotencyKey, Submission
+from storage.jobs.submissions import Submission
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 
@@ -98,8 +99,7 @@ async def post_batch(
     """
     body = await request.body()
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    key = idempotency_key(idempotency_header, _comparable(media_type, body), "/v1/batches")
-    return await run_sync(_accept, services, tenant, links, media_type, body, key)
+    return await run_sync(_accept, services, tenant, links, media_type, body, idempotency_header)
 
 
 @router.get("", response_model=BatchList)
@@ -162,8 +162,9 @@ def _accept(
     links: LinkBuilder,
     media_type: str,
     body: bytes,
-    key: IdempotencyKey | None,
+    idempotency_header: str | None,
 ) -> Response:
+    key = idempotency_key(idempotency_header, _comparable(media_type, body), "/v1/batches")
     if replayed := find_replay(services, tenant, key):
         return _answer(_shown(replayed, links), {"Idempotency-Replayed": "true"})
     order, pieces = _file(services, tenant, media_type, body)
@@ -223,8 +224,8 @@ def _comparable(media_type: str, body: bytes) -> bytes:
     if media_type in LINE_TYPES:
         return body
     try:
-        order = json.loads(body)
-    except ValueError:
+        order = parse_json(body)
+    except Problem:
         # It will be refused for that.
         return body
     if not isinstance(order, dict) or order.get("sha256") is None:

@@ -7,14 +7,23 @@ from typing import Any, NoReturn
 
 from pydantic import JsonValue
 
+from api.http.json_bounds import OutOfBounds, check_bounds, repeated_key
 from api.http.problems.problem import malformed
 
 MAX_DIGITS = 1_000
-"""Of an integer, which is more than any field takes. Python reads at most 4,300, and says so in words of its own."""
+"""Of a number, which is more than any field takes. Python reads at most 4,300 of an integer, and says so in its own
+words."""
+
+
+class _RepeatedKey(Exception):
+    """An object has a key twice."""
 
 
 def parse_json(body: bytes) -> JsonValue:
-    """Raises the `Problem` that says why the bytes are not JSON. Strings may still hold lone surrogates."""
+    """Raises the `Problem` that says why the bytes are not JSON, or more of it than is taken, and where.
+
+    Strings may still hold lone surrogates, and numbers be infinite (`1e999`).
+    """
     if not body:
         raise malformed("the request needs a JSON body")
     try:
@@ -22,13 +31,25 @@ def parse_json(body: bytes) -> JsonValue:
     except UnicodeDecodeError as error:
         raise malformed(f"the body is not UTF-8: byte {error.start} is 0x{body[error.start]:02x}") from error
     try:
+        check_bounds(text)
+    except OutOfBounds as error:
+        raise malformed(f"the body is more JSON than is taken: {error}") from error
+    return _parsed(text)
+
+
+def _parsed(text: str) -> JsonValue:
+    try:
         return json.loads(
-            text, object_pairs_hook=_without_duplicates, parse_int=_integer, parse_constant=_refuse_constant
+            text,
+            object_pairs_hook=_without_duplicates,
+            parse_int=_integer,
+            parse_float=_decimal,
+            parse_constant=_refuse_constant,
         )
     except json.JSONDecodeError as error:
         raise malformed(f"the body is not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from error
-    except RecursionError as error:
-        raise malformed("the body is nested too deeply") from error
+    except _RepeatedKey as error:
+        raise malformed(f"the body is not JSON: {repeated_key(text)}") from error
     except ValueError as error:
         # The hooks raise with a sentence for the caller.
         raise malformed(f"the body is not JSON: {error}") from error
@@ -37,16 +58,22 @@ def parse_json(body: bytes) -> JsonValue:
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {json.dumps(twice[:64])} appears twice in one object")
+        raise _RepeatedKey
     return fields
 
 
 def _integer(digits: str) -> int:
+    return int(_short(digits))
+
+
+def _decimal(digits: str) -> float:
+    return float(_short(digits))
+
+
+def _short(digits: str) -> str:
     if len(digits) > MAX_DIGITS:
-        raise ValueError(f"an integer has {len(digits):,} digits")
-    return int(digits)
+        raise ValueError(f"a number has {len(digits):,} digits")
+    return digits
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -42,6 +42,10 @@ _SENTENCES = {
 """Where pydantic's own words would speak of Python."""
 
 
+MAX_POINTER_PART = 200
+"""A key may have as many characters as the body has bytes, and the refusal need not repeat them."""
+
+
 B = TypeVar("B", bound=BaseModel)
 
 
@@ -86,5 +90,9 @@ def _sentence(detail: ErrorDetails) -> str:
 
 
 def _pointer(place: Iterable[str | int]) -> str:
-    """RFC 6901."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
+    """RFC 6901, but for a key that is cut off."""
+    return "".join(f"/{_shortened(str(part)).replace('~', '~0').replace('/', '~1')}" for part in place)
+
+
+def _shortened(part: str) -> str:
+    return part if len(part) <= MAX_POINTER_PART else f"{part[:MAX_POINTER_PART]}…"

@@ -92,7 +92,7 @@ async def speak(
     outputs and audio as it is made are `/v1/jobs` and `/v1/jobs/{id}/audio`.
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech")
-    order = _parsed(body)
+    order = await run_sync(_parsed, body)
     is_async = _ASYNC.search(prefer or "") is not None
     accepted = await run_sync(_accept, services, tenant, order, key, links.base, is_async)
     if is_async:

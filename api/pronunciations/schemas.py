@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from api.schemas.base import Answer, Name, RequestBody
+from api.schemas.base import FIRST_FAULT_ALONE, Answer, Name, RequestBody
 from api.schemas.speakable_text import check_label, check_prose
 from storage.narration.estimates import is_speakable
 
@@ -34,7 +34,7 @@ class Rule(RequestBody):
 class VersionOrder(RequestBody):
     """A further version: all of its rules, as versions do not build upon each other."""
 
-    rules: list[Rule] = Field(min_length=1, max_length=MAX_RULES)
+    rules: list[Rule] = Field(min_length=1, max_length=MAX_RULES, fail_fast=FIRST_FAULT_ALONE)
     language: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{0,35}$")] = Field(default="", description="BCP 47")
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from api.schemas.base import Answer, Name, RequestBody, exactly_one
+from api.schemas.base import FIRST_FAULT_ALONE, Answer, Name, RequestBody, exactly_one
 from api.schemas.speakable_text import check_label, check_prose, check_spoken_text
 
 MAX_SEED = 2**53 - 1
@@ -68,7 +68,9 @@ class JobInput(RequestBody):
     ssml: Annotated[str, AfterValidator(check_prose)] | None = Field(
         default=None, description="an SSML document; `/v1/capabilities` lists the elements that are understood"
     )
-    segments: list[SegmentInput] | None = Field(default=None, min_length=1, max_length=MAX_ENTRIES)
+    segments: list[SegmentInput] | None = Field(
+        default=None, min_length=1, max_length=MAX_ENTRIES, fail_fast=FIRST_FAULT_ALONE
+    )
     document: DocumentInput | None = None
 
     @model_validator(mode="after")

@@ -54,6 +54,11 @@ MAX_ENCODERS = 2
 """Segments being encoded at the same time for those who listen: each takes a core for a tenth of a second."""
 
 
+MAX_PROBES = 2
+"""Questions for readiness that are answered at the same time. Their threads are their own: requests may have taken all
+others."""
+
+
 @dataclass(frozen=True, slots=True)
 class ApiServices:
     settings: ApiSettings
@@ -87,6 +92,7 @@ class ApiServices:
     webhooks: WebhookServices
     decoders: CapacityLimiter
     encoders: CapacityLimiter
+    probes: CapacityLimiter
 
 
 @asynccontextmanager
@@ -132,6 +138,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             ),
             decoders=CapacityLimiter(MAX_DECODERS),
             encoders=CapacityLimiter(MAX_ENCODERS),
+            probes=CapacityLimiter(MAX_PROBES),
         )
     finally:
         await to_thread.run_sync(journal.close)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Literal
 
+from anyio import move_on_after
+from anyio.to_thread import current_default_thread_limiter, run_sync
 from fastapi import APIRouter, Response
 
 from api.dependencies import Services
@@ -17,6 +19,10 @@ logger = logging.getLogger(__name__)
 
 router = APIRouter(tags=["health"])
 
+POOL_WAIT_S = 1.0
+"""A request that waits so long for a thread waits behind something that is stuck, or behind more than this process can
+do: others should be sent elsewhere. Who asks for readiness waits two seconds and more."""
+
 
 @router.head("/livez", include_in_schema=False)
 @router.get("/livez", response_model=schemas.Health)
@@ -26,16 +32,33 @@ async def is_alive() -> schemas.Health:
 
 @router.head("/readyz", include_in_schema=False)
 @router.get("/readyz", response_model=schemas.Readiness, responses={503: {"model": schemas.Readiness}})
-def is_ready(services: Services, response: Response) -> schemas.Readiness:
-    """200 when Redis answers and the store can be written; a model is not needed for that, but told."""
+async def is_ready(services: Services, response: Response) -> schemas.Readiness:
+    """200 when Redis answers, the store can be written and requests find a thread; a model is not needed, but told."""
+    threads = await _threads()
+    # In threads that are kept for this: the others may be what is missing.
+    readiness = await run_sync(_readiness, services, threads, limiter=services.probes)
+    response.status_code = 200 if readiness.status == "ready" else 503
+    return readiness
+
+
+async def _threads() -> Literal["ok", "busy"]:
+    """Whether the pool in which requests are worked on takes one more."""
+    with move_on_after(POOL_WAIT_S):
+        await run_sync(lambda: None)
+        return "ok"
+    logger.warning("every thread is taken", extra={"threads": int(current_default_thread_limiter().total_tokens)})
+    return "busy"
+
+
+def _readiness(services: ApiServices, threads: Literal["ok", "busy"]) -> schemas.Readiness:
     models = _models(services)
     store = _store(services)
-    ready = models is not None and store == "ok"
-    response.status_code = 200 if ready else 503
+    is_whole = models is not None and store == "ok" and threads == "ok"
     return schemas.Readiness(
-        status="ready" if ready else "unavailable",
+        status="ready" if is_whole else "unavailable",
         redis="unavailable" if models is None else "ok",
         store=store,
+        threads=threads,
         models=models,
         claims=None if models is None else _claims(services),
     )

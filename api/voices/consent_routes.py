@@ -61,7 +61,7 @@ async def post_consent(
         async with read_upload(request, frozenset({RECORDING_FIELD})) as upload:
             record = await _from_form(services, tenant, upload)
     elif media_type == "application/json":
-        order = parse_body(consent_schemas.ConsentOrder, await read_json_bytes(request))
+        order = await run_sync(parse_body, consent_schemas.ConsentOrder, await read_json_bytes(request))
         record = await run_sync(_lay_down, services, tenant, new_consent_id(), order, None)
     else:
         raise unsupported_media("the body must be application/json or multipart/form-data")

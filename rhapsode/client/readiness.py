@@ -11,14 +11,16 @@ PATIENCE_S = 2.0
 
 
 class Readiness(Resource):
-    """redis, store: `ok` or `unavailable`. models: those that were announced.
+    """redis, store: `ok` or `unavailable`. threads: `ok`, or `busy` while requests wait for one.
 
+    models: those that were announced.
     claims: `open`, or `held` while no worker is given anything; None if that is not known.
     """
 
     status: str
     redis: str = "ok"
     store: str = "ok"
+    threads: str = "ok"
     models: tuple[str, ...] | None = None
     claims: str | None = None
 

@@ -19,6 +19,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
+from api.http.middleware.framing import StrictConnection, TwoEnds
 from api.http.middleware.security_headers import HEADERS
 from api.http.problems.problem import (
     Problem,
@@ -78,6 +79,7 @@ class HttpProtocol(H11Protocol):
         limits: ConnectionLimits,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self.conn = StrictConnection(h11.SERVER, MAX_HEAD_BYTES)
         self._limits = limits
         self._arrival: _Arrival | None = None
         self._has_received = False
@@ -119,7 +121,8 @@ class HttpProtocol(H11Protocol):
         if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
             self._end_with(headers_too_large(MAX_HEAD_BYTES))
         else:
-            self._end_with(malformed(f"this is not HTTP/1.1: {error or msg}"))
+            is_head = isinstance(error, TwoEnds) and error.is_head
+            self._end_with(malformed(f"this is not HTTP/1.1: {error or msg}"), is_head=is_head)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -197,8 +200,8 @@ class HttpProtocol(H11Protocol):
         """The client sends its body once we ask for it, which the application does by reading."""
         return self._is_body_arriving() and self.conn.they_are_waiting_for_100_continue
 
-    def _end_with(self, problem: Problem) -> None:
-        """Answer, if that is still possible, and close."""
+    def _end_with(self, problem: Problem, *, is_head: bool = False) -> None:
+        """Answer, if that is still possible, and close. is_head: what is refused was a HEAD, and is no request here."""
         self._is_over = True
         self._cancel_timers()
         logger.debug("connection ended", extra={"status": problem.status, "detail": problem.detail})
@@ -212,7 +215,7 @@ class HttpProtocol(H11Protocol):
             self.transport.abort()
             return
         if request is None:
-            self._send(problem, "", has_body=True)
+            self._send(problem, "", has_body=not is_head)
         else:
             self._send(problem, request.scope["path"], has_body=request.scope["method"] != "HEAD")
         self._linger()

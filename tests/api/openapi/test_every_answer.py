@@ -79,7 +79,7 @@ def test_ready_names_the_models(api: ServedApi) -> None:
 
     assert (answer.status_code, answer.json()) == (
         200,
-        {"status": "ready", "redis": "ok", "store": "ok", "models": ["small"], "claims": "open"},
+        {"status": "ready", "redis": "ok", "store": "ok", "threads": "ok", "models": ["small"], "claims": "open"},
     )
 
 

@@ -203,7 +203,7 @@ BAD_BYTES: dict[str, tuple[bytes, int, str]] = {
     "infinity": (b'{"input": {"text": "a"}, "sampling": {"temperature": -Infinity}}', 400, "Infinity"),
     "a key twice": (b'{"input": {"text": "a"}, "seed": 1, "seed": 2}', 400, '"seed" appears twice'),
     "too deep": (b"[" * 100_000, 400, "nested"),
-    "an endless number": (b'{"seed": ' + b"1" * 5_000 + b"}", 400, "an integer has 5,000 digits"),
+    "an endless number": (b'{"seed": ' + b"1" * 5_000 + b"}", 400, "a number has 5,000 digits"),
     "no object": (b"7", 422, "must be a JSON object"),
 }
 

@@ -110,6 +110,80 @@ def test_what_is_no_http_is_answered_with_a_problem_and_closed(patient: ServedAp
     assert problem(exchange(patient, BROKEN[name])) == (400, "invalid_request")
 
 
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+SMUGGLED = b"GET /openapi.json HTTP/1.1\r\n" + HOST + b"\r\n"
+NO_BODY = b"0\r\n\r\n"
+
+TWO_ENDS = {
+    "length first": (b"Content-Length: 5\r\n" + CHUNKED, NO_BODY),
+    "chunks first": (CHUNKED + b"Content-Length: 5\r\n", NO_BODY),
+    "both agree": (b"Content-Length: 0\r\n" + CHUNKED, NO_BODY),
+    "a length that is none": (CHUNKED + b"Content-Length: 5, 6\r\n", NO_BODY),
+    "two lengths": (b"Content-Length: 0\r\nContent-Length: 5\r\n", b""),
+    "two lengths on a line": (b"Content-Length: 0, 5\r\n", b""),
+    "a signed length": (b"Content-Length: +0\r\n", b""),
+    "a length in hex": (b"Content-Length: 0x0\r\n", b""),
+    "a length folded": (b"Content-Length: 0\r\n 5\r\n", b""),
+    "chunks folded into a length": (b"Content-Length: 0\r\n\tTransfer-Encoding: chunked\r\n", NO_BODY),
+    "chunks folded, and a length": (b"Transfer-Encoding:\r\n chunked\r\nContent-Length: 5\r\n", NO_BODY),
+    "chunked twice": (CHUNKED + CHUNKED, NO_BODY),
+    "chunked twice on a line": (b"Transfer-Encoding: chunked, chunked\r\n", NO_BODY),
+    "chunked and not": (b"Transfer-Encoding: chunked, identity\r\n", NO_BODY),
+    "not and chunked": (b"Transfer-Encoding: identity\r\n" + CHUNKED, NO_BODY),
+    "chunked almost": (b"Transfer-Encoding: xchunked\r\nContent-Length: 5\r\n", NO_BODY),
+    "chunked in quotes": (b'Transfer-Encoding: "chunked"\r\n', NO_BODY),
+    "chunked in capitals, and a length": (b"TRANSFER-ENCODING: CHUNKED\r\ncontent-length: 5\r\n", NO_BODY),
+    "a space before the colon": (b"Transfer-Encoding : chunked\r\nContent-Length: 5\r\n", NO_BODY),
+    "a tab behind the length": (b"Content-Length:\t0\x0b5\r\n", b""),
+}
+
+
+@pytest.mark.parametrize("method", [b"POST", b"GET"])
+@pytest.mark.parametrize("name", TWO_ENDS)
+def test_a_request_that_ends_in_two_places_is_refused_and_nothing_behind_it_is_served(
+    patient: ServedApi, method: bytes, name: str
+) -> None:
+    fields, body = TWO_ENDS[name]
+    request = (
+        method + b" /v1/jobs HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\n" + fields + b"\r\n" + body
+    )
+
+    # In one piece, and in two: the second when the first may have been answered.
+    at_once, in_turn = exchange(patient, request + SMUGGLED), exchange(patient, request, SMUGGLED)
+
+    for answer in (at_once, in_turn):
+        assert problem(answer) == (400, "invalid_request")
+        assert b"connection: close" in answer.lower()
+        assert answer.count(b"HTTP/1.1 ") == 1
+
+
+def test_nothing_is_served_behind_two_ends_that_follow_a_good_request(patient: ServedApi) -> None:
+    good = b"GET /livez HTTP/1.1\r\n" + HOST + b"\r\n"
+    two_ends = b"HEAD /livez HTTP/1.1\r\n" + HOST + b"Content-Length: 5\r\n" + CHUNKED + b"\r\n" + NO_BODY
+
+    answer = exchange(patient, good + two_ends + SMUGGLED)
+
+    assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"200", b"400"]
+    # A HEAD is answered without a body.
+    assert answer.endswith(b"\r\n\r\n")
+
+
+def test_chunks_in_an_old_request_are_refused(patient: ServedApi) -> None:
+    old = b"POST /v1/jobs HTTP/1.0\r\n" + HOST + b"Connection: keep-alive\r\n" + CHUNKED + b"\r\n" + NO_BODY
+
+    answer = exchange(patient, old + SMUGGLED)
+
+    assert problem(answer) == (400, "invalid_request")
+
+
+def test_a_length_that_is_said_twice_alike_is_one(patient: ServedApi) -> None:
+    once = b"GET /livez HTTP/1.1\r\n" + HOST + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"
+
+    answer = exchange(patient, once + b"GET /livez HTTP/1.1\r\n" + HOST + b"Connection: close\r\n\r\n")
+
+    assert answer.count(b"HTTP/1.1 200") == 2
+
+
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_a_head_beyond_the_limit_is_refused(patient: ServedApi, is_whole: bool) -> None:
     head = b"GET /livez HTTP/1.1\r\n" + HOST + b"A: " + b"b" * 40_000

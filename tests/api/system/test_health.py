@@ -1,0 +1,44 @@
+"""Readiness while every thread that requests are worked on is stuck."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import httpx
+from anyio.to_thread import current_default_thread_limiter, run_sync
+
+from api.app import create_app
+from api.settings import ApiSettings
+
+
+def test_a_server_whose_threads_are_all_stuck_is_not_ready_and_says_why(api_settings: ApiSettings) -> None:
+    async def asked_thrice() -> list[httpx.Response]:
+        app, release = create_app(api_settings), threading.Event()
+        transport = httpx.ASGITransport(app=app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as http,
+        ):
+            before = await http.get("/readyz")
+            limiter = current_default_thread_limiter()
+            stuck = [asyncio.create_task(run_sync(release.wait)) for _ in range(int(limiter.total_tokens))]
+            while limiter.available_tokens:
+                await asyncio.sleep(0.01)
+            # Whatever stands in line before the question is stuck too.
+            waiting = asyncio.create_task(http.get("/v1/models"))
+            during = await http.get("/readyz")
+            assert not waiting.done()
+            release.set()
+            await asyncio.gather(*stuck)
+            await waiting
+            return [before, during, await http.get("/readyz")]
+
+    before, during, after = asyncio.run(asked_thrice())
+
+    assert (during.status_code, during.json()["status"], during.json()["threads"]) == (503, "unavailable", "busy")
+    # It needs none of those threads itself.
+    assert (during.json()["redis"], during.json()["store"]) == ("ok", "ok")
+    assert before.status_code == after.status_code == 200
+    assert before.json() == after.json()
+    assert after.json()["threads"] == "ok"
