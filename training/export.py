@@ -41,6 +41,9 @@ class Sampling:
     repetition_penalty: float = 1.0
 
 
+_MAX_TEXT_CHARS = 280
+"""The corpus stops at 285; a full stop that is set behind a text counts too."""
+
 _DEFAULT = Sampling()
 
 
@@ -102,6 +105,7 @@ def write_sampling(model: Path, sampling: Sampling) -> None:
             "subtalker_top_p": 1.0,
             "subtalker_top_k": sampling.top_k,
             "max_new_tokens": 1024,
+            "max_text_chars": _MAX_TEXT_CHARS,
         },
     )
 

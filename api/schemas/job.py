@@ -28,6 +28,7 @@ from api.schemas.quality import JobQuality, JobWarning, QualityRequest, Resolved
 from api.schemas.speakable_text import check_prose
 from storage.jobs.service_classes import JobClass, Priority
 from storage.jobs.states import JobPhase, JobState
+from storage.narration.spec import MAX_SEGMENT_CHARS
 
 MIN_TEMPERATURE = 0.001
 """Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""
@@ -56,12 +57,13 @@ class SegmentationRequest(RequestBody):
     named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
 
     min_chars: a sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes over;
-    0 leaves each alone. By default 16, and never more than a quarter of `target_chars`.
+    0 leaves each alone. By default 16, and never more than a quarter of `target_chars`. What is above the model's
+    `max_text_chars` is lowered to it, with the warning `segments_shortened` where it was asked for.
     """
 
     mode: Literal["sentence"] = "sentence"
-    target_chars: int = Field(default=220, ge=20, le=1000)
-    max_chars: int = Field(default=400, ge=20, le=1000)
+    target_chars: int = Field(default=220, ge=20, le=MAX_SEGMENT_CHARS)
+    max_chars: int = Field(default=400, ge=20, le=MAX_SEGMENT_CHARS)
     min_chars: int | None = Field(default=None, ge=0, le=200)
 
     @model_validator(mode="after")
@@ -71,6 +73,12 @@ class SegmentationRequest(RequestBody):
         if self.min_chars is not None and self.min_chars > self.target_chars:
             raise PydanticCustomError("out_of_range", "min_chars must not be larger than target_chars")
         return self
+
+    @property
+    def asked_chars(self) -> int:
+        """The longest that the caller named; 0 for one who left it to us."""
+        named = {"target_chars": self.target_chars, "max_chars": self.max_chars}
+        return max((chars for name, chars in named.items() if name in self.model_fields_set), default=0)
 
     @property
     def least_chars(self) -> int:
@@ -348,6 +356,7 @@ class Model(Answer):
     `voice_modes`: how it speaks with voices that were uploaded ("x_vector", "in_context"); empty: not at all.
     `recognised_languages`: what its workers can read back, for the quality gate `asr`.
     `speaker_dim`: numbers of a speaker embedding.
+    `max_text_chars`: the longest text that it was made for; no segment is longer, whatever `segmentation` says.
     `reproducibility`: what jobs may ask for; `strict` where a worker is there that can see to it.
     `available`: false while workers serve other models and none serves this one.
     `id` is the name and `created` is `seen_at` in Unix seconds: so OpenAI's clients list models.
@@ -367,6 +376,7 @@ class Model(Answer):
     samples_per_frame: int
     num_codebooks: int
     max_text_tokens: int
+    max_text_chars: int
     accepts_instructions: bool
     speaker_dim: int
     reproducibility: list[Literal["best_effort", "strict"]]

@@ -19,6 +19,7 @@ from storage.errors import VoiceGone, VoiceNotFound
 from storage.ids import TenantId
 from storage.job_store.scripts import Transitioned
 from storage.narration.cast import SpeakerVoice, find_speaker
+from storage.narration.estimates import speech_units
 from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
 from storage.segments.edits import SegmentEdit
@@ -53,8 +54,17 @@ def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec) -> str 
     if text is not None and limit is not None and len(text.encode()) > limit:
         raise invalid_field("/text", "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
     if text is not None and card is not None:
+        _refuse_long(text, card)
         refuse_foreign_segment(text, card)
     return text
+
+
+def _refuse_long(text: str, card: ModelCard) -> None:
+    """A plan cuts what is too long for the model; this text is one segment and stays one."""
+    chars = speech_units(" ".join(text.split()))
+    if chars > card.max_text_chars:
+        detail = f"{card.name} speaks at most {card.max_text_chars} characters in a segment, not {chars}"
+        raise invalid_field("/text", "too_long", detail)
 
 
 def _speaker(name: str | None, spec: NarrationSpec) -> str | None:

@@ -11,9 +11,7 @@ from api.schemas.base import Answer, Name, RequestBody
 from api.schemas.input import MAX_SEED, Instructions
 from api.schemas.speakable_text import check_label, check_spoken_text
 from storage.job_store.segment_reads import SegmentState
-
-MAX_SEGMENT_CHARS = 1_000
-"""As `segmentation.max_chars` may be at most."""
+from storage.narration.spec import MAX_SEGMENT_CHARS
 
 
 class SegmentChange(RequestBody):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
-from api.schemas.job import MAX_SEED, JobRequest
+from api.schemas.job import MAX_SEED, JobRequest, SegmentationRequest
 from api.submission.output import resolve_output
 from api.submission.quality import resolve_quality
 from storage.narration.cast import SpeakerVoice
@@ -54,15 +54,13 @@ def resolve_narration(
         instructions=instructions,
         seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
         seed_fixed=request.seed is not None,
-        segmentation=Segmentation(
-            request.segmentation.target_chars,
-            request.segmentation.max_chars,
+        segmentation=_segmentation(
+            request.segmentation,
+            card,
             max_bytes=card.max_text_tokens
             - _most_room_taken(request, card, instructions)
             - voices.reference_room
             - CLOSING_MARK_BYTES,
-            min_chars=request.segmentation.least_chars,
-            opening_chars=request.segmentation.opening_chars,
         ),
         pauses=Pauses(
             request.pauses.sentence_s, request.pauses.paragraph_s, request.pauses.heading_s, request.pauses.chapter_s
@@ -84,6 +82,19 @@ def resolve_narration(
         quality=resolve_quality(request.quality, language, card),
         output=resolve_output(request.output, card.sample_rate_hz),
         languages=card.languages,
+    )
+
+
+def _segmentation(wanted: SegmentationRequest, card: ModelCard, max_bytes: int) -> Segmentation:
+    """No longer than the model's texts, whoever asks for it: it would say them twice, or not to their end."""
+    target_chars = min(wanted.target_chars, card.max_text_chars)
+    return Segmentation(
+        target_chars,
+        min(wanted.max_chars, card.max_text_chars),
+        max_bytes,
+        min_chars=min(wanted.least_chars, target_chars),
+        opening_chars=min(wanted.opening_chars, target_chars),
+        asked_chars=wanted.asked_chars if wanted.asked_chars > card.max_text_chars else 0,
     )
 
 

@@ -210,7 +210,7 @@ class Model(Resource):
     """A checkpoint that workers have loaded. `notice` is a sentence its users should see, or empty.
 
     available: false once its workers were not heard of for minutes while another model's were.
-    reproducibility: what jobs may ask for.
+    reproducibility: what jobs may ask for. max_text_chars: no segment is longer, whatever a job asks for.
     """
 
     name: str
@@ -219,6 +219,7 @@ class Model(Resource):
     speakers: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     sample_rate_hz: int | None = None
+    max_text_chars: int | None = None
     accepts_instructions: bool = False
     reproducibility: tuple[str, ...] = ()
     available: bool = True

@@ -20,6 +20,7 @@ QUALITY_UNCALIBRATED = "quality_uncalibrated"
 
 LANGUAGE_MISMATCH = "language_mismatch"
 FOREIGN_LETTERS = "foreign_letters"
+SEGMENTS_SHORTENED = "segments_shortened"
 
 ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE, QUALITY_UNCALIBRATED)
 """What only an assembly warns of: the next one says it anew, or does not."""

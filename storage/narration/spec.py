@@ -11,6 +11,9 @@ from storage.narration.quality import Quality
 from storage.narration.sources import Source
 from storage.narration.voice_reference import VoiceReference
 
+MAX_SEGMENT_CHARS = 1_000
+"""More than this no segment may have, whatever a job asks for and a model takes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:
@@ -22,6 +25,8 @@ class Segmentation:
     min_chars: what is shorter is spoken with a neighbour, also over the end of a paragraph; 0 for nothing.
 
     opening_chars: what the first segment aims at in place of `target_chars`; 0 for the same as the others.
+
+    asked_chars: what the caller wanted in place of `max_chars`, where the model takes less; 0 where it got its wish.
     """
 
     target_chars: int = 220
@@ -29,6 +34,7 @@ class Segmentation:
     max_bytes: int | None = None
     min_chars: int = 0
     opening_chars: int = 0
+    asked_chars: int = 0
 
 
 @dataclass(frozen=True, slots=True)

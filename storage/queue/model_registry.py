@@ -7,11 +7,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 import redis
 
 from storage.database.redis_errors import redis_errors_named
+from storage.narration.spec import MAX_SEGMENT_CHARS
 
 AWAY_MS = 120_000
 """Workers announce their model every 30 s; so far behind another model's card, a card has no worker."""
@@ -24,8 +25,9 @@ class ModelCard:
     task: what it speaks from ("custom_voice", "voice_design", "base").
     speakers: built-in voices; empty if the model has none. languages: without "auto".
     samples_per_frame: PCM samples of one codec frame. max_text_tokens: of one request's text; four tokens of an
-    instruction take at most the room of one of these. accepts_instructions: whether a job may say how to speak; a card
-    from before this field says no, until its worker is of this release. notice: what a listener must be told, or "".
+    instruction take at most the room of one of these. max_text_chars: the longest text that it was made for, in speech
+    units; a card from before this field names no bound. accepts_instructions: whether a job may say how to speak; a
+    card from before this field says no, until its worker is of this release. notice: what a listener must be told.
     speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
     not. recognised_languages: what its workers can read back, for the quality gate `asr`.
     is_strict: whether the worker that announces it gives a request the same codes in any company. strict_at_ms: when
@@ -43,6 +45,7 @@ class ModelCard:
     samples_per_frame: int
     num_codebooks: int
     max_text_tokens: int
+    max_text_chars: int = MAX_SEGMENT_CHARS
     accepts_instructions: bool = False
     notice: str = ""
     speaker_dim: int = 0
@@ -111,7 +114,11 @@ class ModelRegistry:
 
 @lru_cache(maxsize=256)
 def _card(text: str, strict_at_ms: str) -> ModelCard:
-    """Equal texts give the same card, which nobody can change: every submit reads all of them."""
-    fields = json.loads(text) | {"strict_at_ms": int(strict_at_ms)}
-    lists = ("speakers", "languages", "voice_modes", "recognised_languages")
-    return ModelCard(**fields | {name: tuple(fields.get(name, ())) for name in lists})
+    """Equal texts give the same card, which nobody can change: every submit reads all of them.
+
+    A worker of a later release may say more than is known here.
+    """
+    told: dict[str, Any] = json.loads(text) | {"strict_at_ms": int(strict_at_ms)}
+    for name in ("speakers", "languages", "voice_modes", "recognised_languages"):
+        told[name] = tuple(told.get(name, ()))
+    return ModelCard(**{each.name: told[each.name] for each in dataclasses.fields(ModelCard) if each.name in told})

@@ -59,6 +59,7 @@ SPEAKER_DIM = 8
 SPEAKERS = ("ada", "tom")
 LANGUAGES = ("english", "german")
 MAX_TEXT_TOKENS = 4_096
+MAX_TEXT_CHARS = 1_000
 """The fake counts one token per character."""
 
 _LEAST_FRAMES = 4
@@ -300,6 +301,7 @@ def _describe(settings: FakeEngineSettings) -> EngineInfo:
         speaker_dim=SPEAKER_DIM,
         slots=settings.slots,
         max_text_tokens=MAX_TEXT_TOKENS,
+        max_text_chars=MAX_TEXT_CHARS,
         accepts_instructions=True,
         voice_modes=tuple(VoiceMode),
         default_sampling=SamplingParams(),

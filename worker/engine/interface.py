@@ -212,6 +212,8 @@ class EngineInfo:
     slots: int
     max_text_tokens: int
     """The longest text that fits a slot. Four tokens of an instruction take at most the room of one of these."""
+    max_text_chars: int
+    """The longest text that the checkpoint was made for, in speech units; what is longer it may say twice, or not."""
     accepts_instructions: bool
     """Whether a request may say how to speak, or what the voice is like; if not, one that does is rejected."""
     voice_modes: tuple[VoiceMode, ...]

@@ -21,6 +21,7 @@ def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...
         samples_per_frame=info.samples_per_frame,
         num_codebooks=info.num_codebooks,
         max_text_tokens=info.max_text_tokens,
+        max_text_chars=info.max_text_chars,
         accepts_instructions=info.accepts_instructions,
         notice=info.notice,
         speaker_dim=info.speaker_dim,

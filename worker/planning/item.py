@@ -18,7 +18,8 @@ from storage.segments.plan import Plan, encode_plan
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
-from worker.planning.languages import language_warnings, refuse_foreign_text
+from worker.planning.languages import refuse_foreign_text
+from worker.planning.plan_warnings import plan_warnings
 from worker.planning.preview import finish_preview
 from worker.planning.respelling import respell_script
 from worker.planning.script_reading import read_script
@@ -55,7 +56,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
         estimated_audio_ms=planned.speech_ms,
         input_chars=len(planned.script.text),
         stored_bytes=script_bytes + len(data),
-        warnings=language_warnings(planned.plan.segments, item.narration),
+        warnings=plan_warnings(planned.plan.segments, item.narration),
     )
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
     failpoint("plan.before_tickets")

@@ -16,7 +16,7 @@ from storage.objects import keys
 from storage.segments.plan import Plan, PlannedSegment
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
-from worker.planning.languages import language_warnings
+from worker.planning.plan_warnings import plan_warnings
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def preview(script: Script, plan: Plan, spec: NarrationSpec, pace: float | None)
         "estimated_audio_s": round(speech_s + pauses_s, 3),
         "estimated_render_s": round(speech_s / pace, 3) if pace else None,
         "warnings": [
-            {"code": warning.code, "detail": warning.detail} for warning in language_warnings(plan.segments, spec)
+            {"code": warning.code, "detail": warning.detail} for warning in plan_warnings(plan.segments, spec)
         ],
         "speakers": _speakers(plan, spec, lengths_s),
         "chapters": _chapters(plan, lengths_s),

@@ -216,6 +216,7 @@ def test_an_edit_of_a_failed_job_waits_for_its_retry(api: ServedApi) -> None:
         ({"text": " "}, "/text"),
         ({"text": "x" * 1_001}, "/text"),
         ({"text": "字" * 900}, "/text"),
+        ({"text": "word " * 60}, "/text"),
         ({"speaker": "NOBODY"}, "/speaker"),
         ({"voice": "Alice", "speaker": ""}, ""),
         ({"language": "Klingon"}, "/language"),
@@ -224,7 +225,7 @@ def test_an_edit_of_a_failed_job_waits_for_its_retry(api: ServedApi) -> None:
     ],
 )
 def test_a_change_that_cannot_be_is_refused(api: ServedApi, change: dict[str, Any], pointer: str) -> None:
-    api.models.publish(replace(SMALL, max_text_tokens=1_100))
+    api.models.publish(replace(SMALL, max_text_tokens=1_100, max_text_chars=280))
     job = finished(api)
 
     answer = api.http.patch(at(job, 0), json=change)

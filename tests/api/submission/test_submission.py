@@ -99,7 +99,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     spec = record.spec
     assert isinstance(spec, NarrationSpec)
     assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
-    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3, 0)
+    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3, 0, 0)
     assert (spec.reuse, job["request"]["reuse"]) == (False, False)
     assert dataclasses.astuple(spec.pauses) == (0, 2, 0.9, 1.5)
     assert dataclasses.asdict(spec.sampling) == {
@@ -165,6 +165,24 @@ def test_instructions_leave_half_of_a_model_s_room_to_the_text(api: ServedApi) -
     error = answer.json()["errors"][0]
     assert (answer.status_code, error["pointer"], error["code"]) == (422, "/instructions", "too_long")
     assert error["detail"] == "narrow takes at most 200 bytes of instructions in UTF-8, not 201"
+
+
+def test_no_segment_is_longer_than_the_model_s_texts(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="brief", max_text_chars=150))
+
+    def resolved(**segmentation: int) -> tuple[int, int, int, int]:
+        job = api.submit(model="brief", segmentation=segmentation)
+        spec = api.jobs.get(LOCAL, job_id(job)).spec
+        assert isinstance(spec, NarrationSpec)
+        shown, held = job["request"]["segmentation"], spec.segmentation
+        assert (shown["target_chars"], shown["max_chars"]) == (held.target_chars, held.max_chars)
+        return held.target_chars, held.max_chars, held.min_chars, held.asked_chars
+
+    assert resolved() == (150, 150, 16, 0)
+    assert resolved(max_chars=150, target_chars=90) == (90, 150, 16, 0)
+    assert resolved(max_chars=900) == (150, 150, 16, 900)
+    assert resolved(target_chars=200, min_chars=200) == (150, 150, 150, 200)
+    assert api.http.get("/v1/models/brief").json()["max_text_chars"] == 150
 
 
 def test_a_model_whose_workers_left_is_refused_while_others_serve(api: ServedApi) -> None:

@@ -10,6 +10,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from storage.errors import StoreUnavailable
+from storage.narration.spec import MAX_SEGMENT_CHARS
 from storage.queue.model_registry import AWAY_MS, ModelCard, ModelRegistry, served_models
 
 CARD = ModelCard(
@@ -64,6 +65,20 @@ def test_a_card_from_before_instructions_were_announced_takes_none(redis_client:
     redis_client.hset("rhapsode:models", CARD.name, json.dumps(fields))
 
     assert ModelRegistry(redis_client).get(CARD.name) == dataclasses.replace(CARD, accepts_instructions=False)
+
+
+def test_a_card_from_before_texts_had_a_length_names_no_bound(redis_client: redis.Redis) -> None:
+    fields = dataclasses.asdict(CARD)
+    del fields["max_text_chars"]
+    redis_client.hset("rhapsode:models", CARD.name, json.dumps(fields))
+
+    assert ModelRegistry(redis_client).get(CARD.name) == dataclasses.replace(CARD, max_text_chars=MAX_SEGMENT_CHARS)
+
+
+def test_what_a_later_release_says_of_its_model_is_passed_over(redis_client: redis.Redis) -> None:
+    redis_client.hset("rhapsode:models", CARD.name, json.dumps(dataclasses.asdict(CARD) | {"colour": "blue"}))
+
+    assert ModelRegistry(redis_client).get(CARD.name) == CARD
 
 
 def test_models_far_behind_the_one_seen_last_have_no_worker() -> None:

@@ -14,6 +14,12 @@ from typing import cast
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import ModelTask, SamplingParams, TokenSampling
 
+UNLIMITED_TEXT_CHARS = 1_000
+"""Of a checkpoint that names no bound, as the published ones, which were trained on minutes: longer than any segment
+that a job may ask for."""
+
+_LEAST_TEXT_CHARS = 20
+
 # The talker's vocabulary is one codebook and this many control and speaker rows above it.
 _CONTROL_ROWS = 1024
 
@@ -195,6 +201,20 @@ def read_model_config(path: Path) -> ModelConfig:
         talker=talker,
         predictor=predictor,
     )
+
+
+def read_max_text_chars(path: Path) -> int:
+    """`max_text_chars` of the checkpoint's `generation_config.json`: the longest text that it was made for.
+
+    Our own field, beside the published `max_new_tokens`; loaders that do not know it pass it over.
+    """
+    fields = read_config(path)
+    if not fields.has("max_text_chars"):
+        return UNLIMITED_TEXT_CHARS
+    chars = fields.integer("max_text_chars")
+    if chars < _LEAST_TEXT_CHARS:
+        raise fields.wrong("max_text_chars", f"({chars}) should be at least {_LEAST_TEXT_CHARS}")
+    return chars
 
 
 def read_default_sampling(path: Path) -> SamplingParams:

@@ -411,6 +411,7 @@ def _decode_info(fields: MessageFields) -> EngineInfo:
         speaker_dim=fields.integer("speaker_dim"),
         slots=fields.integer("slots"),
         max_text_tokens=fields.integer("max_text_tokens"),
+        max_text_chars=fields.integer("max_text_chars"),
         accepts_instructions=fields.truth("accepts_instructions"),
         voice_modes=fields.members("voice_modes", VoiceMode),
         default_sampling=_decode_sampling(fields.section("default_sampling")),

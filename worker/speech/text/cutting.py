@@ -1,26 +1,23 @@
 """Stretches that fit: sentences above a cap are cut, short ones are joined. Pure.
 
-A sentence above the cap is cut at a clause mark, else at whitespace, else between two characters. All lengths are in
-speech units (`storage.narration.estimates`): a Chinese, Japanese or Korean character counts three, so that the same
-numbers mean about the same seconds in every script, and no stretch has more code points than the cap. A stretch that is
-within the cap but has too many bytes for the model is cut once more, by bytes.
+A sentence above the cap is cut at a clause mark, else at whitespace (`text.clauses` says which is best), else between
+two characters. All lengths are in speech units (`storage.narration.estimates`): a Chinese, Japanese or Korean character
+counts three, so that the same numbers mean about the same seconds in every script, and no stretch has more code points
+than the cap. A stretch that is within the cap but has too many bytes for the model is cut once more, by bytes.
 """
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator
 
 from storage.narration.estimates import speech_units
 from storage.narration.spec import Segmentation
+from worker.speech.text.clauses import Clauses, clauses_of
 from worker.speech.text.pieces import Ending, Piece, stripped_piece
 
 CLUSTER_SEARCH = 64
 """How far back a forced cut looks for the start of a character cluster. A longer pile of combining marks is cut."""
-
-CLAUSE_END = re.compile(r"[,;:)\]–—…][\"'”’»]*(?=\s)|[、，；：—…]+[」』）】》〉”’]*")
-_WHITESPACE = re.compile(r"\s")
 
 _Measure = Callable[[str], int]
 """Speech units or bytes of a text; of a text in two parts, the sum of theirs."""
@@ -49,25 +46,33 @@ def _cut(text: str, sentence: Piece, cap: int, measure: _Measure) -> Iterator[Pi
     start = sentence.start
     content = text.index(sentence.spoken[0], start)
     stop = content + len(sentence.spoken)
+    clauses = clauses_of(text, content, stop)
     while remaining > cap:
         ideal = remaining / -(-remaining // cap)
-        cut = _cut_position(text, range(content, stop), ideal, cap, measure)
+        cut = _cut_position(clauses, range(content, stop), ideal, cap, measure)
         yield stripped_piece(text, start, cut, Ending.CUT)
         remaining -= measure(text[content:cut])
         start = content = cut
     yield stripped_piece(text, start, sentence.end, sentence.ending)
 
 
-def _cut_position(text: str, stretch: range, ideal: float, cap: int, measure: _Measure) -> int:
-    """Where to end the piece that starts the stretch: the clause mark, else the whitespace, nearest to `ideal`."""
+def _cut_position(clauses: Clauses, stretch: range, ideal: float, cap: int, measure: _Measure) -> int:
+    """Where to end the piece that starts the stretch: at a good place, and near to `ideal`.
+
+    Half of the ideal length further away weighs as much as the next worse kind of place.
+    """
+    text = clauses.text
     nearest, furthest = _reach(text, stretch, ideal / 2, measure), _reach(text, stretch, cap, measure)
     wanted = _reach(text, stretch, ideal, measure)
-    for marks in (CLAUSE_END, _WHITESPACE):
-        places = [match.end() for match in marks.finditer(text, nearest, furthest)]
-        places = [place for place in places if place < furthest or _is_cluster_start(text, place)]
-        if places:
-            return min(places, key=lambda place: abs(place - wanted))
-    return _cluster_start(text, stretch.start, wanted)
+    places = [
+        place
+        for place in clauses.places(nearest, furthest)
+        if place.position < furthest or _is_cluster_start(text, place.position)
+    ]
+    if not places:
+        return _cluster_start(text, stretch.start, wanted)
+    step = max(1, wanted - stretch.start) / 2
+    return min(places, key=lambda place: place.rank + abs(place.position - wanted) / step).position
 
 
 def _reach(text: str, stretch: range, length: float, measure: _Measure) -> int:

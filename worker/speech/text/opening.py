@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from storage.narration.estimates import speech_units
-from worker.speech.text.cutting import CLAUSE_END
+from worker.speech.text.clauses import CLAUSE_END
 from worker.speech.text.pieces import Ending, Piece, stripped_piece
 
 LEAST_SHARE = 3

@@ -14,7 +14,13 @@ from torch import Tensor, nn
 
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import SamplingParams, TokenSampling
-from worker.engine.model.config import ConfigFields, read_default_sampling, read_model_config
+from worker.engine.model.config import (
+    UNLIMITED_TEXT_CHARS,
+    ConfigFields,
+    read_default_sampling,
+    read_max_text_chars,
+    read_model_config,
+)
 from worker.engine.model.weights import load_strict, read_tensors
 
 HEAD = "talker.codec_head.weight"
@@ -183,6 +189,21 @@ def test_sampling_defaults_are_the_checkpoint_s(checkpoint: Path) -> None:
         predictor=TokenSampling(temperature=0.9, top_k=9, top_p=1.0),
         repetition_penalty=1.05,
     )
+
+
+@pytest.mark.parametrize(("named", "taken"), [({}, UNLIMITED_TEXT_CHARS), ({"max_text_chars": 280}, 280)])
+def test_a_checkpoint_may_say_how_long_its_texts_are(checkpoint: Path, named: dict[str, object], taken: int) -> None:
+    edit_config(checkpoint, lambda config: config.update(named), "generation_config.json")
+
+    assert read_max_text_chars(checkpoint / "generation_config.json") == taken
+
+
+@pytest.mark.parametrize("named", [0, 19, "280", True, None])
+def test_a_length_that_is_none_is_refused(checkpoint: Path, named: object) -> None:
+    edit_config(checkpoint, lambda config: config.update(max_text_chars=named), "generation_config.json")
+
+    with pytest.raises(CheckpointError, match="max_text_chars"):
+        read_max_text_chars(checkpoint / "generation_config.json")
 
 
 def test_integers_of_a_list_are_all_integers() -> None:

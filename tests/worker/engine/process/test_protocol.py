@@ -113,6 +113,7 @@ INFO = st.builds(
     speaker_dim=INTEGERS,
     slots=INTEGERS,
     max_text_tokens=INTEGERS,
+    max_text_chars=INTEGERS,
     accepts_instructions=st.booleans(),
     voice_modes=st.lists(st.sampled_from(VoiceMode)).map(tuple),
     default_sampling=SAMPLING,

@@ -10,7 +10,7 @@ import pytest
 
 import worker
 from worker.engine.interface import ModelTask
-from worker.engine.model.config import read_default_sampling, read_model_config
+from worker.engine.model.config import read_default_sampling, read_max_text_chars, read_model_config
 from worker.engine.stages.codec import CodecStage
 
 SMALL_VOICE = Path(worker.__file__).parent / "small_voice"
@@ -42,6 +42,10 @@ def test_it_takes_the_most_likely_entry_unless_asked_otherwise() -> None:
 
     assert sampling.talker.temperature == 0
     assert sampling.predictor.temperature == 0
+
+
+def test_it_is_given_no_longer_texts_than_its_training_had() -> None:
+    assert read_max_text_chars(SMALL_VOICE / "generation_config.json") < 285
 
 
 def test_its_decoder_makes_sound_of_its_codes() -> None:
