@@ -27,6 +27,7 @@ from api.http.problems.problem import (
     Problem,
     backlog_full,
     invalid,
+    invalid_field,
     payload_too_large_for_speech,
     state_conflict,
 )
@@ -43,11 +44,15 @@ from storage.ids import TenantId
 from storage.jobs.record import JobRecord
 from storage.jobs.states import JobState
 from storage.jobs.submissions import IdempotencyKey
+from storage.queue.model_registry import ModelCard
 
 router = APIRouter(prefix="/v1/audio/speech", tags=["audio"])
 
 PATIENCE_S = 120
 """What a caller can be kept waiting for: the job's deadline."""
+
+DESIGNED_VOICES = ("design", "auto")
+"""What stands for the voice that a model makes itself: OpenAI's client always sends one."""
 
 RETENTION_S = 3600
 """Of the job behind an answer, for those who ask again under their key."""
@@ -124,21 +129,35 @@ def _accept(
 ) -> Accepted:
     if replayed := find_replay(services, tenant, key):
         return Accepted(replayed, replayed=True)
+    voice = chosen_voice(order, services.models.get(order.model))
     deadline = None if is_async else datetime.now(UTC) + timedelta(seconds=PATIENCE_S)
     try:
-        return accept_narration(services, tenant, job_request(order, deadline), key, api_url)
+        return accept_narration(services, tenant, job_request(order, voice, deadline), key, api_url)
     except DeadlineUnreachable as problem:
         detail = f"this would take longer than {PATIENCE_S} s now; a job of /v1/jobs can wait"
         raise backlog_full(detail, problem.late_s) from None
 
 
-def job_request(order: SpeechOrder, deadline: datetime | None) -> JobRequest:
+def chosen_voice(order: SpeechOrder, card: ModelCard | None) -> str | None:
+    """None for a voice that the model makes itself. Raises a `Problem` for none where one has to be named."""
+    wanted = order.voice_name
+    if card is not None and card.task == "voice_design":
+        if wanted is None or wanted.casefold() in DESIGNED_VOICES:
+            return None
+        detail = f"{card.name} makes its voice from `instructions`; leave `voice` out, or send {DESIGNED_VOICES[0]!r}"
+        raise invalid_field("/voice", "not_supported", detail)
+    if wanted is None:
+        raise invalid_field("/voice", "missing", "this field is required")
+    return wanted
+
+
+def job_request(order: SpeechOrder, voice: str | None, deadline: datetime | None) -> JobRequest:
     """The narration that an order comes to. Raises the `Problem` of a text that cannot be spoken."""
     stored_as = "wav" if order.response_format == "pcm" else order.response_format
     fields: dict[str, JsonValue] = {
         "input": {"text": order.input},
         "model": order.model,
-        "voice": order.voice_name,
+        "voice": voice,
         "language": order.language,
         "instructions": order.instructions,
         "reuse": order.reuse,

@@ -33,12 +33,13 @@ class SpeechOrder(RequestBody):
     tag, and `reuse`, as of `/v1/jobs`.
 
     `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
+    `voice`: may be left out, or be `design` or `auto`, with a model that makes its voice from `instructions`.
     `stream_format`: the audio comes whole, in one piece.
     """
 
     model: Name
     input: str
-    voice: Name | NamedVoice
+    voice: Name | NamedVoice | None = None
     instructions: Instructions | None = None
     response_format: SpeechFormat = "mp3"
     speed: Annotated[float, Field(ge=0.25, le=4), AfterValidator(_as_spoken)] = 1.0
@@ -47,5 +48,5 @@ class SpeechOrder(RequestBody):
     reuse: bool = True
 
     @property
-    def voice_name(self) -> str:
-        return self.voice if isinstance(self.voice, str) else self.voice.id
+    def voice_name(self) -> str | None:
+        return self.voice.id if isinstance(self.voice, NamedVoice) else self.voice

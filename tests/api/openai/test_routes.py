@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import artifact
 from storage.queue.worker_slots import Fleet
 from storage.segments.results import SegmentReport
-from tests.api.harness import GPU_QUEUE, ServedApi, claim, commit, start_job
+from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, commit, start_job
 
 ORDER = {"model": "small", "input": "The wind and the sun were disputing.", "voice": "alice"}
 PCM = bytes(range(256)) * 4
@@ -116,6 +117,34 @@ def test_a_refusal_has_openais_shape(
     error = answer.json()["error"]
     assert (error["param"], error["code"], error["type"]) == (param, code, "invalid_request_error")
     assert api.http.get("/v1/jobs").json()["data"] == []
+
+
+@pytest.mark.parametrize(
+    "sent", [{}, {"voice": None}, {"voice": "design"}, {"voice": "Auto"}, {"voice": {"id": "auto"}}]
+)
+def test_a_model_that_designs_its_voice_is_told_of_it_in_instructions(api: ServedApi, sent: dict[str, Any]) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="design", task="voice_design", speakers=()))
+    order = {"model": "design", "input": "Good evening.", "instructions": "An old man, hoarse and slow.", **sent}
+
+    answer = api.http.post("/v1/audio/speech", json=order, headers={"Prefer": "respond-async"})
+
+    request = answer.json()["request"]
+    assert (answer.status_code, request["voice"]) == (202, "")
+    assert request["instructions"] == "An old man, hoarse and slow."
+
+
+def test_what_a_model_that_designs_its_voice_cannot_do_is_said(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="design", task="voice_design", speakers=()))
+    order = {"model": "design", "input": "Good evening."}
+
+    def refused(**more: str) -> tuple[str, str]:
+        error = api.http.post("/v1/audio/speech", json=order | more).json()["error"]
+        return error["param"], error["message"]
+
+    assert refused(voice="alice", instructions="An old man.")[0] == "voice"
+    assert "'design'" in refused(voice="alice", instructions="An old man.")[1]
+    assert refused(voice="design")[0] == "instructions"
+    assert refused(model="small") == ("voice", "/voice: this field is required")
 
 
 def test_a_text_that_is_too_long_to_wait_for_is_sent_to_jobs(api: ServedApi) -> None:
