@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from api.schemas.base import Answer, DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
@@ -35,6 +37,7 @@ MIN_TEMPERATURE = 0.001
 
 MAX_METADATA_PAIRS = 16
 MAX_EMBEDDING_CHARS = 100_000
+MAX_EMBEDDING_VALUES = 16_384
 DAY_S = 24 * 3600
 
 
@@ -101,6 +104,26 @@ class SamplingRequest(RequestBody):
     repetition_penalty: float | None = Field(default=None, ge=1, le=2)
 
 
+def _is_finite_number(value: object) -> bool:
+    return (isinstance(value, float) and math.isfinite(value)) or (type(value) is int and abs(value) <= sys.maxsize)
+
+
+def _text_or_numbers(value: object) -> object:
+    """A union of the two would tell of both whatever is wrong with one."""
+    match value:
+        case str() if len(value) <= MAX_EMBEDDING_CHARS:
+            return value
+        case list() if len(value) <= MAX_EMBEDDING_VALUES and all(map(_is_finite_number, value)):
+            return value
+        case str() | list() if len(value) > MAX_EMBEDDING_VALUES:
+            raise PydanticCustomError("too_long", "no model has embeddings as large as this")
+        case _:
+            raise PydanticCustomError("wrong_type", "must be a list of finite numbers, or base64 of an embedding")
+
+
+Embedding = Annotated[str | list[float], BeforeValidator(_text_or_numbers)]
+
+
 class JobRequest(RequestBody):
     """A narration to make. Only `input` is required; see `/v1/models` for models, voices and languages."""
 
@@ -115,10 +138,10 @@ class JobRequest(RequestBody):
         default="compute",
         description="with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job",
     )
-    speaker_embedding: str | None = Field(
+    speaker_embedding: Embedding | None = Field(
         default=None,
-        max_length=MAX_EMBEDDING_CHARS,
-        description="in place of `voice`: base64 of `speaker_dim` float32 (little-endian), or of an exported voice",
+        description="in place of `voice`: a list of `speaker_dim` numbers, or base64 of so many float32 "
+        "(little-endian) or of an exported voice",
     )
     consent: Annotated[str, Field(max_length=1_000), AfterValidator(check_prose)] | None = Field(
         default=None,

@@ -11,7 +11,8 @@ from api.http.problems.problem import Problem, invalid_field
 from api.schemas.job import JobRequest
 from api.services.container import ApiServices
 from api.voices.consent import consent_of
-from api.voices.creation import EMBEDDING_FIELD, EMBEDDING_MEDIA_TYPE, embedding_model, parse_embedding
+from api.voices.creation import EMBEDDING_MEDIA_TYPE, embedding_model
+from api.voices.embedding_input import EMBEDDING_FIELD, pack_embedding, parse_embedding
 from storage.ids import JobId, TenantId, VoiceId
 from storage.narration.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceReference, VoiceSource
 from storage.objects.keys import speaker_embedding
@@ -29,14 +30,16 @@ class RawVoice:
     embedding: bytes
 
 
-def raw_voice(services: ApiServices, tenant: TenantId, request: JobRequest, encoded: str, job: JobId) -> RawVoice:
+def raw_voice(
+    services: ApiServices, tenant: TenantId, request: JobRequest, given: str | list[float], job: JobId
+) -> RawVoice:
     """Raises a `Problem`. The statement of consent, and its id, go into the job's spec, and so into its manifest."""
     for name in _EXCLUDES:
         if name in request.model_fields_set:
             raise invalid_field(f"/{name}", "not_allowed", f"not beside `{EMBEDDING_FIELD}`")
     consent = consent_of(services.consents, request.consent, tenant)
     card = embedding_model(services, request.model)
-    embedding = parse_embedding(_decoded(encoded), card)
+    embedding = _embedding(given, card)
     source = VoiceSource(
         SourceKind.EMBEDDING,
         speaker_embedding(tenant, job),
@@ -58,6 +61,10 @@ def raw_voice(services: ApiServices, tenant: TenantId, request: JobRequest, enco
     return RawVoice(card, reference, embedding)
 
 
+def _embedding(given: str | list[float], card: ModelCard) -> bytes:
+    return parse_embedding(_decoded(given), card) if isinstance(given, str) else pack_embedding(given, card)
+
+
 def _decoded(encoded: str) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
@@ -67,5 +74,5 @@ def _decoded(encoded: str) -> bytes:
 
 def _not_base64() -> Problem:
     return invalid_field(
-        f"/{EMBEDDING_FIELD}", "wrong_type", "must be base64 of float32 numbers or of an exported voice"
+        f"/{EMBEDDING_FIELD}", "wrong_type", "must be a list of numbers, or base64 of float32 or of an exported voice"
     )

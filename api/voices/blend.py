@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from api.http.problems.problem import Problem, Violation, invalid, invalid_field, name_taken, state_conflict
 from api.services.container import ApiServices
 from api.voices.consent import actor_of
-from api.voices.creation import embedding_model, pack_embedding, put_embedding
+from api.voices.creation import embedding_model, put_embedding
 from api.voices.embedding import embedding_of
+from api.voices.embedding_input import pack_embedding
 from api.voices.matching import known_voice
 from api.voices.names import built_in_speaker
 from api.voices.schemas import BlendOrder

@@ -5,8 +5,6 @@ A refusal at any step leaves nothing behind, in Redis or in the store.
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
@@ -28,6 +26,7 @@ from api.services.container import ApiServices
 from api.voices.caches.schemas import CacheOrder
 from api.voices.caches.submission import order_caches
 from api.voices.consent import consent_of, consent_unknown
+from api.voices.embedding_input import EMBEDDING_FIELD, parse_embedding
 from api.voices.matching import cloning_models
 from api.voices.names import built_in_speaker
 from api.voices.schemas import RecordingForm, VoiceForm
@@ -46,17 +45,12 @@ from storage.ids import TenantId, VoiceId, new_voice_id
 from storage.narration.voice_reference import CacheMode, SourceKind, VoiceSource
 from storage.objects.keys import voice_source
 from storage.queue.model_registry import ModelCard
-from storage.voices.cache_file import ArtifactFormatError, decode_artifact, tensor_values
 from storage.voices.recordings import put_recording
 from storage.voices.records import NewRecording, NewVoice, VoiceRecord
 
 SAMPLE_FIELD = "audio_sample"
-EMBEDDING_FIELD = "speaker_embedding"
 
 EMBEDDING_MEDIA_TYPE = "application/octet-stream"
-
-MAX_EMBEDDING_MAGNITUDE = 1e4
-"""Speaker embeddings have components of a few units; what is far beyond is another kind of number."""
 
 _REFUSALS = (VoiceNameTaken, QuotaExceeded, VoiceChanged, VoiceGone, VoiceNotFound)
 
@@ -130,23 +124,6 @@ async def store_recording(services: ApiServices, key: str, file: IO[bytes], fiel
     return await run_sync(put_recording, services.artifacts, key, file, facts)
 
 
-def parse_embedding(data: bytes, card: ModelCard) -> bytes:
-    """float32 (speaker_dim,), little-endian, from raw numbers or from an exported voice. Raises a `Problem`."""
-    if len(data) == card.speaker_dim * 4:
-        return pack_embedding(struct.unpack(f"<{card.speaker_dim}f", data), card)
-    try:
-        artifact = decode_artifact(data)
-    except ArtifactFormatError as error:
-        detail = (
-            f"{len(data)} bytes are neither {card.speaker_dim} float32 for {card.name} nor an exported voice: {error}"
-        )
-        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_dimension", detail) from error
-    if artifact.header.model != card.name:
-        detail = f"the embedding is of {artifact.header.model}, not of {card.name}"
-        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_model", detail)
-    return pack_embedding(tensor_values(artifact.x_vector), card)
-
-
 def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
     """The model an embedding is of: the one named, or the only one that clones. Raises a `Problem`."""
     cards = services.models.list()
@@ -202,11 +179,8 @@ def _store_embedding(
     if form.ref_text:
         raise invalid_field("/ref_text", "not_supported", "an embedding says nothing that could be written down")
     card = embedding_model(services, form.model)
-    if text is not None:
-        data = pack_embedding(_json_numbers(text), card)
-    else:
-        data = parse_embedding(upload.files[EMBEDDING_FIELD].read(), card)
-    return put_embedding(services, tenant, voice, data, card)
+    given = upload.files[EMBEDDING_FIELD].read() if text is None else text.encode()
+    return put_embedding(services, tenant, voice, parse_embedding(given, card), card)
 
 
 def put_embedding(services: ApiServices, tenant: TenantId, voice: VoiceId, data: bytes, card: ModelCard) -> VoiceSource:
@@ -215,30 +189,6 @@ def put_embedding(services: ApiServices, tenant: TenantId, voice: VoiceId, data:
     return VoiceSource(
         SourceKind.EMBEDDING, stored.key, stored.sha256, stored.bytes, EMBEDDING_MEDIA_TYPE, model=card.name
     )
-
-
-def _json_numbers(text: str) -> tuple[float, ...]:
-    try:
-        numbers = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_type", "must be a JSON array of numbers") from error
-    match numbers:
-        case list() if all(type(number) in (int, float) for number in numbers):
-            return tuple(numbers)
-        case _:
-            raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_type", "must be a JSON array of numbers")
-
-
-def pack_embedding(values: tuple[float, ...], card: ModelCard) -> bytes:
-    """float32 (speaker_dim,), little-endian. Raises a `Problem` for numbers that are no embedding of this model."""
-    if len(values) != card.speaker_dim:
-        detail = f"{card.name} takes embeddings of {card.speaker_dim} numbers, not {len(values)}"
-        raise invalid_field(f"/{EMBEDDING_FIELD}", "wrong_dimension", detail)
-    # Comparisons with NaN are false.
-    if not all(abs(value) <= MAX_EMBEDDING_MAGNITUDE for value in values) or not any(values):
-        detail = f"must be finite, at most {MAX_EMBEDDING_MAGNITUDE:g} in size, and not all zero"
-        raise invalid_field(f"/{EMBEDDING_FIELD}", "out_of_range", detail)
-    return struct.pack(f"<{len(values)}f", *values)
 
 
 def _or_discard(services: ApiServices, source: VoiceSource, call: Callable[[], VoiceRecord]) -> VoiceRecord:

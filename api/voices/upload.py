@@ -19,8 +19,10 @@ from api.http.problems.problem import Problem, invalid, invalid_field, malformed
 MAX_SAMPLE_BYTES = 10 * 1024 * 1024
 """Of a recording: a minute of stereo at 48 kHz is 11.5 MB as WAV and half of that as FLAC."""
 
-MAX_FORM_BYTES = MAX_SAMPLE_BYTES + 64 * 1024
-MAX_FIELD_BYTES = 48 * 1024
+MAX_FORM_BYTES = MAX_SAMPLE_BYTES + 128 * 1024
+MAX_FIELD_BYTES = 96 * 1024
+"""The numbers of an embedding of the largest checkpoint, written out."""
+
 MAX_FIELDS = 16
 
 F = TypeVar("F", bound=BaseModel)

@@ -53,8 +53,8 @@ class JobOptions(TypedDict, total=False):
     voice: a built-in speaker of the model, or a voice of yours by name or id. language: one of the model's, or "auto".
     ref_text, x_vector_only: with a voice of yours: what its recording says, in place of what is known of it; whether
     it is spoken from its embedding alone. if_cache_missing: build the voice on the way, wait for it, or refuse the job.
-    speaker_embedding: in place of a voice, little-endian float32 or what `voices.embedding` returned; needs `consent`,
-    the statement that the speaker agrees.
+    speaker_embedding: in place of a voice, its numbers, little-endian float32 or what `voices.embedding` returned;
+    needs `consent`, the statement that the speaker agrees.
     speakers: a cast, name to voice. normalization: numbers and units as words. pronunciation_dictionaries: `pd_...@3`.
     quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("fail", "keep_best", "silence").
     reproducibility: "strict" where equal requests have to give equal speech, whatever else the workers speak.
@@ -69,7 +69,7 @@ class JobOptions(TypedDict, total=False):
     ref_text: str | None
     x_vector_only: bool | None
     if_cache_missing: Literal["compute", "wait", "fail"] | None
-    speaker_embedding: bytes | None
+    speaker_embedding: bytes | Sequence[float] | None
     consent: str | None
     language: str | None
     instructions: str | None

@@ -192,10 +192,9 @@ def test_a_built_in_voice_of_another_model_is_found_where_no_model_is_named(api:
     assert refusal(api, voice="carol", model="small")[:2] == (404, "voice_not_found")
 
 
-def test_a_job_may_bring_its_voice_along(api: ServedApi) -> None:
-    encoded = base64.b64encode(EMBEDDING.tobytes()).decode()
-
-    job = api.submit(speaker_embedding=encoded, consent=CONSENT)
+@pytest.mark.parametrize("given", [base64.b64encode(EMBEDDING.tobytes()).decode(), EMBEDDING.tolist()])
+def test_a_job_may_bring_its_voice_along(api: ServedApi, given: str | list[float]) -> None:
+    job = api.submit(speaker_embedding=given, consent=CONSENT)
 
     own = own_voice(api, job)
     assert (job["request"]["model"], job["request"]["own_voice"]["id"]) == ("base", None)
@@ -215,6 +214,11 @@ def test_a_job_may_bring_its_voice_along(api: ServedApi) -> None:
         ({"speaker_embedding": "AAAA", "consent": "no"}, "/consent"),
         ({"speaker_embedding": "AAAA", "consent": CONSENT}, "/speaker_embedding"),
         ({"speaker_embedding": "%%%", "consent": CONSENT}, "/speaker_embedding"),
+        ({"speaker_embedding": [1.0, 2.0], "consent": CONSENT}, "/speaker_embedding"),
+        ({"speaker_embedding": [1.0] * 7 + ["2"], "consent": CONSENT}, "/speaker_embedding"),
+        ({"speaker_embedding": [10**400] * 8, "consent": CONSENT}, "/speaker_embedding"),
+        ({"speaker_embedding": [1.0] * 20_000, "consent": CONSENT}, "/speaker_embedding"),
+        ({"speaker_embedding": {"values": []}, "consent": CONSENT}, "/speaker_embedding"),
         ({"speaker_embedding": "AAAA", "consent": CONSENT, "voice": "Alice"}, "/voice"),
         ({"speaker_embedding": "AAAA", "consent": CONSENT, "model": "small"}, "/model"),
         ({"consent": CONSENT}, "/consent"),

@@ -80,6 +80,35 @@ def test_an_embedding_may_be_a_json_array(api: ServedApi) -> None:
     assert answer.json()["sample"]["bytes"] == 4 * DIMENSION
 
 
+def test_an_embedding_may_be_a_json_file(api: ServedApi) -> None:
+    voice = upload_embedding(api)
+    as_json = api.http.get(voice["links"]["embedding"], headers={"Accept": "application/json"}).content
+
+    for name, file in (("list", json.dumps(EMBEDDING.tolist(), indent=1).encode()), ("answer", as_json)):
+        answer = post(api, {"name": name, "consent": CONSENT, "model": "base"}, speaker_embedding=file)
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["sample"]["sha256"] == voice["sample"]["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"[1, 2, 3]", "base takes embeddings of 8 numbers, not 3"),
+        (b'[1, 2, 3, 4, 5, 6, 7, "8"]', "nothing but numbers"),
+        (b"[1, 2, 3, 4, 5, 6, 7, NaN]", "must be finite"),
+        (b'{"vector": [1]}', "a JSON list of 8 numbers, 32 bytes of little-endian float32, or an exported voice"),
+        (b"0.1 0.2 0.3 0.4", "these 15 bytes are none of them"),
+        (b"[" * 100_000, "these 100000 bytes are none of them"),
+    ],
+)
+def test_a_file_that_is_no_embedding_is_refused_with_what_would_be_one(api: ServedApi, data: bytes, said: str) -> None:
+    answer = post(api, {"name": "Eve", "consent": CONSENT, "model": "base"}, speaker_embedding=data)
+
+    assert answer.status_code == 422
+    assert said in answer.json()["detail"]
+    assert "header" not in answer.json()["detail"]
+
+
 def multipart(fields: dict[str, str]) -> tuple[bytes, dict[str, str]]:
     """A form without a file, which httpx would send as another type."""
     parts = [f'--xyz\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in fields.items()]

@@ -240,7 +240,8 @@ def test_a_job_brings_its_voice_along(client: Rhapsode) -> None:
 
     ended = client.wait(client.submit_job(TEXT, speaker_embedding=values, consent=CONSENT), timeout_s=120)
 
-    assert ended.state == "succeeded"
+    numbers = client.wait(client.submit_job(TEXT, speaker_embedding=[0.5] * 8, consent=CONSENT), timeout_s=120)
+    assert (ended.state, numbers.state) == ("succeeded", "succeeded")
     assert list(client.voices.list("own")) == []
     with pytest.raises(InvalidRequest, match="consent"):
         client.submit_job(TEXT, speaker_embedding=values)
