@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -43,10 +44,11 @@ _COMMON = frozenset({"state", "phase", *COUNTERS})
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """A stream that may begin: the job is this tenant's."""
+    """A stream that may begin: the job is this tenant's. has_lost: events behind `after` are not kept any more."""
 
     record: JobRecord
     after: str
+    has_lost: bool
 
 
 async def _following(
@@ -59,7 +61,8 @@ async def _following(
     if last_event_id and not _EVENT_ID.fullmatch(last_event_id):
         raise invalid_header("Last-Event-ID", "invalid_event_id", "is not an id of this stream")
     record = await run_sync(services.jobs.get, tenant, job_id)
-    return Following(record, last_event_id or "0")
+    after = last_event_id or "0"
+    return Following(record, after, await services.events.begins_behind(record.id, after))
 
 
 @router.get("/{job_id}/events", response_class=EventSourceResponse)
@@ -72,19 +75,24 @@ async def follow_job(
     `job.progress` that sums up what is missing (`detail.events_lost`). A job that was reopened after its end has a
     story with several ends; the stream ends with the last.
     """
-    view = EventView(following.record.id, links)
+    try:
+        async with aclosing(_messages(services, EventView(following.record.id, links), following)) as messages:
+            async for message in messages:
+                yield message
+    except StoreUnavailable as error:
+        # The status is long sent. The client connects again with the last id, and misses nothing.
+        logger.warning("event stream broken off", extra={"job_id": following.record.id, "error": str(error)})
+
+
+async def _messages(services: ApiServices, view: EventView, following: Following) -> AsyncGenerator[ServerSentEvent]:
+    """Raises `StoreUnavailable`."""
     progress = ProgressPace(PROGRESS_INTERVAL_S)
     after = following.after
     has_ended = following.record.state.is_terminal
-    if await services.events.begins_behind(following.record.id, after):
+    if following.has_lost:
         yield view.summary(following.record, after)
     while True:
-        try:
-            events = await services.events.follow(following.record.id, after, 0.001 if has_ended else BLOCK_S)
-        except StoreUnavailable as error:
-            # The status is long sent. The client connects again with the last id, and misses nothing.
-            logger.warning("event stream broken off", extra={"job_id": following.record.id, "error": str(error)})
-            return
+        events = await services.events.follow(following.record.id, after, 0.001 if has_ended else BLOCK_S)
         for event in events:
             yield view.message(event)
         if events:

@@ -12,6 +12,7 @@ import redis.retry
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from storage.database.async_connections import ShrinkingPool
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.settings import StorageSettings
 
@@ -39,7 +40,7 @@ def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
     """As `connect_redis`, for readers that wait on event streams, each holding a connection as long as it waits."""
     url = settings.tls_files.redis_url(settings.redis_url.get_secret_value())
     retry = redis.asyncio.retry.Retry(ExponentialBackoff(cap=0.2, base=0.02), RECONNECTS, (RedisConnectionError,))
-    return redis.asyncio.Redis.from_url(url, retry=retry, **_options(url))
+    return redis.asyncio.Redis.from_pool(ShrinkingPool.from_url(url, retry=retry, **_options(url)))
 
 
 def open_artifacts(settings: StorageSettings) -> ArtifactStore:
