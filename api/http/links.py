@@ -37,9 +37,9 @@ class LinkBuilder:
     def takes(self, job: JobId, segment: str) -> str:
         return f"{self.segment(job, segment)}/takes"
 
-    def segment_audio(self, job: JobId, segment: str, take: int | None = None) -> str:
-        """Of the take in place, unless one is named."""
-        chosen = "" if take is None else f"?take={take}"
+    def segment_audio(self, job: JobId, segment: str, take: int | None = None, attempt: int | None = None) -> str:
+        """Of the take in place, unless one is named; or of an attempt that was rejected."""
+        chosen = f"?take={take}" if take is not None else f"?attempt={attempt}" if attempt is not None else ""
         return f"{self.segment(job, segment)}/audio{chosen}"
 
     def artifacts(self, job: JobId) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from api.schemas.quality import JobQuality, JobWarning, ResolvedQuality
 from api.schemas.segment_ids import segment_id
 from storage.jobs.record import JobRecord
+from storage.jobs.warnings import SEGMENT_GAP
 from storage.narration.quality import SEGMENT_QUALITY, Quality
 from storage.narration.spec import NarrationSpec
 
@@ -13,12 +14,17 @@ def job_quality(record: JobRecord) -> JobQuality | None:
     """None for a job that speaks nothing."""
     if not isinstance(record.spec, NarrationSpec):
         return None
-    flagged = [each.segment for each in record.warnings if each.code == SEGMENT_QUALITY and each.segment is not None]
     return JobQuality(
         gate=record.spec.quality.gate.value,
         retries=record.rerolls,
-        flagged_segments=[segment_id(each) for each in sorted(flagged)],
+        flagged_segments=_warned_of(record, SEGMENT_QUALITY),
+        gaps=_warned_of(record, SEGMENT_GAP),
     )
+
+
+def _warned_of(record: JobRecord, code: str) -> list[str]:
+    segments = sorted(each.segment for each in record.warnings if each.code == code and each.segment is not None)
+    return [segment_id(index) for index in segments]
 
 
 def job_warnings(record: JobRecord) -> list[JobWarning]:

@@ -65,6 +65,9 @@ MEDIA_TYPES = {
     "pcm": "audio/pcm",
 }
 
+FINDINGS_HEADER = "X-Quality-Findings"
+"""Of speech that is delivered although it did not pass its checks: what was found, as `findings` of a segment."""
+
 _ASYNC = re.compile(r"(?:^|[,;\s])respond-async(?=$|[,;\s])", re.IGNORECASE)
 
 _DESCRIPTION = {
@@ -90,7 +93,10 @@ async def speak(
     prefer: Annotated[str | None, Header(description="`respond-async`: 202 with the job, as of `/v1/jobs`")] = None,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> Response:
-    """A text of up to 4,096 characters, spoken: the whole audio, once all of it is there and has passed its checks.
+    """A text of up to 4,096 characters, spoken: the whole audio, once all of it is there and was checked.
+
+    Speech that did not pass its checks in any attempt is the least bad one, with what was found in
+    `X-Quality-Findings`. 422 for a text of which nothing can be heard.
 
     It goes before bulk work, and is given up if it cannot be done within 120 s: 503 at once if that is known, 504
     otherwise. Who breaks off the connection cancels it, unless the request has an Idempotency-Key. Longer texts, other
@@ -211,8 +217,18 @@ def _audio(services: ApiServices, record: JobRecord, order: SpeechOrder, is_repl
     artifact = next(each for each in record.artifacts if each.type == stored_as)
     audio = services.artifacts.get(artifact.key)
     headers = {"X-Job-Id": record.id} | ({"Idempotency-Replayed": "true"} if is_replay else {})
+    if found := _findings(services, record):
+        headers[FINDINGS_HEADER] = ", ".join(found)
     content = audio[HEADER_BYTES:] if order.response_format == "pcm" else audio
     return Response(content, 200, headers, MEDIA_TYPES[order.response_format])
+
+
+def _findings(services: ApiServices, record: JobRecord) -> list[str]:
+    """Names of what was found in segments that were kept all the same, each once."""
+    if not record.segments.flagged:
+        return []
+    results = services.jobs.segment_results(record.tenant, record.id)
+    return list(dict.fromkeys(flag for result in results for flag in result.flags))
 
 
 def _unfinished(record: JobRecord) -> Problem:

@@ -33,7 +33,7 @@ _SUBMISSION = (
 )
 
 _SPEECH = (
-    *((500, "segment_quality"), (500, "worker_lost"), (500, "voice_cache_failed"), (500, "voice_cache_corrupt")),
+    *((422, "segment_quality"), (500, "worker_lost"), (500, "voice_cache_failed"), (500, "voice_cache_corrupt")),
     (504, "deadline_exceeded"),
 )
 

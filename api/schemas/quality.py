@@ -9,35 +9,41 @@ from pydantic import Field
 from api.schemas.base import Answer, RequestBody
 from storage.narration.quality import MAX_ATTEMPTS
 
+OnExhaustedName = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
+
 
 class QualityRequest(RequestBody):
-    """Every segment is checked before it counts as done, and spoken again with another seed if it does not pass.
+    """Every segment is checked before it counts as done, and spoken again otherwise if it does not pass: with another
+    seed, at a temperature where the checkpoint decodes greedily, at last in two halves.
 
     `gate`: `basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back and needs a
     recogniser for the language (see `/v1/models`); `off` checks nothing. `on_exhausted`: what becomes of a segment
-    whose last attempt did not pass: the job fails, or the best attempt or silence of the expected length is kept,
-    flagged and warned of.
+    that never passed. `keep_best`: the least bad attempt is kept, flagged and warned of; where nothing can be heard in
+    any, the job fails, and what it finished stays. `keep_best_or_gap`: there, a gap of silence is left and listed.
+    `silence`: a gap, whatever was found. `fail`: the job fails, whatever was found.
     """
 
     gate: Literal["off", "basic", "asr"] = "basic"
     max_attempts: int = Field(default=3, ge=1, le=MAX_ATTEMPTS)
-    on_exhausted: Literal["fail", "keep_best", "silence"] = "fail"
+    on_exhausted: OnExhaustedName = "keep_best"
 
 
 class ResolvedQuality(Answer):
     gate: Literal["off", "basic", "asr"]
     max_attempts: int
-    on_exhausted: Literal["fail", "keep_best", "silence"]
+    on_exhausted: OnExhaustedName
 
 
 class JobQuality(Answer):
     """`retries`: attempts that did not pass and were spoken again. `flagged_segments`: ids of those that were kept
-    although they did not pass, the first 100; `progress.segments.flagged` counts them all.
+    although they did not pass; `gaps`: of those in whose place silence stands. Both of the first 100, whose reasons are
+    in the job's `warnings`; `progress.segments.flagged` counts all.
     """
 
     gate: Literal["off", "basic", "asr"]
     retries: int
     flagged_segments: list[str]
+    gaps: list[str]
 
 
 class JobWarning(Answer):

@@ -18,7 +18,7 @@ from api.http.problems.problem import not_found, storage_unavailable
 from api.segments.changes import change_segment
 from api.segments.planned_job import SegmentIndex, read_segment, read_segments
 from api.segments.schemas import Segment, SegmentChange, SegmentList, TakeList, TakeOrder
-from api.segments.view import SegmentViewer
+from api.segments.view import SegmentViewer, shown_attempt
 from api.services.container import ApiServices
 from storage.audio.wav import wav_header
 from storage.errors import ArtifactMissing, SegmentNotFound
@@ -78,8 +78,12 @@ def get_segment(tenant: Tenant, services: Services, links: Links, job_id: KnownJ
     viewer = read_segment(services, tenant, job_id, index, links)
     shown, result = _shown(viewer, index), viewer.states.results.get(index)
     if result is None:
-        return shown
-    return shown.model_copy(update={"checks": dict(_stored(services, viewer.record, result).header.checks)})
+        rejected = viewer.rejected(index)
+        best = next((each for each in rejected if each.seed == shown.seed_used), None)
+        return shown.model_copy(update={"tried": rejected, "checks": best.checks if best else None})
+    header = _stored(services, viewer.record, result).header
+    tried = [shown_attempt(each) for each in header.tried]
+    return shown.model_copy(update={"checks": dict(header.checks), "tried": tried})
 
 
 @router.patch("/{segment}", response_model=Segment, openapi_extra=_body("SegmentChange", required=True))
@@ -152,9 +156,12 @@ def get_segment_audio(
     job_id: KnownJobId,
     index: SegmentIndex,
     take: Annotated[TakeNumber | None, Query()] = None,
+    attempt: Annotated[TakeNumber | None, Query(description="one that was rejected, of a segment that failed")] = None,
 ) -> Response:
     """One segment as WAV: the take in place, or the one named. 404 while there is none."""
     viewer = read_segment(services, tenant, job_id, index, links)
+    if attempt is not None:
+        return _rejected_audio(services, viewer, index, attempt)
     if take is None:
         result = viewer.states.results.get(index)
     else:
@@ -162,26 +169,44 @@ def get_segment_audio(
         result = next((each.result for each in takes if each.number == take), None)
     if result is None:
         raise not_found(f"segment {index} has no finished take" if take is None else f"there is no take {take}")
-    segment = _stored(services, viewer.record, result)
+    return _as_wav(_stored(services, viewer.record, result), result.sha256)
+
+
+def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, attempt: int) -> Response:
+    rejection = viewer.states.rejections.get(index)
+    take = rejection.take(attempt) if rejection else None
+    if rejection is None or take is None or not take.sha256:
+        raise not_found(f"segment {index} has no rejected attempt {attempt} that can be heard")
+    record = viewer.record
+    key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, attempt)
+    return _as_wav(_read(services, record, key, index, take.sha256), take.sha256)
+
+
+def _as_wav(segment: StoredSegment, sha256: str) -> Response:
     return Response(
         wav_header(segment.num_samples, segment.header.sample_rate_hz) + bytes(segment.pcm),
         media_type="audio/wav",
-        headers={"ETag": f'"{result.sha256}"', "Cache-Control": "private, no-cache"},
+        headers={"ETag": f'"{sha256}"', "Cache-Control": "private, no-cache"},
     )
 
 
 def _stored(services: ApiServices, record: JobRecord, result: SegmentResult) -> StoredSegment:
     """The segment as it was committed, byte for byte."""
+    key = keys.segment(record.tenant, record.id, result.index, result.fence)
+    return _read(services, record, key, result.index, result.sha256)
+
+
+def _read(services: ApiServices, record: JobRecord, key: str, index: int, sha256: str) -> StoredSegment:
     try:
-        data = services.artifacts.get(keys.segment(record.tenant, record.id, result.index, result.fence))
-        if hashlib.sha256(data).hexdigest() != result.sha256:
+        data = services.artifacts.get(key)
+        if hashlib.sha256(data).hexdigest() != sha256:
             raise SegmentFormatError("its sha256 is not the recorded one")
         return decode_segment(data)
     except ArtifactMissing as error:
         services.jobs.get(record.tenant, record.id)  # deleted meanwhile: says so
         raise storage_unavailable() from error
     except SegmentFormatError as error:
-        raise RuntimeError(f"segment {result.index} of {record.id} is damaged: {error}") from error
+        raise RuntimeError(f"segment {index} of {record.id} is damaged: {error}") from error
 
 
 def _is_wanted(viewer: SegmentViewer, index: int, parameters: SegmentListQuery) -> bool:

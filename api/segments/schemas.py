@@ -49,14 +49,33 @@ class SegmentLinks(Answer):
     audio: str | None = Field(description="WAV of the take in place; null while there is none")
 
 
+class TriedAttempt(Answer):
+    """One attempt at a segment. `attempt`: from 1, over all runs of the job.
+
+    `temperature`: at which codes were drawn; 0 took the most likely ones. `parts`: 2 where the text was spoken in two
+    halves. `findings`: names of what was found, empty for the attempt that passed; `reasons`: the same in plain words.
+    `audio`: of an attempt at a segment that failed, WAV to hear why.
+    """
+
+    attempt: int
+    seed: int
+    temperature: float
+    parts: int
+    findings: list[str]
+    reasons: list[str]
+    checks: dict[str, float]
+    audio: str | None = None
+
+
 class Segment(Answer):
     """One stretch of a narration. Fields of its audio are null while it is not done.
 
     `source_id`: what the request calls the entry it was made from. `chapter`: index into the plan's chapters.
     `take`: the one in place or being made; `takes`: how many there are. `attempts`: times it was spoken for this take,
     0 if it was reused. `start_s`: where it is heard in the narration; null until everything before it is done.
-    `findings`: what the quality gate found and could not cure; `flagged`: whether there is any. `checks`: what it
-    measured, by name; null in lists.
+    `findings`: what the quality gate found and could not cure; `flagged`: whether there is any; of a segment that
+    failed, what was found in the attempt with `seed_used`, the least bad. `checks`: what was measured, by name;
+    `tried`: every attempt; both null in lists.
     """
 
     id: str
@@ -83,6 +102,7 @@ class Segment(Answer):
     loudness_lufs: float | None
     checks: dict[str, float] | None = None
     findings: list[str]
+    tried: list[TriedAttempt] | None = None
     flagged: bool
     reused: bool
     sha256: str | None

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from api.http.links import LinkBuilder
 from api.http.times import audio_s
 from api.schemas.segment_ids import segment_id
-from api.segments.schemas import Segment, SegmentLinks, Take
+from api.segments.schemas import Segment, SegmentLinks, Take, TriedAttempt
 from storage.job_store.segment_reads import SegmentStates
 from storage.job_store.segment_reads import Take as StoredTake
 from storage.jobs.record import JobRecord
 from storage.narration.cast import find_speaker
 from storage.narration.spec import NarrationSpec
-from storage.segments.edits import UNEDITED, SegmentEdit
+from storage.segments.edits import SegmentEdit
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed, num_gap_samples, spoken_span
+from storage.segments.tried import RejectedTake
+from storage.segments.tried import TriedAttempt as StoredAttempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class SegmentViewer:
         planned, edit = self.segments[index], self.states.edit(index)
         result = self.states.results.get(index)
         speaker = planned.speaker if edit.speaker is None else edit.speaker
+        rejection = self.states.rejections.get(index)
+        rejected = rejection.best if rejection else None
         duration_s = self._duration_s(result)
         return Segment(
             id=segment_id(index),
@@ -53,7 +57,7 @@ class SegmentViewer:
             source_id=planned.source_id,
             chapter=planned.chapter,
             text=_spoken_text(planned, edit),
-            edited=edit != UNEDITED,
+            edited=edit.differs,
             speaker=speaker,
             voice=self._voice(speaker),
             language=self._language(planned, edit),
@@ -61,15 +65,15 @@ class SegmentViewer:
             state=self.states.state(index),
             take=self.states.take(index),
             takes=self.states.num_takes(index),
-            attempts=result.attempts if result else None,
-            seed_used=result.seed if result else None,
+            attempts=result.attempts if result else (len(rejection.takes) if rejection else None),
+            seed_used=result.seed if result else (rejected.seed if rejected else None),
             finish_reason=result.finish_reason if result else None,
             start_s=round(spoken_span(place, self.record.sample_rate_hz).start_s, 3) if place else None,
             duration_s=duration_s,
             pause_after_s=planned.pause_after_s,
             chars_per_s=round(result.num_chars / duration_s, 2) if result and duration_s else None,
             loudness_lufs=result.loudness_lufs if result else None,
-            findings=list(result.flags) if result else [],
+            findings=list(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
             reused=bool(result and result.reused),
             sha256=result.sha256 if result else None,
@@ -79,6 +83,15 @@ class SegmentViewer:
                 audio=self.links.segment_audio(self.record.id, segment_id(index)) if result else None,
             ),
         )
+
+    def rejected(self, index: int) -> list[TriedAttempt]:
+        """Of a segment that failed, with links to what can be heard."""
+        rejection = self.states.rejections.get(index)
+        return [self._rejected(index, take) for take in rejection.takes] if rejection else []
+
+    def _rejected(self, index: int, take: RejectedTake) -> TriedAttempt:
+        link = self.links.segment_audio(self.record.id, segment_id(index), attempt=take.tried.number)
+        return shown_attempt(take.tried).model_copy(update={"audio": link if take.sha256 else None})
 
     def take(self, index: int, take: StoredTake) -> Take:
         planned = self.segments[index]
@@ -112,6 +125,18 @@ class SegmentViewer:
 
     def _duration_s(self, result: SegmentResult | None) -> float | None:
         return audio_s(result.num_samples, self.record.sample_rate_hz) if result else None
+
+
+def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
+    return TriedAttempt(
+        attempt=tried.number,
+        seed=tried.seed,
+        temperature=tried.temperature,
+        parts=tried.parts,
+        findings=list(tried.findings),
+        reasons=list(tried.reasons),
+        checks=dict(tried.checks),
+    )
 
 
 def _spoken_text(planned: PlannedSegment, edit: SegmentEdit) -> str:

@@ -15,6 +15,7 @@ class WebhookProgress(Answer):
     segments_total: int
     segments_done: int
     segments_failed: int
+    segments_flagged: int
     chars_done: int
     audio_s_done: float
 
@@ -39,7 +40,8 @@ class WebhookFailure(Answer):
 class WebhookJob(Answer):
     """`version` grows with every change: of two events that arrive out of order, the larger is the later.
 
-    `omitted`: fields that were left empty because the body would have had 20 kB.
+    `warnings`: of segments that were kept with a fault or are a gap, the first 16. `omitted`: fields that were left
+    empty because the body would have had 20 kB.
     """
 
     id: str
@@ -53,6 +55,7 @@ class WebhookJob(Answer):
     progress: WebhookProgress
     artifacts: list[WebhookArtifact]
     error: WebhookFailure | None
+    warnings: list[WebhookFailure]
     metadata: dict[str, str]
     omitted: list[str] | None = None
 

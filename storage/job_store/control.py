@@ -130,7 +130,7 @@ class JobControl:
             spec_text, _ = self._narration(tenant, job_id, "spoken again")
             known = self._edit_text(job_id, index)
             # A seed that was given for the take before would only give the same again.
-            wanted = encode_edit(replace(decode_edit(known), seed=seed))
+            wanted = encode_edit(replace(decode_edit(known), seed=seed, drawn=True))
             return self._change_segment(tenant, job_id, index, (known, wanted), (spec_text, spec_text), idempotency)
 
         return self._settled(tenant, job_id, attempt, "spoken again")

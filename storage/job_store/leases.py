@@ -26,6 +26,7 @@ from storage.jobs.work_items import (
 )
 from storage.segments.edits import decode_edit
 from storage.segments.results import SegmentReport, encode_report
+from storage.segments.tried import encode_rejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class WorkLedger(JobScripts):
             report.reuse_id,
             report.warning,
             report.stored_bytes,
+            report.warning_code,
         )
         return tickets_or_lost(lease, reply)
 
@@ -217,5 +219,7 @@ class WorkLedger(JobScripts):
             delay_ms,
             self._max_attempts,
             error.spoken_in_vain,
+            encode_rejection(error.rejection) if error.rejection else "",
+            error.rejected_bytes,
         )
         return tickets_or_lost(lease, reply)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import redis
@@ -14,6 +14,7 @@ from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId
 from storage.segments.edits import FIRST_TAKE, UNEDITED, SegmentEdit, decode_edit
 from storage.segments.results import SegmentResult, decode_segment_result
+from storage.segments.tried import Rejection, decode_rejection
 
 
 class SegmentState(enum.StrEnum):
@@ -37,7 +38,8 @@ class Take:
 class SegmentStates:
     """A job's segments at one moment. What is in none of the mappings is pending, unedited and in its first take.
 
-    numbers: of the take in place or being made, and the highest given out.
+    numbers: of the take in place or being made, and the highest given out. rejections: what was tried for those that
+    failed.
     """
 
     results: Mapping[int, SegmentResult]
@@ -45,6 +47,7 @@ class SegmentStates:
     running: frozenset[int]
     edits: Mapping[int, SegmentEdit]
     numbers: Mapping[int, tuple[int, int]]
+    rejections: Mapping[int, Rejection] = field(default_factory=dict[int, Rejection])
 
     def state(self, index: int) -> SegmentState:
         if index in self.results:
@@ -75,15 +78,19 @@ class SegmentReader:
         """All at one moment. Raises `StoreUnavailable`."""
         with redis_errors_named():
             pipeline = self._redis.pipeline(transaction=True)
-            for key in (self._keys.results, self._keys.live, self._keys.edits, self._keys.takes):
+            for key in (self._keys.results, self._keys.live, self._keys.edits, self._keys.takes, self._keys.tries):
                 pipeline.hgetall(key(job_id))
-            results, live, edits, takes = cast("list[dict[str, str]]", pipeline.execute())
+            results, live, edits, takes, tries = cast("list[dict[str, str]]", pipeline.execute())
+        failed = frozenset(int(item) for item, _ in _segments(results, "X"))
         return SegmentStates(
             results={int(item): decode_segment_result(item, line) for item, line in _segments(results, "D")},
-            failed=frozenset(int(item) for item, _ in _segments(results, "X")),
+            failed=failed,
             running=frozenset(int(item) for item, _ in _segments(live, "L", "A")),
             edits={int(item): decode_edit(edit) for item, edit in _segments(edits)},
             numbers={int(item): _numbers(value) for item, value in _segments(takes)},
+            rejections={
+                index: decode_rejection(tries[name]) for index in failed if (name := f"rejected:{index}") in tries
+            },
         )
 
     def results(self, job_id: JobId, indices: Sequence[int]) -> dict[int, SegmentResult]:

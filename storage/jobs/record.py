@@ -13,6 +13,7 @@ from storage.jobs.webhook_target import JobWebhook
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
+from storage.segments.tried import Rejection
 
 KEPT_DAYS = 400
 """A day's counts are there for so long after its first: a year and a month, enough to bill by the year."""
@@ -81,13 +82,16 @@ class SpokenBy:
 class JobError:
     """Why a job failed; `code` is one of the public contract's.
 
-    spoken_in_vain: attempts at a segment of which none passed the quality gate; not part of the job's record.
+    Not part of the job's record: spoken_in_vain, attempts at a segment of which none passed the quality gate;
+    rejection, what these were, and rejected_bytes, of their stored audio.
     """
 
     code: str
     detail: str
     segment: int | None = None
     spoken_in_vain: int = 0
+    rejection: Rejection | None = None
+    rejected_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

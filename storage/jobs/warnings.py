@@ -14,6 +14,9 @@ class JobWarning:
     segment: int | None = None
 
 
+SEGMENT_GAP = "segment_gap"
+"""Silence stands where a segment could not be spoken."""
+
 LOUDNESS_TARGET_MISSED = "loudness_target_missed"
 COVER_UNUSABLE = "cover_unusable"
 QUALITY_UNCALIBRATED = "quality_uncalibrated"

@@ -28,23 +28,26 @@ class Gate(enum.StrEnum):
 class OnExhausted(enum.StrEnum):
     """What becomes of a segment whose last attempt did not pass either."""
 
-    FAIL = "fail"
-    """The job fails and says what was found."""
-
     KEEP_BEST = "keep_best"
-    """The least bad attempt is kept, flagged and warned of."""
+    """The least bad attempt is kept, flagged and warned of. Where none can be heard at all, the job fails."""
+
+    KEEP_BEST_OR_GAP = "keep_best_or_gap"
+    """As `KEEP_BEST`, but where no attempt can be heard, silence of the expected length is a listed gap."""
 
     SILENCE = "silence"
-    """Silence of the expected length takes its place, flagged and warned of."""
+    """Whatever was found, silence takes its place: a listed gap."""
+
+    FAIL = "fail"
+    """Whatever was found, the job fails and says so; what was finished stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
     """What a job asks of its segments.
 
-    max_attempts: times a segment is spoken at most, each with another seed.
+    max_attempts: times a segment is spoken at most, each unlike the one before (`worker.synthesis.manners`).
     """
 
     gate: Gate = Gate.BASIC
     max_attempts: int = 3
-    on_exhausted: OnExhausted = OnExhausted.FAIL
+    on_exhausted: OnExhausted = OnExhausted.KEEP_BEST

@@ -65,6 +65,11 @@ def segment(tenant: TenantId, job: JobId, index: int, fence: int) -> str:
     return f"{job_prefix(tenant, job)}segments/{index:06d}-{fence}.safetensors"
 
 
+def rejected_take(tenant: TenantId, job: JobId, index: int, fence: int, attempt: int) -> str:
+    """What a segment that failed sounds like."""
+    return f"{job_prefix(tenant, job)}rejected/{index:06d}-{fence}-{attempt}.safetensors"
+
+
 DELIVERED = "delivered/"
 """Finished files of jobs that say where they want them."""
 

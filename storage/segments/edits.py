@@ -20,7 +20,8 @@ MAX_TAKES = 20
 class SegmentEdit:
     """text: what is spoken instead. speaker: a name of the job's cast, "" for the job's own voice.
 
-    seed: of the take's first attempt, exactly as it is; None follows from job, text and take.
+    seed: of the take's first attempt, exactly as it is; None follows from job, text and take. drawn: the take is to
+    sound otherwise than the one before although it says the same, which a checkpoint that decodes greedily must draw.
     """
 
     text: str | None = None
@@ -28,11 +29,18 @@ class SegmentEdit:
     language: str | None = None
     instructions: str | None = None
     seed: int | None = None
+    drawn: bool | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether it is said otherwise than the plan has it."""
+        return replace(self, drawn=None) != UNEDITED
 
     def over(self, earlier: SegmentEdit) -> SegmentEdit:
-        """Both together; where both say something, this one counts."""
+        """Both together; where both say something, this one counts. What says something new need not be drawn."""
         said = {name: value for name, value in asdict(self).items() if value is not None}
-        return replace(earlier, **said)
+        both = replace(earlier, **said)
+        return both if both == earlier else replace(both, drawn=self.drawn)
 
 
 UNEDITED = SegmentEdit()

@@ -12,9 +12,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
+
+from storage.segments.tried import TriedAttempt
 
 SEGMENT_FORMAT = 1
 MAX_HEADER_BYTES = 16 * 1024
@@ -37,6 +39,7 @@ class SegmentHeader:
     took its place. take: which of the segment's takes this is. checks: what the quality gate measured, by name. flags:
     what it found and could not cure. loudness_lufs: of the samples, None where it is not defined. reused_from: the job
     it was copied from, "" if it was spoken for this one. config_sha256: of how its engine was set up, "" if not known.
+    tried: every attempt at it, the kept one among them; empty in files of releases before.
     """
 
     job: str
@@ -59,6 +62,7 @@ class SegmentHeader:
     loudness_lufs: float | None = None
     reused_from: str = ""
     config_sha256: str = ""
+    tried: tuple[TriedAttempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +102,12 @@ class _Entry:
 
 
 _HEADER = TypeAdapter(SegmentHeader)
-_HEADER_FIELDS = tuple(field.name for field in fields(SegmentHeader))
 _ENTRY = TypeAdapter(_Entry)
 
 
 def encode_segment(segment: StoredSegment) -> bytes:
     """Equal segments give equal bytes."""
-    facts = json.dumps({name: getattr(segment.header, name) for name in _HEADER_FIELDS})
+    facts = json.dumps(_HEADER.dump_python(segment.header, mode="json"))
     end = len(segment.codes)
     table = {
         "__metadata__": {_METADATA_KEY: facts},

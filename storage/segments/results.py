@@ -12,6 +12,11 @@ import base64
 import binascii
 from dataclasses import dataclass
 
+from storage.narration.quality import SEGMENT_QUALITY
+
+SILENCED = "silenced"
+"""The flag of a segment in whose place silence stands: a gap."""
+
 _FIELDS_OF_BEFORE = 3
 """Releases without a quality gate kept fence, samples and sha256 alone."""
 
@@ -44,7 +49,7 @@ class SegmentReport:
     """What a worker says about a segment it finished; the fields of `SegmentResult`, and what the job sums up.
 
     engine_ms: of all attempts together. reuse_id: the content under which other jobs may find it, "" if none may.
-    warning: why a segment with flags was kept. stored_bytes: of the object.
+    warning: why a segment with flags was kept, under the public contract's warning_code. stored_bytes: of the object.
     """
 
     num_samples: int
@@ -60,6 +65,7 @@ class SegmentReport:
     loudness_lufs: float | None = None
     flags: tuple[str, ...] = ()
     warning: str = ""
+    warning_code: str = SEGMENT_QUALITY
     reuse_id: str = ""
     stored_bytes: int = 0
 

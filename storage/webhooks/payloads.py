@@ -12,7 +12,9 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from storage.jobs.warnings import SEGMENT_GAP
 from storage.jobs.webhook_target import TEST_EVENT
+from storage.narration.quality import SEGMENT_QUALITY
 from storage.objects.keys import DELIVERED
 
 MAX_BODY_BYTES = 20_000
@@ -20,11 +22,12 @@ MAX_BODY_BYTES = 20_000
 
 MAX_DETAIL_CHARS = 500
 MAX_ARTIFACTS = 32
+MAX_WARNINGS = 16
 
 Facts = Mapping[str, JsonValue]
 Data = dict[str, JsonValue]
 
-OMITTABLE = ("metadata", "artifacts")
+OMITTABLE = ("metadata", "warnings", "artifacts")
 """Fields of a job or a batch that are left out, in this order, should a body be too large; `omitted` names them."""
 
 
@@ -88,11 +91,13 @@ def _job_data(facts: Facts, api_url: str) -> Data:
                 "segments_total": total,
                 "segments_done": done,
                 "segments_failed": _integer(facts["segments_failed"]),
+                "segments_flagged": _count(facts, "flagged"),
                 "chars_done": _integer(facts["chars_done"]),
                 "audio_s_done": _integer(facts["audio_ms_done"]) / 1000,
             },
             "artifacts": _artifacts(facts.get("artifacts")),
             "error": _error(facts.get("error")),
+            "warnings": _warnings(facts.get("warnings")),
             "metadata": _parsed(facts.get("metadata"), {}),
         },
         "detail": _short(_parsed(facts.get("more"), {})),
@@ -162,6 +167,17 @@ def _artifacts(text: JsonValue) -> list[JsonValue]:
         for each in found[:MAX_ARTIFACTS]
         if isinstance(each, dict)
     ]
+
+
+def _warnings(text: JsonValue) -> list[JsonValue]:
+    """Of segments that were kept with a fault or are a gap; other warnings may quote what is spoken."""
+    found = _parsed(text, [])
+    if not isinstance(found, list):
+        raise TypeError(f"warnings are {type(found).__name__}")
+    of_segments = [
+        each for each in found if isinstance(each, dict) and each.get("code") in (SEGMENT_QUALITY, SEGMENT_GAP)
+    ]
+    return [_short(each) for each in of_segments[:MAX_WARNINGS]]
 
 
 def _delivered(key: JsonValue) -> JsonValue:

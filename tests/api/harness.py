@@ -131,9 +131,10 @@ def start_job(api: ServedApi, num_segments: int = 2) -> ClaimedItem:
     return claim(api, GPU_QUEUE)
 
 
-def commit(api: ServedApi, item: ClaimedItem) -> None:
+def commit(api: ServedApi, item: ClaimedItem, flags: tuple[str, ...] = ()) -> None:
     """One second of speech for a segment."""
-    api.jobs.commit_segment(item.lease, SegmentReport(24_000, 24_000, 10, hashlib.sha256().hexdigest(), "eos", 50))
+    report = SegmentReport(24_000, 24_000, 10, hashlib.sha256().hexdigest(), "eos", 50, flags=flags)
+    api.jobs.commit_segment(item.lease, report)
 
 
 def finish_job(api: ServedApi, audio: bytes = b"RIFF" + bytes(range(256)) * 8) -> JobRecord:

@@ -14,6 +14,7 @@ from storage.jobs.warnings import JobWarning
 from storage.jobs.work_items import ClaimedItem
 from storage.narration.spec import NarrationSpec
 from storage.segments.file import SegmentHeader
+from storage.segments.results import SILENCED
 from storage.segments.timeline import Placed, spoken_span
 from worker.assembly.levels import Level
 from worker.assembly.narration import Narration
@@ -25,7 +26,10 @@ REPRODUCE = (
     " | {text, speaker, language, instructions, seed, pause_after_s} | with_entries(select(.value != null))]}}'"
     ' manifest.json | curl --json @- "$RHAPSODE_SERVER_URL/v1/jobs"'
 )
-"""Every segment with the seed of the attempt that was kept, which is used as it is, and no gate to try another."""
+"""Every segment with the seed of the attempt that was kept, which is used as it is, and no gate to try another.
+
+A segment whose kept attempt was drawn from a greedy checkpoint or spoken in two parts (see `tried`) sounds otherwise.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,9 @@ def _head(item: ClaimedItem, narration: Narration, made: Made) -> dict[str, obje
         ],
         "artifacts": [{"name": each.name, "bytes": each.bytes, "sha256": each.sha256} for each in made.artifacts],
         "warnings": [asdict(warning) for warning in made.warnings],
+        "gaps": [
+            _gap(placed, narration.sample_rate_hz) for placed in narration.placed if SILENCED in placed.result.flags
+        ],
         "reproduce": REPRODUCE,
         "request": _request(spec),
     }
@@ -91,6 +98,18 @@ def _totals(narration: Narration, made: Made) -> dict[str, object]:
         "segments_flagged": sum(bool(result.flags) for result in results),
         "segments_reused": sum(result.reused for result in results),
         "attempts": sum(result.attempts for result in results),
+    }
+
+
+def _gap(placed: Placed, sample_rate_hz: int) -> dict[str, object]:
+    """Silence where something should be said."""
+    span = spoken_span(placed, sample_rate_hz)
+    return {
+        "segment": placed.planned.index,
+        "start_s": round(span.start_s, 6),
+        "duration_s": round(span.duration_s, 6),
+        "text": placed.planned.text,
+        "findings": [flag for flag in placed.result.flags if flag != SILENCED],
     }
 
 
@@ -132,6 +151,7 @@ def _segment(placed: Placed, header: SegmentHeader, narration: Narration, spec: 
         "reused": result.reused,
         "finish_reason": header.finish_reason,
         "flags": list(result.flags),
+        "tried": [asdict(each) for each in header.tried],
         "loudness_lufs": result.loudness_lufs,
         "revision": header.revision,
         "config_sha256": header.config_sha256 or None,

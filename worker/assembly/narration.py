@@ -10,9 +10,10 @@ from storage.job_store.plan_cache import PlanCache
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import ClaimedItem
 from storage.narration.outputs import ChapterMarks
+from storage.narration.quality import SEGMENT_QUALITY
 from storage.segments.edits import UNEDITED, SegmentEdit
 from storage.segments.plan import Plan, PlanFormatError, PlannedSegment
-from storage.segments.results import SegmentResult
+from storage.segments.results import SILENCED, SegmentResult
 from storage.segments.timeline import ChapterSpan, Placed, SegmentsIncomplete, chapter_spans, place_segments
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
@@ -39,11 +40,12 @@ class Narration:
 
 
 def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, services: WorkerServices) -> Narration:
-    """Raises `PermanentItemError` if plan and results are not there or do not belong together."""
+    """Raises `PermanentItemError` if plan and results are not there, do not belong together, or say nothing at all."""
     lease = item.lease
     results = until_available(lambda: services.jobs.segment_results(lease.tenant, lease.job), held)
     edits = until_available(lambda: services.jobs.segment_edits(lease.tenant, lease.job), held)
     plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits)
+    _require_speech(results)
     placed = _placed(plan, results, record.sample_rate_hz)
     wanted = item.narration.output.chapters is ChapterMarks.AUTO
     chapters = chapter_spans(plan.chapters, placed, record.sample_rate_hz) if wanted else ()
@@ -70,8 +72,14 @@ def _edited(plan: Plan, edits: Mapping[int, SegmentEdit]) -> Plan:
 
 
 def _over(planned: PlannedSegment, edit: SegmentEdit) -> PlannedSegment:
-    changed = {name: value for name, value in asdict(edit).items() if value is not None}
+    changed = {name: value for name, value in asdict(edit).items() if value is not None and name != "drawn"}
     return replace(planned, **changed) if changed else planned
+
+
+def _require_speech(results: list[SegmentResult]) -> None:
+    """A narration of gaps alone is none, whatever the job makes of a gap."""
+    if results and all(SILENCED in result.flags for result in results):
+        raise unusable(SEGMENT_QUALITY, "nothing of the text could be spoken: every segment is a gap", results[0].index)
 
 
 def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> tuple[Placed, ...]:

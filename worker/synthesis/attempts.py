@@ -1,65 +1,88 @@
-"""A segment is spoken until it passes: attempt, verdict, another seed; and what becomes of one that never does."""
+"""A segment is spoken until it passes: attempt, verdict, another manner; and what becomes of one that never does."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from storage.jobs.record import JobError
+from storage.jobs.warnings import SEGMENT_GAP
 from storage.narration.quality import SEGMENT_QUALITY, OnExhausted, Quality
 from storage.runtime.observability.tracing import span
+from storage.segments.results import SILENCED
+from storage.segments.tried import TriedAttempt
 from worker.engine.errors import RequestCancelled, RequestRejected
 from worker.engine.interface import Engine, EngineInfo, FinishReason, Speech, SpeechRequest
-from worker.errors import PermanentItemError, unusable
+from worker.errors import PermanentItemError
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import HeldLease
-from worker.speech.quality.checks import Defect
+from worker.speech.quality.checks import Defect, Finding
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.verdict import Verdict
+from worker.synthesis.joined_speech import joined, silence
+from worker.synthesis.manners import Manner
 
 logger = logging.getLogger(__name__)
 
 LARGER_BUDGET = 2
 """An attempt that its frame limit stopped is followed by one that may take so many times as many."""
 
-SILENCED = "silenced"
-"""The flag of a segment whose place is taken by silence."""
-
 UNHEARD = "unheard"
 """The flag of a segment that should have been read back and was not: no recogniser knows its language."""
 
 Judge = Callable[[Speech], Verdict]
-RequestOf = Callable[[int], SpeechRequest]
-"""The request of an attempt, counted from 1."""
+RequestsOf = Callable[[Manner], Sequence[SpeechRequest]]
+"""The requests of an attempt, one for each part of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """number: from 1. seed: the one it was spoken with."""
-
-    number: int
-    seed: int
+    manner: Manner
     speech: Speech
     verdict: Verdict
+
+    @property
+    def tried(self) -> TriedAttempt:
+        """As the job's record has it."""
+        return TriedAttempt(
+            number=self.manner.number,
+            seed=self.manner.seed,
+            temperature=self.manner.sampling.talker.temperature,
+            parts=len(self.manner.parts),
+            findings=self.verdict.flags,
+            reasons=tuple(str(finding) for finding in self.verdict.findings),
+            checks=self.verdict.checks,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a segment became. kept: the attempt whose verdict stands; `speech` is its own, or silence in its place.
 
-    warning: why it was kept although it did not pass, "" if it did.
+    warning: why it was kept although it did not pass, "" if it did; warning_code: the public contract's for that.
     """
 
     kept: Attempt
     speech: Speech
-    attempts: int
-    engine_s: float
+    attempts: tuple[Attempt, ...]
     flags: tuple[str, ...] = ()
     warning: str = ""
+    warning_code: str = SEGMENT_QUALITY
+
+    @property
+    def engine_s(self) -> float:
+        return sum(attempt.speech.engine_s for attempt in self.attempts)
+
+
+class SegmentRejected(PermanentItemError):
+    """No attempt can be kept, or the job wants none that did not pass."""
+
+    def __init__(self, error: JobError, attempts: Sequence[Attempt], least_bad: int) -> None:
+        super().__init__(error)
+        self.attempts = tuple(attempts)
+        self.least_bad = least_bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,91 +93,104 @@ class Speaker:
     ahead: ClaimAhead
     held: HeldLease
     counters: GateCounters
-    first: int = 1
-    """Number of the first attempt: those before it did not pass when the job ended last time."""
 
-    def speak(self, request_of: RequestOf, judge: Judge, index: int, quality: Quality) -> list[Attempt]:
+    def speak(self, manners: Iterable[Manner], requests_of: RequestsOf, judge: Judge) -> list[Attempt]:
         """One attempt after the other until one passes or none is left. Between them the lease may be dropped.
 
-        Raises `WorkDropped`, `EngineDied` or `PermanentItemError`.
+        An engine that refuses the text is not asked again. Raises `WorkDropped` or `EngineDied`.
         """
         attempts: list[Attempt] = []
-        for attempt in self._attempts(request_of, judge, index, quality.max_attempts):
+        max_frames: int | None = None
+        for manner in manners:
+            self.held.check()
+            if attempts:
+                self.counters.rerolled(attempts[-1].verdict.flags[0])
+            requests = [replace(each, max_frames=max_frames) for each in requests_of(manner)]
+            attempt = self._attempt(manner, requests, judge, len(attempts) + 1)
             attempts.append(attempt)
             if attempt.verdict.passed:
                 break
             logger.info(
-                "segment did not pass", extra={"attempt": attempt.number, "found": ", ".join(attempt.verdict.flags)}
+                "segment did not pass", extra={"attempt": manner.number, "found": ", ".join(attempt.verdict.flags)}
             )
+            if Defect.REFUSED.value in attempt.verdict.flags:
+                break
+            if attempt.speech.finish_reason is FinishReason.LENGTH:
+                max_frames = LARGER_BUDGET * len(attempt.speech.frames)
         return attempts
 
-    def _attempts(self, request_of: RequestOf, judge: Judge, index: int, most: int) -> Iterator[Attempt]:
-        max_frames: int | None = None
-        for number in range(self.first, self.first + most):
-            self.held.check()
-            request = replace(request_of(number), max_frames=max_frames)
-            with span("engine", attempt=number) as spoken:
-                speech = self._spoken(request, index)
-                spoken.note(frames=len(speech.frames), finish_reason=speech.finish_reason.value)
-            started_s = time.perf_counter()
-            verdict = judge(speech)
-            self.counters.judged(verdict.flags, number - self.first + 1, time.perf_counter() - started_s)
-            yield Attempt(number, request.seed, speech, verdict)
-            if number + 1 < self.first + most:
-                self.counters.rerolled(verdict.flags[0])
-            if speech.finish_reason is FinishReason.LENGTH:
-                max_frames = LARGER_BUDGET * len(speech.frames)
+    def _attempt(self, manner: Manner, requests: Sequence[SpeechRequest], judge: Judge, count: int) -> Attempt:
+        """count: how many are made with this one."""
+        with span("engine", attempt=manner.number) as spoken:
+            try:
+                speech = self._spoken(requests)
+            except RequestRejected as error:
+                spoken.note(refused=str(error))
+                return _refused(manner, str(error), self.engine.info)
+            spoken.note(frames=len(speech.frames), finish_reason=speech.finish_reason.value)
+        started_s = time.perf_counter()
+        verdict = judge(speech)
+        self.counters.judged(verdict.flags, count, time.perf_counter() - started_s)
+        return Attempt(manner, speech, verdict)
 
-    def _spoken(self, request: SpeechRequest, index: int) -> Speech:
-        future = self.engine.submit(request)
-        future.add_done_callback(lambda _: self.ahead.give_back(self.held.lease))
-        self.held.on_drop(lambda: self.engine.cancel(request.request_id))
+    def _spoken(self, requests: Sequence[SpeechRequest]) -> Speech:
+        """All parts at a time, joined in their order."""
+        futures = [self.engine.submit(request) for request in requests]
+        futures[-1].add_done_callback(lambda _: self.ahead.give_back(self.held.lease))
+        self.held.on_drop(lambda: self._cancel(requests))
         try:
-            return future.result()
+            return joined([future.result() for future in futures])
         except RequestCancelled:
             self.held.check()
             raise
-        except RequestRejected as error:
-            raise unusable("invalid_request", str(error), index) from error
+        except RequestRejected:
+            self._cancel(requests)
+            raise
+
+    def _cancel(self, requests: Sequence[SpeechRequest]) -> None:
+        for request in requests:
+            self.engine.cancel(request.request_id)
 
 
 def settle_attempts(
-    attempts: list[Attempt], index: int, quality: Quality, silence_s: float, info: EngineInfo
+    attempts: Sequence[Attempt], index: int, quality: Quality, silence_s: float, info: EngineInfo
 ) -> Outcome:
-    """What the job asked for when no attempt passed. Raises `PermanentItemError` if it asked for failure.
+    """What the job asked for when no attempt passed. Raises `SegmentRejected` where that is failure.
 
-    The best attempt is the one whose worst finding is the least grave (`checks.SEVERITY`), then the one with fewest
-    findings, then the earliest. silence_s: expected length of the segment.
+    silence_s: expected length of the segment.
     """
-    engine_s = sum(attempt.speech.engine_s for attempt in attempts)
-    best = min(attempts, key=lambda attempt: (attempt.verdict.badness(), attempt.number))
+    best = min(attempts, key=lambda attempt: (attempt.verdict.badness(), attempt.manner.number))
     if best.verdict.passed and best.verdict.unheard:
         warning = f"segment {index} was not read back: no recogniser of its worker knows the language"
-        return Outcome(best, best.speech, len(attempts), engine_s, (UNHEARD,), warning)
+        return Outcome(best, best.speech, tuple(attempts), (UNHEARD,), warning)
     if best.verdict.passed:
-        return Outcome(best, best.speech, len(attempts), engine_s)
-    found = "; ".join(str(finding) for finding in best.verdict.findings)
-    said = f"segment {index} did not pass the quality gate in {_times(len(attempts))}: {found}"
-    # Samples that are no numbers cannot be stored, so nothing of them can be kept.
-    is_audible = best.verdict.findings[0].defect is not Defect.NOT_FINITE
+        return Outcome(best, best.speech, tuple(attempts))
+    is_hard = best.verdict.is_hard
+    said = _said(index, attempts, best)
     match quality.on_exhausted:
-        case OnExhausted.KEEP_BEST if is_audible:
-            warning = f"{said}; attempt {best.number} was kept"
-            return Outcome(best, best.speech, len(attempts), engine_s, best.verdict.flags, warning)
-        case OnExhausted.KEEP_BEST | OnExhausted.SILENCE:
-            warning = f"{said}; {silence_s:.1f} s of silence took its place"
+        case OnExhausted.KEEP_BEST | OnExhausted.KEEP_BEST_OR_GAP if not is_hard:
+            warning = f"{said}; the least bad was kept" if len(attempts) > 1 else f"{said}; it was kept"
+            return Outcome(best, best.speech, tuple(attempts), best.verdict.flags, warning)
+        case OnExhausted.KEEP_BEST_OR_GAP | OnExhausted.SILENCE:
+            warning = f"{said}; {silence_s:.1f} s of silence stand in its place"
             flags = (*best.verdict.flags, SILENCED)
-            return Outcome(best, _silence(silence_s, best.speech, info), len(attempts), engine_s, flags, warning)
-        case OnExhausted.FAIL:
-            raise PermanentItemError(JobError(SEGMENT_QUALITY, said, index, spoken_in_vain=len(attempts)))
+            gap = replace(silence(silence_s, info), engine_s=best.speech.engine_s)
+            return Outcome(best, gap, tuple(attempts), flags, warning, SEGMENT_GAP)
+        case OnExhausted.KEEP_BEST | OnExhausted.FAIL:
+            refused = Defect.REFUSED.value in best.verdict.flags
+            code, detail = ("invalid_request", str(best.verdict.findings[0])) if refused else (SEGMENT_QUALITY, said)
+            error = JobError(code, detail, index, spoken_in_vain=len(attempts))
+            raise SegmentRejected(error, attempts, best.manner.number)
 
 
-def _silence(seconds: float, instead_of: Speech, info: EngineInfo) -> Speech:
-    """Without codec frames: nothing was spoken."""
-    pcm = np.zeros(round(seconds * info.sample_rate_hz), np.float32)
-    frames = np.zeros((0, info.num_codebooks), np.int16)
-    return replace(instead_of, pcm=pcm, frames=frames)
+def _said(index: int, attempts: Sequence[Attempt], best: Attempt) -> str:
+    """Which segment, how often, and what is wrong with the best of them."""
+    found = "; ".join(str(finding) for finding in best.verdict.findings)
+    times = "in one attempt" if len(attempts) == 1 else f"in {len(attempts)} attempts, the least bad of them number"
+    which = "" if len(attempts) == 1 else f" {best.manner.number}"
+    return f"segment {index} did not pass its checks {times}{which}: {found}"
 
 
-def _times(number: int) -> str:
-    return "one attempt" if number == 1 else f"{number} attempts"
+def _refused(manner: Manner, reason: str, info: EngineInfo) -> Attempt:
+    finding = Finding(Defect.REFUSED, 0.0, 0.0, said=reason)
+    return Attempt(manner, silence(0.0, info), Verdict((finding,), {}, None))

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from storage.errors import ArtifactMissing
 from storage.job_store.segment_reuse import SegmentContent
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.narration.estimates import expected_audio_ms
-from storage.narration.quality import Gate
+from storage.narration.quality import SEGMENT_QUALITY, Gate
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.file import SegmentHeader
 from storage.segments.plan import Plan, PlanFormatError
 from storage.segments.results import SegmentReport
 from worker import metrics
-from worker.engine.interface import Conditioning, EngineInfo, Speech, SpeechRequest
+from worker.engine.interface import Conditioning, Speech, SpeechRequest
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
@@ -25,9 +23,12 @@ from worker.speech.audio.segment_audio import encode_segment
 from worker.speech.postprocessing.interface import StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import Utterance, Verdict
-from worker.synthesis.attempts import Outcome, Speaker, settle_attempts
+from worker.synthesis.attempts import Outcome, SegmentRejected, Speaker, settle_attempts
+from worker.synthesis.manners import Manner, Tries, manners
+from worker.synthesis.rejected_takes import store_rejected
+from worker.synthesis.segment_header import segment_header
 from worker.synthesis.segment_recovery import find_recovered
-from worker.synthesis.segment_reuse import find_reusable, reusable_content, voice_fingerprint
+from worker.synthesis.segment_reuse import find_reusable, reusable_content
 from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
 from worker.synthesis.spoken_segment import SpokenSegment, spoken_segment
 
@@ -50,8 +51,12 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
         sha256 = put_fenced(services.artifacts, _key(held.lease), data, held)
         stored = StoredSpeech(len(data), sha256, len(copied.pcm))
         return _committed(_report(copied.header, stored, segment, content), held, services)
-    outcome = _spoken(item, segment, plan, held, services)
-    header = _header(item, segment, outcome, services.engine.info)
+    try:
+        outcome = _spoken(item, segment, plan, held, services)
+    except SegmentRejected as rejected:
+        # Why it failed is to be heard: what nobody wants to keep is kept for that.
+        raise store_rejected(rejected, item, segment, held, services) from rejected
+    header = segment_header(item, segment, outcome, services.engine.info)
     stored = until_available(lambda: services.finisher.store(_key(held.lease), header, outcome.speech), held)
     return _committed(_report(header, stored, segment, content, outcome), held, services)
 
@@ -62,49 +67,30 @@ def _spoken(
     """The attempt that passed, or what the job wants in its place."""
     spec, info = item.narration, services.engine.info
     conditioning = _conditioning(item, segment, held, services)
-    sampling = effective_sampling(info.default_sampling, spec.sampling)
     bounds = services.quality.bounds(segment.voice, segment.language)
     norms = _norms(item, segment, plan, held, services)
 
-    def request_of(number: int) -> SpeechRequest:
-        return speech_request(item, segment, conditioning, sampling, segment.seed(spec.seed, number), number)
+    def requests_of(manner: Manner) -> list[SpeechRequest]:
+        return [speech_request(item, segment, conditioning, manner, part) for part in range(len(manner.parts))]
 
     def judge(speech: Speech) -> Verdict:
         utterance = Utterance(speech, segment.text, segment.voice, segment.language)
         return services.quality.judge(utterance, spec.quality.gate, norms)
 
-    speaker = Speaker(services.engine, services.ahead, held, services.counters, first=item.spoken_in_vain + 1)
-    attempts = speaker.speak(request_of, judge, segment.index, spec.quality)
+    tries = Tries(
+        text=segment.text,
+        sampling=effective_sampling(info.default_sampling, spec.sampling),
+        greedy_wanted=spec.sampling.temperature == 0,
+        drawn=segment.drawn,
+        first=item.spoken_in_vain + 1,
+        most=spec.quality.max_attempts,
+    )
+    speaker = Speaker(services.engine, services.ahead, held, services.counters)
+    attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.seed, number)), requests_of, judge)
     if not attempts[-1].verdict.passed:
         services.counters.gave_up()
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
     return settle_attempts(attempts, segment.index, spec.quality, expected_s, info)
-
-
-def _header(item: ClaimedItem, segment: SpokenSegment, outcome: Outcome, info: EngineInfo) -> SegmentHeader:
-    """Where the speech comes from. Pure."""
-    kept = outcome.kept
-    is_spoken = outcome.speech is kept.speech
-    return SegmentHeader(
-        job=item.lease.job,
-        index=segment.index,
-        fence=item.lease.fence,
-        text_sha256=hashlib.sha256(segment.text.encode()).hexdigest(),
-        seed=kept.seed,
-        finish_reason=kept.speech.finish_reason.value,
-        model=item.narration.model,
-        revision=info.revision,
-        sample_rate_hz=outcome.speech.sample_rate_hz,
-        voice=voice_fingerprint(item, segment, info),
-        speaker=segment.speaker,
-        language=segment.language,
-        attempt=kept.number if is_spoken else 0,
-        take=segment.take,
-        checks=kept.verdict.checks,
-        flags=outcome.flags,
-        loudness_lufs=kept.verdict.loudness_lufs if is_spoken else None,
-        config_sha256=info.config_sha256,
-    )
 
 
 def _report(
@@ -124,12 +110,13 @@ def _report(
         finish_reason=header.finish_reason,
         engine_ms=round(outcome.engine_s * 1000) if outcome else 0,
         seed=header.seed,
-        attempts=outcome.attempts if outcome else 0,
+        attempts=len(outcome.attempts) if outcome else 0,
         reused=outcome is None,
         take=segment.take,
         loudness_lufs=header.loudness_lufs,
         flags=header.flags,
         warning=outcome.warning if outcome else "",
+        warning_code=outcome.warning_code if outcome else SEGMENT_QUALITY,
         # What did not pass is nothing to offer to others.
         reuse_id=content.id if content and not header.flags else "",
     )

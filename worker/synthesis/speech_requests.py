@@ -18,6 +18,7 @@ from worker.engine.interface import (
     Urgency,
 )
 from worker.errors import unusable
+from worker.synthesis.manners import Manner
 from worker.synthesis.spoken_segment import SpokenSegment
 
 
@@ -25,19 +26,18 @@ def speech_request(
     item: ClaimedItem,
     segment: SpokenSegment,
     conditioning: Conditioning,
-    sampling: SamplingParams,
-    seed: int,
-    attempt: int,
+    manner: Manner,
+    part: int = 0,
 ) -> SpeechRequest:
-    """One attempt at a segment, counted from 1; the frame limit is the engine's own."""
+    """One part of an attempt at a segment, counted from 0; the frame limit is the engine's own."""
     lease = item.lease
     return SpeechRequest(
-        request_id=f"{lease.job}/{lease.item}/{lease.fence}/{attempt}",
-        text=segment.text,
+        request_id=f"{lease.job}/{lease.item}/{lease.fence}/{manner.number}.{part}",
+        text=manner.parts[part],
         conditioning=conditioning,
         language=segment.language,
-        sampling=sampling,
-        seed=seed,
+        sampling=manner.sampling,
+        seed=manner.seed,
         urgency=Urgency.INTERACTIVE if item.job_class is JobClass.INTERACTIVE else Urgency.BULK,
         is_opening=segment.index == 0,
     )

@@ -31,6 +31,7 @@ class SpokenSegment:
 
     text: as it is spoken. num_chars: of the input that it stands for. voice: a built-in speaker, or the name of
     `own_voice`. own_seed: of its first attempt, where plan or edit give one. speaker: the cast's name of who speaks.
+    drawn: this take says the same as the one before and is to sound otherwise.
     """
 
     index: int
@@ -44,6 +45,7 @@ class SpokenSegment:
     own_seed: int | None
     occurrence: int
     take: int
+    drawn: bool = False
 
     def seed(self, job_seed: int, attempt: int) -> int:
         """Of an attempt, counted from 1."""
@@ -70,6 +72,7 @@ def spoken_segment(item: ClaimedItem, planned: PlannedSegment) -> SpokenSegment:
         own_seed=_own_seed(planned, item),
         occurrence=planned.occurrence,
         take=item.take,
+        drawn=bool(edit.drawn),
     )
 
 

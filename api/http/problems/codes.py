@@ -138,9 +138,9 @@ CODES = (
     ProblemCode("webhooks_unavailable", (503,), "this server has no key to keep secrets with", "tell its operator"),
     ProblemCode(
         "segment_quality",
-        (500,),
-        "a segment failed its checks in every attempt",
-        "see the segment",
+        (422,),
+        "no attempt at a segment can be heard, or none passed its checks and the job keeps no other",
+        "see the segment: what was tried, found and can be listened to; other words, or `keep_best_or_gap`",
         title="A segment did not pass its checks",
         retry_helps=True,
     ),

@@ -86,7 +86,8 @@ def retry(
     gate: Annotated[Literal["off", "basic", "asr"] | None, typer.Option(help="How segments are checked.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=10, help="Times a segment is spoken at most.")] = None,
     on_exhausted: Annotated[
-        Literal["fail", "keep_best", "silence"] | None, typer.Option(help="What becomes of one that never passes.")
+        Literal["keep_best", "keep_best_or_gap", "silence", "fail"] | None,
+        typer.Option(help="What becomes of one that never passes."),
     ] = None,
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Of the drawing of codes.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the job.")] = None,

@@ -16,13 +16,16 @@ from rhapsode.client.calls import Call, job_path, resource
 from rhapsode.client.jobs.submission import Sampling
 from rhapsode.client.resources import Job
 
+OnExhausted = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
+"""What becomes of a segment that never passes its checks: see `quality` of a submission."""
+
 
 class Quality(TypedDict, total=False):
     """How strictly segments are checked, and what becomes of one that never passes."""
 
     gate: Literal["off", "basic", "asr"]
     max_attempts: int
-    on_exhausted: Literal["fail", "keep_best", "silence"]
+    on_exhausted: OnExhausted
 
 
 class RetryOptions(TypedDict, total=False):

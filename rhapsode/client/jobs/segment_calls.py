@@ -75,9 +75,10 @@ def select_take(job_id: str, segment: str, take: int) -> Call[Segment]:
     return Call("POST", f"{segment_path(job_id, segment)}/takes/{take}/select", resource(Segment))
 
 
-def segment_audio(job_id: str, segment: str, take: int | None) -> Call[bytes]:
-    """A WAV file."""
-    params = () if take is None else (("take", str(take)),)
+def segment_audio(job_id: str, segment: str, take: int | None, attempt: int | None = None) -> Call[bytes]:
+    """A WAV file. attempt: one that was rejected, of a segment that failed."""
+    chosen = {"take": take, "attempt": attempt}
+    params = tuple((name, str(number)) for name, number in chosen.items() if number is not None)
     path = f"{segment_path(job_id, segment)}/audio"
     return Call("GET", path, lambda response: response.content, params=params)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 
+from pydantic import Field
+
 from rhapsode.client.resources import Resource
 
 
@@ -14,11 +16,29 @@ class SegmentState(enum.StrEnum):
     FAILED = "failed"
 
 
+class TriedAttempt(Resource):
+    """One attempt at a segment. temperature: 0 took the most likely codes. parts: pieces that the text was spoken in.
+
+    findings: names of what was found, none for the attempt that passed; reasons: the same in plain words. audio: where
+    an attempt at a segment that failed is to be heard.
+    """
+
+    attempt: int
+    seed: int
+    temperature: float = 0.0
+    parts: int = 1
+    findings: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    checks: dict[str, float] = Field(default_factory=dict[str, float])
+    audio: str | None = None
+
+
 class Segment(Resource):
     """One stretch of a narration; what tells of its audio is None while it is not done.
 
     take: the one in place or being made, of `takes`. start_s: where it is heard, None until everything before is done.
-    findings: what the quality gate found and could not cure. checks: what it measured, by name; None in lists.
+    findings: what the quality gate found and could not cure. checks: what it measured, by name; tried: every attempt;
+    both None in lists.
     """
 
     id: str
@@ -44,6 +64,7 @@ class Segment(Resource):
     loudness_lufs: float | None = None
     checks: dict[str, float] | None = None
     findings: tuple[str, ...] = ()
+    tried: tuple[TriedAttempt, ...] | None = None
     flagged: bool = False
     reused: bool = False
     sha256: str | None = None

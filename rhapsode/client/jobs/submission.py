@@ -56,7 +56,8 @@ class JobOptions(TypedDict, total=False):
     speaker_embedding: in place of a voice, its numbers, little-endian float32 or what `voices.embedding` returned;
     needs `consent`, the statement that the speaker agrees.
     speakers: a cast, name to voice. normalization: numbers and units as words. pronunciation_dictionaries: `pd_...@3`.
-    quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("fail", "keep_best", "silence").
+    quality: `gate` ("basic", "asr", "off"), `max_attempts`, `on_exhausted` ("keep_best", "keep_best_or_gap",
+        "silence", "fail").
     reproducibility: "strict" where equal requests have to give equal speech, whatever else the workers speak.
     reuse: False where every segment is to be spoken, also one that an earlier job has spoken.
     not_before: with a time zone; nothing of the job is done before it.

@@ -98,7 +98,7 @@ def test_a_failed_job_says_why(api: ServedApi) -> None:
     assert shown["error"] == {
         "type": "urn:problem:segment-quality",
         "title": "A segment did not pass its checks",
-        "status": 500,
+        "status": 422,
         "detail": "it does not stop",
         "instance": f"/v1/jobs/{job['id']}",
         "code": "segment_quality",

@@ -24,9 +24,9 @@ ORDER = {"model": "small", "input": "The wind and the sun were disputing.", "voi
 PCM = bytes(range(256)) * 4
 
 
-def speak_soon(api: ServedApi) -> None:
+def speak_soon(api: ServedApi, flags: tuple[str, ...] = ()) -> None:
     """A worker's part: the only waiting job, with this audio as whatever it was to be."""
-    commit(api, start_job(api, num_segments=1))
+    commit(api, start_job(api, num_segments=1), flags)
     item = claim(api, CPU_QUEUE)
     [form] = item.narration.output.formats
     audio = wav_header(len(PCM) // 2, 24_000) + PCM if form.type == "wav" else PCM
@@ -167,8 +167,19 @@ def test_one_header_makes_it_a_job(api: ServedApi) -> None:
 def test_speech_that_fails_says_why(api: ServedApi) -> None:
     answer = answered(api, fail_soon)
 
-    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "segment_quality")
-    assert answer.json()["error"]["type"] == "server_error"
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "segment_quality")
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
+def test_speech_that_was_kept_with_a_fault_names_what_was_found(api: ServedApi) -> None:
+    passed = answered(api, speak_soon)
+    api.http.delete(f"/v1/jobs/{passed.headers['x-job-id']}")
+
+    flagged = answered(api, lambda served: speak_soon(served, flags=("too_long", "long_pause")))
+
+    assert (passed.status_code, flagged.status_code) == (200, 200)
+    assert "x-quality-findings" not in passed.headers
+    assert flagged.headers["x-quality-findings"] == "too_long, long_pause"
 
 
 def test_a_caller_who_goes_takes_the_job_along(api: ServedApi) -> None:

@@ -14,10 +14,11 @@ import pytest
 from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_items import ClaimedItem, PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.objects.keys import artifact, plan, segment
+from storage.objects.keys import artifact, plan, rejected_take, segment
 from storage.segments.file import SegmentHeader, StoredSegment, encode_segment
 from storage.segments.plan import Chapter, Plan, PlannedSegment, encode_plan
 from storage.segments.results import SegmentReport
+from storage.segments.tried import RejectedTake, Rejection, TriedAttempt
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, job_id
 
 TEXTS = ("Good morning.", "How are you?", "Fine.")
@@ -95,8 +96,8 @@ def test_every_segment_tells_where_it_stands(api: ServedApi) -> None:
     assert (first["take"], first["takes"], first["attempts"], first["seed_used"]) == (1, 1, 1, 8)
     assert (second["start_s"], second["duration_s"], second["links"]["audio"]) == (None, None, None)
     assert first["checks"] is None
-    assert api.http.get(at(job, 0)).json() == {**first, "checks": {"duration_ratio": 1.0}}
-    assert api.http.get(f"{job['links']['segments']}/1").json() == second
+    assert api.http.get(at(job, 0)).json() == {**first, "checks": {"duration_ratio": 1.0}, "tried": []}
+    assert api.http.get(f"{job['links']['segments']}/1").json() == {**second, "tried": []}
 
 
 def test_the_list_is_filtered_and_paged(api: ServedApi) -> None:
@@ -113,6 +114,42 @@ def test_the_list_is_filtered_and_paged(api: ServedApi) -> None:
     assert [each["index"] for each in [*page["data"], *rest["data"]]] == [0, 1, 2]
     assert (page["has_more"], rest["has_more"], rest["next_cursor"]) == (True, False, None)
     assert listed(api, job)[1]["findings"] == ["silence"]
+
+
+def test_a_segment_that_failed_names_what_was_tried_and_lets_it_be_heard(api: ServedApi) -> None:
+    job = planned(api)
+    item = claim(api, GPU_QUEUE)
+    lease, index = item.lease, int(item.lease.item)
+    header = SegmentHeader(lease.job, index, lease.fence, "", 7, "eos", "small", "r1", RATE_HZ)
+    data = encode_segment(StoredSegment(header, b"\1\0" * 2_400, b"\0\0" * 16, 16))
+    api.objects.put(rejected_take(lease.tenant, lease.job, index, lease.fence, 1), data)
+    heard = TriedAttempt(1, 7, 0.0, 1, ("silent",), ("nothing is to be heard",), {"speech_s": 0.0})
+    unheard = TriedAttempt(2, 8, 0.6, 2, ("not_finite",), ("its samples are no numbers",))
+    takes = (RejectedTake(heard, 2_400, hashlib.sha256(data).hexdigest()), RejectedTake(unheard))
+    rejection = Rejection(lease.fence, takes, least_bad=1)
+    api.jobs.fail(lease, JobError("segment_quality", "it is silent", index, 2, rejection, len(data)))
+
+    shown = api.http.get(at(job, index)).json()
+    record = api.http.get(job["links"]["self"]).json()
+    wav = api.http.get(shown["tried"][0]["audio"])
+    missing = api.http.get(at(job, index, "/audio"), params={"attempt": 2})
+
+    assert (record["state"], record["error"]["errors"][0]["segment"]) == ("failed", shown["id"])
+    assert (shown["state"], shown["attempts"], shown["seed_used"]) == ("failed", 2, 7)
+    assert (shown["findings"], shown["checks"]) == (["silent"], {"speech_s": 0.0})
+    assert shown["tried"][1] == {
+        "attempt": 2,
+        "seed": 8,
+        "temperature": 0.6,
+        "parts": 2,
+        "findings": ["not_finite"],
+        "reasons": ["its samples are no numbers"],
+        "checks": {},
+        "audio": None,
+    }
+    with wave.open(io.BytesIO(wav.content)) as sound:
+        assert sound.getnframes() == 2_400
+    assert missing.status_code == 404
 
 
 def test_a_segment_is_heard_as_wav(api: ServedApi) -> None:

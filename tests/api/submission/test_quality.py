@@ -24,16 +24,17 @@ def spec_of(api: ServedApi, job: dict[str, object]) -> NarrationSpec:
 def test_a_job_is_checked_unless_it_says_otherwise(api: ServedApi) -> None:
     job = api.submit()
 
-    assert spec_of(api, job).quality == Quality(Gate.BASIC, 3, OnExhausted.FAIL)
-    assert job["request"]["quality"] == {"gate": "basic", "max_attempts": 3, "on_exhausted": "fail"}
-    assert (job["quality"], job["warnings"]) == ({"gate": "basic", "retries": 0, "flagged_segments": []}, [])
+    assert spec_of(api, job).quality == Quality(Gate.BASIC, 3, OnExhausted.KEEP_BEST)
+    assert job["request"]["quality"] == {"gate": "basic", "max_attempts": 3, "on_exhausted": "keep_best"}
+    assert job["quality"] == {"gate": "basic", "retries": 0, "flagged_segments": [], "gaps": []}
+    assert job["warnings"] == []
     assert not spec_of(api, job).seed_fixed
 
 
 def test_what_a_job_asks_for_reaches_the_worker(api: ServedApi) -> None:
-    job = api.submit(quality={"gate": "off", "max_attempts": 10, "on_exhausted": "keep_best"}, seed=3)
+    job = api.submit(quality={"gate": "off", "max_attempts": 10, "on_exhausted": "keep_best_or_gap"}, seed=3)
 
-    assert spec_of(api, job).quality == Quality(Gate.OFF, 10, OnExhausted.KEEP_BEST)
+    assert spec_of(api, job).quality == Quality(Gate.OFF, 10, OnExhausted.KEEP_BEST_OR_GAP)
     assert spec_of(api, job).seed_fixed
 
 

@@ -468,7 +468,7 @@ class JobMachine(RuleBasedStateMachine):
         job = self.planned()[pick % len(self.planned())]
         index = self._segment_of(job, index)
         item = str(index)
-        edit = encode_edit(replace(decode_edit(job.edits.get(item, "")), seed=seed))
+        edit = encode_edit(replace(decode_edit(job.edits.get(item, "")), seed=seed, drawn=True))
         self._edit(job, item, edit, lambda: self.control.regenerate(job.tenant, job.id, index, seed, None))
 
     def _edit(self, job: ModelJob, item: str, edit: str, call: Callable[[], Transitioned]) -> None:

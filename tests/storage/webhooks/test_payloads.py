@@ -45,12 +45,17 @@ def test_a_jobs_end_says_what_became_of_it() -> None:
     error = json.dumps({"code": "segment_quality", "detail": "it never ended", "segment": 3})
     own = {"name": "a.wav", "type": "wav", "key": "jobs/x", "bytes": 44, "sha256": "ab", "duration_s": 1.5}
     delivered = own | {"name": "b.wav", "key": "delivered/t/books/42/job_1/7/b.wav"}
-    payload = body_of("job.failed", job_facts(error=error, artifacts=json.dumps([own, delivered]), more=error))
+    kept = {"code": "segment_quality", "detail": "it takes too long; the least bad was kept", "segment": 0}
+    quoting = {"code": "foreign_letters", "detail": "the text has 'слово'", "segment": None}
+    facts = job_facts(error=error, artifacts=json.dumps([own, delivered]), more=error)
+    payload = body_of("job.failed", facts | {"flagged": "1", "warnings": json.dumps([kept, quoting])})
 
     assert payload.data.job is not None
     assert payload.data.job.progress.fraction == 0.25
     assert payload.data.job.error is not None
     assert payload.data.job.error.segment == 3
+    assert payload.data.job.progress.segments_flagged == 1
+    assert [(each.segment, each.detail) for each in payload.data.job.warnings] == [(0, kept["detail"])]
     shown = [(each.name, each.key) for each in payload.data.job.artifacts]
     assert shown == [("a.wav", None), ("b.wav", "delivered/t/books/42/job_1/7/b.wav")]
     assert payload.data.links["self"] == f"https://api.example/v1/jobs/{JOB}"

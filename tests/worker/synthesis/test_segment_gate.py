@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +12,7 @@ import redis
 
 from storage.job_store.control import JobControl
 from storage.job_store.events import EventLog
+from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.record import JobRecord
 from storage.jobs.states import JobState
 from storage.narration.quality import Gate, OnExhausted, Quality
@@ -20,7 +23,7 @@ from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS, Spoil
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
-from worker.engine.interface import Engine, FinishReason, Speech
+from worker.engine.interface import Engine, EngineInfo, EngineRequest, FinishReason, OnAudio, Speech, SpeechRequest
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 from worker.speech.quality.calibration.calibration_file import Calibration, SpeechBounds, calibrated_bounds
 from worker.speech.quality.counters import GateCounters
@@ -28,6 +31,8 @@ from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.listening import RecogniserPool, Recognisers
 from worker.speech.quality.measures import measure
 from worker.speech.quality.verdict import measured_verdict
+from worker.speech.text.halves import halves
+from worker.synthesis.manners import REROLL_TEMPERATURE
 
 WORDS = tuple("rain falls softly on the quiet garden where nobody walks anymore today because it is late".split())  # noqa: SIM905
 SHORT = replace(SPEC, segmentation=Segmentation(target_chars=20, max_chars=80))
@@ -41,6 +46,9 @@ def sentence(number: int) -> str:
 
 
 TEXT = sentence(7)
+HALVES = halves(TEXT) or ()
+FAILING = replace(LONG, quality=Quality(on_exhausted=OnExhausted.FAIL))
+OTHER = sentence(8)
 
 
 def fake_bounds() -> SpeechBounds:
@@ -100,9 +108,9 @@ def test_so_does_a_thousand_segments_with_the_defects_of_a_bad_day(studio: Studi
 
 
 @pytest.mark.parametrize("name", ["early_stop", "not_a_number", "swallowed", "runaway"])
-def test_a_segment_that_never_passes_fails_the_job_and_says_what_was_found(studio: Studio, name: str) -> None:
+def test_a_segment_that_never_passes_fails_the_job_that_wants_it_so(studio: Studio, name: str) -> None:
     faulty, engine = with_spoil(studio, name)
-    job = faulty.submit(TEXT, LONG)
+    job = faulty.submit(TEXT, FAILING)
 
     faulty.drain()
 
@@ -111,7 +119,8 @@ def test_a_segment_that_never_passes_fails_the_job_and_says_what_was_found(studi
     assert record.error is not None
     assert (record.error.code, record.error.segment) == ("segment_quality", 0)
     assert "3 attempts" in record.error.detail
-    assert len({request.seed for request in engine.requests}) == len(engine.requests) == 3
+    assert [request.text for request in engine.requests] == [TEXT, TEXT, *HALVES]
+    assert len({request.seed for request in engine.requests}) == 3
 
 
 def test_a_retried_job_goes_on_with_seeds_that_it_has_not_tried(
@@ -119,7 +128,7 @@ def test_a_retried_job_goes_on_with_seeds_that_it_has_not_tried(
 ) -> None:
     """Six early stops in a row: the first three fail the job, the next three its retry."""
     faulty, engine = with_spoil(studio, "early_stop")
-    job = faulty.submit(TEXT, LONG)
+    job = faulty.submit(TEXT, FAILING)
     faulty.drain()
 
     JobControl(redis_client, storage_settings.key_prefix).retry(TENANT, job.id)
@@ -127,42 +136,158 @@ def test_a_retried_job_goes_on_with_seeds_that_it_has_not_tried(
 
     record = faulty.record(job)
     assert (record.state, record.run, record.rerolls) == (JobState.FAILED, 1, 4)
-    assert len({request.seed for request in engine.requests}) == len(engine.requests) == 6
+    assert len({request.seed for request in engine.requests}) == 6
 
 
-def test_the_best_attempt_is_kept_with_its_flags_and_a_warning(studio: Studio, redis_client: redis.Redis) -> None:
+def test_the_least_bad_attempt_is_kept_with_its_flags_and_a_warning(studio: Studio, redis_client: redis.Redis) -> None:
     faulty, _ = with_spoil(studio, "early_stop")
-    spec = replace(LONG, quality=Quality(max_attempts=2, on_exhausted=OnExhausted.KEEP_BEST))
-    job = faulty.submit(TEXT, spec)
+    job = faulty.submit(TEXT, LONG)
 
     faulty.drain()
 
     record = faulty.record(job)
     header = segment_of(faulty, job).header
     (warning,) = record.warnings
-    assert (record.state, record.segments.flagged, record.rerolls) == (JobState.SUCCEEDED, 1, 1)
+    assert (record.state, record.segments.flagged, record.rerolls) == (JobState.SUCCEEDED, 1, 2)
     assert (warning.code, warning.segment) == ("segment_quality", 0)
+    assert "it breaks off while it is loud" in warning.detail
     assert "cut_end" in header.flags
-    assert header.attempt in (1, 2)
+    assert [(tried.number, tried.parts) for tried in header.tried] == [(1, 1), (2, 1), (3, 2)]
+    assert header.seed == header.tried[header.attempt - 1].seed
     flagged = [event for event in EventLog(redis_client).read(job.id) if event.type == "job.segment.flagged"]
     assert [event.data["segment"] for event in flagged] == [0]
 
 
-def test_silence_of_the_expected_length_takes_the_place_of_what_is_no_speech(studio: Studio) -> None:
+def hushed(speech: Speech, _: np.random.Generator) -> Speech:
+    return replace(speech, pcm=np.zeros_like(speech.pcm))
+
+
+class Mute(FaultyEngine):
+    """Says nothing that can be heard of one text, or of its halves."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__({"hushed": hushed}, 0.0)
+        self._text = text
+
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+        assert isinstance(request, SpeechRequest)
+        self._share = float(request.text in (self._text, *(halves(self._text) or ())))
+        return super().submit(request, on_audio)
+
+
+def muted(studio: Studio, quality: Quality) -> tuple[Studio, JobRecord]:
+    """A job of two segments of which the second is never heard, at its end."""
+    faulty = with_engine(studio, Mute(OTHER))
+    spec = replace(LONG, segmentation=Segmentation(target_chars=20, max_chars=200), quality=quality)
+    job = faulty.submit(f"{TEXT}\n\n{OTHER}", spec)
+    faulty.drain()
+    return faulty, faulty.record(job)
+
+
+def test_what_cannot_be_heard_at_all_fails_the_job_and_is_there_to_listen_to(
+    studio: Studio, redis_client: redis.Redis
+) -> None:
+    faulty, record = muted(studio, Quality())
+
+    states = SegmentReader(redis_client).states(record.id)
+    rejection = states.rejections[1]
+    assert record.state is JobState.FAILED
+    assert record.error is not None
+    assert (record.error.code, record.error.segment) == ("segment_quality", 1)
+    assert "nothing is to be heard" in record.error.detail
+    assert list(states.results) == [0]
+    assert [(take.tried.number, take.tried.parts, take.tried.findings) for take in rejection.takes] == [
+        (1, 1, ("silent",)),
+        (2, 1, ("silent",)),
+        (3, 2, ("silent",)),
+    ]
+    for take in rejection.takes:
+        key = keys.rejected_take(TENANT, record.id, 1, rejection.fence, take.tried.number)
+        heard = decode_segment(faulty.artifacts.get(key))
+        assert len(heard.pcm) == take.num_samples
+        assert heard.header.seed == take.tried.seed
+
+
+def test_or_leaves_a_listed_gap(studio: Studio) -> None:
+    faulty, record = muted(studio, Quality(on_exhausted=OnExhausted.KEEP_BEST_OR_GAP))
+
+    segment = segment_of(faulty, record, 1)
+    (warning,) = record.warnings
+    expected = fake_bounds().duration
+    manifest = json.loads(
+        faulty.artifacts.get(next(each.key for each in record.artifacts if each.name == "manifest.json"))
+    )
+    assert expected is not None
+    assert record.state is JobState.SUCCEEDED
+    assert (warning.code, warning.segment) == ("segment_gap", 1)
+    assert not segment.pcm.any()
+    assert len(segment.pcm) / SAMPLE_RATE_HZ == pytest.approx(expected.expected_s(OTHER), abs=0.1)
+    assert segment.header.flags == ("silent", "silenced")
+    assert (segment.header.attempt, segment.codes.shape) == (0, (0, 16))
+    assert [(gap["segment"], gap["text"], gap["findings"]) for gap in manifest["gaps"]] == [(1, OTHER, ["silent"])]
+
+
+def test_a_narration_of_gaps_alone_has_failed(studio: Studio) -> None:
     faulty, _ = with_spoil(studio, "not_a_number")
-    spec = replace(LONG, quality=Quality(on_exhausted=OnExhausted.SILENCE))
-    job = faulty.submit(TEXT, spec)
+    job = faulty.submit(TEXT, replace(LONG, quality=Quality(on_exhausted=OnExhausted.SILENCE)))
 
     faulty.drain()
 
-    segment = segment_of(faulty, job)
-    expected = fake_bounds().duration
-    assert expected is not None
-    assert faulty.record(job).state is JobState.SUCCEEDED
-    assert not segment.pcm.any()
-    assert len(segment.pcm) / SAMPLE_RATE_HZ == pytest.approx(expected.expected_s(TEXT), abs=0.1)
-    assert segment.header.flags == ("not_finite", "silenced")
-    assert (segment.header.attempt, segment.codes.shape) == (0, (0, 16))
+    record = faulty.record(job)
+    assert record.state is JobState.FAILED
+    assert record.error is not None
+    assert (record.error.code, record.error.detail) == (
+        "segment_quality",
+        "nothing of the text could be spoken: every segment is a gap",
+    )
+
+
+class Refusing(FaultyEngine):
+    """Does not take one text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(SPOILS, 0.0)
+        self._text = text
+
+    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+        if isinstance(request, SpeechRequest) and request.text == self._text:
+            return super().submit(replace(request, language="klingon"), on_audio)
+        return super().submit(request, on_audio)
+
+
+def test_a_text_that_the_engine_refuses_is_tried_once_and_may_be_a_gap(studio: Studio) -> None:
+    engine = Refusing(OTHER)
+    faulty = with_engine(studio, engine)
+    spec = replace(LONG, segmentation=Segmentation(target_chars=20, max_chars=200))
+    strict = faulty.submit(f"{TEXT}\n\n{OTHER}", spec)
+    lenient = faulty.submit(
+        f"{TEXT}\n\n{OTHER}", replace(spec, quality=Quality(on_exhausted=OnExhausted.KEEP_BEST_OR_GAP))
+    )
+
+    faulty.drain()
+
+    failed, gapped = faulty.record(strict), faulty.record(lenient)
+    assert failed.error is not None
+    assert (failed.error.code, failed.error.detail) == (
+        "invalid_request",
+        "unknown language 'klingon'",
+    )
+    assert (gapped.state, [each.code for each in gapped.warnings]) == (JobState.SUCCEEDED, ["segment_gap"])
+    assert faulty.record(strict).rerolls == 0
+
+
+def test_a_retake_of_a_greedy_checkpoint_is_drawn(studio: Studio, redis_client: redis.Redis) -> None:
+    """Every take of a checkpoint that takes the most likely code would be the same speech."""
+    engine = Greedy()
+    greedy = with_engine(studio, engine)
+    job = greedy.submit(TEXT, LONG)
+    greedy.drain()
+
+    JobControl(redis_client).regenerate(TENANT, job.id, 0, None, None)
+    greedy.drain()
+
+    assert [request.sampling.talker.temperature for request in engine.requests] == [0.0, REROLL_TEMPERATURE]
+    assert segment_of(greedy, job).header.take == 2
 
 
 def test_the_frame_limit_is_doubled_where_it_was_the_cause(studio: Studio) -> None:
@@ -197,6 +322,19 @@ def test_without_a_gate_only_what_is_no_audio_is_refused(studio: Studio) -> None
     assert len(engine.requests) == 1
 
 
+class Greedy(FaultyEngine):
+    """Decodes as the small checkpoint does."""
+
+    def __init__(self) -> None:
+        super().__init__(SPOILS, 0.0)
+
+    @property
+    def info(self) -> EngineInfo:
+        info = super().info
+        sampling = info.default_sampling
+        return replace(info, default_sampling=replace(sampling, talker=replace(sampling.talker, temperature=0.0)))
+
+
 class Parrot:
     """A recogniser that reads what it was told."""
 
@@ -211,7 +349,8 @@ class Parrot:
 def test_the_gate_asr_reads_the_speech_back(studio: Studio, heard: str, state: str) -> None:
     parrot = RecogniserPool(lambda: Parrot(heard))
     listening = with_engine(studio, studio.services.engine, {"english": parrot})
-    spec = replace(LONG, language="english", quality=Quality(gate=Gate.ASR, max_attempts=1))
+    quality = Quality(gate=Gate.ASR, max_attempts=1, on_exhausted=OnExhausted.FAIL)
+    spec = replace(LONG, language="english", quality=quality)
     job = listening.submit(TEXT, spec)
 
     listening.drain()
@@ -219,7 +358,7 @@ def test_the_gate_asr_reads_the_speech_back(studio: Studio, heard: str, state: s
     record = listening.record(job)
     assert record.state == state
     if record.error:
-        assert "wrong words" in record.error.detail
+        assert "words in a row are others" in record.error.detail
 
 
 def test_a_language_that_nobody_can_read_back_is_flagged_and_never_passed_off_as_read(studio: Studio) -> None:

@@ -23,6 +23,7 @@ from worker.engine.interface import (
 )
 from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
+from worker.synthesis.manners import Manner
 from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
 from worker.synthesis.spoken_segment import spoken_segment
 
@@ -30,6 +31,7 @@ SPEC = NarrationSpec(model="m", voice="ada", language="english", instructions="s
 ITEM = ClaimedItem(Lease(JobId("job_1"), TenantId("t"), "2", 9), 1, 0, SPEC, "in", "plan", None)
 SEGMENT = spoken_segment(ITEM, PlannedSegment(2, 10, 30, "Two\n  words.", 0.25))
 OWN = SamplingParams(TokenSampling(0.9, 50, 1.0), TokenSampling(0.8, 40, 0.9), 1.05)
+ALOUD = Manner(1, 3, OWN, ("Two words.",))
 
 
 @pytest.fixture(scope="module")
@@ -48,19 +50,19 @@ def test_a_built_in_voice_is_a_speaker_with_an_instruction(info: EngineInfo) -> 
 def test_a_request_is_the_spoken_text_in_the_voice_that_was_found() -> None:
     voice = BuiltInSpeaker("ada", "softly")
 
-    request = speech_request(ITEM, SEGMENT, voice, OWN, seed=3, attempt=2)
+    request = speech_request(ITEM, SEGMENT, voice, Manner(2, 3, OWN, ("Two", "words.")), part=1)
 
     assert request.conditioning is voice
     assert request.sampling is OWN
-    assert (request.text, request.language, request.seed) == ("Two words.", "english", 3)
-    assert request.request_id == "job_1/2/9/2"
+    assert (request.text, request.language, request.seed) == ("words.", "english", 3)
+    assert request.request_id == "job_1/2/9/2.1"
 
 
 def test_what_somebody_waits_for_says_so_to_the_engine() -> None:
     interactive = replace(ITEM, job_class=JobClass.INTERACTIVE)
 
     urgencies = [
-        speech_request(item, SEGMENT, BuiltInSpeaker("ada"), OWN, seed=3, attempt=1).urgency
+        speech_request(item, SEGMENT, BuiltInSpeaker("ada"), ALOUD).urgency
         for item in (ITEM, interactive)
     ]
 
@@ -71,8 +73,8 @@ def test_the_first_segment_of_a_job_is_its_opening() -> None:
     second = replace(SEGMENT, index=SEGMENT.index + 1)
     first = replace(SEGMENT, index=0)
 
-    assert speech_request(ITEM, first, BuiltInSpeaker("ada"), OWN, seed=3, attempt=1).is_opening
-    assert not speech_request(ITEM, second, BuiltInSpeaker("ada"), OWN, seed=3, attempt=1).is_opening
+    assert speech_request(ITEM, first, BuiltInSpeaker("ada"), ALOUD).is_opening
+    assert not speech_request(ITEM, second, BuiltInSpeaker("ada"), ALOUD).is_opening
 
 
 def test_a_designed_voice_is_described_by_the_instructions(info: EngineInfo) -> None:

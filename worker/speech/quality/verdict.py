@@ -47,11 +47,19 @@ class Verdict:
         """The names of what was found, each once."""
         return tuple(dict.fromkeys(finding.defect.value for finding in self.findings))
 
-    def badness(self) -> tuple[int, int]:
-        """Smaller is better: how grave the worst finding is, then how many there are."""
+    @property
+    def is_hard(self) -> bool:
+        """Whether nothing of it can be kept."""
+        return any(finding.is_hard for finding in self.findings)
+
+    def badness(self) -> tuple[float, ...]:
+        """Smaller is better: more than slight findings, how grave the worst is, how far beyond, how many there are."""
         if not self.findings:
-            return 0, 0
-        return len(SEVERITY) - SEVERITY.index(self.findings[0].defect), len(self.findings)
+            return (0,)
+        worst = self.findings[0]
+        gravity = len(SEVERITY) - SEVERITY.index(worst.defect)
+        is_slight = all(finding.is_slight for finding in self.findings)
+        return (1 if is_slight else 2, gravity, worst.excess, len(self.findings))
 
 
 def measured_verdict(utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:

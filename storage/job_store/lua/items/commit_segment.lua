@@ -1,11 +1,11 @@
 -- ARGV: job, index, fence, result line without its fence, sample rate, finish reason, flags, engine ms,
---       smallest window, id of the content or '', why a segment with flags was kept or '', bytes of the stored segment
+--       smallest window, id of the content or '', why a segment with flags was kept or '', bytes of the stored segment,
+--       code of that warning
 -- -> ok | lost | aborted
 local id, item, fence = ARGV[1], ARGV[2], ARGV[3]
 local rate, finish, flags, engine_ms, window = tonumber(ARGV[5]), ARGV[6], ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
 local reuse_id, warning = ARGV[10], ARGV[11]
 local line = 'D' .. fence .. ':' .. ARGV[4]
-local QUALITY = 'segment_quality'
 
 if is_committed(id, item, line) then return answer_again(id) end
 local job, verdict, worker = resolve(id, item, fence)
@@ -13,11 +13,12 @@ if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, item, fence, worker)
 redis.call('HSET', K.results .. id, item, line)
+redis.call('HDEL', K.tries .. id, 'rejected:' .. item)
 local result = read_result(line)
 count_result(job, result, 1)
 save(job, {sample_rate_hz = rate, engine_ms = job.engine_ms + engine_ms, out_ms = job.out_ms + job.cost_ms})
 if result.attempts > 1 then redis.call('HINCRBY', K.job .. id, 'rerolls', result.attempts - 1) end
-if result.is_flagged then warn(job, {code = QUALITY, detail = warning, segment = tonumber(item)}) end
+if result.is_flagged then warn(job, {code = ARGV[13], detail = warning, segment = tonumber(item)}) end
 if reuse_id ~= '' then
   -- As long as the object lies there at least: retention begins when the job ends.
   redis.call('SET', K.reuse .. job.tenant .. ':' .. reuse_id, id .. ':' .. item .. ':' .. fence, 'EX', job.retention_s)

@@ -1,5 +1,5 @@
 -- ARGV: job, item, fence, code, detail, delay ms ('' when another try cannot help), max attempts, times that a
---       segment was spoken in vain
+--       segment was spoken in vain, what these attempts were or '', bytes of their stored audio
 -- -> ok | lost | aborted
 local id, item, fence, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[6]
 local failure = {code = ARGV[4], detail = ARGV[5]}
@@ -17,6 +17,10 @@ if in_vain > 0 then
   -- Should the job be reopened, this item goes on with other seeds.
   redis.call('HINCRBY', K.tries .. id, 'in_vain:' .. item, in_vain)
   redis.call('HINCRBY', K.job .. id, 'rerolls', in_vain - 1)
+end
+if ARGV[9] ~= '' then
+  redis.call('HSET', K.tries .. id, 'rejected:' .. item, ARGV[9])
+  count_stored(job, tonumber(ARGV[10]))
 end
 if delay == '' or attempts + 1 >= tonumber(ARGV[7]) then
   fail_item(job, item, fence, failure)

@@ -89,7 +89,7 @@ local function tell(job, kind, audio_ms, more)
       at_ms = now, segments_total = job.total, segments_done = job.done, segments_failed = job.failed,
       chars_done = job.chars_done, audio_ms_done = audio_ms, more = more and cjson.encode(more) or nil}
     local names = {'version', 'created_at_ms', 'started_at_ms', 'finished_at_ms', 'metadata', 'artifacts', 'error',
-      'lines', 'ended_succeeded', 'ended_failed', 'ended_cancelled', 'ended_expired', 'trace'}
+      'lines', 'flagged', 'warnings', 'ended_succeeded', 'ended_failed', 'ended_cancelled', 'ended_expired', 'trace'}
     for i, value in ipairs(redis.call('HMGET', K.job .. job.id, unpack(names))) do facts[names[i]] = value or nil end
     return facts
   end)
