@@ -61,10 +61,7 @@ def test_a_request_is_the_spoken_text_in_the_voice_that_was_found() -> None:
 def test_what_somebody_waits_for_says_so_to_the_engine() -> None:
     interactive = replace(ITEM, job_class=JobClass.INTERACTIVE)
 
-    urgencies = [
-        speech_request(item, SEGMENT, BuiltInSpeaker("ada"), ALOUD).urgency
-        for item in (ITEM, interactive)
-    ]
+    urgencies = [speech_request(item, SEGMENT, BuiltInSpeaker("ada"), ALOUD).urgency for item in (ITEM, interactive)]
 
     assert urgencies == [Urgency.BULK, Urgency.INTERACTIVE]
 
