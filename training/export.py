@@ -106,6 +106,8 @@ def write_sampling(model: Path, sampling: Sampling) -> None:
             "subtalker_top_k": sampling.top_k,
             "max_new_tokens": 1024,
             "max_text_chars": _MAX_TEXT_CHARS,
+            # The corpus writes numbers out: digits are letters that the model has hardly seen.
+            "text_front_end": "words",
         },
     )
 

@@ -100,7 +100,11 @@ Speakers = Annotated[
     ),
 ]
 Normalizing = Annotated[
-    Literal["off", "basic"], Field(description="basic: numbers, dates, money and units as words; the plan shows them")
+    Literal["off", "basic"],
+    Field(
+        description="basic: numbers, dates, money and units as words; the plan shows them. Absent: as the model's "
+        "`text_front_end` wants it"
+    ),
 ]
 Dictionaries = Annotated[
     list[DictionaryReference],

@@ -152,7 +152,7 @@ class JobRequest(RequestBody):
     speakers: Speakers = Field(default={})
     segmentation: SegmentationRequest = SegmentationRequest()
     pauses: PausesRequest = PausesRequest()
-    normalization: Normalizing = "off"
+    normalization: Normalizing | None = None
     pronunciation_dictionaries: Dictionaries = Field(default=[])
     sampling: SamplingRequest = SamplingRequest()
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="absent: drawn at random and told in the job")
@@ -380,6 +380,7 @@ class Model(Answer):
     `recognised_languages`: what its workers can read back, for the quality gate `asr`.
     `speaker_dim`: numbers of a speaker embedding.
     `max_text_chars`: the longest text that it was made for; no segment is longer, whatever `segmentation` says.
+    `text_front_end`: `words` where `normalization` is `basic` unless a job says `off`: it learned numbers as words.
     `reproducibility`: what jobs may ask for; `strict` where a worker is there that can see to it.
     `available`: false while workers serve other models and none serves this one.
     `id` is the name and `created` is `seen_at` in Unix seconds: so OpenAI's clients list models.
@@ -400,6 +401,7 @@ class Model(Answer):
     num_codebooks: int
     max_text_tokens: int
     max_text_chars: int
+    text_front_end: Literal["words", "raw"]
     accepts_instructions: bool
     speaker_dim: int
     reproducibility: list[Literal["best_effort", "strict"]]

@@ -74,7 +74,7 @@ def resolve_narration(
         own_voice=own_voice,
         speakers=voices.members,
         source=source,
-        normalization=_normalization(request, language),
+        normalization=_normalization(request, language, card),
         dictionaries=dictionaries,
         validate_only=request.validate_only,
         reproducibility=_reproducibility(request, card),
@@ -141,15 +141,24 @@ def _language(request: JobRequest, card: ModelCard) -> str:
     """Left open, it is the only one that the model has: rules for words want to know."""
     language = resolve_language(request.language, card, "/language")
     is_known = language == AUTO_LANGUAGE and len(card.languages) == 1
-    return card.languages[0] if is_known and request.normalization != Normalization.OFF.value else language
+    return card.languages[0] if is_known and _wanted_normalization(request, card) is Normalization.BASIC else language
 
 
-def _normalization(request: JobRequest, language: str) -> Normalization:
-    """Words depend on the language, so it is not guessed."""
-    wanted = Normalization(request.normalization)
+def _wanted_normalization(request: JobRequest, card: ModelCard) -> Normalization:
+    """Left open, how the model learned to read."""
+    if request.normalization is not None:
+        return Normalization(request.normalization)
+    return Normalization.BASIC if card.text_front_end == "words" else Normalization.OFF
+
+
+def _normalization(request: JobRequest, language: str, card: ModelCard) -> Normalization:
+    """Words depend on the language, so it is not guessed. Who left it open gets none where there are no rules."""
+    wanted = _wanted_normalization(request, card)
     named = {language, *(entry.language for entry in request.input.segments or () if entry.language)}
     tags = {(language_name(name) or name).casefold() for name in named}
     if wanted is Normalization.BASIC and request.input.ssml is None and tags.isdisjoint(NORMALIZED_LANGUAGES):
+        if request.normalization is None:
+            return Normalization.OFF
         detail = f"there are rules for {', '.join(NORMALIZED_LANGUAGES)}; name the language in `language`"
         raise invalid_field("/normalization", "not_supported", detail)
     return wanted

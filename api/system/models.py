@@ -47,6 +47,7 @@ def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
         num_codebooks=card.num_codebooks,
         max_text_tokens=card.max_text_tokens,
         max_text_chars=card.max_text_chars,
+        text_front_end="words" if card.text_front_end == "words" else "raw",
         accepts_instructions=card.accepts_instructions,
         speaker_dim=card.speaker_dim,
         reproducibility=["best_effort", "strict"] if card.runs_strict else ["best_effort"],

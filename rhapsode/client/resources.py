@@ -211,6 +211,7 @@ class Model(Resource):
 
     available: false once its workers were not heard of for minutes while another model's were.
     reproducibility: what jobs may ask for. max_text_chars: no segment is longer, whatever a job asks for.
+    text_front_end: "words" for one whose numbers are written out unless a job says otherwise.
     """
 
     name: str
@@ -220,6 +221,7 @@ class Model(Resource):
     languages: tuple[str, ...] = ()
     sample_rate_hz: int | None = None
     max_text_chars: int | None = None
+    text_front_end: str = "raw"
     accepts_instructions: bool = False
     reproducibility: tuple[str, ...] = ()
     available: bool = True

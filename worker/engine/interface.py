@@ -56,6 +56,16 @@ OnAudio = Callable[[Pcm], None]
 """Takes the next samples of an utterance that is being made, at least one frame's. See `Engine.submit`."""
 
 
+class TextFrontEnd(enum.StrEnum):
+    """How a text is written down for the model: it belongs to the checkpoint, which learned to read it so."""
+
+    WORDS = "words"
+    """Numbers, money, dates and units as words, where there are rules for the language."""
+
+    RAW = "raw"
+    """As it is: the model reads numbers itself."""
+
+
 class FinishReason(enum.StrEnum):
     EOS = "eos"
     LENGTH = "length"
@@ -214,6 +224,7 @@ class EngineInfo:
     """The longest text that fits a slot. Four tokens of an instruction take at most the room of one of these."""
     max_text_chars: int
     """The longest text that the checkpoint was made for, in speech units; what is longer it may say twice, or not."""
+    text_front_end: TextFrontEnd
     accepts_instructions: bool
     """Whether a request may say how to speak, or what the voice is like; if not, one that does is rejected."""
     voice_modes: tuple[VoiceMode, ...]

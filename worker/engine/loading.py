@@ -12,7 +12,13 @@ import torch
 from worker.engine.cpu.codec_lane import ThreadedDecoderLane
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import EngineInfo, VoiceMode
-from worker.engine.model.config import ModelConfig, read_default_sampling, read_max_text_chars, read_model_config
+from worker.engine.model.config import (
+    ModelConfig,
+    read_default_sampling,
+    read_max_text_chars,
+    read_model_config,
+    read_text_front_end,
+)
 from worker.engine.profiles import PROFILES, ServingProfile
 from worker.engine.requests.budget import max_text_tokens
 from worker.engine.requests.prompt import PromptBuilder
@@ -157,6 +163,7 @@ def _describe(
         slots=talker.num_slots,
         max_text_tokens=max_text_tokens(talker.capacity),
         max_text_chars=read_max_text_chars(checkpoint / "generation_config.json"),
+        text_front_end=read_text_front_end(checkpoint / "generation_config.json"),
         accepts_instructions=prompts.accepts_instructions,
         voice_modes=_voice_modes(speaker, codec),
         default_sampling=read_default_sampling(checkpoint / "generation_config.json"),

@@ -22,6 +22,7 @@ def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...
         num_codebooks=info.num_codebooks,
         max_text_tokens=info.max_text_tokens,
         max_text_chars=info.max_text_chars,
+        text_front_end=info.text_front_end.value,
         accepts_instructions=info.accepts_instructions,
         notice=info.notice,
         speaker_dim=info.speaker_dim,

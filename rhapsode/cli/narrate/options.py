@@ -48,8 +48,11 @@ class SpeechOptions:
         list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
     ] = None
     words: Annotated[
-        bool, typer.Option("--words", help="Numbers, dates, money and units as words; needs --language.")
-    ] = False
+        bool | None,
+        typer.Option(
+            "--words/--raw", help="Numbers, dates, money and units as words, or as they are; else as the model wants."
+        ),
+    ] = None
     describe_images: Annotated[
         bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
     ] = False
@@ -75,7 +78,7 @@ class SpeechOptions:
             "output": output,
             "speakers": speakers or None,
             "pronunciation_dictionaries": self.dictionary,
-            "normalization": "basic" if self.words else None,
+            "normalization": None if self.words is None else "basic" if self.words else "off",
             "reproducibility": "strict" if self.strict else None,
             "reuse": False if self.no_reuse else None,
             "not_before": read_time("--not-before", self.not_before) if self.not_before else None,

@@ -33,8 +33,11 @@ def plan(
         list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
     ] = None,
     words: Annotated[
-        bool, typer.Option("--words", help="Numbers, dates, money and units as words; needs --language.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--words/--raw", help="Numbers, dates, money and units as words, or as they are; else as the model wants."
+        ),
+    ] = None,
     describe_images: Annotated[
         bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
     ] = False,
@@ -56,7 +59,7 @@ def plan(
             language=language,
             model=model,
             pronunciation_dictionaries=dictionary or None,
-            normalization="basic" if words else None,
+            normalization=None if words is None else "basic" if words else "off",
         )
     lines = [*_lines(made), *(_changes(made) if changes else ())]
     typer.echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))

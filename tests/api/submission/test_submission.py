@@ -370,6 +370,17 @@ def test_words_for_numbers_take_the_only_language_there_is(api: ServedApi) -> No
     assert api.submit(model="one")["request"]["language"] == "auto"
 
 
+def test_numbers_are_written_out_for_a_model_that_learned_them_so(api: ServedApi) -> None:
+    languages = ("German", "Klingon")
+    api.models.publish(dataclasses.replace(SMALL, name="reads words", text_front_end="words", languages=languages))
+
+    request = {"model": "reads words", "voice": "Alice"}
+    asked = [{"language": "german"}, {"language": "klingon"}, {"language": "german", "normalization": "off"}]
+    found = [api.submit(**request, **each)["request"]["normalization"] for each in asked]
+
+    assert found == ["basic", "off", "off"]
+
+
 def test_who_prefers_to_wait_is_answered_with_the_job_at_its_end(api: ServedApi) -> None:
     body = {"input": {"text": "Good morning."}}
     headers = {"Prefer": "wait=60", "Idempotency-Key": "waits"}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from worker.engine.errors import CheckpointError
-from worker.engine.interface import ModelTask, SamplingParams, TokenSampling
+from worker.engine.interface import ModelTask, SamplingParams, TextFrontEnd, TokenSampling
 
 UNLIMITED_TEXT_CHARS = 1_000
 """Of a checkpoint that names no bound, as the published ones, which were trained on minutes: longer than any segment
@@ -215,6 +215,17 @@ def read_max_text_chars(path: Path) -> int:
     if chars < _LEAST_TEXT_CHARS:
         raise fields.wrong("max_text_chars", f"({chars}) should be at least {_LEAST_TEXT_CHARS}")
     return chars
+
+
+def read_text_front_end(path: Path) -> TextFrontEnd:
+    """`text_front_end` of the checkpoint's `generation_config.json`, our own field too; published ones read digits."""
+    fields = read_config(path)
+    if not fields.has("text_front_end"):
+        return TextFrontEnd.RAW
+    named = fields.text("text_front_end")
+    if named not in tuple(TextFrontEnd):
+        raise fields.wrong("text_front_end", f"({named!r}) should be one of {', '.join(TextFrontEnd)}")
+    return TextFrontEnd(named)
 
 
 def read_default_sampling(path: Path) -> SamplingParams:

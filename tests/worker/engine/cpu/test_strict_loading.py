@@ -20,6 +20,7 @@ from worker.engine.model.config import (
     read_default_sampling,
     read_max_text_chars,
     read_model_config,
+    read_text_front_end,
 )
 from worker.engine.model.weights import load_strict, read_tensors
 
@@ -204,6 +205,20 @@ def test_a_length_that_is_none_is_refused(checkpoint: Path, named: object) -> No
 
     with pytest.raises(CheckpointError, match="max_text_chars"):
         read_max_text_chars(checkpoint / "generation_config.json")
+
+
+@pytest.mark.parametrize(("named", "taken"), [({}, "raw"), ({"text_front_end": "words"}, "words")])
+def test_a_checkpoint_may_say_how_it_reads_numbers(checkpoint: Path, named: dict[str, object], taken: str) -> None:
+    edit_config(checkpoint, lambda config: config.update(named), "generation_config.json")
+
+    assert read_text_front_end(checkpoint / "generation_config.json") == taken
+
+
+def test_a_front_end_that_nobody_knows_is_refused(checkpoint: Path) -> None:
+    edit_config(checkpoint, lambda config: config.update(text_front_end="runes"), "generation_config.json")
+
+    with pytest.raises(CheckpointError, match="should be one of words, raw"):
+        read_text_front_end(checkpoint / "generation_config.json")
 
 
 def test_integers_of_a_list_are_all_integers() -> None:
