@@ -193,9 +193,6 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             verdict = _postponed(services.jobs, lease, error.delay_s)
         except PermanentItemError as error:
             meter.outcome = "failed"
-            # Nobody has to be woken for what a caller got wrong: the job says it to them.
-            level = logging.INFO if error.error.code in CALLERS_FAULTS else logging.ERROR
-            logger.log(level, "item failed for good", extra={"code": error.error.code, "error": error.error.detail})
             verdict = _failed(services.jobs, lease, error.error)
         except StoreUnavailable as error:
             meter.outcome = "retried"
@@ -255,7 +252,16 @@ def _crowded_out(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], T
 
 
 def _failed(jobs: JobStore, lease: Lease, error: JobError) -> Callable[[], Tickets]:
-    return lambda: jobs.fail(lease, error)
+    """What is refused is no failure: somebody has changed the job meanwhile, and so what was read of it in pieces."""
+
+    def fail() -> Tickets:
+        tickets = jobs.fail(lease, error)
+        # Nobody has to be woken for what a caller got wrong: the job says it to them.
+        level = logging.INFO if error.code in CALLERS_FAULTS else logging.ERROR
+        logger.log(level, "item failed for good", extra={"code": error.code, "error": error.detail})
+        return tickets
+
+    return fail
 
 
 def _retried(jobs: JobStore, item: ClaimedItem, error: JobError) -> Callable[[], Tickets]:

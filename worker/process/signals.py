@@ -12,6 +12,7 @@ from celery import signals
 from celery.worker.consumer import Consumer
 
 from storage.ids import WorkQueue
+from worker.process.celery_words import log_celery_words
 
 
 class TicketProcess(Protocol):
@@ -59,6 +60,7 @@ def connect_signals(process: TicketProcess) -> None:
     def on_shutdown(**_: object) -> None:
         process.stop()
 
+    log_celery_words()
     # Strong references: these closures live as long as the process.
     signals.setup_logging.connect(on_logging, weak=False)
     signals.worker_init.connect(on_init, weak=False)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 
 import pytest
 import redis
 
 from storage.errors import SegmentBusy, StateConflict
+from storage.ids import JobId, TenantId
 from storage.job_store.control import JobControl
 from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.record import JobError, JobRecord
@@ -17,6 +19,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
 from storage.segments.edits import SegmentEdit
+from storage.segments.results import SegmentResult
 from tests.worker.studio import GPU_QUEUE, TENANT, Studio
 
 
@@ -164,6 +167,28 @@ def test_an_edit_during_the_assembly_gives_that_assembly_up(studio: Studio, cont
     studio.drain()
     assert studio.record(job).state is JobState.SUCCEEDED
     assert studio.jobs.recount().differences == ()
+
+
+def test_an_edit_that_an_assembly_overlooks_is_no_error(
+    studio: Studio, control: JobControl, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It comes after the claim, and the assembly misses the segment that is to be spoken again."""
+    job = finished(studio, *SENTENCES)
+    control.assemble(TENANT, job.id, lambda spec: spec, None)
+    read_results = studio.jobs.segment_results
+
+    def edited_before(tenant: TenantId, job_id: JobId) -> list[SegmentResult]:
+        monkeypatch.undo()
+        control.edit(TENANT, job.id, 0, SegmentEdit(text="In the middle of it."))
+        return read_results(tenant, job_id)
+
+    monkeypatch.setattr(studio.jobs, "segment_results", edited_before)
+    with caplog.at_level(logging.INFO):
+        studio.drain()
+
+    assert studio.record(job).state is JobState.SUCCEEDED
+    assert "verdict refused" in caplog.messages
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_what_is_being_spoken_cannot_be_edited(studio: Studio, control: JobControl) -> None:
