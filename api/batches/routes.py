@@ -31,13 +31,11 @@ from api.job_answers.view import JobViewer, audio_s_done
 from api.schemas.job import DAY_S
 from api.services.container import ApiServices
 from api.uploads.named import upload_pieces
-from storage.errors import AdmissionRefused, IdempotencyMismatch, StateConflict
+from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.ids import BATCH_ID, JobId, TenantId, new_batch_id
-from storage.job_store.lists import JobQuery
 from storage.jobs.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, decode_chunk, num_chunks
 from storage.jobs.record import JobRecord
 from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
@@ -120,14 +118,13 @@ def get_batch(tenant: Tenant, services: Services, links: Links, batch_id: KnownB
 
 @router.post("/{batch_id}/cancel", status_code=202, response_model=Batch)
 def cancel_batch(tenant: Tenant, services: Services, links: Links, batch_id: KnownBatchId) -> Batch:
-    """No further line becomes a job, and those that have not ended are cancelled. Repeating it is no error."""
+    """No further line becomes a job, and those that have not ended are cancelled. Repeating it is no error.
+
+    It is answered at once: a batch is `cancelling` until the last of its jobs has ended; `counts` says how many have.
+    """
     services.tickets.send(services.jobs.cancel(tenant, batch_id).tickets)
-    for job in _unfinished(services, tenant, batch_id):
-        try:
-            services.tickets.send(services.jobs.cancel(tenant, job).tickets)
-        except StateConflict:
-            # It ended by itself meanwhile.
-            continue
+    # A small one is done with that; the janitor goes on with the others.
+    services.tickets.send(services.jobs.recall(batch_id).tickets)
     return _shown(services.jobs.get(tenant, batch_id), links)
 
 
@@ -280,17 +277,6 @@ def _num_made(record: JobRecord, spec: BatchSpec) -> int:
         return spec.num_lines
     whole = -(-spec.num_lines // spec.num_chunks) if spec.num_chunks else 0
     return max(record.segments.done * whole, record.children.ended)
-
-
-def _unfinished(services: ApiServices, tenant: TenantId, batch: JobId) -> Iterator[JobId]:
-    states = frozenset(state for state in JobState if not state.is_terminal)
-    after: JobId | None = None
-    while True:
-        page = services.jobs.list(tenant, JobQuery(states, newest_first=False, after=after, limit=100, batch=batch))
-        yield from (record.id for record in page.jobs)
-        after = page.scanned_to
-        if not page.has_more:
-            return
 
 
 def _results(services: ApiServices, links: LinkBuilder, batch: JobRecord, wanted: range) -> Iterator[bytes]:

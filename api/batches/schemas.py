@@ -48,7 +48,9 @@ class BatchLinks(Answer):
 
 
 class Batch(Answer):
-    """`state`: `succeeded` once every job has ended, however it did; `counts` says how."""
+    """`state`: `succeeded` once every job has ended, however it did; `counts` says how. A batch that is cancelled is
+    `cancelling` until all of its jobs have ended, and then `cancelled`.
+    """
 
     id: str
     object: Literal["batch"] = "batch"

@@ -48,6 +48,7 @@ SINGLES = {
     "mark": "hash: state (drawn once) and position (grows); the object store has both as well",
     "held": "string: why nothing may be claimed: Redis lost something and was not reconciled yet",
     "total": "hash: admission of all tenants together",
+    "recalled": "hash: cancelled batch -> the last of its jobs that was cancelled as well; until all of them are",
     "leases": "sorted set: job|item|fence -> expiry in Unix ms",
     "retries": "sorted set: job|item -> due time in Unix ms",
     "deadlines": "sorted set: job -> deadline in Unix ms",

@@ -33,6 +33,7 @@ SCRIPT_FILES = {
     "queue_place": "job_store/lua/submission/queue_position.lua",
     "quota_prelude": "job_store/lua/lib/quotas.lua",
     "reap": "job_store/lua/sweeps/reap.lua",
+    "recall": "job_store/lua/sweeps/recall.lua",
     "reassemble": "job_store/lua/control/reassemble.lua",
     "recount": "job_store/lua/sweeps/recount.lua",
     "release": "job_store/lua/items/release.lua",

@@ -23,7 +23,7 @@ _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
     *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "commit_chunk", "finish", "finish_plan"),
     *("fail", "postpone", "release", "isolate"),
-    *("release_worker", "reap", "retentions", "recount", "settle_stored"),
+    *("release_worker", "reap", "recall", "retentions", "recount", "settle_stored"),
 )
 
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
+from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId, TenantId
 from storage.job_store.scripts import JobScripts, tickets_of
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
+
+RECALL_STEP = 20
+"""Jobs of a batch that one call cancels: a few milliseconds of the server's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,14 @@ class ReapReport:
     retries_due: int
     jobs_expired: int
     jobs_woken: int
+    tickets: Tickets
+
+
+@dataclass(frozen=True, slots=True)
+class RecallStep:
+    """has_more: whether jobs of the batch are left that were not cancelled yet."""
+
+    has_more: bool
     tickets: Tickets
 
 
@@ -35,6 +48,16 @@ class Sweeps(JobScripts):
         reply = self._run("reap", limit, self._max_attempts)
         leases, retries, jobs, woken = (int(str(count)) for count in reply[2:6])
         return ReapReport(leases, retries, jobs, woken, tickets_of(reply))
+
+    def batches_to_recall(self) -> list[JobId]:
+        """Cancelled ones whose jobs are not all cancelled yet."""
+        with redis_errors_named():
+            return cast("list[JobId]", self._redis.hkeys(self._keys.single("recalled")))
+
+    def recall(self, batch: JobId, limit: int = RECALL_STEP) -> RecallStep:
+        """Cancel the next jobs of a cancelled batch. Whoever does it, and however often: each of them is once."""
+        reply = self._run("recall", batch, limit)
+        return RecallStep(reply[2] == 1, tickets_of(reply))
 
     def expired_retentions(self, limit: int = 100) -> list[tuple[TenantId, JobId]]:
         """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""

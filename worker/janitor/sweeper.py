@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict, StoreUnavailable
@@ -43,6 +44,9 @@ LEAVE_WITHIN_S = 7.0
 """Whatever Redis does; who stops containers gives them ten seconds."""
 
 BATCH = 200
+RECALLS_A_TICK = 100
+"""Steps of twenty jobs: a batch of 10,000 takes five seconds, and nobody waits for Redis meanwhile."""
+
 PATIENCE_AFTER_OUTAGE_S = 5.0
 """Two rounds of the workers' lease keepers."""
 
@@ -112,6 +116,20 @@ class Janitor:
         self._tickets.send(tickets)
         return tickets
 
+    def recall_batches(self) -> None:
+        """Cancel the jobs of cancelled batches, each batch in turn; what is left is for the next tick."""
+        waiting = deque(self._jobs.batches_to_recall())
+        for _ in range(RECALLS_A_TICK):
+            if not waiting:
+                return
+            batch = waiting.popleft()
+            step = self._jobs.recall(batch)
+            self._tickets.send(step.tickets)
+            if step.has_more:
+                waiting.append(batch)
+            else:
+                logger.info("jobs of a batch cancelled", extra={"batch": batch})
+
     def audit(self) -> None:
         """Compare the counters with a recount; a difference is a bug and is reported, never repaired in silence."""
         try:
@@ -180,6 +198,7 @@ def chores_of(
         Chore(TICK_S, janitor.sweep),
         Chore(TICK_S, janitor.top_up),
         Chore(TICK_S, hooks.sweep_hooks),
+        Chore(TICK_S, janitor.recall_batches),
         Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
         Chore(AUDIT_INTERVAL_S, janitor.audit),
         Chore(LEFTOVERS_INTERVAL_S, janitor.audit_stored),

@@ -8,11 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
+from storage.errors import JobAborted
 from storage.ids import JobId, TenantId
+from storage.job_store.sweeps import RECALL_STEP
 from storage.jobs.batches import child_id, decode_chunk
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.record_codec import decode_spec
 from storage.jobs.service_classes import Priority
+from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
@@ -208,3 +211,51 @@ def test_a_batch_is_no_job_and_a_job_is_no_batch(api: ServedApi) -> None:
     assert api.http.get(f"/v1/batches/{job['id']}").status_code == 404
     assert api.http.get("/v1/jobs", params={"batch_id": "bat_" + "0" * 26}).status_code == 404
     assert api.http.get("/v1/jobs", params={"batch_id": "nonsense"}).status_code == 422
+
+
+def cancelled_jobs(api: ServedApi, jobs: list[JobId]) -> int:
+    return sum(
+        record is not None and record.state is JobState.CANCELLED
+        for record in api.jobs.get_many(TenantId("local"), jobs)
+    )
+
+
+def test_a_large_batch_is_cancelled_behind_its_answer(api: ServedApi) -> None:
+    """By whoever comes: the API may be gone by then."""
+    num_lines = 2 * RECALL_STEP + 5
+    batch = post(api, lines(*(a_line(f"c{number}") for number in range(num_lines)))).json()
+    jobs = make_jobs(api, batch["id"], num_lines)
+
+    def shown(answer: httpx.Response) -> tuple[str, int]:
+        return answer.json()["state"], answer.json()["counts"]["cancelled"]
+
+    first = api.http.post(batch["links"]["cancel"])
+    assert (first.status_code, *shown(first)) == (202, "cancelling", RECALL_STEP)
+    assert api.http.delete(batch["links"]["self"]).status_code == 409
+    # Asked again it goes on where it was.
+    assert shown(api.http.post(batch["links"]["cancel"])) == ("cancelling", 2 * RECALL_STEP)
+    assert cancelled_jobs(api, jobs) == 2 * RECALL_STEP
+    assert api.jobs.batches_to_recall() == [batch["id"]]
+    assert not api.jobs.recall(JobId(batch["id"])).has_more
+
+    assert shown(api.http.get(batch["links"]["self"])) == ("cancelled", num_lines)
+    assert cancelled_jobs(api, jobs) == num_lines
+    assert api.jobs.batches_to_recall() == []
+    assert api.jobs.recount().differences == ()
+    assert shown(api.http.post(batch["links"]["cancel"])) == ("cancelled", num_lines)
+    assert api.http.delete(batch["links"]["self"]).status_code == 204
+
+
+def test_a_cancelled_batch_waits_for_a_job_that_a_worker_holds(api: ServedApi) -> None:
+    batch = post(api, lines(a_line("a"), a_line("b"))).json()
+    make_jobs(api, batch["id"], 2)
+    held = claim(api, CPU_QUEUE)
+
+    assert api.http.post(batch["links"]["cancel"]).json()["state"] == "cancelling"
+    assert api.http.get(batch["links"]["self"]).json()["counts"]["cancelled"] == 1
+    with pytest.raises(JobAborted):
+        api.jobs.commit_plan(held.lease, PlanResult(plan(held.lease), 1, 1_000))
+
+    ended = api.http.get(batch["links"]["self"]).json()
+    assert (ended["state"], ended["counts"]["cancelled"]) == ("cancelled", 2)
+    assert api.jobs.recount().differences == ()

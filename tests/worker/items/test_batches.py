@@ -28,12 +28,13 @@ def line(number: int, text: str = "One sentence.") -> BatchLine:
     return BatchLine(number, f"clip {number}", encode_spec(SPEC), text, len(text), 900, "low", 3600)
 
 
-def put_batch(studio: Studio, num_lines: int) -> JobRecord:
+def put_batch(studio: Studio, num_lines: int, not_before_ms: int | None = None) -> JobRecord:
     batch = new_batch_id()
     for index in range(num_chunks(num_lines)):
         first = index * CHUNK_LINES
         lines = [line(n + 1, f"Sentence {n}.") for n in range(first, min(first + CHUNK_LINES, num_lines))]
-        studio.artifacts.put(keys.batch_chunk(TENANT, batch, index), encode_chunk(lines))
+        timed = [replace(each, not_before_ms=not_before_ms) for each in lines]
+        studio.artifacts.put(keys.batch_chunk(TENANT, batch, index), encode_chunk(timed))
     spec = BatchSpec(num_lines, num_chunks(num_lines))
     submission = Submission(batch, TENANT, spec, Priority.LOW, keys.batch_chunk(TENANT, batch, 0), 0, 0, 3600)
     return studio.jobs.submit(submission).job

@@ -14,6 +14,7 @@ import redis
 
 from storage.errors import JobGone, StoreUnavailable
 from storage.ids import JobId, TenantId, new_job_id
+from storage.job_store.sweeps import RECALL_STEP
 from storage.jobs.states import JobState
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import LeaseStatus, WorkerIdentity
@@ -28,6 +29,7 @@ from storage.tenants.stored_bytes_audit import StoredRecount
 from storage.tenants.upload_ledger import UploadLedger
 from storage.voices.consent_store import ConsentStore
 from storage.webhooks.deliveries import WebhookQueue
+from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.janitor.orphans import ORPHAN_AGE_S
 from worker.janitor.periodic_jobs import run_chores
@@ -255,3 +257,19 @@ def test_without_the_lock_nothing_is_done(
     thread.join(30)
 
     assert studio.services.tickets.waiting(CPU_QUEUE) == 0
+
+
+def test_a_batch_whose_api_died_after_the_cancel_is_cancelled_to_its_last_job(studio: Studio, janitor: Janitor) -> None:
+    num_lines, far_away_ms = 2 * RECALL_STEP + 1, 4_000_000_000_000
+    kept, cancelled = (put_batch(studio, num_lines, far_away_ms) for _ in range(2))
+    studio.drain()
+    assert studio.jobs.cancel(TENANT, cancelled.id).job.state is JobState.CANCELLING
+
+    janitor.recall_batches()
+
+    assert studio.record(cancelled).state is JobState.CANCELLED
+    assert studio.record(cancelled).children.cancelled == num_lines
+    assert {record.state for record in jobs_of(studio, cancelled)} == {JobState.CANCELLED}
+    assert {record.state for record in jobs_of(studio, kept)} == {JobState.PENDING}
+    assert studio.jobs.batches_to_recall() == []
+    assert studio.jobs.recount().differences == ()

@@ -520,10 +520,29 @@ end
 
 local function is_overdue(job) return job.deadline_ms > 0 and job.deadline_ms <= now end
 
+-- A batch that is cancelled waits for its jobs: until each was told (K.recalled), and has ended.
+local function waits_for_jobs(job)
+  if job.kind ~= 'batch' then return false end
+  if redis.call('HEXISTS', K.recalled, job.id) == 1 then return true end
+  local ended = tonumber(redis.call('HGET', K.job .. job.id, 'ended')) or 0
+  return ended < redis.call('ZCARD', K.children .. job.id)
+end
+
 local function settle_cancellation(job)
-  if job.state == 'cancelling' and job.leased == 0 then
+  if job.state == 'cancelling' and job.leased == 0 and not waits_for_jobs(job) then
     finish_job(job, 'cancelled', {code = 'cancelled_by_user', detail = 'the job was cancelled'})
   end
+end
+
+-- Of a job that has not ended. No item of it is given out any more; it has ended once no worker holds one.
+local function cancel_job(job)
+  if job.leased == 0 and (job.state == 'pending' or not waits_for_jobs(job)) then
+    finish_job(job, 'cancelled', {code = 'cancelled_by_user', detail = 'the job was cancelled'})
+    return
+  end
+  drop_unleased(job)
+  redis.call('ZREM', K.deadlines, job.id)
+  move(job, 'cancelling')
 end
 
 -- Finds the job whose lease a worker speaks of: 'held', 'lost' or 'aborted', the worker's name, and whether the item
@@ -728,6 +747,10 @@ end
 
 local function settle_batch(id)
   local batch = load_job(id)
+  if batch and batch.state == 'cancelling' then
+    settle_cancellation(batch)
+    return
+  end
   if not batch or is_terminal(batch) or batch.total == 0 or batch.done < batch.total then return end
   local lines, ended = unpack(redis.call('HMGET', K.job .. id, 'lines', 'ended'))
   if (tonumber(ended) or 0) < tonumber(lines) then return end
