@@ -19,6 +19,7 @@ SECONDS: dict[str, int] = {
     "rhapsode": 240,
     "page": 130,
     "operations": 80,
+    "readmes": 60,
     "worker/process/test_processes.py": 50,
     "listening": 40,
     "security": 40,

@@ -3,7 +3,7 @@
     PermanentItemError   no further attempt can help: the job fails with this error
     NotYet               something it needs is being made elsewhere: the item waits, and loses no attempt
       Crowded              all it needs is a place on this worker: it is the next one's to leave
-    (StoreUnavailable    a store does not answer: the item is tried again later)
+    (StoreUnavailable    a store does not answer: the item is tried again later, and loses no attempt)
     (EngineDied          the engine went away: the item goes back, innocent)
     (FinishersClosed     the worker is leaving: the item goes back, and loses no attempt)
     (WorkDropped         nobody wants the result: nothing is said about the item)
@@ -15,6 +15,9 @@ Those in brackets belong to `storage.errors`, `worker.engine.errors`, `worker.sp
 from __future__ import annotations
 
 from storage.jobs.record import JobError
+
+FAULT = "a fault of this server; its log says which"
+"""The detail of `internal`: what an exception says may name paths and hosts, which are no tenant's business."""
 
 
 class PermanentItemError(Exception):

@@ -23,6 +23,7 @@ _MODEL = ((404, "model_not_available"), (503, "model_not_available"))
 _LANGUAGE = ((422, "unsupported_language"),)
 _ADMISSION = ((429, "quota_exceeded"), (503, "backlog_full"))
 _STATE = ((409, "state_conflict"),)
+_DAMAGED = ((409, "segment_damaged"),)
 _GONE = ((410, "gone"),)
 _RECORDING = ((409, "name_taken"), (422, "unsupported_media"), (503, "decoder_unavailable"))
 _SECRETS = ((503, "webhooks_unavailable"),)
@@ -34,7 +35,7 @@ _SUBMISSION = (
 
 _SPEECH = (
     *((422, "segment_quality"), (500, "worker_lost"), (500, "voice_cache_failed"), (500, "voice_cache_corrupt")),
-    (504, "deadline_exceeded"),
+    *((504, "deadline_exceeded"), *_DAMAGED),
 )
 
 OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
@@ -56,8 +57,8 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "hear_job": (*_STATE, (406, "invalid_request")),
     "follow_job": ((400, "invalid_request"),),
     "list_segments": _STATE,
-    "get_segment": _STATE,
-    "get_segment_audio": _STATE,
+    "get_segment": (*_STATE, *_DAMAGED),
+    "get_segment_audio": (*_STATE, *_DAMAGED),
     "edit_segment": (*_STATE, *_ADMISSION, *_LANGUAGE, *_MODEL, (404, "voice_not_found"), (422, "text_too_long")),
     "regenerate_segment": (*_STATE, *_ADMISSION, *_MODEL),
     "list_takes": _STATE,

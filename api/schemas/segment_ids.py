@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
+from storage.segments.plan import segment_id as segment_id
+
 _SEGMENT = re.compile(r"(?:seg_)?([0-9]{1,7})")
-
-
-def segment_id(index: int) -> str:
-    return f"seg_{index:06d}"
 
 
 def segment_index(text: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 from api.dependencies import KnownJobId, Services, Tenant
 from api.http.audio_negotiation import STREAMED, choose_format
 from api.http.problems.problem import state_conflict
+from api.schemas.segment_ids import segment_id
 from api.segments.following import HeardSegment, SegmentFollower
 from api.services.container import ApiServices
 from storage.audio.encoding import AudioEncoder, Outbox, live_encoder
@@ -24,7 +25,7 @@ from storage.jobs.states import JobState
 from storage.narration.outputs import AudioFormat, OutputFormat, default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import place_segments
+from storage.segments.timeline import num_gap_samples
 
 logger = logging.getLogger(__name__)
 
@@ -33,18 +34,22 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 PIECE_BYTES = 64 * 1024
 """Sent at once: small enough that a listener who has gone is noticed soon."""
 
+MOST_LISTED = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
     """A stream that may begin: the job is this tenant's and has something to hear, now or later.
 
-    whole: the segments of a job that has succeeded; empty while some may still come. num_samples: of the whole.
+    there: the segments of a job that has ended; None while some may still come. missing: those that it lacks.
+    num_samples: of what is there.
     """
 
     record: JobRecord
     form: AudioFormat
-    whole: Mapping[int, SegmentResult]
-    num_samples: int | None
+    there: Mapping[int, SegmentResult] | None = None
+    missing: Sequence[int] = ()
+    num_samples: int | None = None
 
 
 async def _hearing(
@@ -57,20 +62,33 @@ async def _hearing(
         raise state_conflict("this job makes no speech")
     if record.state.is_terminal and record.segments.done == 0:
         raise state_conflict(f"the job is {record.state} and no segment of it was finished")
-    if record.state is not JobState.SUCCEEDED:
-        return Hearing(record, form, {}, None)
-    return await run_sync(_whole, services, record, form)
+    if not record.state.is_terminal:
+        return Hearing(record, form)
+    return await run_sync(_ended, services, record, form)
 
 
-def _whole(services: ApiServices, record: JobRecord, form: AudioFormat) -> Hearing:
+def _ended(services: ApiServices, record: JobRecord, form: AudioFormat) -> Hearing:
     """What is known of the end: a WAV of known length says so."""
-    results = services.jobs.segment_results(record.tenant, record.id)
-    plan = services.plans.get(record.plan_key or "")
-    if len(results) < len(plan.segments):
+    there = {result.index: result for result in services.jobs.segment_results(record.tenant, record.id)}
+    segments = services.plans.get(record.plan_key or "").segments
+    missing = [planned.index for planned in segments if planned.index not in there]
+    if record.state is JobState.SUCCEEDED and missing:
         # An edit came in between: from here on it is a job that goes on.
-        return Hearing(record, form, {}, None)
-    placed = place_segments(plan.segments, results, record.sample_rate_hz)
-    return Hearing(record, form, {result.index: result for result in results}, placed[-1].end)
+        return Hearing(record, form)
+    gaps = {planned.index: num_gap_samples(planned.pause_after_s, record.sample_rate_hz) for planned in segments}
+    num_samples = sum(result.num_samples + gaps[index] for index, result in there.items())
+    return Hearing(record, form, there, missing, num_samples)
+
+
+def _partial_headers(hearing: Hearing) -> dict[str, str]:
+    """Of a job that ended without some of its segments: how many, and which ones, as far as a header may be long."""
+    if hearing.there is None or not hearing.missing:
+        return {}
+    listed = ", ".join(segment_id(index) for index in hearing.missing[:MOST_LISTED])
+    return {
+        "X-Audio-Partial": f"{len(hearing.there)}/{len(hearing.there) + len(hearing.missing)}",
+        "X-Segments-Missing": f"{listed}, ..." if len(hearing.missing) > MOST_LISTED else listed,
+    }
 
 
 @router.get(
@@ -85,12 +103,14 @@ async def hear_job(
 
     `Accept` chooses audio/wav (the default), audio/mpeg or audio/ogg (Opus). It is sent as fast as it is taken, at the
     model's own level and sample rate, with the job's pauses. It waits for a segment that is not finished though later
-    ones are, and ends with the job: before the first missing segment if that failed or was cancelled. A segment that
-    is spoken again after its turn is heard by the next listener. Ranges are not served: every request starts at the
-    beginning. A stream that is broken off was not whole.
+    ones are, and ends with the job. Of a job that failed, expired or was cancelled, what is there is played without
+    what is missing: `X-Audio-Partial` says how many segments of how many, `X-Segments-Missing` which ones are not
+    there (the first 100). A segment that is spoken again after its turn is heard by the next listener. Ranges are not
+    served: every request starts at the beginning. A stream that is broken off was not whole.
     """
-    follower = SegmentFollower(services, hearing.record, request.is_disconnected, hearing.whole)
+    follower = SegmentFollower(services, hearing.record, request.is_disconnected, hearing.there)
     headers = {"Cache-Control": "no-store", "Accept-Ranges": "none", "Vary": "Accept", "X-Accel-Buffering": "no"}
+    headers |= _partial_headers(hearing)
     if hearing.form is not AudioFormat.WAV:
         body = _encoded(services, hearing.form, follower.segments())
     elif hearing.num_samples is None:

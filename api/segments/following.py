@@ -1,8 +1,8 @@
 """A job's segments in the order of the text, each as soon as it is finished.
 
-It waits for the next one however many behind it are done already, and for as long as the job may still make it: a job
-that has ended has no more to come, so what follows a hole is not played. A segment is taken as it is in place when its
-turn comes (or up to `READ_AHEAD` turns earlier); takes made later are for the next listener.
+It waits for the next one however many behind it are done already, and for as long as the job may still make it. A job
+that has ended has no more to come: what is there is played, over the holes. A segment is taken as it is in place when
+its turn comes (or up to `READ_AHEAD` turns earlier); takes made later are for the next listener.
 """
 
 from __future__ import annotations
@@ -36,20 +36,25 @@ class HeardSegment:
 
 
 class SegmentFollower:
-    """One listener's way through a job. is_abandoned: whether the listener has gone. known: what is played as it is."""
+    """One listener's way through a job.
+
+    is_abandoned: whether the listener has gone. known: of a job that has ended, all that is played and nothing beside
+    it; None of one that may go on.
+    """
 
     def __init__(
         self,
         services: ApiServices,
         record: JobRecord,
         is_abandoned: Callable[[], Awaitable[bool]],
-        known: Mapping[int, SegmentResult],
+        known: Mapping[int, SegmentResult] | None,
     ) -> None:
         self._services = services
         self._record = record
         self._is_abandoned = is_abandoned
         self._seen_event = "0"
-        self._known = dict(known)
+        self._is_all_known = known is not None
+        self._known = dict(known or {})
 
     async def segments(self) -> AsyncIterator[HeardSegment]:
         """Ends with the job, or when the listener has gone. Raises a `StorageError` if a segment cannot be read."""
@@ -59,6 +64,8 @@ class SegmentFollower:
         for planned in plan.segments:
             result = await self._result(planned.index, len(plan.segments))
             if result is None:
+                if self._record.state.is_terminal:
+                    continue
                 return
             segment = await run_sync(self._read, result)
             rate_hz = segment.header.sample_rate_hz
@@ -71,6 +78,8 @@ class SegmentFollower:
         return await run_sync(self._services.plans.get, self._record.plan_key)
 
     async def _result(self, index: int, total: int) -> SegmentResult | None:
+        if self._is_all_known:
+            return self._known.pop(index, None)
         while index not in self._known:
             # What comes is looked for after the state was read: a job's last segment is committed before its end.
             may_come = not self._record.state.is_terminal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 from typing import Annotated, Literal
 
@@ -14,20 +15,24 @@ from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Se
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
-from api.http.problems.problem import not_found, storage_unavailable
+from api.http.problems.problem import Problem, not_found, segment_damaged
+from api.schemas.segment_ids import segment_id
 from api.segments.changes import change_segment
 from api.segments.planned_job import SegmentIndex, read_segment, read_segments
 from api.segments.schemas import Segment, SegmentChange, SegmentList, TakeList, TakeOrder
 from api.segments.view import SegmentViewer, shown_attempt
 from api.services.container import ApiServices
 from storage.audio.wav import wav_header
-from storage.errors import ArtifactMissing, SegmentNotFound
+from storage.errors import ArtifactCorrupt, ArtifactMissing, SegmentNotFound
 from storage.job_store.segment_reads import SegmentState
 from storage.jobs.record import JobRecord
+from storage.jobs.states import JobState
 from storage.objects import keys
 from storage.segments.edits import FIRST_TAKE
 from storage.segments.file import SegmentFormatError, StoredSegment, decode_segment
 from storage.segments.results import SegmentResult
+
+logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/jobs/{job_id}/segments", tags=["segments"], route_class=IdempotentRoute)
 
@@ -158,7 +163,10 @@ def get_segment_audio(
     take: Annotated[TakeNumber | None, Query()] = None,
     attempt: Annotated[TakeNumber | None, Query(description="one that was rejected, of a segment that failed")] = None,
 ) -> Response:
-    """One segment as WAV: the take in place, or the one named. 404 while there is none."""
+    """One segment as WAV: the take in place, or the one named. 404 while there is none.
+
+    409 `segment_damaged` if the store has lost or damaged it; the detail says what to do.
+    """
     viewer = read_segment(services, tenant, job_id, index, links)
     if attempt is not None:
         return _rejected_audio(services, viewer, index, attempt)
@@ -197,6 +205,7 @@ def _stored(services: ApiServices, record: JobRecord, result: SegmentResult) -> 
 
 
 def _read(services: ApiServices, record: JobRecord, key: str, index: int, sha256: str) -> StoredSegment:
+    """Raises a `Problem` or a `StorageError`."""
     try:
         data = services.artifacts.get(key)
         if hashlib.sha256(data).hexdigest() != sha256:
@@ -204,9 +213,24 @@ def _read(services: ApiServices, record: JobRecord, key: str, index: int, sha256
         return decode_segment(data)
     except ArtifactMissing as error:
         services.jobs.get(record.tenant, record.id)  # deleted meanwhile: says so
-        raise storage_unavailable() from error
-    except SegmentFormatError as error:
-        raise RuntimeError(f"segment {index} of {record.id} is damaged: {error}") from error
+        raise _damaged(services, record, index, sha256, "is not in the store any more", error) from error
+    except (ArtifactCorrupt, SegmentFormatError) as error:
+        raise _damaged(services, record, index, sha256, "is damaged in the store", error) from error
+
+
+def _damaged(services: ApiServices, record: JobRecord, index: int, sha256: str, what: str, error: Exception) -> Problem:
+    segment = segment_id(index)
+    logger.error("segment damaged in the store", extra={"job_id": record.id, "segment": segment, "error": str(error)})
+    in_place = services.segments.results(record.id, [index]).get(index)
+    if in_place is None or in_place.sha256 != sha256:
+        remedy = "this take is not in place: select another one, or regenerate the segment"
+    elif record.state is JobState.SUCCEEDED:
+        remedy = f"assemble the job again (POST /v1/jobs/{record.id}/assemble), and the segment is spoken again"
+    elif record.state.is_terminal:
+        remedy = f"retry the job (POST /v1/jobs/{record.id}/retry), and the segment is spoken again"
+    else:
+        remedy = "the job's assembly will have it spoken again"
+    return segment_damaged(segment, what, remedy)
 
 
 def _is_wanted(viewer: SegmentViewer, index: int, parameters: SegmentListQuery) -> bool:

@@ -23,6 +23,7 @@ SCRIPT_FILES = {
     "fleet_slots": "queue/lua/worker_slots.lua",
     "isolate": "job_store/lua/items/isolate.lua",
     "mark_recovered": "recovery/lua/mark_recovered.lua",
+    "mend": "job_store/lua/items/mend.lua",
     "overview": "queue/lua/overview.lua",
     "patch": "job_store/lua/control/patch.lua",
     "pause": "job_store/lua/control/pause.lua",

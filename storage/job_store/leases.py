@@ -196,6 +196,17 @@ class WorkLedger(JobScripts):
         tickets = tickets_or_lost(lease, reply)
         return Transitioned(record_of(reply[2]), tickets)
 
+    def mend(self, lease: Lease, damages: Sequence[JobWarning], most_times: int) -> Tickets | None:
+        """These segments are not in the store as they were committed: they are open again, and the assembly waits.
+
+        damages: one for each segment. None if this run of the job was mended so many times already: the lease is held
+        on, and the assembly can only fail. Raises `LeaseLost` or `JobAborted`.
+        """
+        if lease.item != ASSEMBLE_ITEM:
+            raise ValueError(f"{lease.item!r} is not the assembly")
+        reply = self._run("mend", lease.job, lease.fence, most_times, encode_warnings(tuple(damages)))
+        return None if reply[0] == "exhausted" else tickets_or_lost(lease, reply)
+
     def finish_plan(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> Tickets:
         """The plan lies in the store and was all that was wanted. Raises `LeaseLost` or `JobAborted`."""
         if lease.item != PLAN_ITEM:

@@ -22,7 +22,7 @@ from storage.jobs.work_items import Lease
 _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
     *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "commit_chunk", "finish", "finish_plan"),
-    *("fail", "postpone", "release", "isolate"),
+    *("fail", "mend", "postpone", "release", "isolate"),
     *("release_worker", "reap", "recall", "retentions", "recount", "settle_stored"),
 )
 

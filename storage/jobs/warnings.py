@@ -21,6 +21,9 @@ LOUDNESS_TARGET_MISSED = "loudness_target_missed"
 COVER_UNUSABLE = "cover_unusable"
 QUALITY_UNCALIBRATED = "quality_uncalibrated"
 
+SEGMENT_DAMAGED = "segment_damaged"
+"""The store lost or damaged what was finished; it was spoken again. Also the code of a job where that did not help."""
+
 LANGUAGE_MISMATCH = "language_mismatch"
 FOREIGN_LETTERS = "foreign_letters"
 SEGMENTS_SHORTENED = "segments_shortened"

@@ -94,6 +94,11 @@ def closed(text: str) -> str:
     return text + ("。" if _SYLLABIC_END.search(text) else ".")
 
 
+def segment_id(index: int) -> str:
+    """As callers name it."""
+    return f"seg_{index:06d}"
+
+
 class PlanFormatError(ValueError):
     """The bytes are not a plan this version can read."""
 

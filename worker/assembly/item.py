@@ -30,9 +30,10 @@ from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
 from worker.assembly.levels import Level, measure_levels, warnings_of
 from worker.assembly.manifest import Made, manifest
+from worker.assembly.mending import mend_segments
 from worker.assembly.narration import Narration, load_narration
 from worker.assembly.scratch import require_room, scratch_file
-from worker.assembly.segment_reader import SegmentReader
+from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
 from worker.assembly.sound import SoundShaper, num_output_samples
 from worker.assembly.spoken_by import spoken_by
 from worker.assembly.subtitles import subtitles, timestamps
@@ -55,7 +56,10 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
     narration = load_narration(item, record, held, services)
     assembly = Assembly(item, narration, services.artifacts, held)
-    made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
+    try:
+        made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
+    except SegmentDamaged:
+        return mend_segments(item, narration, assembly.reader, held, services)
     failpoint("assemble.after_put")
     artifacts = with_kept_files(made.artifacts, record.artifacts)
     finished = until_available(lambda: services.jobs.finish(lease, artifacts, made.warnings, made.spoken_by), held)
@@ -83,7 +87,7 @@ class Assembly:
         self._output = item.narration.output
         self._speech = speech_digest(narration.placed)
         self._rate_hz = self._output.sample_rate_hz or narration.sample_rate_hz
-        self._reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
+        self.reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
 
     def make(self, earlier_warnings: Sequence[JobWarning]) -> Assembled:
@@ -109,7 +113,7 @@ class Assembly:
             return ()
         narration = self._narration
         levels = measure_levels(
-            narration.placed, narration.sample_rate_hz, target, lambda result: self._reader.read(result).pcm
+            narration.placed, narration.sample_rate_hz, target, lambda result: self.reader.read(result).pcm
         )
         self._warnings += [JobWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
         return levels
@@ -125,16 +129,19 @@ class Assembly:
             return None
         try:
             return read_cover(until_available(lambda: self._artifacts.get(key), self._held))
-        except (ArtifactMissing, CoverUnusable) as error:
-            self._warnings.append(JobWarning(COVER_UNUSABLE, f"the document's cover was left out: {error}"))
-            return None
+        except ArtifactMissing:
+            why = "it is not in the store any more"
+        except CoverUnusable as error:
+            why = str(error)
+        self._warnings.append(JobWarning(COVER_UNUSABLE, f"the document's cover was left out: {why}"))
+        return None
 
     def _blocks(self, levels: Sequence[Level], headers: list[SegmentHeader], codes: CodesFile) -> Iterator[bytes]:
         """The samples of the output; segments leave their headers and frames behind as they go by."""
         narration = self._narration
         shaper = SoundShaper(narration.sample_rate_hz, self._rate_hz, narration.num_samples, levels)
         for placed in narration.placed:
-            segment = self._reader.read(placed.result)
+            segment = self.reader.read(placed.result)
             headers.append(segment.header)
             codes.add(segment.codes)
             yield shaper.segment(placed.planned.index, segment.pcm)

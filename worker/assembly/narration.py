@@ -60,7 +60,7 @@ def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
     except ArtifactMissing as error:
         raise unusable("internal", "the job's plan is not in the store any more") from error
     except PlanFormatError as error:
-        raise unusable("internal", f"the job's plan in the store is damaged: {error}") from error
+        raise unusable("internal", "the job's plan in the store is damaged") from error
 
 
 def _edited(plan: Plan, edits: Mapping[int, SegmentEdit]) -> Plan:

@@ -10,11 +10,22 @@ from storage.ids import JobId, TenantId
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.segments.file import SegmentFormatError
+from storage.segments.plan import segment_id
 from storage.segments.results import SegmentResult
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
+
+
+class SegmentDamaged(Exception):
+    """A segment that was committed is not there, or not as it was. found: for the log alone."""
+
+    def __init__(self, segment: int, key: str, what: str, found: str) -> None:
+        super().__init__(f"{segment_id(segment)} {what}")
+        self.segment = segment
+        self.key = key
+        self.found = found
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +39,7 @@ class SegmentReader:
     held: HeldLease
 
     def read(self, result: SegmentResult) -> SegmentAudio:
-        """The segment that was committed, or the job's error: what is damaged does not heal by trying again."""
+        """The segment that was committed. Raises `SegmentDamaged`, or `PermanentItemError` for another model's."""
         self.held.check()
         index = result.index
         key = keys.segment(self.tenant, self.job, index, result.fence)
@@ -38,11 +49,11 @@ class SegmentReader:
                 raise SegmentFormatError("its sha256 is not the recorded one")
             segment = decode_segment(data)
         except ArtifactMissing as error:
-            raise unusable("internal", f"segment {index} is not in the store any more", index) from error
+            raise SegmentDamaged(index, key, "is not in the store any more", str(error)) from error
         except (ArtifactCorrupt, SegmentFormatError) as error:
-            raise unusable("internal", f"segment {index} in the store is damaged: {error}", index) from error
+            raise SegmentDamaged(index, key, "is damaged in the store", str(error)) from error
         if len(segment.pcm) != result.num_samples:
-            raise unusable("internal", f"segment {index} is not as long as recorded", index)
+            raise SegmentDamaged(index, key, "is damaged in the store", f"{len(segment.pcm)} samples")
         if segment.header.sample_rate_hz != self.sample_rate_hz:
             found = f"{segment.header.sample_rate_hz} Hz instead of {self.sample_rate_hz}"
             raise unusable("internal", f"segment {index} was spoken by another model: it has {found}", index)

@@ -102,7 +102,7 @@ def _chunk(item: ClaimedItem, services: WorkerServices) -> tuple[BatchLine, ...]
     except ArtifactMissing as error:
         raise unusable("internal", f"chunk {index} of the batch is not in the store any more") from error
     except ChunkFormatError as error:
-        raise unusable("internal", f"chunk {index} of the batch is damaged: {error}") from error
+        raise unusable("internal", f"chunk {index} of the batch is damaged") from error
     if not 0 < len(lines) <= CHUNK_LINES:
         raise unusable("internal", f"chunk {index} of the batch has {len(lines)} lines")
     return lines

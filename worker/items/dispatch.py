@@ -26,7 +26,7 @@ from storage.runtime.observability.tracing import span
 from worker.assembly.item import run_assembly
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.profiles import Reproducibility as EngineReproducibility
-from worker.errors import Crowded, NotYet, PermanentItemError
+from worker.errors import FAULT, Crowded, NotYet, PermanentItemError
 from worker.items.batches import run_batch_item
 from worker.items.voices import run_voice_item, run_voice_plan
 from worker.leases.keeper import DropReason, HeldLease, WorkDropped
@@ -41,6 +41,10 @@ logger = logging.getLogger(__name__)
 
 RETRY_DELAYS_S = (1.0, 4.0, 15.0, 60.0)
 """Upper bounds by attempt; the delay is drawn from the whole range below, so that retries spread."""
+
+STORE_PAUSE_S = (4.0, 60.0)
+"""An item that a store did not serve waits at least and at most so long. It is the store's fault and not its own, so no
+attempt is charged, however long that lasts: a job's deadline ends it, or its owner."""
 
 SHUTDOWN_PATIENCE_S = 2.0
 
@@ -151,7 +155,7 @@ def _claim(services: WorkerServices) -> ClaimedItem | None:
 
 def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
     """Run under the lease and settle; returns the tickets to send. Never raises for the item's own failure."""
-    lease = item.lease
+    lease, began_s = item.lease, time.monotonic()
     with (
         item_fields(lease.job, lease.item, item.attempt, lease.tenant),
         ItemMeter(item, services.queue) as meter,
@@ -193,16 +197,29 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             verdict = _postponed(services.jobs, lease, error.delay_s)
         except PermanentItemError as error:
             meter.outcome = "failed"
-            verdict = _failed(services.jobs, lease, error.error)
+            verdict = _failed(services.jobs, lease, error)
         except StoreUnavailable as error:
-            meter.outcome = "retried"
+            meter.outcome = "postponed"
             logger.warning("store unavailable", extra={"error": str(error)})
-            verdict = _retried(services.jobs, item, JobError("storage_unavailable", str(error)))
-        except Exception as error:
+            verdict = _postponed(services.jobs, lease, _pause_s(time.monotonic() - began_s))
+        except Exception:
             meter.outcome = "retried"
             logger.exception("item failed unexpectedly")
-            verdict = _retried(services.jobs, item, JobError("internal", f"{type(error).__name__}: {error}"))
+            verdict = _retried(services.jobs, item, JobError("internal", FAULT))
         return _settled(verdict, services)
+
+
+def _told_of(failure: PermanentItemError) -> dict[str, str]:
+    """For the log: what the job says, and what its owner is not told of where that came from."""
+    cause = failure.__cause__
+    told = {"code": failure.error.code, "error": failure.error.detail}
+    return told | ({"cause": f"{type(cause).__name__}: {cause}"} if cause is not None else {})
+
+
+def _pause_s(spent_s: float) -> float:
+    """How long an item waits for a store: about as long as its try took, so that half of the time is left to others."""
+    shortest_s, longest_s = STORE_PAUSE_S
+    return random.uniform(0.5, 1.0) * min(max(spent_s, shortest_s), longest_s)
 
 
 def _discard(item: ClaimedItem, artifacts: ArtifactStore) -> None:
@@ -251,14 +268,14 @@ def _crowded_out(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], T
     return lambda: jobs.await_place(lease, delay_s)
 
 
-def _failed(jobs: JobStore, lease: Lease, error: JobError) -> Callable[[], Tickets]:
+def _failed(jobs: JobStore, lease: Lease, failure: PermanentItemError) -> Callable[[], Tickets]:
     """What is refused is no failure: somebody has changed the job meanwhile, and so what was read of it in pieces."""
 
     def fail() -> Tickets:
-        tickets = jobs.fail(lease, error)
+        tickets = jobs.fail(lease, failure.error)
         # Nobody has to be woken for what a caller got wrong: the job says it to them.
-        level = logging.INFO if error.code in CALLERS_FAULTS else logging.ERROR
-        logger.log(level, "item failed for good", extra={"code": error.code, "error": error.detail})
+        level = logging.INFO if failure.error.code in CALLERS_FAULTS else logging.ERROR
+        logger.log(level, "item failed for good", extra=_told_of(failure))
         return tickets
 
     return fail

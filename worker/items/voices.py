@@ -88,7 +88,7 @@ def _voices(item: ClaimedItem, services: WorkerServices) -> VoicePlan:
     except ArtifactMissing as error:
         raise unusable("internal", "the job's list of voices is not in the store any more") from error
     except PlanFormatError as error:
-        raise unusable("internal", f"the job's list of voices in the store is damaged: {error}") from error
+        raise unusable("internal", "the job's list of voices in the store is damaged") from error
 
 
 def _request(voice: VoiceReference, tenant: TenantId, model_revision: str) -> CacheRequest:

@@ -46,4 +46,4 @@ def _lexicon(data: bytes) -> Lexicon:
     try:
         return Lexicon(decode_rules(data))
     except ValueError as error:
-        raise unusable("internal", f"a pronunciation dictionary of the job is damaged: {error}") from error
+        raise unusable("internal", "a pronunciation dictionary of the job is damaged") from error

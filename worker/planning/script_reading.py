@@ -27,7 +27,7 @@ def read_script(item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) ->
         raise unusable(error.code, error.detail) from error
     except (EntryFormatError, SsmlError, UnicodeDecodeError) as error:
         # The API has read it before it took the job.
-        raise unusable("internal", f"the job's input in the store is damaged: {error}") from error
+        raise unusable("internal", "the job's input in the store is damaged") from error
 
 
 def _script(data: bytes, spec: NarrationSpec, held: HeldLease) -> Script:

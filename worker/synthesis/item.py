@@ -143,7 +143,7 @@ def _plan(item: ClaimedItem, services: SpeechServices) -> Plan:
     except ArtifactMissing as error:
         raise unusable("internal", "the job's plan is not in the store any more", index) from error
     except PlanFormatError as error:
-        raise unusable("internal", f"the job's plan in the store is damaged: {error}", index) from error
+        raise unusable("internal", "the job's plan in the store is damaged", index) from error
 
 
 def _conditioning(item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices) -> Conditioning:

@@ -18,7 +18,7 @@ from storage.voices.plan import ListedVoice, PlannedVoice
 from storage.voices.recordings import put_recording
 from storage.voices.records import NewVoice, VoiceRecord
 from storage.voices.store import VoiceStore
-from worker.errors import unusable
+from worker.errors import FAULT, unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 
@@ -106,7 +106,7 @@ def _facts(voice: ListedVoice, file: IO[bytes]) -> RecordingFacts:
     except RecordingRefused as error:
         raise unusable("unsupported_media", f"line {voice.line}: {error.detail}") from error
     except DecoderBroken as error:
-        raise unusable("internal", str(error)) from error
+        raise unusable("internal", FAULT) from error
 
 
 def _created(

@@ -152,7 +152,7 @@ class VoiceResolver:
         try:
             return until_available(lambda: self._load(wanted.content, served), wanted.held)
         except (ArtifactFormatError, ArtifactMissing) as error:
-            raise unusable("voice_cache_corrupt", f"the voice's cache was damaged twice: {error}") from error
+            raise unusable("voice_cache_corrupt", "the voice's cache was damaged twice") from error
 
     def _checked(self, wanted: _Wanted, claim: BuildClaim) -> BuildClaim:
         """A cache that is said to be ready, looked at; what the rejection of a damaged one makes of it."""

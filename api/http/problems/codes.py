@@ -145,6 +145,14 @@ CODES = (
         retry_helps=True,
     ),
     ProblemCode(
+        "segment_damaged",
+        (409,),
+        "the store lost or damaged the audio of a finished segment",
+        "assemble or retry the job: what is damaged is spoken again, as the same take",
+        title="A stored segment is damaged",
+        retry_helps=True,
+    ),
+    ProblemCode(
         "worker_lost",
         (500,),
         "the worker died again and again at one segment",

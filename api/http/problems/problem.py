@@ -247,6 +247,11 @@ def state_conflict(detail: str) -> Problem:
     return Problem(409, "state_conflict", "The state does not allow this", detail)
 
 
+def segment_damaged(segment: str, what: str, remedy: str) -> Problem:
+    """what: that it is missing, or damaged. remedy: what the caller does about it."""
+    return Problem(409, "segment_damaged", "A stored segment is damaged", f"{segment} {what}; {remedy}")
+
+
 class DeadlineUnreachable(Problem):
     """late_s: how long after the deadline the job would probably end."""
 

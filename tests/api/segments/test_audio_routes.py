@@ -17,7 +17,7 @@ import pytest
 
 from storage.audio.wav import streaming_wav_header
 from storage.ids import JobId
-from storage.jobs.record import ArtifactRecord
+from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_items import ClaimedItem, PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
@@ -181,7 +181,7 @@ def test_the_accept_header_chooses_the_format(api: ServedApi, accept: str, media
     assert seconds == pytest.approx(len(spoken(0, 1)) / 2 / RATE_HZ, abs=0.08)
 
 
-def test_a_cancelled_job_is_heard_up_to_its_first_hole(api: ServedApi) -> None:
+def test_a_job_that_ends_while_it_is_heard_is_heard_to_the_end_of_what_there_is(api: ServedApi) -> None:
     job = planned_job(api, 3)
     items = claim_all(api, 3)
     speak(api, items[0])
@@ -192,7 +192,26 @@ def test_a_cancelled_job_is_heard_up_to_its_first_hole(api: ServedApi) -> None:
         api.jobs.extend([items[1].lease], 1)
         heard = listener.end()
 
-    assert heard == streaming_wav_header(RATE_HZ) + pcm(0) + GAP
+    assert heard == streaming_wav_header(RATE_HZ) + pcm(0) + GAP + pcm(2)
+
+
+def test_of_a_failed_job_what_is_there_is_played_and_the_answer_says_what_is_not(api: ServedApi) -> None:
+    job = planned_job(api, 4)
+    items = claim_all(api, 4)
+    for index in (1, 3):
+        speak(api, items[index])
+    api.jobs.fail(items[0].lease, JobError("segment_quality", "it said nothing", 0))
+    shown = api.http.get(f"/v1/jobs/{job}").json()
+
+    answer = api.http.get(shown["links"]["audio"])
+    compressed = api.http.get(shown["links"]["audio"], headers={"Accept": "audio/mpeg"})
+
+    assert (shown["state"], answer.status_code) == ("failed", 200)
+    assert answer.headers["X-Audio-Partial"] == compressed.headers["X-Audio-Partial"] == "2/4"
+    assert answer.headers["X-Segments-Missing"] == "seg_000000, seg_000002"
+    assert answer.headers["Content-Length"] == str(len(answer.content))
+    with wave.open(io.BytesIO(answer.content)) as reader:
+        assert reader.readframes(reader.getnframes()) == spoken(1, 3)
 
 
 def test_a_listener_who_leaves_is_forgotten(api: ServedApi) -> None:

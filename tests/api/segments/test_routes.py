@@ -324,3 +324,27 @@ def test_segments_can_be_read_while_the_first_of_them_is_finished(api: ServedApi
         assemble(api)
 
     assert statuses == {200}
+
+
+@pytest.mark.parametrize("damage", ["damaged", "lost"])
+def test_what_the_store_lost_or_damaged_is_said_with_what_to_do(api: ServedApi, damage: str) -> None:
+    job = planned(api)
+    item = speak(api)
+    key = segment(item.lease.tenant, item.lease.job, 0, item.lease.fence)
+    data = bytearray(api.objects.get(key))
+    api.objects.delete(key)
+    if damage == "damaged":
+        data[-1] ^= 1
+        api.objects.put(key, bytes(data))
+
+    working = api.http.get(at(job, 0, "/audio"))
+    api.jobs.fail(claim(api, GPU_QUEUE).lease, JobError("worker_lost", "gone"))
+    failed = api.http.get(at(job, 0, "/audio"))
+    read = api.http.get(at(job, 0))
+
+    assert [answer.status_code for answer in (working, failed, read)] == [409, 409, 409]
+    assert {answer.json()["code"] for answer in (working, failed, read)} == {"segment_damaged"}
+    what = "seg_000000 is damaged in the store" if damage == "damaged" else "seg_000000 is not in the store any more"
+    assert working.json()["detail"] == f"{what}; the job's assembly will have it spoken again"
+    remedy = f"retry the job (POST /v1/jobs/{job['id']}/retry), and the segment is spoken again"
+    assert failed.json()["detail"] == read.json()["detail"] == f"{what}; {remedy}"

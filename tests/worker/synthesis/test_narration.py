@@ -16,13 +16,13 @@ from safetensors.numpy import load
 
 from storage.jobs.record import ArtifactRecord, JobRecord
 from storage.jobs.states import JobState
-from storage.jobs.work_queues import CPU_QUEUE, speech_queue
+from storage.jobs.work_queues import speech_queue
 from storage.narration.quality import OnExhausted, Quality
 from storage.narration.spec import NarrationSpec, Pauses, Segmentation
 from storage.objects import keys
 from storage.segments.timeline import MARGIN_S
 from tests.worker.expected import expected_narration
-from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, TEXT, Studio
+from tests.worker.studio import SPEC, TENANT, TEXT, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import EngineRequest, OnAudio, Speech, SpeechRequest
 from worker.engine.settings import FakeEngineSettings
@@ -216,27 +216,3 @@ def test_a_text_that_is_gone_fails_the_job(studio: Studio) -> None:
     error = studio.record(job).error
     assert error is not None
     assert (error.code, "not in the store" in error.detail) == ("internal", True)
-
-
-@pytest.mark.parametrize("damage", ["missing", "other bytes", "another segment"])
-def test_a_damaged_segment_fails_the_job_by_name(studio: Studio, damage: str) -> None:
-    job = studio.submit()
-    studio.run_until(CPU_QUEUE)
-    studio.run_one(CPU_QUEUE)
-    for _ in range(100):
-        if not studio.jobs.ready_counts()[GPU_QUEUE]:
-            break
-        studio.run_one(GPU_QUEUE)
-    first, second = studio.jobs.segment_results(TENANT, job.id)[:2]
-    key = keys.segment(TENANT, job.id, second.index, second.fence)
-    good = studio.artifacts.get(keys.segment(TENANT, job.id, first.index, first.fence))
-    studio.artifacts.delete(key)
-    if damage != "missing":
-        studio.artifacts.put(key, b"something else" if damage == "other bytes" else good)
-
-    studio.drain()
-
-    record = studio.record(job)
-    assert record.state is JobState.FAILED
-    assert record.error is not None
-    assert "segment 1" in record.error.detail

@@ -166,7 +166,7 @@ local function reopen_job(job, items, reason, window)
   local left = job.estimated_audio_ms - spoken
   redis.call('ZREM', K.retention, job.tenant .. '|' .. job.id)
   redis.call('HDEL', K.job .. job.id, 'finished_at_ms', 'expires_at_ms', 'error', 'started_at_ms', 'deadline_ms',
-    'not_before_ms')
+    'not_before_ms', 'mends')
   job.started_at_ms, job.deadline_ms = 0, 0
   save(job, {
     class = class_for(job, left), out_ms = spoken, credit_ms = spoken, failed = 0, run = job.run + 1,

@@ -1,0 +1,88 @@
+"""A page's commands, run in a folder of the page's own beside one system that all pages share."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.readmes.console_blocks import Example
+from tests.readmes.masked_output import ids_of
+
+START = "rhapsode up"
+"""Starts what goes on running: the system that is there already was started by it."""
+
+PAGE_ADDRESSES = ("localhost:8765", "127.0.0.1:8765")
+PATIENCE_S = 240
+
+
+@dataclass(frozen=True, slots=True)
+class RunningSystem:
+    """said: what `rhapsode up` printed until it was ready. environment: in which commands find it."""
+
+    port: int
+    said: str
+    environment: dict[str, str]
+
+
+@dataclass(slots=True)
+class Console:
+    """known_ids: of this run, by what the page calls them."""
+
+    system: RunningSystem
+    folder: Path
+    known_ids: dict[str, str] = field(default_factory=dict[str, str])
+
+    def run(self, example: Example) -> str:
+        """What the command prints, its errors among the rest."""
+        if example.command == START:
+            return self.system.said
+        outcome = subprocess.run(
+            ["bash", "-c", self._here(example.command)],
+            cwd=self.folder,
+            env=self.system.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        printed = outcome.stdout.decode()
+        self.known_ids |= ids_of(example.printed, printed)
+        return printed
+
+    def _here(self, command: str) -> str:
+        for told, own in self.known_ids.items():
+            command = command.replace(told, own)
+        for address in PAGE_ADDRESSES:
+            command = command.replace(address, f"{address.partition(':')[0]}:{self.system.port}")
+        return command
+
+
+@contextmanager
+def running_system(cli: str, data_dir: Path, environment: dict[str, str]) -> Generator[RunningSystem]:
+    """The system as the page starts it, on a free port, with the checkpoint that comes with the code."""
+    process = subprocess.Popen(
+        [cli, *START.split()[1:], "--port", "0"],
+        env=environment | {"RHAPSODE_DATA_DIR": str(data_dir)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    try:
+        said: list[str] = []
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("Ctrl-C stops it"):
+                break
+        text = "".join(said)
+        assert process.poll() is None, text
+        port = int(text.partition("http://127.0.0.1:")[2].split()[0].rstrip("/"))
+        yield RunningSystem(port, text, environment | {"RHAPSODE_DATA_DIR": str(data_dir)})
+    finally:
+        process.terminate()
+        process.communicate()

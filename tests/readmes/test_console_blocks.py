@@ -1,0 +1,68 @@
+"""What the READMEs say is typed does what they say: every console block is run, and what it prints is compared."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.environment import without_settings
+from tests.readmes.console import Console, RunningSystem, running_system
+from tests.readmes.console_blocks import Block, command_blocks
+from tests.readmes.masked_output import is_as_told
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ("api", "benchmarks", "docker", "rhapsode", "storage", "tests", "training", "worker")
+PAGES = [ROOT / "README.md", *sorted(page for name in SOURCES for page in (ROOT / name).rglob("README.md"))]
+BIN = Path(sys.executable).parent
+
+
+def blocks(page: Path) -> list[Block]:
+    return list(command_blocks(page.read_text(encoding="utf-8")))
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+RUN = [page for page in PAGES if any(not block.reason for block in blocks(page))]
+
+
+@pytest.fixture(scope="module")
+def system(run_dir: Path) -> Iterator[RunningSystem]:
+    environment = without_settings(os.environ) | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    # What a terminal shows of curl's progress is no part of what is printed.
+    quiet = run_dir / "home"
+    quiet.mkdir()
+    (quiet / ".curlrc").write_text("silent\nshow-error\n")
+    environment |= {"CURL_HOME": str(quiet), "COLUMNS": "100", "NO_PROXY": "*"}
+    with running_system(str(BIN / "rhapsode"), run_dir / "readmes", environment) as system:
+        yield system
+
+
+def test_every_block_with_commands_is_run_or_says_why_not() -> None:
+    found = [(name_of(page), block) for page in PAGES for block in blocks(page)]
+
+    assert len(found) >= 10
+    assert [(page, block.line) for page, block in found if not block.reason and block.language != "console"] == []
+    assert [(page, block.line) for page, block in found if block.reason and len(block.reason) < 10] == []
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the pages use curl, which this machine lacks")
+@pytest.mark.parametrize("page", RUN, ids=name_of)
+def test_what_a_page_says_is_printed_is_printed(page: Path, system: RunningSystem, tmp_path: Path) -> None:
+    console = Console(system, tmp_path)
+    wrong: list[str] = []
+    for block in blocks(page):
+        if block.reason:
+            continue
+        for example in block.examples:
+            printed = console.run(example)
+            if not is_as_told(example.printed, printed):
+                place = f"{name_of(page)}:{example.line}"
+                wrong.append(f"{place}\n$ {example.command}\nsays\n{example.printed}\nprinted\n{printed}")
+    assert not wrong, "\n\n".join(wrong)

@@ -1,0 +1,56 @@
+"""What the store has lost or damaged of a finished segment is spoken again: text, seed and voice of its take are known.
+
+The assembly that met the damage looks at all segments, so that one round mends all of them, and hands its item back.
+Each run of a job has a few rounds, because a store that damages everything it is given is mended by nobody here.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from storage.jobs.tickets import Tickets
+from storage.jobs.warnings import SEGMENT_DAMAGED, JobWarning
+from storage.jobs.work_items import ClaimedItem
+from storage.segments.results import SegmentResult
+from worker.assembly.narration import Narration
+from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
+from worker.errors import NotYet, unusable
+from worker.leases.keeper import HeldLease
+from worker.leases.persistence import until_available
+from worker.services import WorkerServices
+
+logger = logging.getLogger(__name__)
+
+MOST_ROUNDS = 3
+LOOK_AGAIN_S = 2.0
+
+
+def mend_segments(
+    item: ClaimedItem, narration: Narration, reader: SegmentReader, held: HeldLease, services: WorkerServices
+) -> Tickets:
+    """Open every damaged segment of the job again; returns the tickets to send.
+
+    Raises `PermanentItemError` after the last round, and `NotYet` if nothing is damaged any more.
+    """
+    damages = [damage for each in narration.placed if (damage := _damage(reader, each.result)) is not None]
+    if not damages:
+        raise NotYet(LOOK_AGAIN_S)
+    for damage in damages:
+        logger.error("segment damaged in the store", extra={"segment": damage.segment, "found": damage.found})
+        # Nobody is to take it for a whole one, least of all who looks for what a lost Redis has forgotten.
+        until_available(lambda key=damage.key: services.artifacts.delete(key), held)
+    warnings = [JobWarning(SEGMENT_DAMAGED, f"{damage}; it was spoken again", damage.segment) for damage in damages]
+    tickets = until_available(lambda: services.jobs.mend(item.lease, warnings, MOST_ROUNDS), held)
+    if tickets is None:
+        first = damages[0]
+        detail = f"{first}, after segments were spoken again for it {MOST_ROUNDS} times: the store does not keep them"
+        raise unusable(SEGMENT_DAMAGED, detail, first.segment)
+    return tickets
+
+
+def _damage(reader: SegmentReader, result: SegmentResult) -> SegmentDamaged | None:
+    try:
+        reader.read(result)
+    except SegmentDamaged as damage:
+        return damage
+    return None
