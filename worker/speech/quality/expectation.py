@@ -20,8 +20,14 @@ SLACK_S = 0.3
 LETTERS_PER_DIGIT = 4
 """A digit is read as a word."""
 
-_MARGIN = 1.25
-"""Bounds are this much wider than what was measured: the examples have not seen everything."""
+SHORT_S = 3.0
+"""Below it a share says little: a word alone lingers by as many seconds as the end of a sentence does."""
+
+_FOLDS = 10
+"""Margins come from speech that the fit has not seen: each tenth of the texts, held against the other nine."""
+
+_MOST_FLOOR_S = 0.6
+"""A word that lasts so much longer than it should is followed by another."""
 _LEAST_SHORTER, _LEAST_LONGER = 0.1, 0.15
 """Bounds are never closer: speech can linger on a word more easily than it can hurry."""
 
@@ -65,6 +71,9 @@ class DurationModel:
     shorter_share: float
     longer_share: float
     """Good speech is shorter (longer) than expected by at most this share of the expectation, and `SLACK_S`."""
+    shorter_floor_s: float = SLACK_S
+    longer_floor_s: float = SLACK_S
+    """Nor are bounds ever closer than this, which is what short texts need."""
 
     def expected_s(self, text: str) -> float:
         size = text_size(text)
@@ -72,10 +81,12 @@ class DurationModel:
         return max(0.0, self.base_s + weighted)
 
     def shortest_s(self, text: str) -> float:
-        return max(0.0, self.expected_s(text) * (1 - self.shorter_share) - SLACK_S)
+        expected_s = self.expected_s(text)
+        return max(0.0, expected_s - max(self.shorter_floor_s, expected_s * self.shorter_share + SLACK_S))
 
     def longest_s(self, text: str) -> float:
-        return self.expected_s(text) * (1 + self.longer_share) + SLACK_S
+        expected_s = self.expected_s(text)
+        return expected_s + max(self.longer_floor_s, expected_s * self.longer_share + SLACK_S)
 
 
 def text_size(text: str) -> TextSize:
@@ -85,28 +96,60 @@ def text_size(text: str) -> TextSize:
 
 
 def fit_duration(texts: Sequence[str], durations_s: Sequence[float]) -> DurationModel:
-    """Least squares over what is left when outliers are taken out, round by round. Raises TooFewExamples."""
+    """Least squares over what is left when outliers are taken out, round by round. Raises TooFewExamples.
+
+    How far off good speech may be is measured on texts that the fit did not see.
+    """
     if len(texts) < MIN_EXAMPLES:
         raise TooFewExamples(f"{len(texts)} examples; a duration model wants {MIN_EXAMPLES}")
     sizes = [text_size(text) for text in texts]
     rows = np.array([(1, size.letters, size.words, size.marks) for size in sizes], np.float64)
     seconds = np.array(durations_s, np.float64)
-    kept = np.ones(len(rows), bool)
-    for _ in range(_ROUNDS):
-        kept = _usual(rows, seconds, _least_squares(rows[kept], seconds[kept]))
-    coefficients = _least_squares(rows[kept], seconds[kept])
-    expected = rows[kept] @ coefficients
-    shares = (seconds[kept] - expected) / np.maximum(expected, SLACK_S)
-    slack = SLACK_S / np.maximum(expected, SLACK_S)
+    coefficients, kept = _robust_fit(rows, seconds)
+    expected, errors = (values[kept] for values in _unseen_errors(texts, rows, seconds))
     base_s, letter_s, word_s, mark_s = (round(float(value), 5) for value in coefficients)
     return DurationModel(
         base_s,
         letter_s,
         word_s,
         mark_s,
-        shorter_share=_widened(float((-shares - slack).max()), _LEAST_SHORTER),
-        longer_share=_widened(float((shares - slack).max()), _LEAST_LONGER),
+        shorter_share=_share(expected, -errors, _LEAST_SHORTER),
+        longer_share=_share(expected, errors, _LEAST_LONGER),
+        shorter_floor_s=_floor_s(expected, -errors),
+        longer_floor_s=_floor_s(expected, errors),
     )
+
+
+def _robust_fit(rows: _Floats, seconds: _Floats) -> tuple[_Floats, NDArray[np.bool_]]:
+    """The coefficients, and which examples are no outliers."""
+    kept = np.ones(len(rows), bool)
+    for _ in range(_ROUNDS):
+        kept = _usual(rows, seconds, _least_squares(rows[kept], seconds[kept]))
+    return _least_squares(rows[kept], seconds[kept]), kept
+
+
+def _unseen_errors(texts: Sequence[str], rows: _Floats, seconds: _Floats) -> tuple[_Floats, _Floats]:
+    """(expected, seconds beyond it) of each example, by a fit that has not seen its text."""
+    order = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    folds = np.array([order[text] % _FOLDS for text in texts])
+    expected = np.zeros(len(rows))
+    for fold in range(_FOLDS):
+        unseen = folds == fold
+        if unseen.any() and not unseen.all():
+            expected[unseen] = rows[unseen] @ _robust_fit(rows[~unseen], seconds[~unseen])[0]
+    return expected, seconds - expected
+
+
+def _share(expected: _Floats, beyond_s: _Floats, least: float) -> float:
+    """Of the expectation, what `SLACK_S` does not cover of texts that are not short."""
+    is_long = expected >= SHORT_S
+    shares = (beyond_s[is_long] - SLACK_S) / expected[is_long]
+    return round(min(0.9, max(least, float(shares.max(initial=0)))), 3)
+
+
+def _floor_s(expected: _Floats, beyond_s: _Floats) -> float:
+    """What covers the short texts."""
+    return round(min(_MOST_FLOOR_S, max(SLACK_S, float(beyond_s[expected < SHORT_S].max(initial=0)))), 3)
 
 
 def _least_squares(rows: _Floats, seconds: _Floats) -> _Floats:
@@ -127,7 +170,3 @@ def _usual(rows: _Floats, seconds: _Floats, coefficients: _Floats) -> NDArray[np
 def _weights(rows: _Floats) -> _Floats:
     """One over the length, with as many letters added as a slack of `SLACK_S` has at an ordinary rate."""
     return 1 / (rows[:, 1] + SLACK_S * UNITS_PER_S)
-
-
-def _widened(share: float, least: float) -> float:
-    return round(min(0.9, max(least, share * _MARGIN)), 3)

@@ -58,8 +58,8 @@ def unusual_in_job(
     """What of an utterance is not as the job's other segments are."""
     expectation, slack_s = (model, SLACK_S) if model else (GENERAL_DURATION, _GENERAL_SLACK_S)
     expected_s = expectation.expected_s(text) * norms.pace
-    shortest_s = expected_s * (1 - expectation.shorter_share) - slack_s
-    longest_s = expected_s * (1 + expectation.longer_share) + slack_s
+    shortest_s = expected_s - max(expectation.shorter_floor_s, expected_s * expectation.shorter_share + slack_s)
+    longest_s = expected_s + max(expectation.longer_floor_s, expected_s * expectation.longer_share + slack_s)
     if speech_s < shortest_s:
         yield Finding(Defect.TOO_FAST, speech_s, shortest_s)
     if speech_s > longest_s:

@@ -4,7 +4,8 @@
 
 The text has one sentence a line, a hundred or more, of every length and kind; `--text` names another than the one that
 comes along. Each is spoken by every built-in voice, or by a clone of every `--reference`, `--rounds` times with other
-seeds, alone and packed with its neighbours as jobs pack them. Languages of earlier runs are kept while the weights are
+seeds (once by a checkpoint that draws nothing), alone and packed with its neighbours as jobs pack them, with its
+numbers as words. Languages of earlier runs are kept while the weights are
 the same.
 """
 
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import soundfile
 
+from storage.narration.script.script import plain_script
 from storage.narration.spec import Pauses, Segmentation
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineError
@@ -44,7 +46,9 @@ from worker.speech.quality.calibration.calibration_file import (
 )
 from worker.speech.quality.expectation import TooFewExamples
 from worker.speech.quality.measures import measure
-from worker.speech.text.segmentation import plan_segments
+from worker.speech.text.numbers.rules import NORMALIZERS
+from worker.speech.text.respelling import respelt
+from worker.speech.text.segmentation import segment_script
 
 logger = logging.getLogger(__name__)
 
@@ -94,9 +98,9 @@ def _calibrate(arguments: argparse.Namespace) -> None:
     try:
         spoken = _language(engine.info, language)
         speakers = _speakers(engine, arguments.reference)
-        num_utterances = 2 * len(lines) * arguments.rounds * len(speakers)
-        logger.info("about %d utterances by %s", num_utterances, ", ".join(speakers))
-        examples = speak(engine, (*lines, *_packed(lines)) * arguments.rounds, spoken, speakers)
+        texts = _texts(lines, language, engine.info) * _rounds(arguments.rounds, engine.info)
+        logger.info("%d utterances by %s", len(texts) * len(speakers), ", ".join(speakers))
+        examples = speak(engine, texts, spoken, speakers)
     finally:
         engine.close()
     path = arguments.checkpoint / FILE_NAME
@@ -168,10 +172,26 @@ def speak(
     return [Example(text, speaker, future.result()) for text, speaker, future in futures]
 
 
-def _packed(lines: Sequence[str]) -> list[str]:
-    """All lines as segments of the length that jobs have."""
+def _texts(lines: Sequence[str], language: str, info: EngineInfo) -> tuple[str, ...]:
+    """Each line by itself, and all of them as segments of the length that jobs have; numbers in words."""
     shuffled = random.Random(_SHUFFLE_SEED).sample(lines, len(lines))
-    return [" ".join(one.text.split()) for one in plan_segments(" ".join(shuffled), Segmentation(), Pauses())]
+    lengths = Segmentation(max_chars=min(Segmentation().max_chars, info.max_text_chars))
+    alone = [planned for line in lines for planned in as_spoken(line, lengths, language)]
+    return (*alone, *as_spoken(" ".join(shuffled), lengths, language))
+
+
+def as_spoken(text: str, lengths: Segmentation, language: str) -> list[str]:
+    """As a job hands it to the model that has `normalization: basic`, where there are rules for the language."""
+    script = plain_script(text)
+    if language in NORMALIZERS:
+        script = respelt(script, NORMALIZERS[language])
+    return [" ".join(one.text.split()) for one in segment_script(script, lengths, Pauses()).segments]
+
+
+def _rounds(wanted: int, info: EngineInfo) -> int:
+    """What always takes the likeliest code says the same thing again."""
+    sampling = info.default_sampling
+    return wanted if sampling.talker.temperature or sampling.predictor.temperature else 1
 
 
 def with_language(path: Path, revision: str, language: str, examples: Sequence[Example]) -> Calibration:
