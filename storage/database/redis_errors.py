@@ -14,6 +14,12 @@ _TRANSIENT = (ConnectionError, RedisTimeoutError, BusyLoadingError, OutOfMemoryE
 _TRANSIENT_CODES = ("MISCONF", "OOM", "LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS")
 
 
+def is_refusal(error: ResponseError) -> bool:
+    """Whether the server is there and does not want to now: a full disk or memory, a replica, a loading."""
+    # Inside a script or a pipeline the code stands behind their own prefix, so it is looked for anywhere in front.
+    return isinstance(error, _TRANSIENT) or any(code in str(error)[:200] for code in _TRANSIENT_CODES)
+
+
 @contextmanager
 def redis_errors_named() -> Generator[None]:
     """Turns an unreachable, loading, full or read-only Redis into `StoreUnavailable`; other errors pass."""
@@ -22,7 +28,6 @@ def redis_errors_named() -> Generator[None]:
     except _TRANSIENT as error:
         raise StoreUnavailable(f"Redis does not answer: {error}") from error
     except ResponseError as error:
-        # Inside a script the code stands behind the script's own prefix, so it is looked for anywhere in front.
-        if any(code in str(error)[:200] for code in _TRANSIENT_CODES):
+        if is_refusal(error):
             raise StoreUnavailable(f"Redis refuses to write: {error}") from error
         raise

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.queue.celery_queue import REST_AFTER_FAILURE_S, TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
+from tests.environment import without_settings
 
 GPU_QUEUE = speech_queue("small")
 
@@ -122,6 +124,67 @@ def test_a_worker_runs_every_ticket_over_a_unix_socket_with_a_password(
 
     assert sorted(redis_client.lrange("ran", 0, -1)) == ["cpu"] * 3 + ["gpu.small"] * 4
     assert all(key.startswith("rhapsode:b:") for key in broker.scan_iter())
+
+
+@pytest.mark.parametrize("kind", ["no disk", "no memory"])
+def test_a_worker_waits_for_a_broker_that_refuses_to_write(short_dir: Path, tmp_path: Path, kind: str) -> None:
+    folder = short_dir / f"refusing-{kind[3:]}"
+    server = EmbeddedRedis(folder)
+    server.start()
+    settings = without_broker(server.broker_url, tmp_path).model_copy(update={"redis_url": SecretStr(server.url)})
+    try:
+        with redis.Redis.from_url(server.url, decode_responses=True) as client, opened(settings) as queue:
+            worker = subprocess.Popen(
+                [sys.executable, "-c", WORKER],
+                env=without_settings(os.environ)
+                | {
+                    "RHAPSODE_REDIS_URL": server.url,
+                    "RHAPSODE_BROKER_URL": server.broker_url,
+                    "RHAPSODE_STORE": f"file://{tmp_path}",
+                    "RHAPSODE_URL_SECRET": "a-secret-for-tests-only",
+                    "C_FORCE_ROOT": "1",
+                },
+            )
+            try:
+                queue.send(Tickets({CPU_QUEUE: 1}))
+                until(lambda: client.llen("ran") == 1)
+                with refusing(client, folder, kind):
+                    time.sleep(3)
+                    assert worker.poll() is None
+                until(lambda: accepts_writes(client))
+                time.sleep(REST_AFTER_FAILURE_S)
+                queue.send(Tickets({CPU_QUEUE: 2}))
+                until(lambda: client.llen("ran") == 3)
+            finally:
+                worker.terminate()
+                worker.wait(30)
+    finally:
+        server.stop()
+
+
+@contextlib.contextmanager
+def refusing(client: redis.Redis, folder: Path, kind: str) -> Generator[None]:
+    """The server answers MISCONF, as with a full disk, or OOM, as with full memory, to whoever writes."""
+    if kind == "no memory":
+        client.config_set("maxmemory", 1)
+        yield
+        client.config_set("maxmemory", 0)
+        return
+    in_the_way = folder / "dump.rdb" / "in the way"
+    in_the_way.mkdir(parents=True)
+    client.config_set("save", "1 1")
+    client.bgsave()
+    until(lambda: not accepts_writes(client))
+    yield
+    client.config_set("save", "")
+
+
+def accepts_writes(client: redis.Redis) -> bool:
+    try:
+        client.set("probe", 1)
+    except redis.ResponseError:
+        return False
+    return True
 
 
 def test_a_dead_broker_is_counted_and_waits_for_nobody(short_dir: Path, tmp_path: Path) -> None:
