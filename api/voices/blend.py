@@ -5,18 +5,29 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from api.http.problems.problem import Problem, Violation, invalid, invalid_field, name_taken, state_conflict
+from api.http.problems.problem import (
+    Problem,
+    Violation,
+    invalid,
+    invalid_field,
+    name_taken,
+    not_ready,
+    state_conflict,
+    voice_unknown,
+)
 from api.services.container import ApiServices
 from api.voices.consent import actor_of
 from api.voices.creation import embedding_model, put_embedding
 from api.voices.embedding import embedding_of
 from api.voices.embedding_input import pack_embedding
-from api.voices.matching import known_voice
+from api.voices.matching import find_own_voice
 from api.voices.names import built_in_speaker
 from api.voices.schemas import BlendOrder
 from storage.errors import AdmissionRefused, ConsentNotFound, VoiceNameTaken
 from storage.ids import TenantId, new_voice_id
+from storage.queue.model_registry import ModelCard
 from storage.voices.records import Consent, NewVoice, VoiceRecord
 
 Vector = tuple[float, ...]
@@ -30,8 +41,8 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
     if speaker := built_in_speaker(order.name, services.models.list()):
         raise name_taken(f"{speaker!r} is a built-in voice")
     card = embedding_model(services, order.model)
-    parts = [known_voice(services.voices, tenant, part.voice) for part in order.voices]
-    vectors = [_vector(services, part, index, card.name) for index, part in enumerate(parts)]
+    parts = [_part(services, tenant, part.voice, index, card) for index, part in enumerate(order.voices)]
+    vectors = [part.vector for part in parts]
     if unfit := [index for index, vector in enumerate(vectors) if len(vector) != card.speaker_dim]:
         raise invalid([_wrong_dimension(index, len(vectors[index]), card.speaker_dim) for index in unfit])
     weights = [part.weight for part in order.voices]
@@ -59,6 +70,39 @@ def blend_voices(services: ApiServices, tenant: TenantId, order: BlendOrder) -> 
         # A voice of the blend was deleted, and then the consent that it rested on.
         services.artifacts.delete(source.key)
         raise state_conflict(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """id: of a voice of the caller's, or the name of one of the model's. consent: None for one of the model's."""
+
+    id: str
+    name: str
+    vector: Vector
+    consent: Consent | None
+
+
+def _part(services: ApiServices, tenant: TenantId, wanted: str, index: int, card: ModelCard) -> _Part:
+    """The model's own voices go before the caller's, as in jobs. Raises a `Problem`."""
+    if speaker := built_in_speaker(wanted, [card]):
+        return _Part(speaker, speaker, _built_in_vector(services, speaker, index, card), None)
+    record = find_own_voice(services.voices, tenant, wanted)
+    if record is not None:
+        return _Part(record.id, record.name, _vector(services, record, index, card.name), record.consent)
+    pointer = f"/voices/{index}/voice"
+    for other in services.models.list():
+        if speaker := built_in_speaker(wanted, [other]):
+            detail = f"{speaker} is a voice of {other.name}, and no other model knows its embedding; not of {card.name}"
+            raise invalid_field(pointer, "wrong_model", detail)
+    raise voice_unknown(f"there is no voice {wanted[:64]!r}")
+
+
+def _built_in_vector(services: ApiServices, speaker: str, index: int, card: ModelCard) -> Vector:
+    values = services.models.speaker_embedding(card, speaker)
+    if values is None:
+        detail = f"no worker of {card.name} has told the embedding of {speaker} yet; one of this release does"
+        raise not_ready(detail, 5.0).at([Violation("not_ready", detail, pointer=f"/voices/{index}/voice")])
+    return values
 
 
 def lerp(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
@@ -113,12 +157,14 @@ def _wrong_dimension(index: int, found: int, wanted: int) -> Violation:
     return Violation("wrong_dimension", f"has {found} numbers, not {wanted}", pointer=f"/voices/{index}/voice")
 
 
-def _inherited(parts: Sequence[VoiceRecord], tenant: TenantId) -> Consent:
-    """Whoever is heard in it had consented; the blend says whose words these were."""
-    statements = [f"{part.name}: {part.consent.statement}" for part in parts if part.consent]
+def _inherited(parts: Sequence[_Part], tenant: TenantId) -> Consent:
+    """Whoever is heard in it had consented, or came with the model; the blend says whose words these were."""
+    statements = [
+        f"{part.name}: {part.consent.statement if part.consent else 'comes with the model'}" for part in parts
+    ]
     ids = dict.fromkeys(each for part in parts if part.consent for each in part.consent.ids)
     return Consent("; ".join(statements)[:4_000], actor_of(tenant), round(time.time() * 1000), tuple(ids))
 
 
-def _share(part: VoiceRecord, weight: float) -> str:
+def _share(part: _Part, weight: float) -> str:
     return f"{weight:g} {part.id}"

@@ -139,7 +139,8 @@ def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
     if card is None:
         raise model_not_found(name, [card.name for card in cloning])
     if card not in cloning:
-        raise invalid_field("/model", "not_supported", f"{name} does not clone voices")
+        detail = f"{name} does not clone voices: its checkpoint has no speaker encoder, and speaks with no embedding"
+        raise invalid_field("/model", "not_supported", detail)
     return card
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from api.http.problems.problem import Problem, invalid_field, model_away, model_not_found, no_model, voice_unknown
+from api.http.problems.problem import Problem, invalid_field, model_away, model_not_found, no_model
 from api.http.times import moment
 from storage.ids import VOICE_ID, TenantId, VoiceId
 from storage.narration.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceReference
@@ -18,14 +18,6 @@ def find_own_voice(voices: VoiceStore, tenant: TenantId, wanted: str) -> VoiceRe
     if VOICE_ID.fullmatch(wanted):
         return voices.get(tenant, VoiceId(wanted))
     return voices.find(tenant, wanted)
-
-
-def known_voice(voices: VoiceStore, tenant: TenantId, wanted: str) -> VoiceRecord:
-    """As `find_own_voice`. Raises the `Problem` if nobody has it."""
-    record = find_own_voice(voices, tenant, wanted)
-    if record is None:
-        raise voice_unknown(f"there is no voice {wanted[:64]!r}")
-    return record
 
 
 def modes_of(record: VoiceRecord, card: ModelCard) -> tuple[CacheMode, ...]:

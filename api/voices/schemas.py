@@ -84,7 +84,7 @@ class PreviewOrder(RequestBody):
 
 
 class BlendPart(RequestBody):
-    """`voice`: one of yours, by id or name."""
+    """`voice`: one of yours, by id or name, or one of the model's by name, if the model speaks with embeddings."""
 
     voice: Name
     weight: float = Field(default=1.0, gt=0, le=1_000)

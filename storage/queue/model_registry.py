@@ -83,15 +83,22 @@ class ModelRegistry:
         self._redis = redis
         self._key = f"{key_prefix}:models"
         self._strict_key = f"{key_prefix}:strict:models"
+        self._speakers_key = f"{key_prefix}:speakers:models"
 
-    def publish(self, card: ModelCard) -> None:
-        """Announce or refresh a card; workers repeat this while they live. Raises `StoreUnavailable`."""
+    def publish(self, card: ModelCard, embeddings: Sequence[Sequence[float]] = ()) -> None:
+        """Announce or refresh a card; workers repeat this while they live. Raises `StoreUnavailable`.
+
+        embeddings: of the card's speakers, in their order, if the model speaks with embeddings. They are not part of
+        the card, which every submit reads.
+        """
         with redis_errors_named():
             seconds, microseconds = self._redis.time()
             now_ms = int(seconds) * 1000 + int(microseconds) // 1000
             announced = dataclasses.replace(card, updated_at_ms=now_ms)
             pipeline = self._redis.pipeline(transaction=False)
             pipeline.hset(self._key, card.name, json.dumps(dataclasses.asdict(announced)))
+            for speaker, values in zip(card.speakers, embeddings, strict=bool(embeddings)):
+                pipeline.hset(self._speakers_key, f"{card.name}/{speaker}", json.dumps([card.revision, *values]))
             if card.is_strict:
                 pipeline.hset(self._strict_key, card.name, now_ms)
             pipeline.execute()
@@ -112,6 +119,17 @@ class ModelRegistry:
             pipeline.hget(self._strict_key, name)
             card, strict_at_ms = cast("list[str | None]", pipeline.execute())
         return None if card is None else _card(card, strict_at_ms or "0")
+
+    def speaker_embedding(self, card: ModelCard, speaker: str) -> tuple[float, ...] | None:
+        """Of a built-in speaker as the card spells it; None if no worker of this checkpoint has told. Raises
+        `StoreUnavailable`.
+        """
+        with redis_errors_named():
+            text = cast("str | None", self._redis.hget(self._speakers_key, f"{card.name}/{speaker}"))
+        if text is None:
+            return None
+        revision, *values = json.loads(text)
+        return tuple(values) if revision == card.revision else None
 
 
 @lru_cache(maxsize=256)

@@ -288,6 +288,10 @@ def _say(running: _Running) -> Speech:
     )
 
 
+def _embedding(digested: bytes) -> tuple[float, ...]:
+    return tuple(byte / 256 for byte in hashlib.sha256(digested).digest()[:SPEAKER_DIM])
+
+
 def _describe(settings: FakeEngineSettings) -> EngineInfo:
     return EngineInfo(
         model="fake",
@@ -306,6 +310,7 @@ def _describe(settings: FakeEngineSettings) -> EngineInfo:
         text_front_end=TextFrontEnd.RAW,
         accepts_instructions=True,
         voice_modes=tuple(VoiceMode),
+        speaker_embeddings=tuple(_embedding(name.encode()) for name in SPEAKERS),
         default_sampling=SamplingParams(),
         notice="This is the fake engine: tones instead of speech, for tests only.",
     )

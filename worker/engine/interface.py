@@ -231,6 +231,9 @@ class EngineInfo:
     """What `encode_voice` can make here; empty for a checkpoint that cannot clone."""
     default_sampling: SamplingParams
     """The checkpoint's own `generation_config.json`; requests override single fields of it."""
+    speaker_embeddings: tuple[tuple[float, ...], ...] = ()
+    """What conditions the talker in the place of each of `speakers`, (D,) in 32-bit floats, so that voices can be made
+    between them; empty where the checkpoint speaks with no embedding."""
     notice: str = ""
     """A sentence the user should see about this checkpoint (for instance: a prototype), else empty."""
     config_sha256: str = ""

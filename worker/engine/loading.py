@@ -19,6 +19,7 @@ from worker.engine.model.config import (
     read_model_config,
     read_text_front_end,
 )
+from worker.engine.model.weights import read_rows
 from worker.engine.profiles import PROFILES, ServingProfile
 from worker.engine.requests.budget import max_text_tokens
 from worker.engine.requests.prompt import PromptBuilder
@@ -149,6 +150,7 @@ def _describe(
     speaker: SpeakerStage | None,
 ) -> EngineInfo:
     notice = checkpoint / "NOTICE.txt"
+    voice_modes = _voice_modes(speaker, codec)
     return EngineInfo(
         model=checkpoint.resolve().name,
         revision=_digest(checkpoint),
@@ -165,10 +167,20 @@ def _describe(
         max_text_chars=read_max_text_chars(checkpoint / "generation_config.json"),
         text_front_end=read_text_front_end(checkpoint / "generation_config.json"),
         accepts_instructions=prompts.accepts_instructions,
-        voice_modes=_voice_modes(speaker, codec),
+        voice_modes=voice_modes,
+        speaker_embeddings=_speaker_embeddings(checkpoint, config) if voice_modes else (),
         default_sampling=read_default_sampling(checkpoint / "generation_config.json"),
         notice=notice.read_text(encoding="utf-8").strip() if notice.is_file() else "",
     )
+
+
+def _speaker_embeddings(checkpoint: Path, config: ModelConfig) -> tuple[tuple[float, ...], ...]:
+    """A built-in speaker is a row of the codec's embeddings, which stands where a cloned voice has its own."""
+    ids = [*config.talker.speakers.values()]
+    if not ids:
+        return ()
+    rows = read_rows(checkpoint / "model.safetensors", "talker.model.codec_embedding.weight", ids)
+    return tuple(tuple(row) for row in rows.float().tolist())
 
 
 def _digest(checkpoint: Path) -> str:

@@ -226,8 +226,9 @@ class WorkerProcess:
         card = model_card(model, engine.info, quality.recognised_languages)
         if card.notice:
             logger.warning(card.notice)
-        registry.publish(card)
-        self._periodic.append(Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card)))
+        embeddings = engine.info.speaker_embeddings
+        registry.publish(card, embeddings)
+        self._periodic.append(Periodic("model-card", CARD_INTERVAL_S, lambda: registry.publish(card, embeddings)))
         return SpeechServices(
             common.identity,
             common.queue,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from api.http.problems.problem import Problem
 from api.voices.blend import lerp, slerp
 from tests.api.harness import ServedApi
-from tests.api.voices.voices import DIMENSION, EMBEDDING, build_all, upload, upload_embedding
+from tests.api.voices.voices import BASE, DIMENSION, EMBEDDING, build_all, upload, upload_embedding
 
 OTHER = np.cos(np.arange(DIMENSION)).astype("<f4")
 
@@ -39,6 +40,40 @@ def test_a_blend_lies_between_its_voices(api: ServedApi) -> None:
     assert np.allclose(values_of(api, between), (EMBEDDING + 3 * OTHER) / 4, atol=1e-6)
     assert between["consent"]["statement"].startswith("Ada: ")
     assert between["metadata"]["blend.1"] == f"3 {eve['id']}"
+
+
+def test_a_models_own_voices_are_parts_of_blends(api: ServedApi) -> None:
+    choir = dataclasses.replace(BASE, name="choir", speakers=("Carol", "Dan"))
+    api.models.publish(choir, [EMBEDDING.tolist(), OTHER.tolist()])
+    eve = upload_embedding(api, "Eve", values=OTHER, model="choir")
+
+    built_in = blend(api, ("carol", 1), ("Dan", 1), method="lerp", model="choir")
+    mixed = blend(api, ("Carol", 3), (eve["id"], 1), method="lerp", model="choir", name="Mixed")
+
+    assert (built_in["kind"], built_in["models"]) == ("own", ["choir"])
+    assert np.allclose(values_of(api, built_in), (EMBEDDING + OTHER) / 2, atol=1e-6)
+    assert np.allclose(values_of(api, mixed), (3 * EMBEDDING + OTHER) / 4, atol=1e-6)
+    assert (built_in["metadata"]["blend.0"], mixed["metadata"]["blend.1"]) == ("1 Carol", f"1 {eve['id']}")
+    assert mixed["consent"]["statement"].startswith("Carol: comes with the model; Eve: ")
+    assert api.submit(voice="Mixed", model="choir")["request"]["own_voice"]["mode"] == "x_vector"
+
+
+def test_a_built_in_voice_whose_embedding_nobody_can_know_is_refused_with_the_reason(api: ServedApi) -> None:
+    def refusal(model: str) -> tuple[int, str]:
+        body = {"name": "Between", "voices": [{"voice": "Alice"}, {"voice": "Bob"}], "model": model}
+        answer = api.http.post("/v1/voices/blend", json=body)
+        return answer.status_code, answer.json()["detail"]
+
+    api.models.publish(dataclasses.replace(BASE, name="old", speakers=("Alice", "Bob")))
+
+    assert refusal("small") == (
+        422,
+        "/model: small does not clone voices: its checkpoint has no speaker encoder, and speaks with no embedding",
+    )
+    assert refusal("base")[0] == 422
+    assert "Alice is a voice of" in refusal("base")[1]
+    assert refusal("old")[0] in (409, 503)
+    assert "no worker of old has told the embedding of Alice" in refusal("old")[1]
 
 
 def test_an_arc_keeps_the_length_that_a_chord_would_lose(api: ServedApi) -> None:

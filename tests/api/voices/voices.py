@@ -63,9 +63,11 @@ def upload(api: ServedApi, name: str = "Ada", audio: bytes | None = None, **fiel
     return answer.json()
 
 
-def upload_embedding(api: ServedApi, name: str = "Eve", values: np.ndarray = EMBEDDING) -> dict[str, Any]:
+def upload_embedding(
+    api: ServedApi, name: str = "Eve", values: np.ndarray = EMBEDDING, model: str = "base"
+) -> dict[str, Any]:
     files = {"speaker_embedding": ("eve.f32", values.astype("<f4").tobytes(), "application/octet-stream")}
-    answer = api.http.post("/v1/voices", data={"name": name, "consent": CONSENT, "model": "base"}, files=files)
+    answer = api.http.post("/v1/voices", data={"name": name, "consent": CONSENT, "model": model}, files=files)
     assert answer.status_code == 201, answer.text
     return answer.json()
 

@@ -6,11 +6,11 @@ Knows names and shapes only; what a tensor means is the business of the module t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
@@ -42,6 +42,16 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
+def read_rows(path: Path, name: str, rows: Sequence[int]) -> Tensor:
+    """Single rows of a matrix, of which the rest stays where it is. Raises CheckpointError as `read_tensors` does."""
+    try:
+        with safe_open(path, "pt") as file:
+            matrix = file.get_slice(name)
+            return torch.stack([matrix[row] for row in rows])
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"cannot read {name} of {path}: {error}") from error
+
+
 def load_strict(module: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
     """Copy `tensors` into the module, cast to the module's dtypes.
 

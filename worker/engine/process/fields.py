@@ -69,6 +69,12 @@ class MessageFields:
             raise ProtocolError(f"{name} should be a list of integers, is {value!r}")
         return integers
 
+    def vectors(self, name: str) -> tuple[tuple[float, ...], ...]:
+        value = self._body.get(name)
+        if not isinstance(value, list):
+            raise ProtocolError(f"{name} should be a list of vectors, is {value!r}")
+        return tuple(_vector(name, item) for item in cast("list[object]", value))
+
     def member(self, name: str, kind: type[E]) -> E:
         return self._member(name, self.text(name), kind)
 
@@ -87,3 +93,11 @@ class MessageFields:
             return kind(value)
         except ValueError as error:
             raise ProtocolError(f"{name} should be a {kind.__name__}, is {value!r}") from error
+
+
+def _vector(name: str, value: object) -> tuple[float, ...]:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    numbers = tuple(item for item in items if isinstance(item, float))
+    if not items or len(numbers) != len(items):
+        raise ProtocolError(f"{name} should hold lists of numbers")
+    return numbers

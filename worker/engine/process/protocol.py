@@ -404,6 +404,7 @@ def _decode_info(fields: MessageFields) -> EngineInfo:
         revision=fields.text("revision"),
         task=fields.member("task", ModelTask),
         speakers=fields.texts("speakers"),
+        speaker_embeddings=fields.vectors("speaker_embeddings"),
         languages=fields.texts("languages"),
         sample_rate_hz=fields.integer("sample_rate_hz"),
         samples_per_frame=fields.integer("samples_per_frame"),

@@ -83,3 +83,12 @@ def test_a_recording_with_its_text_is_refused_for_want_of_a_codec_encoder(engine
 
     with pytest.raises(RequestRejected, match="its speech tokenizer has no encoder"):
         engine.encode_voice(with_text).result()
+
+
+def test_the_embeddings_of_its_speakers_speak_as_they_do(engine: NativeEngine) -> None:
+    told = dict(zip(engine.info.speakers, engine.info.speaker_embeddings, strict=True))
+
+    assert all(np.array_equal(np.array(told[name], np.float32), row_of(name)) for name in SPEAKER_ROWS)
+    by_name = speak(engine, BuiltInSpeaker("rms"))
+    by_embedding = speak(engine, XVectorPrompt(np.array(told["rms"], np.float32)))
+    assert np.array_equal(by_name.frames, by_embedding.frames)
