@@ -188,6 +188,7 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
             format=None if spec.source.format is None else spec.source.format.value,
             include=list(spec.source.include),
             images=None if spec.source.format is None else spec.source.images.value,
+            first_words=record.first_words,
         ),
         speakers={member.name: member.voice for member in spec.speakers},
         pauses=schemas.ResolvedPauses(

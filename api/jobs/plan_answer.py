@@ -27,13 +27,23 @@ def wants_plan_only(accepted: Accepted) -> bool:
 
 
 async def plan_answer(
-    services: ApiServices, links: LinkBuilder, accepted: Accepted, is_abandoned: Callable[[], Awaitable[bool]]
+    services: ApiServices,
+    links: LinkBuilder,
+    accepted: Accepted,
+    is_abandoned: Callable[[], Awaitable[bool]],
+    wait_s: int | None = None,
 ) -> Response:
-    """200 with the plan, 202 with the job if it takes longer. Raises the `Problem` of an input that has no plan."""
+    """200 with the plan, 202 with the job if it takes longer. Raises the `Problem` of an input that has no plan.
+
+    wait_s: what the caller prefers to wait; 0 asks for the job at once.
+    """
     record = accepted.job
     if not record.state.is_terminal:
-        record = await wait_until_ended(services, record, PLAN_WAIT_S, is_abandoned)
-    return await run_sync(_answer, services, links, Accepted(record, accepted.replayed))
+        record = await wait_until_ended(services, record, PLAN_WAIT_S if wait_s is None else wait_s, is_abandoned)
+    answer = await run_sync(_answer, services, links, Accepted(record, accepted.replayed))
+    if wait_s is not None:
+        answer.headers["Preference-Applied"] = f"wait={wait_s}"
+    return answer
 
 
 def _answer(services: ApiServices, links: LinkBuilder, accepted: Accepted) -> Response:

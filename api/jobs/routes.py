@@ -51,7 +51,9 @@ async def submit_job(
     """Accept a narration. Once this has answered, the job will end in a terminal state.
 
     With `Prefer: wait` the answer is 200 with the job if it ends in that time. With `validate_only` it is 200 with the
-    plan, or 202 with the job if planning takes more than 30 s.
+    plan, or 202 with the job if planning takes more than 30 s, or than `Prefer: wait` says. Repeated under its
+    `Idempotency-Key` it is the plan once that is made. The job stays for its `retention_s`: delete it when you have the
+    plan.
     """
     call = SubmissionCall(tenant, body, idempotency_key(idempotency_header, body), links.base)
     wait_s = requested_wait_s(prefer)
@@ -143,7 +145,7 @@ async def _submit_and_wait(
 ) -> Response:
     accepted = await run_sync(submit_narration, services, call)
     if wants_plan_only(accepted):
-        return await plan_answer(services, links, accepted, request.is_disconnected)
+        return await plan_answer(services, links, accepted, request.is_disconnected, wait_s)
     return await held_answer(services, links, accepted, wait_s, request.is_disconnected)
 
 

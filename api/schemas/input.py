@@ -116,12 +116,16 @@ ValidateOnly = Annotated[
 
 
 class ResolvedInput(Answer):
-    """What the stored input is; `format` and `images` of a document, else null. `include`: chapters, empty for all."""
+    """What the stored input is; `format` and `images` of a document, else null. `include`: chapters, empty for all.
+
+    `first_words`: how the text begins, on one line; empty until it is planned.
+    """
 
     type: Literal["text", "ssml", "segments", "document"]
     format: Literal["epub", "html", "md", "txt"] | None
     include: list[str]
     images: Literal["skip", "alt"] | None
+    first_words: str
 
 
 class ResolvedPauses(Answer):

@@ -44,9 +44,11 @@ def failures_in_one_line() -> Generator[None]:
     except (RhapsodeError, StackError) as error:
         _exit(str(error), FAILED)
     except OSError as error:
-        if _is_debugging() or error.filename is None:
+        if _is_debugging():
             raise
-        _exit(f"{error.filename}: {error.strerror}", FAILED)
+        if error.filename is None:
+            _leave_standard_output()
+        _exit(f"{error.filename or 'standard output'}: {error.strerror or error}", FAILED)
     except Exception as error:  # the outermost loop of the command line
         if _is_debugging():
             raise
@@ -76,6 +78,13 @@ def termination_signals() -> tuple[signal.Signals, ...]:
 
 def status_of(interrupt: KeyboardInterrupt) -> int:
     return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
+
+
+def _leave_standard_output() -> None:
+    """Who is told no file's name could not write there. The interpreter would try once more on its way out."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _exit(sentence: str, status: int) -> NoReturn:

@@ -1,6 +1,7 @@
 """Options of a command in groups: a parameter whose type is a dataclass stands for one option for each of its fields.
 
 The command line looks as if the fields were parameters of the command, in their order; the command gets the groups.
+Its help has a heading for each group, the first line of the dataclass.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, get_type_hints
 
+from typer.core import TyperCommand
+
+UNGROUPED = "Options"
+
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """The command as typer is to see it."""
     hints = get_type_hints(command, include_extras=True)
     parameters = inspect.signature(command).parameters.values()
-    groups = {each.name: hints[each.name] for each in parameters if dataclasses.is_dataclass(hints[each.name])}
+    groups = _groups(command)
 
     @functools.wraps(command)
     def called(**given: Any) -> None:  # noqa: ANN401 - whatever typer has parsed, as the fields' types say
@@ -31,6 +36,41 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = inspect.Signature(flat)  # pyright: ignore[reportAttributeAccessIssue]
     called.__annotations__ = {each.name: each.annotation for each in flat}
     return called
+
+
+def with_headings(called: Callable[..., None]) -> type[TyperCommand]:
+    """The class of a `grouped` command whose help is told group by group."""
+    headings = {
+        field.name: _heading(group)
+        for group in _groups(inspect.unwrap(called)).values()
+        for field in dataclasses.fields(group)
+    }
+
+    class Command(TyperCommand):
+        def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - of a module private to typer
+            sections: dict[str, list[tuple[str, str]]] = {}
+            for parameter in self.get_params(ctx):
+                is_argument = parameter.param_type_name == "argument"
+                heading = "Arguments" if is_argument else headings.get(parameter.name or "", UNGROUPED)
+                if record := parameter.get_help_record(ctx):
+                    sections.setdefault(heading, []).append(record)
+            for heading, records in sections.items():
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+    return Command
+
+
+def _groups(command: Callable[..., None]) -> dict[str, type]:
+    """The parameters that stand for several options."""
+    hints = get_type_hints(command, include_extras=True)
+    return {
+        name: hints[name] for name in inspect.signature(command).parameters if dataclasses.is_dataclass(hints[name])
+    }
+
+
+def _heading(group: type) -> str:
+    return (inspect.getdoc(group) or UNGROUPED).splitlines()[0].rstrip(".")
 
 
 def _flattened(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Parameter]:  # noqa: ANN401

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from rhapsode.cli.command_group import OneLineGroup
 from rhapsode.cli.failures import failures_in_one_line
+from rhapsode.cli.grouped_options import with_headings
 from rhapsode.cli.jobs import batches, jobs
 from rhapsode.cli.local import calibrate, doctor, run, up
 from rhapsode.cli.narrate import narrate, plan
@@ -17,6 +19,7 @@ from rhapsode.cli.webhooks import webhooks
 
 app = typer.Typer(
     name="rhapsode",
+    cls=OneLineGroup,
     help="Turn texts into speech through a job queue.",
     epilog="Start with: rhapsode narrate FILE. If that fails: rhapsode doctor.",
     no_args_is_help=True,
@@ -42,7 +45,7 @@ def rhapsode(
     """Turn texts into speech through a job queue."""
 
 
-app.command(name="narrate")(narrate.narrate)
+app.command(name="narrate", cls=with_headings(narrate.narrate))(narrate.narrate)
 app.command(name="up")(up.up)
 app.command(name="run")(run.run)
 app.command(name="plan")(plan.plan)

@@ -18,13 +18,15 @@ from rhapsode.client.batches.batches import AsyncBatches
 from rhapsode.client.calls import Call, JobFilter
 from rhapsode.client.capabilities import Capabilities, get_capabilities
 from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
 from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
 from rhapsode.client.jobs.inputs import JobInput
 from rhapsode.client.jobs.listening import listen_async
 from rhapsode.client.jobs.output_options import StreamType
-from rhapsode.client.jobs.plans import Plan, order_plan, settled
+from rhapsode.client.jobs.planning import make_plan_async
+from rhapsode.client.jobs.plans import Plan, PlanOrder
 from rhapsode.client.jobs.segments import AsyncSegments
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.jobs.submission import JobOptions
@@ -153,12 +155,12 @@ class AsyncRhapsode:
     async def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
         return await self._send(calls.list_artifacts(_id(job)))
 
-    async def download(self, job: Job, name: str, path: str | Path) -> Path:
+    async def download(self, job: Job, name: str, path: str | Path, *, on_bytes: OnBytes | None = None) -> Path:
         expected, attempts = job.artifact(name), self._attempts()
         with PartFile(Path(path)) as part:
             while True:
                 try:
-                    pause_s = await self._download_once(calls.artifact_path(job.id, name), part, attempts)
+                    pause_s = await self._download_once(calls.artifact_path(job.id, name), part, attempts, on_bytes)
                 except httpx.RequestError as error:
                     pause_s = attempts.pause_after_break(error)
                 if pause_s is None:
@@ -191,15 +193,11 @@ class AsyncRhapsode:
         await self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
 
     async def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
-        """How an input would be narrated: nothing is spoken. Raises `InvalidRequest` for one that cannot be."""
-        call = order_plan(spoken, options)
-        while True:
-            answer = await self._send(call)
-            found = settled(answer)
-            if found is not None:
-                return found
-            if isinstance(answer, Job):
-                await self.wait(answer)
+        """How an input would be narrated: nothing is spoken, and no job is left, also by who is cancelled.
+
+        Raises `InvalidRequest` for an input that cannot be narrated.
+        """
+        return await make_plan_async(self, self._send, PlanOrder(spoken, options))
 
     async def usage(
         self,
@@ -275,14 +273,22 @@ class AsyncRhapsode:
                     attempts.reset()
                     yield event
 
-    async def _download_once(self, path: str, part: PartFile, attempts: Attempts) -> float | None:
-        part.restart()
-        async with self._http.stream("GET", path, timeout=self._connection.timeout(0.0)) as response:
+    async def _download_once(
+        self, path: str, part: PartFile, attempts: Attempts, on_bytes: OnBytes | None
+    ) -> float | None:
+        timeout = self._connection.timeout(0.0)
+        async with self._http.stream("GET", path, headers=range_headers(part), timeout=timeout) as response:
+            if continues(part, response):
+                attempts.reset()
+            if not begin(part, response):
+                return 0.0
             if not response.is_success:
                 await response.aread()
                 return attempts.pause_after_answer(response)
-            async for data in response.aiter_bytes(1 << 18):
+            async for data in response.aiter_bytes(PIECE_BYTES):
                 await asyncio.to_thread(part.write, data)
+                if on_bytes is not None:
+                    on_bytes(part.num_bytes)
         return None
 
     def _attempts(self) -> Attempts:

@@ -31,6 +31,8 @@ ResourceT = TypeVar("ResourceT", bound=Resource)
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 
+JOBS = "/v1/jobs"
+
 MAX_HOLD_S = 30
 """How long one request asks the server to hold its answer; below the 60 s at which proxies begin to cut."""
 
@@ -82,9 +84,7 @@ class JobFilter:
 
 def submit_job(spoken: str | JobInput, options: JobOptions, idempotency_key: str | None) -> Call[Job]:
     key = idempotency_key or str(uuid.uuid4())
-    return Call(
-        "POST", "/v1/jobs", resource(Job), headers={IDEMPOTENCY_KEY: key}, body=submission_body(spoken, options)
-    )
+    return Call("POST", JOBS, resource(Job), headers={IDEMPOTENCY_KEY: key}, body=submission_body(spoken, options))
 
 
 def create_job(job_id: str, spoken: str | JobInput, options: JobOptions) -> Call[Job]:
@@ -122,7 +122,7 @@ def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[Jo
     params += [("order", filters.order), ("limit", str(page_size))]
     if cursor:
         params.append(("cursor", cursor))
-    return Call("GET", "/v1/jobs", resource(JobPage), params=tuple(params))
+    return Call("GET", JOBS, resource(JobPage), params=tuple(params))
 
 
 def cancel_job(job_id: str) -> Call[Job]:
@@ -143,7 +143,7 @@ def list_models() -> Call[tuple[Model, ...]]:
 
 
 def job_path(job_id: str) -> str:
-    return f"/v1/jobs/{quote(job_id, safe='')}"
+    return f"{JOBS}/{quote(job_id, safe='')}"
 
 
 def artifact_path(job_id: str, name: str) -> str:

@@ -25,13 +25,15 @@ from rhapsode.client.batches.batches import Batches
 from rhapsode.client.calls import Call, JobFilter
 from rhapsode.client.capabilities import Capabilities, get_capabilities
 from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
+from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
 from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
 from rhapsode.client.jobs.inputs import JobInput
 from rhapsode.client.jobs.listening import listen
 from rhapsode.client.jobs.output_options import StreamType
-from rhapsode.client.jobs.plans import Plan, order_plan, settled
+from rhapsode.client.jobs.planning import make_plan
+from rhapsode.client.jobs.plans import Plan, PlanOrder
 from rhapsode.client.jobs.segments import Segments
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.jobs.submission import JobOptions
@@ -184,16 +186,17 @@ class Rhapsode:
         """The job's outputs, with new links."""
         return self._send(calls.list_artifacts(_id(job)))
 
-    def download(self, job: Job, name: str, path: str | Path) -> Path:
+    def download(self, job: Job, name: str, path: str | Path, *, on_bytes: OnBytes | None = None) -> Path:
         """Fetch an artifact to `path`, which appears only when every byte is there and checked.
 
-        An existing file is replaced. Raises `KeyError` for an unknown name, `DownloadCorrupt`, `OSError`.
+        An existing file is replaced. A connection that breaks is made again behind the last byte. on_bytes: told how
+        many are there. Raises `KeyError` for an unknown name, `DownloadCorrupt`, `OSError`.
         """
         expected, attempts = job.artifact(name), self._attempts()
         with PartFile(Path(path)) as part:
             while True:
                 try:
-                    pause_s = self._download_once(calls.artifact_path(job.id, name), part, attempts)
+                    pause_s = self._download_once(calls.artifact_path(job.id, name), part, attempts, on_bytes)
                 except httpx.RequestError as error:
                     pause_s = attempts.pause_after_break(error)
                 if pause_s is None:
@@ -236,15 +239,11 @@ class Rhapsode:
         self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
 
     def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
-        """How an input would be narrated: nothing is spoken. Raises `InvalidRequest` for one that cannot be."""
-        call = order_plan(spoken, options)
-        while True:
-            answer = self._send(call)
-            found = settled(answer)
-            if found is not None:
-                return found
-            if isinstance(answer, Job):
-                self.wait(answer)
+        """How an input would be narrated: nothing is spoken, and no job is left, also by who is interrupted.
+
+        Raises `InvalidRequest` for an input that cannot be narrated.
+        """
+        return make_plan(self, self._send, PlanOrder(spoken, options))
 
     def usage(
         self,
@@ -329,14 +328,20 @@ class Rhapsode:
                     attempts.reset()
                     yield event
 
-    def _download_once(self, path: str, part: PartFile, attempts: Attempts) -> float | None:
-        part.restart()
-        with self._http.stream("GET", path, timeout=self._connection.timeout(0.0)) as response:
+    def _download_once(self, path: str, part: PartFile, attempts: Attempts, on_bytes: OnBytes | None) -> float | None:
+        timeout = self._connection.timeout(0.0)
+        with self._http.stream("GET", path, headers=range_headers(part), timeout=timeout) as response:
+            if continues(part, response):
+                attempts.reset()
+            if not begin(part, response):
+                return 0.0
             if not response.is_success:
                 response.read()
                 return attempts.pause_after_answer(response)
-            for data in response.iter_bytes(1 << 18):
+            for data in response.iter_bytes(PIECE_BYTES):
                 part.write(data)
+                if on_bytes is not None:
+                    on_bytes(part.num_bytes)
         return None
 
     def _attempts(self) -> Attempts:

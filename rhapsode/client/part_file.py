@@ -50,6 +50,11 @@ class PartFile:
         finally:
             self._temporary.unlink(missing_ok=True)
 
+    @property
+    def num_bytes(self) -> int:
+        """What was written since the beginning, or since the last `restart`."""
+        return self._bytes
+
     def restart(self) -> None:
         """Forget what was written: the next connection begins at the first byte."""
         self._file.seek(0)
@@ -69,6 +74,10 @@ class PartFile:
             raise DownloadCorrupt(f"{expected.name} has {self._bytes} bytes, the job recorded {expected.bytes}")
         if self._digest.hexdigest() != expected.sha256:
             raise DownloadCorrupt(f"the sha256 of {expected.name} is not the one the job recorded")
+        self.put_in_place()
+
+    def put_in_place(self) -> None:
+        """Of what nobody recorded, as it is."""
         with _named(self.path):
             self._file.flush()
             os.fsync(self._file.fileno())

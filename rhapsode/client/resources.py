@@ -126,6 +126,13 @@ class ResolvedVoice(Resource):
     ref_text: str = ""
 
 
+class ResolvedInput(Resource):
+    """first_words: how the text begins, on one line; empty until it is planned."""
+
+    type: str = "text"
+    first_words: str = ""
+
+
 class ResolvedRequest(Resource):
     """What was asked for, with the server's defaults filled in. own_voice: None for a voice of the model's.
 
@@ -138,6 +145,7 @@ class ResolvedRequest(Resource):
     own_voice: ResolvedVoice | None = None
     language: str
     seed: int
+    input: ResolvedInput = ResolvedInput()
     not_before: datetime | None = None
     reproducibility: str = "best_effort"
     reuse: bool = True
@@ -184,6 +192,11 @@ class Job(Resource):
     error: JobFailure | None = None
     warnings: tuple[JobWarning, ...] = ()
     metadata: dict[str, str] = {}
+
+    @property
+    def title(self) -> str:
+        """What its owner called it; empty for nothing."""
+        return self.metadata.get("title", "")
 
     def artifact(self, name: str) -> Artifact:
         """Raises `KeyError` with the names there are."""

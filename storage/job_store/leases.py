@@ -88,6 +88,7 @@ class WorkLedger(JobScripts):
             "" if result.input_chars is None else result.input_chars,
             result.stored_bytes,
             encode_warnings(result.warnings),
+            result.first_words,
         )
         return tickets_or_lost(lease, reply)
 

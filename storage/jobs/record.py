@@ -102,7 +102,8 @@ class JobRecord:
     run: times it was reopened after it had ended; started_at_ms and deadline_ms are of this run. done_before: segments
     that were done when it began. out_audio_ms: of estimated_audio_ms, what needs no speaking any more.
     retries: items that went back after an error. rerolls: attempts that the quality gate sent back. samples_reused:
-    of samples_done, those that no engine was asked for. warnings: the first 100.
+    of samples_done, those that no engine was asked for. warnings: the first 100. first_words: of the text, once it was
+    planned.
     """
 
     id: JobId
@@ -144,6 +145,7 @@ class JobRecord:
     done_before: int = 0
     out_audio_ms: int = 0
     spoken_by: SpokenBy = field(default_factory=SpokenBy)
+    first_words: str = ""
 
     @property
     def queue(self) -> WorkQueue:

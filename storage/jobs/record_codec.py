@@ -123,6 +123,7 @@ def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> Jo
         done_before=_integer(fields, "done_before"),
         out_audio_ms=_integer(fields, "out_ms"),
         spoken_by=_SPOKEN_BY.validate_json(fields["spoken_by"]) if "spoken_by" in fields else SpokenBy(),
+        first_words=fields.get("first_words", ""),
         webhook=_WEBHOOK.validate_json(fields["webhook"]) if "webhook" in fields else None,
         batch=JobId(fields["batch"]) if "batch" in fields else None,
         children=ChildCounts(

@@ -105,7 +105,7 @@ class ReleaseReason(enum.StrEnum):
 class PlanResult:
     """input_chars: of the text, where that is known only now. stored_bytes: of the plan and what was stored with it.
 
-    warnings: what the owner should know of the text, although it is spoken.
+    first_words: of the text. warnings: what the owner should know of the text, although it is spoken.
     """
 
     plan_key: str
@@ -114,3 +114,4 @@ class PlanResult:
     input_chars: int | None = None
     stored_bytes: int = 0
     warnings: tuple[JobWarning, ...] = ()
+    first_words: str = ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, PlanResult
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
+from storage.narration.first_words import first_words
 from storage.narration.script.script import Script
 from storage.narration.sources import Source, SourceType
 from storage.narration.spec import NarrationSpec
@@ -57,6 +58,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
         input_chars=len(planned.script.text),
         stored_bytes=script_bytes + len(data),
         warnings=plan_warnings(planned.plan.segments, item.narration),
+        first_words=first_words(planned.script.text),
     )
     tickets = until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
     failpoint("plan.before_tickets")

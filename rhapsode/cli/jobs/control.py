@@ -10,6 +10,7 @@ import typer
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.for_each import for_each
+from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
 from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def assemble(
         list[str] | None,
         typer.Option("--tag", metavar="NAME=VALUE", help="title, author, album ...; an empty value removes it."),
     ] = None,
+    wait: WaitOption = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
@@ -147,7 +149,12 @@ def assemble(
         output["tags"] = {name: value or None for name, value in map(_tag, tags)}
     with connected(server, data_dir) as client:
         again = client.assemble(job, output or None)
-    typer.echo(f"{again.id} {again.state}; follow it with: rhapsode jobs watch {again.id}")
+        ended = watched(client, again.id) if wait else None
+    if ended is None:
+        typer.echo(f"{again.id} {again.state}; follow it with: rhapsode jobs watch {again.id}")
+    else:
+        typer.echo(f"{ended.id} {ended.state}: {', '.join(each.name for each in ended.artifacts)}")
+        exit_unless_succeeded(ended)
 
 
 def _changed_output(

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import connected
-from rhapsode.cli.failures import FAILED, INTERRUPTED
+from rhapsode.cli.failures import FAILED
 from rhapsode.cli.for_each import for_each
 from rhapsode.cli.jobs import control as job_control
+from rhapsode.cli.jobs import download as downloading
 from rhapsode.cli.jobs import listen as listening
 from rhapsode.cli.jobs import segments
+from rhapsode.cli.jobs.listing import print_jobs, share, when
+from rhapsode.cli.jobs.waiting import watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from rhapsode.client.resources import Job, JobState
 
 app = typer.Typer(
-    help="List, show and watch jobs; pause, cancel, retry and delete them; edit their segments.",
+    help="List, show and watch jobs; pause, cancel, retry and delete them; edit their segments; fetch their files.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -40,7 +43,10 @@ def list_jobs(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List jobs, newest first; with --json one JSON object a line."""
+    """List jobs, newest first, with title, first words and voice; with --json one JSON object a line.
+
+    Into a pipe a line with tabs: id, state, segments, spoken, created, voice, title, first words.
+    """
     from itertools import islice
 
     from rhapsode.client.calls import JobFilter
@@ -52,7 +58,7 @@ def list_jobs(
         for job in found:
             typer.echo(job.model_dump_json())
     elif found:
-        _print_table(found)
+        print_jobs(found)
     else:
         typer.echo("no jobs")
 
@@ -74,17 +80,8 @@ def show(
 @app.command()
 def watch(job: JobArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Follow a job until it ends; status 0 if it succeeds. Ctrl-C stops watching, not the job."""
-    from rich.console import Console
-
-    from rhapsode.cli.narrate.progress import follow
-
-    console = Console(stderr=True)
     with connected(server, data_dir) as client:
-        try:
-            ended = follow(client, client.job(job), console)
-        except KeyboardInterrupt as interrupt:
-            console.print(f"job {job} goes on", highlight=False)
-            raise typer.Exit(INTERRUPTED) from interrupt
+        ended = watched(client, job)
     reason = f": {ended.error.detail} ({ended.error.code})" if ended.error else ""
     typer.echo(f"{ended.id} {ended.state}{reason}")
     if ended.state != "succeeded":
@@ -112,6 +109,7 @@ app.command("segments")(segments.list_segments)
 app.command("edit")(segments.edit_segment)
 app.command("takes")(segments.take_segment)
 app.command()(listening.listen)
+app.command()(downloading.download)
 app.command()(job_control.pause)
 app.command()(job_control.resume)
 app.command("set")(job_control.set_options)
@@ -130,43 +128,23 @@ def _states(names: list[str]) -> Generator[JobState]:
             raise Misuse(f"--state: {name!r} is none of {', '.join(JobState)}") from error
 
 
-def _print_table(jobs: list[Job]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Column, Table
-
-    from rhapsode.cli.formatting import clock
-
-    console = Console()
-    if not console.is_terminal:
-        for job in jobs:
-            typer.echo("\t".join((job.id, job.state, _share(job), clock(job.progress.audio_s_done), _when(job))))
-        return
-    # An id that was cut cannot be copied.
-    table = Table(Column("job", no_wrap=True, min_width=len(jobs[0].id)), box=box.SIMPLE)
-    for heading in ("state", "segments", "spoken", "created"):
-        table.add_column(heading)
-    for job in jobs:
-        created = f"{job.created_at.astimezone():%b %d %H:%M}"
-        table.add_row(job.id, job.state, _share(job), clock(job.progress.audio_s_done), created)
-    console.print(table)
-
-
 def _facts(job: Job) -> Generator[tuple[str, str]]:
     from rhapsode.cli.formatting import span, stage, warned
     from rhapsode.client.resources import ResolvedRequest, ResolvedVoiceCaches
 
     yield "job", job.id
     yield "state", job.state if stage(job) == job.state else f"{job.state}, {stage(job)}"
-    yield "created", _when(job)
+    if job.title:
+        yield "title", job.title
+    yield "created", when(job)
     if isinstance(job.request, ResolvedRequest) and job.request.not_before:
         yield "not before", f"{job.request.not_before.astimezone():%Y-%m-%d %H:%M:%S}"
     if job.started_at and job.finished_at:
         yield "took", span((job.finished_at - job.started_at).total_seconds())
     if isinstance(job.request, ResolvedVoiceCaches):
-        yield "voices", _share(job)
+        yield "voices", share(job)
     else:
-        yield "segments", _share(job)
+        yield "segments", share(job)
         yield "spoken", span(job.progress.audio_s_done)
     if job.queue and job.queue.position:
         yield "before it", f"{job.queue.position} job{'s' if job.queue.position > 1 else ''}"
@@ -177,6 +155,8 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
         yield "left", f"about {span(job.progress.eta_s)}, at {whose} measured pace"
     match job.request:
         case ResolvedRequest() as request:
+            if request.input.first_words:
+                yield "begins", request.input.first_words
             yield "model", request.model
             yield "voice", request.voice
             yield "language", request.language
@@ -194,7 +174,8 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
     if job.engine and job.engine.config_sha256:
         yield "engine", job.engine.config_sha256
     for name, value in sorted(job.metadata.items()):
-        yield "metadata", f"{name}={value}"
+        if name != "title":
+            yield "metadata", f"{name}={value}"
     if job.error:
         yield "error", f"{job.error.detail} ({job.error.code})"
         if job.error.retryable:
@@ -210,12 +191,3 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
             yield "", artifact.url
     if job.expires_at:
         yield "kept until", f"{job.expires_at.astimezone():%Y-%m-%d %H:%M}"
-
-
-def _share(job: Job) -> str:
-    segments = job.progress.segments
-    return f"{segments.done}/{segments.total}" if segments.total else "-"
-
-
-def _when(job: Job) -> str:
-    return f"{job.created_at.astimezone():%Y-%m-%d %H:%M:%S}"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
 
 from rhapsode.cli.clients import connected
-from rhapsode.cli.failures import INTERRUPTED, Misuse
+from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.options import DataDirOption, ServerOption
 
 
@@ -47,18 +48,33 @@ def listen(
     """Hear a job while it is rendered: segments in order, as they are finished, until the job ends.
 
     For instance: rhapsode jobs listen job_... | ffplay -i -
+
+    A WAV that goes into a file says its length at the end, also after Ctrl-C; in a pipe nobody can know it.
     """
     if output == "-" and sys.stdout.isatty():
         raise Misuse("audio is nothing for a terminal; send it to a player or a file: | ffplay -i -, or -o FILE")
-    with connected(server, data_dir) as client:
-        pieces = client.listen(job, form.value)
+    with connected(server, data_dir) as client, terminated_like_interrupted():
         try:
-            # Nothing is created before there is something to hear.
-            first = next(pieces, b"")
-            with _target(output) as target:
-                target.write(first)
-                for piece in pieces:
-                    target.write(piece)
-                    target.flush()
+            _write(client.listen(job, form.value), job, output)
         except KeyboardInterrupt as interrupt:
-            raise typer.Exit(INTERRUPTED) from interrupt
+            raise typer.Exit(status_of(interrupt)) from interrupt
+
+
+def _write(pieces: Iterator[bytes], job: str, output: str) -> None:
+    from rhapsode.cli.jobs.wav_sizes import WavSizes
+    from rhapsode.errors import RhapsodeError
+
+    # Nothing is created before there is something to hear.
+    first = next(pieces, b"")
+    if not first:
+        raise RhapsodeError(f"there is nothing to hear of {job}")
+    with _target(output) as target:
+        sizes = WavSizes(target.fileno())
+        try:
+            for piece in chain((first,), pieces):
+                target.write(piece)
+                target.flush()
+                sizes.wrote(piece)
+        finally:
+            # Also of a stream that broke off, or was interrupted: what is there is a file of its own length.
+            sizes.mend()

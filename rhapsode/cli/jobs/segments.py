@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import connected
+from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices
 
 if TYPE_CHECKING:
+    from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.segment_calls import SegmentChanges
     from rhapsode.client.jobs.segment_resources import Segment, Take
 
@@ -63,14 +65,15 @@ def edit_segment(
     language: Annotated[str | None, typer.Option(help="One of the model's languages, or auto.")] = None,
     instructions: Annotated[str | None, typer.Option(help="How it is spoken.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the first attempt.")] = None,
+    wait: WaitOption = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Change what a segment says, or how.
 
-    It is spoken anew, and the narration assembled again. Several edits in a row end in one assembly. A job that failed
-    or was cancelled keeps the edit for `jobs retry`.
+    It is spoken anew, and the narration assembled again; --wait comes back when it is. Several edits in a row end in
+    one assembly. A job that failed or was cancelled keeps the edit for `jobs retry`.
     """
     from rhapsode.cli.failures import Misuse
 
@@ -83,7 +86,8 @@ def edit_segment(
             "nothing to change; give at least one of --text, --voice, --speaker, --language, --instructions, --seed"
         )
     with connected(server, data_dir) as client:
-        _tell(client.segments.edit(job, segment, **changes), as_json=as_json)
+        edited = client.segments.edit(job, segment, **changes)
+        _tell_at_last(client, job, edited, is_awaited=wait, as_json=as_json)
 
 
 def take_segment(
@@ -93,38 +97,50 @@ def take_segment(
     select: Annotated[int | None, typer.Option(metavar="TAKE", min=1, help="Put this take into the narration.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="With --new: the seed of the take.")] = None,
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Save every take as WAV into this folder.")] = None,
+    wait: WaitOption = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List, add, choose or save a segment's takes."""
     from rhapsode.cli.failures import Misuse
+    from rhapsode.cli.jobs.segment_files import save_take
 
     if new and select is not None:
         raise Misuse("--new and --select exclude each other: a new take is in place as soon as it is spoken")
     if seed is not None and not new:
         raise Misuse("--seed is for --new")
+    if wait and not new and select is None:
+        raise Misuse("--wait is for --new and --select")
     if save is not None and not save.is_dir():
         raise Misuse(f"--save: {save} is not a folder")
     with connected(server, data_dir) as client:
         if new:
-            _tell(client.segments.regenerate(job, segment, seed=seed), as_json=as_json)
+            made = client.segments.regenerate(job, segment, seed=seed)
+            _tell_at_last(client, job, made, is_awaited=wait, as_json=as_json)
             return
         if select is not None:
-            _tell(client.segments.select(job, segment, select), as_json=as_json)
+            chosen = client.segments.select(job, segment, select)
+            _tell_at_last(client, job, chosen, is_awaited=wait, as_json=as_json)
             return
         takes = client.segments.takes(job, segment)
         for take in takes:
             typer.echo(take.model_dump_json() if as_json else _take_line(take))
             if save is not None:
                 path = save / f"{job}-{segment}-take-{take.take}.wav"
-                _write(path, client.segments.audio(job, segment, take.take))
+                save_take(path, client.segments.audio(job, segment, take.take))
+                typer.echo(f"  {path}", err=True)
     if not takes and not as_json:
         typer.echo("no finished take yet")
 
 
-def _tell(segment: Segment, *, as_json: bool) -> None:
-    typer.echo(segment.model_dump_json() if as_json else _line(segment))
+def _tell_at_last(client: Rhapsode, job: str, segment: Segment, *, is_awaited: bool, as_json: bool) -> None:
+    """The segment as it is now, or once the job has ended."""
+    ended = watched(client, job) if is_awaited else None
+    now = segment if ended is None else client.segments.get(job, segment)
+    typer.echo(now.model_dump_json() if as_json else _line(now))
+    if ended is not None:
+        exit_unless_succeeded(ended)
 
 
 def _line(segment: Segment) -> str:
@@ -142,13 +158,3 @@ def _take_line(take: Take) -> str:
     mark = "*" if take.selected else " "
     length = "-" if take.duration_s is None else f"{take.duration_s:.1f} s"
     return "\t".join((f"{mark} {take.take}", length, f"seed {take.seed_used}", ",".join(take.findings), take.text))
-
-
-def _write(path: Path, data: bytes) -> None:
-    from rhapsode.cli.failures import Misuse
-
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise Misuse(f"--save: {path} cannot be written: {error.strerror}") from error
-    typer.echo(f"  {path}", err=True)

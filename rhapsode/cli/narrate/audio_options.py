@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.failures import Misuse
+from rhapsode.cli.options import check_between
 
 if TYPE_CHECKING:
     from rhapsode.client.jobs.output_options import AudioType, Format, Output
@@ -31,9 +32,7 @@ LoudnessOption = Annotated[
     float | None,
     typer.Option(
         metavar="LUFS",
-        min=LOUDNESS_LUFS[0],
-        max=LOUDNESS_LUFS[1],
-        help="Bring the whole to this loudness (EBU R128), for instance -18; else as spoken.",
+        help="-40 to -8: bring the whole to this loudness (EBU R128), for instance -18; else as spoken.",
     ),
 ]
 SampleRateOption = Annotated[
@@ -81,6 +80,7 @@ def wanted_output(
 ) -> Output:
     """Raises `Misuse` for a name of no format and for what no server could make of it."""
     form: Format = {"type": audio_type(file)}
+    check_between("--loudness", loudness, LOUDNESS_LUFS)
     if sample_rate is not None and sample_rate not in SAMPLE_RATES:
         raise Misuse(f"--sample-rate: {sample_rate} is none of {', '.join(map(str, SAMPLE_RATES))}")
     if bitrate is not None and form["type"] in LOSSLESS:

@@ -103,6 +103,8 @@ def choose_output(file: str, output: Path | None) -> Path:
         raise Misuse(f"{path} is a folder; -o takes the name of a file")
     if not path.parent.is_dir():
         raise Misuse(f"{path.parent} is not a folder")
+    if path.exists() and not path.is_file():
+        raise Misuse(f"{path} is a device; -o takes the name of a file")
     from rhapsode.client.part_file import PartFile
 
     try:

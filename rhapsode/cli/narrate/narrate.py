@@ -16,7 +16,10 @@ from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.narrate.audio_options import Subtitles, audio_type
 from rhapsode.cli.narrate.files import choose_output, choose_speakers, read_spoken, sent_input
 from rhapsode.cli.narrate.options import AudioOptions, SpeechOptions, SystemOptions
+from rhapsode.cli.narrate.order_options import OrderOptions
+from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
+from rhapsode.cli.narrate.titles import title_of
 from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, read_settings
 
 if TYPE_CHECKING:
@@ -49,6 +52,9 @@ def narrate(
         ),
     ] = None,
     speech: SpeechOptions,
+    drawing: DrawingOptions,
+    quality: QualityOptions,
+    order: OrderOptions,
     audio: AudioOptions,
     system: SystemOptions,
     as_json: JsonOption = False,
@@ -62,7 +68,13 @@ def narrate(
     """
     spoken, speakers = read_spoken(file), choose_speakers(speech.speaker or [])
     target_file = choose_output(file, output)
-    wishes = speech.wishes(speakers, audio.wanted(target_file))
+    wishes: JobOptions = {
+        **speech.wishes(speakers, audio.wanted(target_file)),
+        **drawing.wishes(),
+        **quality.wishes(),
+        **order.wishes(),
+        "metadata": title_of(file),
+    }
     if target_file.exists() and not audio.force:
         raise Misuse(f"{target_file} exists; --force replaces it, -o chooses another name")
 
@@ -142,7 +154,7 @@ def _fetched(client: Rhapsode, job: Job, file: Path, subtitles: Subtitles | None
         if subtitles is not None:
             client.download(job, f"narration.{subtitles}", file.with_suffix(f".{subtitles}"))
     except KeyboardInterrupt:
-        kept = f"; the server keeps its speech as {artifact.name}"
+        kept = f"; the server keeps its speech: rhapsode jobs download {job.id} {artifact.name}"
         console.print(f"job {job.id} {job.state}{kept}", markup=False, highlight=False, soft_wrap=True)
         raise
     return artifact

@@ -22,7 +22,6 @@ from rhapsode.cli.options import (
     DeviceOption,
     ServerOption,
     SlotsOption,
-    read_time,
 )
 
 if TYPE_CHECKING:
@@ -43,6 +42,10 @@ class SpeechOptions:
             metavar="NAME=VOICE", help="Who speaks lines that begin with `NAME:`; may be given several times."
         ),
     ] = None
+    instructions: Annotated[
+        str | None,
+        typer.Option(help="How it is spoken, or with a model that designs voices who speaks, in your words."),
+    ] = None
     language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None
     dictionary: Annotated[
         list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
@@ -56,32 +59,19 @@ class SpeechOptions:
     describe_images: Annotated[
         bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
     ] = False
-    seed: Annotated[int | None, typer.Option(min=0, help="Same text and seed, same speech; else drawn.")] = None
     model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None
-    strict: Annotated[
-        bool, typer.Option("--strict", help="With --seed: the same speech, whatever else is spoken meanwhile.")
-    ] = False
-    no_reuse: Annotated[
-        bool, typer.Option("--no-reuse", help="Speak every segment, also one that an earlier job has spoken.")
-    ] = False
-    not_before: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Begin at 2026-12-01T08:00 local time, and wait here for it.")
-    ] = None
 
     def wishes(self, speakers: dict[str, str], output: Output) -> JobOptions:
-        """As a job is told. speakers: the cast of `speaker`, read. Raises `Misuse` for what is no time."""
+        """As a job is told. speakers: the cast of `speaker`, read."""
         return {
             "voice": self.voice,
+            "instructions": self.instructions,
             "language": self.language,
-            "seed": self.seed,
             "model": self.model,
             "output": output,
             "speakers": speakers or None,
             "pronunciation_dictionaries": self.dictionary,
             "normalization": None if self.words is None else "basic" if self.words else "off",
-            "reproducibility": "strict" if self.strict else None,
-            "reuse": False if self.no_reuse else None,
-            "not_before": read_time("--not-before", self.not_before) if self.not_before else None,
         }
 
 

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import counted, warned
-from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input
+from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
+    from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.plans import Plan
+    from rhapsode.client.jobs.submission import JobOptions
 
 
 def plan(
@@ -49,20 +52,36 @@ def plan(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how a text or a book would be narrated: chapters, speakers, segments and how long they sound."""
+    """Show how a text or a book would be narrated: chapters, speakers, segments and how long they sound.
+
+    Nothing is spoken, and nothing of it stays on the server.
+    """
     spoken, speakers = read_spoken(file), choose_speakers(speaker or [])
-    with connected(server, data_dir) as client:
-        made = client.plan(
-            sent_input(client, spoken, describe_images=describe_images),
-            speakers=speakers or None,
-            voice=voice,
-            language=language,
-            model=model,
-            pronunciation_dictionaries=dictionary or None,
-            normalization=None if words is None else "basic" if words else "off",
-        )
+    options: JobOptions = {
+        "speakers": speakers or None,
+        "voice": voice,
+        "language": language,
+        "model": model,
+        "pronunciation_dictionaries": dictionary or None,
+        "normalization": None if words is None else "basic" if words else "off",
+    }
+    with connected(server, data_dir) as client, terminated_like_interrupted():
+        try:
+            made = _planned(client, spoken, options, describe_images=describe_images)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
     lines = [*_lines(made), *(_changes(made) if changes else ())]
     typer.echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))
+
+
+def _planned(client: Rhapsode, spoken: Spoken, options: JobOptions, *, describe_images: bool) -> Plan:
+    """Nothing of it stays on the server: not its job, not the document."""
+    given = sent_input(client, spoken, describe_images=describe_images)
+    try:
+        return client.plan(given, **options)
+    finally:
+        if upload_id := given.get("document", {}).get("upload_id"):
+            client.delete_upload(upload_id)
 
 
 def _lines(plan: Plan) -> list[str]:

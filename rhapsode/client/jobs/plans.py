@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import httpx
+from pydantic import JsonValue
 
-from rhapsode.client.calls import MAX_HOLD_S, Call, resource, submit_job
+from rhapsode.client.calls import JOBS, MAX_HOLD_S, Call, resource, submit_job
 from rhapsode.client.jobs.inputs import JobInput
 from rhapsode.client.jobs.submission import JobOptions
 from rhapsode.client.resources import Job, JobState, JobWarning, Resource
@@ -68,32 +70,50 @@ class Plan(Resource):
     segments: tuple[PlannedSegment, ...]
 
 
-def order_plan(spoken: str | JobInput, options: JobOptions) -> Call[Plan | Job]:
-    """The plan, or the job that makes it if that takes longer. Repeating the call asks for the same plan again."""
-    call = submit_job(spoken, options, str(uuid.uuid4()))
-    body = call.body if isinstance(call.body, dict) else {}
-    return Call(
-        call.method,
-        call.path,
-        _plan_or_job,
-        headers=call.headers,
-        body={**body, "validate_only": True},
-        hold_s=MAX_HOLD_S,
-    )
+PLAN_KEPT_S = 600
+"""Of the job behind a plan, where its end was not awaited; otherwise it is deleted as soon as the plan is there."""
 
 
-def settled(answer: Plan | Job) -> Plan | None:
-    """The plan, or None while it is being made. Raises `JobNotSucceeded` if there will be none."""
-    if isinstance(answer, Plan):
-        return answer
-    if answer.state.is_terminal and answer.state is not JobState.SUCCEEDED:
-        raise JobNotSucceeded(answer)
-    return None
+class PlanOrder:
+    """The requests of one plan: its job is asked for first, so that whoever is interrupted knows what to take back."""
+
+    def __init__(self, spoken: str | JobInput, options: JobOptions) -> None:
+        call = submit_job(spoken, options, str(uuid.uuid4()))
+        body = call.body if isinstance(call.body, dict) else {}
+        self._body: JsonValue = {"retention_s": PLAN_KEPT_S, **body, "validate_only": True}
+        self._headers = call.headers
+
+    def begin(self) -> Call[PlanAnswer]:
+        """Answered at once, as a rule with the job. Repeated, it is the same job."""
+        return Call("POST", JOBS, _plan_or_job, headers={**self._headers, "Prefer": "wait=0"}, body=self._body)
+
+    def ask(self) -> Call[PlanAnswer]:
+        """Answered with the plan, or with the job if that takes longer than a request should."""
+        return Call("POST", JOBS, _plan_or_job, headers=self._headers, body=self._body, hold_s=MAX_HOLD_S)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """The plan, or the job while it is being made. job_id: of the job behind it."""
+
+    job_id: str
+    found: Plan | Job
+
+    def settled(self) -> Plan | None:
+        """The plan, or None while it is being made. Raises `JobNotSucceeded` if there will be none."""
+        if isinstance(self.found, Plan):
+            return self.found
+        if self.found.state.is_terminal and self.found.state is not JobState.SUCCEEDED:
+            raise JobNotSucceeded(self.found)
+        return None
 
 
 _read_plan: Callable[[httpx.Response], Plan] = resource(Plan)
 _read_job: Callable[[httpx.Response], Job] = resource(Job)
 
 
-def _plan_or_job(response: httpx.Response) -> Plan | Job:
-    return _read_plan(response) if response.status_code == 200 else _read_job(response)
+def _plan_or_job(response: httpx.Response) -> PlanAnswer:
+    found = _read_plan(response) if response.status_code == 200 else _read_job(response)
+    if isinstance(found, Job):
+        return PlanAnswer(found.id, found)
+    return PlanAnswer(response.headers.get("location", "").rpartition("/")[2], found)

@@ -79,7 +79,8 @@ def test_a_document_is_copied_from_its_upload(api: ServedApi) -> None:
 
     assert spec.source == Source(SourceType.DOCUMENT, DocumentFormat.MARKDOWN, ("1",))
     assert api.objects.get(keys.input_text(LOCAL, job_id(job))) == b"# One\n\nText."
-    assert job["request"]["input"] == {"type": "document", "format": "md", "include": ["1"], "images": "skip"}
+    shown = {"type": "document", "format": "md", "include": ["1"], "images": "skip", "first_words": ""}
+    assert job["request"]["input"] == shown
 
 
 def test_a_cast_for_a_book_is_refused(api: ServedApi) -> None:
@@ -172,6 +173,19 @@ def test_a_plan_is_the_answer_when_nothing_else_is_wanted(api: ServedApi) -> Non
     assert (again.status_code, again.content, again.headers["Idempotency-Replayed"]) == (200, PLAN, "true")
     assert (job["state"], job["usage"]["audio_s"], job["progress"]["segments"]["total"]) == ("succeeded", 0, 0)
     assert [artifact["name"] for artifact in job["artifacts"]] == ["plan.json"]
+
+
+def test_who_will_not_wait_for_a_plan_has_its_job_at_once(api: ServedApi) -> None:
+    body = {"input": {"text": "Hello."}, "validate_only": True}
+    key = {"Idempotency-Key": "at-once"}
+
+    ordered = api.http.post("/v1/jobs", json=body, headers={**key, "Prefer": "wait=0"})
+    plan_soon(api)
+    planned = api.http.post("/v1/jobs", json=body, headers=key)
+
+    assert (ordered.status_code, ordered.headers["Preference-Applied"]) == (202, "wait=0")
+    assert (ordered.json()["state"], planned.status_code) == ("pending", 200)
+    assert planned.headers["Location"].endswith(ordered.json()["id"])
 
 
 def test_an_input_without_a_plan_is_a_problem(api: ServedApi) -> None:

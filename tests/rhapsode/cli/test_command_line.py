@@ -16,8 +16,9 @@ import typer
 from typer.core import TyperGroup
 
 from rhapsode.cli.main import app
+from rhapsode.cli.narrate import speech_options
 from rhapsode.cli.narrate.audio_options import BITRATES_KBPS, LOUDNESS_LUFS, SAMPLE_RATES
-from tests.rhapsode.conftest import RunCli
+from tests.rhapsode.conftest import CLI, RunCli
 from worker.engine.vllm.supported_versions import installed
 
 OPENAPI = json.loads((Path(__file__).parents[2] / "api" / "openapi" / "openapi.json").read_text())
@@ -145,15 +146,25 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(run_cli: An
         (("--bitrate", "321"), "320"),
         (("--sample-rate", "44101"), "44101 is none of 8000"),
         (("--loudness", "-7"), "-8"),
+        (("--loudness", "nan"), "--loudness: nan is not between -40 and -8"),
+        (("--temperature", "2.5"), "--temperature: 2.5 is not between 0 and 2"),
+        (("--temperature", "0.0001"), "neither 0 nor at least 0.001"),
+        (("--top-k", "0"), "--top-k: 0 is not between 1 and 1000"),
+        (("--top-p", "0"), "--top-p: 0 leaves nothing to draw"),
+        (("--repetition-penalty", "0.9"), "--repetition-penalty: 0.9 is not between 1 and 2"),
+        (("--attempts", "11"), "--attempts: 11 is not between 1 and 10"),
+        (("--seed", "-1"), "--seed: -1 is not between 0"),
+        (("--gate", "loose"), "'loose' is not one of 'off', 'basic', 'asr'"),
+        (("--on-exhausted", "weep"), "'fail', 'keep_best', 'silence'"),
+        (("--priority", "urgent"), "'high', 'normal', 'low'"),
+        (("--deadline", "tomorrow"), "--deadline: 'tomorrow' is no time"),
+        (("--webhook", "me"), "'me' is neither an address"),
     ],
 )
 def test_what_no_server_could_make_is_refused_before_one_is_started(
     run_cli: Any, wish: tuple[str, ...], words: str
 ) -> None:
-    outcome = run_cli("narrate", "-", *wish, input=b"Hello.")
-
-    assert outcome.returncode == 2
-    assert words in outcome.stderr.splitlines()[-1]
+    assert_one_line(run_cli("narrate", "-", *wish, input=b"Hello."), 2, words)
 
 
 def test_the_command_line_knows_what_the_api_takes() -> None:
@@ -169,14 +180,49 @@ def test_the_command_line_knows_what_the_api_takes() -> None:
     assert tuple(rates) == SAMPLE_RATES
     assert (bitrate["minimum"], bitrate["maximum"]) == BITRATES_KBPS
     assert (loudness["minimum"], loudness["maximum"]) == LOUDNESS_LUFS
+    sampling = {name: number_of(schema) for name, schema in output["SamplingRequest"].items()}
+    assert (sampling["temperature"]["minimum"], sampling["temperature"]["maximum"]) == speech_options.TEMPERATURES
+    assert (sampling["top_k"]["minimum"], sampling["top_k"]["maximum"]) == speech_options.TOP_KS
+    assert (sampling["top_p"]["exclusiveMinimum"], sampling["top_p"]["maximum"]) == (0, speech_options.MOST_TOP_P)
+    penalty = sampling["repetition_penalty"]
+    assert (penalty["minimum"], penalty["maximum"]) == speech_options.REPETITION_PENALTIES
+    attempts = output["QualityRequest"]["max_attempts"]
+    assert (attempts["minimum"], attempts["maximum"]) == speech_options.ATTEMPTS
+    assert number_of(output["JobRequest"]["seed"])["maximum"] == speech_options.MOST_SEED
+
+
+def number_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field that may also be null."""
+    return next(each for each in schema["anyOf"] if each["type"] != "null")
+
+
+def test_the_options_of_narrate_are_told_by_theme(run_cli: Any) -> None:
+    said = run_cli("narrate", "--help").stdout
+
+    headings = [line.partition(";")[0].rstrip(":") for line in said.splitlines() if line[:1].isalpha()]
+    assert headings == [
+        "Usage: rhapsode narrate [OPTIONS] {FILE}",
+        "Arguments",
+        "Options",
+        "Who speaks, and how the text is read",
+        "How it is drawn",
+        "How each segment is checked",
+        "When it is made, and who is told",
+        "What is written",
+        "Which server speaks, or what one of this command's own is like",
+    ]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full here")
+def test_a_full_standard_output_is_one_line_and_status_1(run_cli: Any, tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        outcome = subprocess.run([CLI, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert (outcome.returncode, outcome.stderr) == (1, "rhapsode: standard output: No space left on device\n")
 
 
 def test_an_unknown_option_is_status_2(run_cli: Any) -> None:
-    outcome = run_cli("narrate", "--loud", "book.txt")
-
-    assert outcome.returncode == 2
-    assert "--loud" in outcome.stderr
-    assert "Traceback" not in outcome.stderr
+    assert_one_line(run_cli("narrate", "--loud", "book.txt"), 2, "--loud", "`rhapsode narrate --help` says more")
 
 
 def test_a_server_url_that_is_none_is_status_2(run_cli: Any) -> None:

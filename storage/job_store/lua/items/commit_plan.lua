@@ -1,5 +1,5 @@
 -- ARGV: job, fence, plan key, segments, estimated audio ms, smallest window, characters of the text or '' (as known),
---       bytes of what was stored, warnings as a JSON list
+--       bytes of what was stored, warnings as a JSON list, the text's first words or ''
 -- -> ok | lost | aborted
 local id, fence, plan_key = ARGV[1], ARGV[2], ARGV[3]
 local total, estimate, window = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -19,6 +19,7 @@ local changes = {
   estimated_audio_ms = estimate, cost_ms = math.floor(estimate / total),
 }
 if ARGV[7] ~= '' then changes.input_chars = tonumber(ARGV[7]) end
+if ARGV[10] ~= '' then changes.first_words = ARGV[10] end
 save(job, changes)
 count_stored(job, tonumber(ARGV[8]))
 for _, warning in ipairs(cjson.decode(ARGV[9])) do warn(job, warning) end

@@ -11,10 +11,9 @@ import httpx
 import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Job, JobState, Rhapsode
-from rhapsode.cli.failures import failures_in_one_line
-from rhapsode.cli.main import app
 from rhapsode.client.jobs.segment_resources import SegmentState
 from rhapsode.stack.stack import Stack
+from tests.rhapsode.cli.jobs.conftest import CommandLine
 
 TEXT = "The wind was cold.\n\nThe sun was warm.\n\nThey met at noon."
 
@@ -81,52 +80,29 @@ def test_pausing_changing_and_retrying(client: Rhapsode) -> None:
         client.retry(job)
 
 
-class CommandLine:
-    """The command line in this process: starting one takes a second, and this file starts twenty."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-
-    def run(self, *words: str, status: int = 0) -> str:
-        """What it says on the stream that belongs to the status."""
-        with pytest.raises(SystemExit) as end, failures_in_one_line():
-            app(["jobs", *words])
-        said = self._capsys.readouterr()
-        assert (end.value.code or 0) == status, said.err
-        return said.out if status == 0 else said.err
-
-
-@pytest.fixture
-def commands(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RHAPSODE_DATA_DIR", str(tmp_path / "share"))
-    return CommandLine(capsys)
-
-
 def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, told: Job, tmp_path: Path) -> None:
     def run(*words: str, status: int = 0) -> str:
         return commands.run(*words, "--server", stack.url, status=status)
 
     listed = run("segments", told.id, "--state", "done").splitlines()
-    edited = run("edit", told.id, "0", "--text", "The wind was mild.")
-    run("watch", told.id)
+    edited = run("edit", told.id, "0", "--text", "The wind was mild.", "--wait")
     takes = run("takes", told.id, "seg_000000", "--save", ".").splitlines()
-    run("takes", told.id, "0", "--select", "1")
-    run("watch", told.id)
-    assembled = run("assemble", told.id, "--format", "flac", "--tag", "title=Weather", "--subtitles", "srt")
-    run("watch", told.id)
+    run("takes", told.id, "0", "--select", "1", "--wait")
+    flac = ("--format", "flac", "--tag", "title=Weather", "--subtitles", "srt")
+    assembled = run("assemble", told.id, *flac, "--wait")
     run("assemble", told.id, "--loudness", "-20", "--subtitles", "none")
     run("watch", told.id)
     shown = run("show", told.id)
     request = httpx.get(f"{stack.url}/v1/jobs/{told.id}", trust_env=False).json()["request"]
 
     assert [line.split("\t")[0] for line in listed] == ["seg_000000", "seg_000001", "seg_000002"]
-    assert "The wind was mild." in edited
+    assert edited.split("\t")[:2] == ["seg_000000", "done"]
+    assert edited.endswith("take 2\t\tThe wind was mild.\n")
     assert [line.split("\t")[0] for line in takes] == ["  1", "* 2"]
     assert sorted(path.name for path in tmp_path.glob("*.wav")) == [
         f"{told.id}-seg_000000-take-{n}.wav" for n in (1, 2)
     ]
-    assert "pending" in assembled or "running" in assembled
+    assert assembled.startswith(f"{told.id} succeeded: narration.flac, ")
     assert all(name in shown for name in ("narration.flac", "narration.wav", "narration.srt"))
     assert request["output"]["formats"] == [{"type": "flac", "bitrate_kbps": None}]
     assert (request["output"]["loudness"]["target_lufs"], request["output"]["subtitles"]) == (-20, [])
@@ -134,6 +110,19 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     assert "succeeded cannot be retried" in run("retry", told.id, status=1)
     assert "cannot be changed" in run("set", told.id, "--priority", "high", status=1)
     assert "no such segment" in run("edit", told.id, "99", "--text", "x", status=1)
+
+
+def test_an_edit_that_nobody_speaks_is_waited_for_in_vain(
+    commands: CommandLine, stack: Stack, client: Rhapsode, half_told: Job
+) -> None:
+    client.cancel(half_told)
+    client.wait(half_told)
+
+    said = commands.run("edit", half_told.id, "100", "--text", "They met.", "--wait", "--server", stack.url, status=1)
+
+    line = said.splitlines()[-1]
+    assert line.startswith(f"rhapsode: job {half_told.id} cancelled: ")
+    assert line.endswith(f"; what was asked for is kept for: rhapsode jobs retry {half_told.id}")
 
 
 def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, stack: Stack, client: Rhapsode) -> None:
@@ -163,6 +152,10 @@ def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, st
         (("set", "job_x", "--metadata", "x"), "NAME=VALUE"),
         (("takes", "job_x", "0", "--new", "--select", "1"), "exclude"),
         (("takes", "job_x", "0", "--save", "nowhere"), "not a folder"),
+        (("takes", "job_x", "0", "--wait"), "--new and --select"),
+        (("download", "job_x", "a.wav", "--segments"), "leave the names out"),
+        (("retry", "job_x", "--gate", "strict"), "'strict' is not one of"),
+        (("lost", "job_x"), "No such command 'lost'"),
         (("assemble", "job_x", "--format", "ogg"), "'ogg' is none of wav"),
         (("assemble", "job_x", "--bitrate", "64"), "--format"),
         (("assemble", "job_x", "--loudness", "loud"), "is no number"),

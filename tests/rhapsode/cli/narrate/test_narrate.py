@@ -9,10 +9,12 @@ import wave
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from rhapsode import JobState, Rhapsode
 from rhapsode.stack.stack import Stack
+from tests.rhapsode.conftest import ScriptedServer
 
 NOBODYS_JOB = "job_01jd0000000000000000000000"
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
@@ -58,6 +60,50 @@ def test_the_same_seed_gives_the_same_file_and_json_tells_the_facts(
     assert facts["file"] == "a.wav"
     assert facts["seed"] == 7
     assert facts["audio_s"] == pytest.approx(seconds_of(tmp_path / "a.wav"), abs=1e-2)
+
+
+def test_what_the_api_can_be_told_narrate_can(
+    run_cli: Any, client: Rhapsode, here: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "The\tFable.txt").write_text(TEXT)
+    endpoint = client.webhooks.create("http://127.0.0.1:9/", ["job.failed"]).id
+    drawn = ("--temperature", "0.7", "--top-k", "20", "--top-p", "0.9", "--repetition-penalty", "1.1")
+    checked = ("--gate", "off", "--attempts", "2", "--on-exhausted", "silence")
+    ordered = ("--priority", "high", "--deadline", "2099-01-01", "--webhook", endpoint)
+
+    outcome = run_cli("narrate", "The\tFable.txt", "-o", "a.wav", *drawn, *checked, *ordered, env=here)
+    client.webhooks.delete(endpoint)
+
+    assert outcome.returncode == 0, outcome.stderr
+    job = next(iter(client.jobs()))
+    told = httpx.get(f"{client.server_url}/v1/jobs/{job.id}", trust_env=False).json()
+    request = told["request"]
+    assert request["sampling"] == {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "repetition_penalty": 1.1}
+    assert request["quality"] == {"gate": "off", "max_attempts": 2, "on_exhausted": "silence"}
+    assert (request["priority"], request["deadline"][:3]) == ("high", "209")
+    assert told["webhook"]["endpoint_id"] == endpoint
+    assert told["metadata"] == {"title": "The Fable"}
+    listed = run_cli("jobs", "list", "--limit", "1", env=here).stdout.rstrip("\n").split("\t")
+    assert listed[-3:] == [
+        "ada",
+        "The Fable",
+        "The wind and the sun were disputing which was the stronger. Suddenly they saw a…",
+    ]
+
+
+def test_instructions_are_sent(run_cli: Any, script: ScriptedServer) -> None:
+    script.answer(200, {})
+    script.answer(422, {"title": "Refused", "code": "invalid_request", "status": 422, "detail": "not so"})
+
+    outcome = run_cli("narrate", "-", "--instructions", "Gently.", "--server", script.url, input=TEXT.encode())
+
+    assert (outcome.returncode, outcome.stderr.count("\n")) == (1, 1)
+    assert json.loads(script.received[-1].body) | {"output": {}} == {
+        "input": {"text": TEXT},
+        "instructions": "Gently.",
+        "metadata": {},
+        "output": {},
+    }
 
 
 def test_force_replaces_the_old_file(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,41 @@ def test_an_awaited_plan_is_the_same(stack: Stack, client: Rhapsode) -> None:
             return plan.num_segments if plan.segments[0].text == "two." else 0
 
     assert asyncio.run(planned()) == 1
+
+
+def test_a_plan_leaves_no_job(stack: Stack, client: Rhapsode, run_cli: Any, tmp_path: Path) -> None:
+    async def awaited() -> None:
+        async with AsyncRhapsode(stack.url) as awaited:
+            await awaited.plan("One.")
+
+    before = [job.id for job in client.jobs()]
+    (tmp_path / "book.md").write_text("# One\n\nTwo.\n")
+    (tmp_path / "none.md").write_text("\n---\n")
+
+    client.plan("One.")
+    asyncio.run(awaited())
+    planned = run_cli("plan", "book.md", "--server", stack.url)
+    refused = run_cli("plan", "none.md", "--server", stack.url)
+
+    assert [job.id for job in client.jobs()] == before
+    assert (planned.returncode, refused.returncode) == (0, 1)
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_plan_that_is_interrupted_leaves_no_job(
+    stack: Stack, client: Rhapsode, start_cli: Any, tmp_path: Path
+) -> None:
+    before = {job.id for job in client.jobs()}
+    (tmp_path / "long.md").write_text("The wind was cold, and the sun was warm, they say.\n\n" * 20_000)
+    process = start_cli("plan", "long.md", "--server", stack.url)
+    while not (new := {job.id for job in client.jobs()} - before):
+        assert process.poll() is None
+
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+
+    assert process.returncode in (0, 130)
+    assert new.isdisjoint(job.id for job in client.jobs())
 
 
 def test_what_cannot_be_planned_is_said(client: Rhapsode, tmp_path: Path) -> None:

@@ -1,0 +1,150 @@
+"""`rhapsode jobs download`: the files of a job, whole and checked, or its segments one by one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.options import DataDirOption, ServerOption
+
+if TYPE_CHECKING:
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.resources import Artifact, Job
+
+_PIECE_BYTES = 1 << 20
+
+
+def download(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...", help="Which of its files, as `jobs show` lists them; else all."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="PATH", help="A folder, or for one file its name; else here."),
+    ] = None,
+    by_segment: Annotated[
+        bool, typer.Option("--segments", help="In place of the files, each finished segment as a WAV.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Replace files that are others.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Fetch the files of a job: speech, subtitles, manifest.
+
+    Each is checked by its sha256 and shows under its name only when it is whole. One that is here already is not
+    fetched again, so that what was interrupted goes on when it is repeated. With --segments what a failed or running
+    job has spoken so far; the folder is called like the job unless -o names another.
+    """
+    if by_segment and names:
+        raise Misuse("--segments is for all finished segments; leave the names out")
+    with connected(server, data_dir) as client, terminated_like_interrupted():
+        try:
+            if by_segment:
+                _save_segments(client, job, output, is_forced=force)
+            else:
+                _save_files(client, job, names or [], output, is_forced=force)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
+
+
+def _save_files(client: Rhapsode, job_id: str, names: Sequence[str], output: Path | None, *, is_forced: bool) -> None:
+    from rich.console import Console
+
+    from rhapsode.cli.jobs.download_progress import download_display
+
+    job = client.job(job_id)
+    places = _places(_wanted(job, names), output)
+    missing = [(artifact, path) for artifact, path in places if not _is_here(artifact, path)]
+    _refuse_existing((path for _, path in missing), is_forced=is_forced)
+    console = Console(stderr=True)
+    for artifact, path in places:
+        if (artifact, path) not in missing:
+            typer.echo(f"{path} is here already")
+            continue
+        with download_display(console, artifact.name, artifact.bytes) as show:
+            client.download(job, artifact.name, path, on_bytes=show)
+        typer.echo(f"{path}: {artifact.bytes:,} bytes")
+
+
+def _wanted(job: Job, names: Sequence[str]) -> list[Artifact]:
+    """Raises `RhapsodeError` for a job without files, and for a name that none of them has."""
+    from rhapsode.errors import RhapsodeError
+
+    if not job.artifacts:
+        raise RhapsodeError(f"job {job.id} is {job.state} and has no files{_instead(job)}")
+    try:
+        return [job.artifact(name) for name in dict.fromkeys(names)] or [*job.artifacts]
+    except KeyError as error:
+        raise RhapsodeError(str(error.args[0])) from error
+
+
+def _instead(job: Job) -> str:
+    if job.kind != "synthesis":
+        return ": it makes voices ready"
+    if not job.state.is_terminal:
+        return f" yet; `rhapsode jobs watch {job.id}` waits for it, --segments saves what is spoken"
+    return (
+        "; --segments saves what was spoken of it" if job.progress.segments.done else ", and nothing of it was spoken"
+    )
+
+
+def _places(artifacts: Sequence[Artifact], output: Path | None) -> list[tuple[Artifact, Path]]:
+    """Where each goes. Raises `Misuse`."""
+    if output is not None and not output.is_dir():
+        if len(artifacts) > 1:
+            raise Misuse(f"-o: {output} is not a folder, and there are {len(artifacts)} files; name one of them")
+        if not output.parent.is_dir():
+            raise Misuse(f"-o: {output.parent} is not a folder")
+        return [(artifacts[0], output)]
+    return [(artifact, (output or Path()) / artifact.name) for artifact in artifacts]
+
+
+def _is_here(artifact: Artifact, path: Path) -> bool:
+    if not path.is_file() or path.stat().st_size != artifact.bytes:
+        return False
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while data := file.read(_PIECE_BYTES):
+            digest.update(data)
+    return digest.hexdigest() == artifact.sha256
+
+
+def _refuse_existing(paths: Iterable[Path], *, is_forced: bool) -> None:
+    for path in paths:
+        if path.exists() and not path.is_file():
+            raise Misuse(f"{path} is a folder or a device; -o chooses another place")
+        if path.exists() and not is_forced:
+            raise Misuse(f"{path} exists and is another file; --force replaces it, -o chooses another place")
+
+
+def _save_segments(client: Rhapsode, job: str, output: Path | None, *, is_forced: bool) -> None:
+    from rhapsode.cli.formatting import counted
+    from rhapsode.cli.jobs.segment_files import save_take
+    from rhapsode.client.jobs.segment_resources import SegmentState
+    from rhapsode.errors import RhapsodeError
+
+    if output is not None and not output.is_dir():
+        raise Misuse(f"-o: {output} is not a folder")
+    finished = list(client.segments.list(job, {SegmentState.DONE}))
+    if not finished:
+        raise RhapsodeError(f"no segment of {job} is finished")
+    folder = output or Path(job)
+    folder.mkdir(exist_ok=True)
+    num_saved = 0
+    for segment in finished:
+        path = folder / f"{segment.id}-take-{segment.take}.wav"
+        if path.exists() and not is_forced:
+            continue
+        save_take(path, client.segments.audio(job, segment, segment.take))
+        num_saved += 1
+    here = len(finished) - num_saved
+    already = f", {here} were here already" if here else ""
+    typer.echo(f"{folder}: {counted(num_saved, 'segment')}{already}")

@@ -1,0 +1,76 @@
+"""Jobs as a list: for people two lines each where they know them by, for programs one with tabs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from rhapsode.cli.formatting import clock
+
+if TYPE_CHECKING:
+    from rhapsode.client.resources import Job
+
+
+def print_jobs(jobs: list[Job]) -> None:
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        for job in jobs:
+            typer.echo("\t".join(_fields(job)))
+        return
+    for job in jobs:
+        _print_two_lines(job, console.width)
+
+
+def share(job: Job) -> str:
+    segments = job.progress.segments
+    return f"{segments.done}/{segments.total}" if segments.total else "-"
+
+
+def when(job: Job) -> str:
+    return f"{job.created_at.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _fields(job: Job) -> tuple[str, ...]:
+    facts = (job.id, str(job.state), share(job), clock(job.progress.audio_s_done), when(job))
+    return (*facts, _shown(_voice(job)), _shown(job.title), _shown(_first_words(job)))
+
+
+def _print_two_lines(job: Job, width: int) -> None:
+    """An id that was cut cannot be copied; what stands below it may be cut."""
+    from rich.cells import cell_len, set_cell_size
+
+    created = f"{job.created_at.astimezone():%b %d %H:%M}"
+    spoken = clock(job.progress.audio_s_done)
+    typer.echo(f"{job.id}  {job.state:<10}  {share(job):>9}  {spoken:>8}  {created}")
+    known_by = "    " + ": ".join(filter(None, (_shown(job.title), _shown(_first_words(job)))))
+    voice = f"  ({_shown(_voice(job))})" if _voice(job) else ""
+    room = max(16, width - cell_len(voice))
+    cut = known_by if cell_len(known_by) <= room else f"{set_cell_size(known_by, room - 1).rstrip()}…"
+    if (cut + voice).strip():
+        typer.echo(cut + voice)
+
+
+def _voice(job: Job) -> str:
+    from rhapsode.client.resources import ResolvedRequest, ResolvedVoiceCaches
+
+    match job.request:
+        case ResolvedRequest() as request:
+            return request.voice
+        case ResolvedVoiceCaches() as request:
+            return f"{request.voices} voices made ready"
+        case None:
+            return ""
+
+
+def _first_words(job: Job) -> str:
+    from rhapsode.client.resources import ResolvedRequest
+
+    return job.request.input.first_words if isinstance(job.request, ResolvedRequest) else ""
+
+
+def _shown(text: str) -> str:
+    """Nothing that a text says may move a terminal's cursor, or look like another field."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())

@@ -1,0 +1,41 @@
+"""Waiting for a job's end, as `jobs watch` does and as other commands do with `--wait`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rhapsode.cli.failures import FAILED, INTERRUPTED
+
+if TYPE_CHECKING:
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.resources import Job
+
+WaitOption = Annotated[
+    bool, typer.Option("--wait", help="Come back when the narration is whole again; status 0 if it is.")
+]
+
+
+def watched(client: Rhapsode, job: str) -> Job:
+    """The job as it ended, followed on standard error. Ctrl-C stops that, not the job."""
+    from rich.console import Console
+
+    from rhapsode.cli.narrate.progress import follow
+
+    console = Console(stderr=True)
+    try:
+        return follow(client, client.job(job), console)
+    except KeyboardInterrupt as interrupt:
+        console.print(f"job {job} goes on", highlight=False)
+        raise typer.Exit(INTERRUPTED) from interrupt
+
+
+def exit_unless_succeeded(job: Job) -> None:
+    """Says on standard error how the job ended, if it is not well, and what may help."""
+    if job.state == "succeeded":
+        return
+    reason = f": {job.error.detail} ({job.error.code})" if job.error else ""
+    line = f"rhapsode: job {job.id} {job.state}{reason}; what was asked for is kept for: rhapsode jobs retry {job.id}"
+    typer.echo(" ".join(line.split()), err=True)
+    raise typer.Exit(FAILED)

@@ -1,0 +1,56 @@
+"""The sizes in a WAV that was written as it came: nobody knew its length when its header was sent."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import struct
+
+HEADER_BYTES = 4096
+"""As much of a file's beginning as has to be kept to find its sizes."""
+
+_MOST_BYTES = 0xFFFFFFFF
+_BYTES_PER_SAMPLE = 2
+
+
+class WavSizes:
+    """Of a file that begins where the descriptor stands now. Does nothing for what cannot be mended: pipes, files that
+    are appended to, other formats.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._start = os.lseek(descriptor, 0, os.SEEK_CUR) if _can_be_mended(descriptor) else None
+        self._header = b""
+        self._num_bytes = 0
+
+    def wrote(self, piece: bytes) -> None:
+        self._header += piece[: HEADER_BYTES - len(self._header)]
+        self._num_bytes += len(piece)
+
+    def mend(self) -> None:
+        """Call when all that was written has reached the file, also after an interrupt."""
+        if self._start is None:
+            return
+        for offset, size in sizes(self._header, self._num_bytes):
+            os.pwrite(self._descriptor, struct.pack("<I", size), self._start + offset)
+
+
+def sizes(header: bytes, num_bytes: int) -> tuple[tuple[int, int], ...]:
+    """Where the sizes stand in a WAV of so many bytes, and what they are; none for another file, or one too large."""
+    if header[:4] != b"RIFF" or header[8:12] != b"WAVE" or num_bytes > _MOST_BYTES:
+        return ()
+    chunk = 12
+    while chunk + 8 <= len(header):
+        name, size = header[chunk : chunk + 4], int.from_bytes(header[chunk + 4 : chunk + 8], "little")
+        if name == b"data":
+            data_bytes = (num_bytes - chunk - 8) // _BYTES_PER_SAMPLE * _BYTES_PER_SAMPLE
+            return (4, num_bytes - 8), (chunk + 4, data_bytes)
+        chunk += 8 + size + size % 2
+    return ()
+
+
+def _can_be_mended(descriptor: int) -> bool:
+    is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    return is_file and not fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_APPEND

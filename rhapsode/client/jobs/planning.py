@@ -1,0 +1,73 @@
+"""A plan without speech: ordered, awaited, and its job taken back whatever becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from rhapsode.client.calls import cancel_job, delete_job
+from rhapsode.client.jobs.plans import Plan, PlanOrder
+from rhapsode.errors import Conflict, RhapsodeError
+
+if TYPE_CHECKING:
+    from rhapsode.client.async_client import AsyncRhapsode
+    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.voices.async_voices import AsyncSend
+    from rhapsode.client.voices.voices import Send
+
+CANCEL_PATIENCE_S = 10.0
+
+
+def make_plan(client: Rhapsode, send: Send, order: PlanOrder) -> Plan:
+    """Raises what the requests raise, and `JobNotSucceeded`."""
+    try:
+        answer = send(order.begin())
+    except KeyboardInterrupt:
+        # The answer was never read. Its repeat says which job it was.
+        _take_back(client, send, send(order.begin()).job_id)
+        raise
+    try:
+        while (plan := answer.settled()) is None:
+            client.wait(answer.job_id)
+            answer = send(order.ask())
+    finally:
+        _take_back(client, send, answer.job_id)
+    return plan
+
+
+async def make_plan_async(client: AsyncRhapsode, send: AsyncSend, order: PlanOrder) -> Plan:
+    """As `make_plan`."""
+    try:
+        answer = await send(order.begin())
+    except asyncio.CancelledError:
+        await _take_back_async(client, send, (await send(order.begin())).job_id)
+        raise
+    try:
+        while (plan := answer.settled()) is None:
+            await client.wait(answer.job_id)
+            answer = await send(order.ask())
+    finally:
+        await _take_back_async(client, send, answer.job_id)
+    return plan
+
+
+def _take_back(client: Rhapsode, send: Send, job_id: str) -> None:
+    # The plan, or what went wrong, is worth more than this; a job that stays is gone after `PLAN_KEPT_S`.
+    with suppress(RhapsodeError):
+        try:
+            send(delete_job(job_id))
+        except Conflict:
+            send(cancel_job(job_id))
+            client.wait(job_id, timeout_s=CANCEL_PATIENCE_S)
+            send(delete_job(job_id))
+
+
+async def _take_back_async(client: AsyncRhapsode, send: AsyncSend, job_id: str) -> None:
+    with suppress(RhapsodeError):
+        try:
+            await send(delete_job(job_id))
+        except Conflict:
+            await send(cancel_job(job_id))
+            await client.wait(job_id, timeout_s=CANCEL_PATIENCE_S)
+            await send(delete_job(job_id))
