@@ -49,7 +49,7 @@ COPY worker worker
 RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
 # Leaves bytecode of what is loaded, and says here if a module does not load.
 WORKDIR /
-RUN /opt/rhapsode/bin/python -c "import worker.lifecycle.start, worker.janitor.__main__, worker.planning.documents.reading" \
+RUN /opt/rhapsode/bin/python -c "import worker.lifecycle.start, worker.janitor.__main__, worker.planning.drafting.__main__" \
     && /opt/rhapsode/bin/python -c "import worker.engine.native, worker.voices.reference_audio.__main__" \
     && /opt/rhapsode/bin/rhapsode run --help
 

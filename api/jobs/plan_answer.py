@@ -19,7 +19,9 @@ from storage.narration.spec import NarrationSpec
 
 PLAN_WAIT_S = 30.0
 
-_CALLERS_FAULT = frozenset({"invalid_request", "text_too_long", "unsupported_language", "unsupported_media"})
+_CALLERS_FAULT = frozenset(
+    {"input_too_complex", "invalid_request", "text_too_long", "unsupported_language", "unsupported_media"}
+)
 
 
 def wants_plan_only(accepted: Accepted) -> bool:

@@ -10,8 +10,7 @@ import unicodedata
 from pydantic_core import PydanticCustomError
 
 from storage.narration.estimates import is_speakable
-
-MAX_WORD_CHARS = 1_000
+from storage.narration.words import MAX_WORD_CHARS, find_long_word
 
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 _BIDI = "\u202a-\u202e\u2066-\u2069"
@@ -24,27 +23,17 @@ _REFUSED = f"{_CONTROL}{_BIDI}{_NONCHARACTERS}{_SURROGATES}"
 _REFUSED_IN_PROSE = re.compile(f"[{_REFUSED}]")
 _REFUSED_IN_LABELS = re.compile(f"[\t\n\r{_REFUSED}]")
 
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai and Lao, Myanmar, Khmer
-    "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef"  # ideographs, kana and their punctuation
-    "\U00020000-\U0003ffff"
-)
-"""Scripts written without spaces: there a long run is a sentence, which segmentation cuts, and not a word."""
-
-# The look-behind starts a match only where a run starts: without it each of n positions would look ahead again.
-_LONG_WORD = re.compile(rf"(?<![^\s{_UNSPACED}])[^\s{_UNSPACED}]{{{MAX_WORD_CHARS + 1}}}")
-
 
 def check_spoken_text(text: str) -> str:
     """The text itself. Raises `PydanticCustomError` with a code and a sentence."""
     if not text.strip():
         raise PydanticCustomError("empty_text", "there is no text to speak")
     check_prose(text)
-    if found := _LONG_WORD.search(text):
+    if (at := find_long_word(text)) is not None:
         raise PydanticCustomError(
             "word_too_long",
             "at character {at} begins a word of more than {limit} characters",
-            {"at": found.start(), "limit": MAX_WORD_CHARS},
+            {"at": at, "limit": MAX_WORD_CHARS},
         )
     if not is_speakable(text):
         raise PydanticCustomError("nothing_speakable", "the text has no letter or digit that could be spoken")

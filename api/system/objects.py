@@ -32,7 +32,7 @@ SPOOL_BYTES = 1024 * 1024
 """An upload that is longer waits on disk until it is whole."""
 
 _RANGES = re.compile(rf"bytes=\s*{_SPEC}(\s*,\s*{_SPEC})*\s*", re.IGNORECASE)
-_RANGE = re.compile(r"([0-9]+)-([0-9]*)|-([0-9]+)")
+_RANGE = re.compile(r"(?<![0-9])([0-9]+)-([0-9]*)|-([0-9]+)")
 
 
 @router.head("/{key:path}", include_in_schema=False)

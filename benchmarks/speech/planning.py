@@ -1,8 +1,7 @@
 """How fast inputs become plans: megabytes per second and peak memory by kind of input; how well sentences are found.
 
-Every kind is read and segmented as a worker does it, in a process of its own; documents are read by the reader's
-process, whose start is part of the time. Times are of the CPU, which is all that planning waits for. The texts are the
-sentences of the tests, repeated.
+Every kind is read and segmented as a worker does it, in a process of its own. Times are of the CPU, which is all that
+planning waits for. The texts are the sentences of the tests, repeated.
 """
 
 from __future__ import annotations
@@ -147,7 +146,7 @@ def _epub(size: int) -> bytes:
 
 
 def _document(document_format: DocumentFormat) -> Read:
-    return lambda data: read_document(data, document_format, (), lambda: None)
+    return lambda data: read_document(data, document_format)
 
 
 def _respelt(data: bytes) -> Script:

@@ -19,6 +19,8 @@ FAMILIES = {
     "ready": "list per queue and job: items that may be claimed, next first; exists only while it has items",
     "parked": "list per queue and job: what `ready` would hold if the job were not paused",
     "crowded": "sorted set per queue: job|item that found no place to prepare a voice in -> since when, in Unix ms",
+    "reading": "set per tenant: job|plan|fence of its documents and long texts that are being read",
+    "unread": "sorted set per tenant: job whose document or long text waits for one of these to be read -> since when",
     "tenants": "list per queue and class: the tenants with claimable work, next first",
     "line": "list per queue, class and tenant: the jobs with claimable work, next first",
     "waiting": "sorted set per queue and class: job with claimable work -> its last claim, or since when it has any",

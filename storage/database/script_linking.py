@@ -24,7 +24,7 @@ _PROVIDES = (
     re.compile(r"local function (\w+)"),
     re.compile(r"function ([\w.]+)"),
     re.compile(r"local (\w+(?:, \w+)*)"),
-    re.compile(r"(\w+) = "),
+    re.compile(r"\b(\w+) = "),
 )
 
 

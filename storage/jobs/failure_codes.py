@@ -4,6 +4,7 @@ from __future__ import annotations
 
 CALLERS_FAULTS = frozenset(
     {
+        "input_too_complex",
         "invalid_request",
         "name_taken",
         "not_found",

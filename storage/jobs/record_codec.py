@@ -13,7 +13,7 @@ from storage.jobs.batches import BatchSpec
 from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord, JobSpec, SegmentCounts, SpokenBy
 from storage.jobs.service_classes import JobClass, Priority
 from storage.jobs.states import JobPhase, JobState
-from storage.jobs.submissions import Submission
+from storage.jobs.submissions import Submission, is_bulky
 from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook
 from storage.narration.spec import NarrationSpec
@@ -59,6 +59,8 @@ def submitted_fields(submission: Submission) -> list[str]:
         fields["kind"] = "voice_cache"
     if isinstance(submission.spec, BatchSpec):
         fields |= {"kind": "batch", "lines": str(submission.spec.num_lines)}
+    if is_bulky(submission):
+        fields["bulky"] = "1"
     if submission.batch is not None:
         fields["batch"] = submission.batch
     if submission.key_id:

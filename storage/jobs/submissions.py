@@ -8,6 +8,8 @@ from storage.ids import JobId, TenantId
 from storage.jobs.record import JobSpec
 from storage.jobs.service_classes import Priority
 from storage.jobs.webhook_target import JobWebhook
+from storage.narration.sources import SourceType
+from storage.narration.spec import NarrationSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,22 @@ class Submission:
     key_id: str = ""
     stored_bytes: int = 0
     not_before_ms: int | None = None
+
+
+BULKY_CHARS = 4_000
+"""A longer text takes more than a few milliseconds to plan."""
+
+
+def is_bulky(submission: Submission) -> bool:
+    """Whether it may take seconds until the job is planned. A tenant has a bound on how many of these are read at once.
+
+    How long a document is, is known only when it has been read.
+    """
+    match submission.spec:
+        case NarrationSpec(source=source):
+            return source.type is SourceType.DOCUMENT or submission.input_chars > BULKY_CHARS
+        case _:
+            return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
-"""How a worker reads the broker: whatever lies in a queue's list is one ticket, and what it says is not looked at.
+"""How a worker reads the broker: whatever looks like a ticket is one, and what else it says is not looked at.
 
 A ticket tells nothing but that it is there. So none is handed on as it came: Celery gets a copy of the one that it
-composed itself. Nothing that somebody else put into the list is decoded, run, or able to end the worker, which Celery
-would on messages with the wrong number of arguments, and then again on the same one, given back, for ever.
+composed itself. Nothing that somebody else put into the list is decoded further, run, or able to end the worker, which
+Celery would on messages with the wrong number of arguments, and then again on the same one, given back, for ever.
+
+What does not look like a ticket is thrown away where it lies, hundreds in one call: whoever fills a list holds nobody
+up, and the janitor replaces what was a ticket after all.
 
 A broker that is there and refuses to write (its disk or its memory is full) is waited for. Celery takes such an answer
 for a fault of its own and ends the worker.
@@ -16,8 +19,9 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from queue import Empty
-from typing import Literal
+from typing import Literal, cast
 
+import redis
 from celery.app.amqp import AMQP
 from kombu.connection import Connection
 from kombu.transport import redis as redis_transport
@@ -26,11 +30,32 @@ from redis.exceptions import ResponseError
 from storage.database.redis_errors import is_refusal
 from storage.ids import WorkQueue
 from storage.queue.messages import TICKET_TASK, TicketMessages
+from storage.queue.refusals import RefusalCount
 
 logger = logging.getLogger(__name__)
 
 TICKETS_OPTION = "tickets"
 """The transport option that holds the application's `TicketMessages`."""
+
+SWEPT_AT_A_TIME = 500
+"""Messages of one call: a millisecond or two of the broker's time."""
+
+MOST_SWEEPS = 20
+"""Of one list, after which Celery's loop has its turn; the next message that is no ticket begins anew."""
+
+_MOST_TICKET_BYTES = 4_096
+
+# KEYS[1]: a queue's list, whose end is taken first. ARGV: the most messages, what is in every ticket, a ticket's bytes
+# at most. -> how many were thrown away, and 1 if there may be more before the next ticket
+_SWEEP = """
+for thrown = 0, ARGV[1] - 1 do
+  local message = redis.call('LINDEX', KEYS[1], -1)
+  if not message then return {thrown, 0} end
+  if #message <= tonumber(ARGV[3]) and string.find(message, ARGV[2], 1, true) then return {thrown, 0} end
+  redis.call('RPOP', KEYS[1])
+end
+return {tonumber(ARGV[1]), 1}
+"""
 
 
 REFUSED_PAUSE_S = 1.0
@@ -58,21 +83,50 @@ class TicketQoS(redis_transport.QoS):
 
 
 class TicketChannel(redis_transport.Channel):
+    """refused: of this process, whatever the number of its channels."""
+
     QoS = TicketQoS
+    refused = RefusalCount()
 
     def _brpop_read(self, **options: object) -> Literal[True]:
-        """As the base's. A list's entry that is not even a message is gone by then: a ticket lost."""
+        """As the base's. What came is gone from the list by then."""
         try:
             return super()._brpop_read(**options)
-        except (ValueError, RecursionError) as error:
-            logger.warning("refused what is no message", extra={"error": type(error).__name__})
-            raise Empty from error
+        except (ValueError, RecursionError, _NoTicket):
+            # ValueError: not even a message.
+            self.refused.add(1 + self._sweep())
+            return True
         except ResponseError as error:
             if not is_refusal(error):
                 raise
             logger.warning("the broker refuses to write: waiting", extra={"error": str(error)})
             time.sleep(REFUSED_PAUSE_S)
             raise Empty from error
+
+    def _sweep(self) -> int:
+        """Throw away what lies before the next ticket of every list that is read; returns how much."""
+        thrown = 0
+        with self.conn_or_acquire() as client, _refusals_noted("looked for"):
+            for queue in self.active_queues:
+                for step in self.priority_steps:
+                    thrown += self._sweep_list(client, self._q_for_pri(queue, step))
+        return thrown
+
+    def _sweep_list(self, client: redis.Redis, name: str) -> int:
+        thrown = 0
+        for _ in range(MOST_SWEEPS):
+            # The client spells the key of no EVAL.
+            key = f"{self.global_keyprefix}{name}"
+            sizes = str(SWEPT_AT_A_TIME), TICKET_TASK, str(_MOST_TICKET_BYTES)
+            number, more = cast("tuple[int, int]", client.eval(_SWEEP, 1, key, *sizes))
+            thrown += number
+            if not more:
+                break
+        return thrown
+
+
+class _NoTicket(Exception):
+    """What came is thrown away."""
 
 
 @contextmanager
@@ -89,9 +143,9 @@ class TicketTransport(redis_transport.Transport):
     Channel = TicketChannel
 
     def _deliver(self, message: object, queue: WorkQueue) -> None:
-        tickets: TicketMessages = self.client.transport_options[TICKETS_OPTION]
         if not _is_ticket(message):
-            logger.warning("refused what is no ticket", extra={"queue": queue})
+            raise _NoTicket
+        tickets: TicketMessages = self.client.transport_options[TICKETS_OPTION]
         (copy,) = tickets.draw(queue, 1)
         super()._deliver(json.loads(copy), queue)
 
@@ -108,7 +162,6 @@ class TicketAmqp(AMQP):
 
 
 def _is_ticket(message: object) -> bool:
-    """For the log: whether it looks like one."""
     match message:
         case {"headers": {"task": task}, "content-type": "application/json"}:
             return task == TICKET_TASK

@@ -1,7 +1,8 @@
 """Who works on which queue, and with how many slots: workers say it every few seconds while they live.
 
-A job's window follows these figures, and a client is told whether its waiting job has a worker at all. Nothing else
-rests on them: a worker that is not listed is given work like any other.
+A job's window follows these figures, as does how many documents of a tenant are read at a time, and a client is told
+whether its waiting job has a worker at all. Nothing else rests on them: a worker that is not listed is given work like
+any other.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Fleet:
         self._say(queue, worker, 0)
 
     def slots(self, queue: WorkQueue) -> int:
-        """What all workers of the queue can speak at the same time; 0 when there is none. Raises `StoreUnavailable`."""
+        """What all workers of the queue can do at the same time; 0 when there is none. Raises `StoreUnavailable`."""
         with redis_errors_named():
             reply = self._slots.run(queue)
         return int(str(reply[2]))

@@ -16,7 +16,6 @@ from typing import assert_never
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.schema_version import agree_on_layout
 from storage.errors import StorageError
-from storage.ids import WorkQueue
 from storage.job_store.plan_cache import PlanCache, VoicePlanCache
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex
@@ -110,6 +109,7 @@ class WorkerProcess:
         self._services: WorkerServices | SpeechServices | None = None
         self._meter: EngineMeter | None = None
         self._consumption: TicketConsumption | None = None
+        self._places = 0
         self._metrics: MetricsServer | None = None
         self._finishers: FinisherPool | None = None
         incarnation = uuid.uuid4().hex
@@ -138,6 +138,7 @@ class WorkerProcess:
             self._tickets.send(self._jobs.release_worker(self._services.identity))
             self._reporting.begin(load.now)
             self._join_fleet(self._services)
+            self._periodic.append(Periodic("fleet", ANNOUNCE_INTERVAL_S, self._announce))
         except START_ERRORS as error:
             self.stop()
             raise SystemExit(f"the {self._settings.lane} worker cannot start: {error}") from error
@@ -162,6 +163,9 @@ class WorkerProcess:
         self._consumption = consumption
         if self._reporting.draining.is_set():
             consumption.pause(self._settings.queue)
+        if self._settings.lane is Lane.CPU:
+            self._places = consumption.places
+            self._announce()
 
     def begin_shutdown(self) -> None:
         """Claim nothing more; see that nothing runs beyond the grace period. Returns at once."""
@@ -285,18 +289,19 @@ class WorkerProcess:
         return VoiceResolver(common.voice_store, common.artifacts, engine, cache)
 
     def _join_fleet(self, services: WorkerServices) -> None:
-        """A worker that plans has no slots that a window could follow."""
+        """What a worker that plans has room for is known when it takes tickets."""
         if isinstance(services, SpeechServices):
-            queue, worker, slots = services.queue, services.identity.name, services.engine.info.slots
-            self._fleet.announce(queue, worker, slots)
-            again = Periodic("fleet", ANNOUNCE_INTERVAL_S, lambda: self._announce(queue, worker, slots))
-            self._periodic.append(again)
+            self._places = services.engine.info.slots
+            self._announce()
 
-    def _announce(self, queue: WorkQueue, worker: str, slots: int) -> None:
+    def _announce(self) -> None:
+        if not self._places:
+            return
+        queue, worker = self._settings.queue, self._identity.name
         if self._closing.is_set() or self._reporting.draining.is_set():
             self._fleet.leave(queue, worker)
         else:
-            self._fleet.announce(queue, worker, slots)
+            self._fleet.announce(queue, worker, self._places)
 
     def _is_busy(self) -> bool:
         return self._leases.num_held > 0 or self._closing.is_set() or self._reporting.draining.is_set()
@@ -308,8 +313,7 @@ class WorkerProcess:
                 self._consumption.pause(self._settings.queue)
             else:
                 self._consumption.resume(self._settings.queue)
-        if isinstance(self._services, SpeechServices):
-            self._announce(self._services.queue, self._identity.name, self._services.engine.info.slots)
+        self._announce()
 
     def _drain(self) -> None:
         """Not cut short when nothing runs: a ticket may be between its look at `closing` and its claim. This thread

@@ -10,13 +10,12 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem
 from storage.jobs.work_queues import speech_queue
 from storage.narration.estimates import expected_audio_ms
-from storage.narration.script.script import Script
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.plan import Plan, PlannedSegment
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
-from worker.planning.plan_warnings import plan_warnings
+from worker.planning.drafting.draft import Draft
 from worker.services import WorkerServices
 
 logger = logging.getLogger(__name__)
@@ -25,20 +24,21 @@ PREVIEW_NAME = "plan.json"
 PREVIEW_FORMAT = 1
 
 
-def finish_preview(item: ClaimedItem, script: Script, plan: Plan, held: HeldLease, services: WorkerServices) -> Tickets:
+def finish_preview(item: ClaimedItem, draft: Draft, held: HeldLease, services: WorkerServices) -> Tickets:
     """Store the plan where everybody can read it and end the job; returns the tickets to send."""
     pace = until_available(lambda: services.jobs.pace(speech_queue(item.narration.model)), held)
-    data = json.dumps(preview(script, plan, item.narration, pace), ensure_ascii=False, indent=1).encode()
+    data = json.dumps(preview(draft, item.narration, pace), ensure_ascii=False, indent=1).encode()
     key = keys.artifact(item.lease, PREVIEW_NAME)
     sha256 = put_fenced(services.artifacts, key, data, held)
     artifact = ArtifactRecord(PREVIEW_NAME, "plan", key, len(data), sha256)
     tickets = until_available(lambda: services.jobs.finish_plan(item.lease, (artifact,)), held)
-    logger.info("plan shown", extra={"segments": len(plan.segments), "chars": len(script.text)})
+    logger.info("plan shown", extra={"segments": len(draft.plan.segments), "chars": len(draft.text)})
     return tickets
 
 
-def preview(script: Script, plan: Plan, spec: NarrationSpec, pace: float | None) -> dict[str, object]:
+def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, object]:
     """The plan for people. pace: seconds of audio that the model's workers speak in a second, if measured. Pure."""
+    plan = draft.plan
     lengths_s = [expected_audio_ms(segment.text) / 1000 for segment in plan.segments]
     speech_s = sum(lengths_s)
     pauses_s = sum(segment.pause_after_s for segment in plan.segments)
@@ -47,18 +47,16 @@ def preview(script: Script, plan: Plan, spec: NarrationSpec, pace: float | None)
         "title": plan.title,
         "author": plan.author,
         "language": plan.language,
-        "has_cover": script.cover is not None,
-        "num_chars": len(script.text),
+        "has_cover": draft.cover is not None,
+        "num_chars": len(draft.text),
         "num_segments": len(plan.segments),
         "estimated_audio_s": round(speech_s + pauses_s, 3),
         "estimated_render_s": round(speech_s / pace, 3) if pace else None,
-        "warnings": [
-            {"code": warning.code, "detail": warning.detail} for warning in plan_warnings(plan.segments, spec)
-        ],
+        "warnings": [{"code": warning.code, "detail": warning.detail} for warning in draft.warnings],
         "speakers": _speakers(plan, spec, lengths_s),
         "chapters": _chapters(plan, lengths_s),
         "segments": [
-            _segment(segment, script, length_s) for segment, length_s in zip(plan.segments, lengths_s, strict=True)
+            _segment(segment, draft, length_s) for segment, length_s in zip(plan.segments, lengths_s, strict=True)
         ],
     }
 
@@ -96,9 +94,9 @@ def _chapters(plan: Plan, lengths_s: list[float]) -> list[dict[str, object]]:
     ]
 
 
-def _segment(segment: PlannedSegment, script: Script, length_s: float) -> dict[str, object]:
+def _segment(segment: PlannedSegment, draft: Draft, length_s: float) -> dict[str, object]:
     """`source`: what is written, where something else is spoken."""
-    source, spoken = (" ".join(text.split()) for text in (script.text[segment.start : segment.end], segment.text))
+    source, spoken = (" ".join(text.split()) for text in (draft.text[segment.start : segment.end], segment.text))
     entry: dict[str, object] = {
         "index": segment.index,
         "id": segment.source_id or None,
@@ -110,7 +108,7 @@ def _segment(segment: PlannedSegment, script: Script, length_s: float) -> dict[s
         "language": segment.language or None,
         "instructions": segment.instructions,
         "seed": segment.seed,
-        "chapter": segment.chapter if script.chapters else None,
+        "chapter": segment.chapter if draft.has_chapters else None,
         "pause_after_s": segment.pause_after_s,
         "estimated_audio_s": round(length_s, 3),
     }

@@ -1,27 +1,20 @@
-"""What a job's dictionaries and its normalisation make of a script."""
+"""What a job's dictionaries and its normalisation make of a script. Pure."""
 
 from __future__ import annotations
 
-from storage.errors import ArtifactMissing
-from storage.jobs.work_items import ClaimedItem
+from collections.abc import Sequence
+
 from storage.narration.script.script import Script, Span
 from storage.narration.spec import NarrationSpec, Normalization
-from storage.objects import keys
-from storage.objects.store import ArtifactStore
 from storage.pronunciations.dictionaries import decode_rules
 from worker.errors import unusable
-from worker.leases.keeper import HeldLease
-from worker.leases.persistence import until_available
 from worker.speech.text.numbers.rules import NORMALIZERS
 from worker.speech.text.respelling import Lexicon, respelt
 
 
-def respell_script(script: Script, item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) -> Script:
+def respell_script(script: Script, spec: NarrationSpec, dictionaries: Sequence[bytes]) -> Script:
     """The job's dictionaries in their order, then numbers and signs. Raises `PermanentItemError`."""
-    spec, lease = item.narration, item.lease
-    for index in range(len(spec.dictionaries)):
-        key = keys.job_dictionary(lease.tenant, lease.job, index)
-        data = until_available(lambda key=key: _rules(key, artifacts), held)
+    for data in dictionaries:
         script = respelt(script, _lexicon(data))
     if spec.normalization is Normalization.BASIC:
         named = {_language(span, spec) for block in script.blocks for span in block.spans}
@@ -33,13 +26,6 @@ def respell_script(script: Script, item: ClaimedItem, held: HeldLease, artifacts
 
 def _language(span: Span, spec: NarrationSpec) -> str:
     return (span.voicing.language or spec.language).casefold()
-
-
-def _rules(key: str, artifacts: ArtifactStore) -> bytes:
-    try:
-        return artifacts.get(key)
-    except ArtifactMissing as error:
-        raise unusable("internal", "a pronunciation dictionary of the job is not in the store any more") from error
 
 
 def _lexicon(data: bytes) -> Lexicon:

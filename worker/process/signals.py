@@ -37,6 +37,14 @@ class TicketConsumption:
     def __init__(self, consumer: Consumer) -> None:
         self._consumer = consumer
 
+    @property
+    def places(self) -> int:
+        """Tickets that this process runs at the same time."""
+        pool = self._consumer.pool
+        if pool is None:
+            raise RuntimeError("asked before tickets are taken")
+        return int(pool.num_processes)
+
     def pause(self, queue: WorkQueue) -> None:
         self._consumer.call_soon(self._consumer.cancel_task_queue, queue)
 

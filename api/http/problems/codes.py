@@ -94,6 +94,13 @@ CODES = (
     ),
     ProblemCode("range_not_satisfiable", (416,), "the object has no such bytes", "see `Content-Range`"),
     ProblemCode(
+        "input_too_complex",
+        (422,),
+        "reading the input took more processor time or memory than one input may",
+        "divide it, or look for what repeats in it without end",
+        title="The input takes too long to read",
+    ),
+    ProblemCode(
         "text_too_long", (422,), "more text or speech than one job takes", "make several jobs", title="Text is too long"
     ),
     ProblemCode(

@@ -108,7 +108,14 @@ _FLEET = (
     _gauge(
         "queue_pace_ratio", "audio seconds per second", Source.FLEET, "speed as measured at commits", "queue", "lane"
     ),
-    _gauge("worker_slots", "slots", Source.FLEET, "segments that the live workers speak at a time", "queue", "lane"),
+    _gauge(
+        "worker_slots",
+        "slots",
+        Source.FLEET,
+        "segments, plans and files that live workers make at a time",
+        "queue",
+        "lane",
+    ),
     _gauge("workers", "processes", Source.FLEET, "worker processes heard of in the last minute", "role", "state"),
     _gauge(
         *("tenant_class_backlog_audio_seconds", "seconds of expected audio", Source.FLEET),

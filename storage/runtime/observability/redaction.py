@@ -17,11 +17,14 @@ HIDDEN = "***"
 MIN_SECRET_CHARS = 6
 """Something shorter is in too many words."""
 
+_ADDRESS_BEGINS = r"(?<![^\s?\"'<>])(?=[^\s?\"'<>/]*+/[^\s?\"'<>])"
+"""Where a run begins that has a slash in it: from every slash on, the time would grow with the square of them."""
+
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ of any URL
     (re.compile(r"(?<=://)[^\s/@\"']*@"), f"{HIDDEN}@"),
     # the query of an address, which may be signed or carry somebody's token
-    (re.compile(r"((?:https?:/)?/[^\s?\"'<>]+)\?[^\s\"'<>]+"), rf"\1?{HIDDEN}"),
+    (re.compile(rf"{_ADDRESS_BEGINS}([^\s?\"'<>]++)\?[^\s\"'<>]++"), rf"\1?{HIDDEN}"),
     (re.compile(r"(?i)\b((?:x-amz-)?(?:signature|credential|security-token))=[^\s&\"'<>,]+"), rf"\1={HIDDEN}"),
     (re.compile(r"(?i)\b(bearer|basic) +[^\s\"',]+"), rf"\1 {HIDDEN}"),
     (re.compile(r"whsec_[A-Za-z0-9+/=_-]+"), f"whsec_{HIDDEN}"),

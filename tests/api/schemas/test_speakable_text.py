@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from api.schemas.speakable_text import MAX_WORD_CHARS, check_label, check_spoken_text
+from api.schemas.speakable_text import check_label, check_spoken_text
+from storage.narration.words import MAX_WORD_CHARS
 
 ANY_TEXT = st.text(st.characters(codec=None))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -20,17 +21,21 @@ from storage.errors import StoreUnavailable
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.queue.celery_queue import REST_AFTER_FAILURE_S, TicketQueue, create_celery
+from storage.queue.refusals import INTERVAL_S
 from storage.runtime.config.settings import StorageSettings
 from tests.environment import without_settings
 
 GPU_QUEUE = speech_queue("small")
 
 WORKER = """
+import logging
 import redis
 from storage.queue.celery_queue import TICKET_TASK, create_celery
 from storage.runtime.config.settings import load_settings, StorageSettings
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 
+logging.basicConfig(format="%(message)s %(messages)s", level=logging.WARNING)
+logging.getLogger().handlers[0].addFilter(lambda record: hasattr(record, "messages"))
 settings = load_settings(StorageSettings)
 app = create_celery(settings, "test-worker", consumed=(CPU_QUEUE, speech_queue("small")))
 done = redis.Redis.from_url(settings.redis_url.get_secret_value())
@@ -100,17 +105,8 @@ def test_no_tickets_are_no_message_and_no_connection(tmp_path: Path) -> None:
 def test_a_worker_runs_every_ticket_over_a_unix_socket_with_a_password(
     queue: TicketQueue, storage_settings: StorageSettings, redis_client: redis.Redis, broker: redis.Redis
 ) -> None:
-    environment = {
-        "RHAPSODE_REDIS_URL": storage_settings.redis_url.get_secret_value(),
-        "RHAPSODE_BROKER_URL": storage_settings.broker_url.get_secret_value(),
-        "RHAPSODE_STORE": storage_settings.store,
-        "RHAPSODE_URL_SECRET": storage_settings.url_secret.get_secret_value(),
-        "PYTHONPATH": str(Path(__file__).parents[3]),
-        "C_FORCE_ROOT": "1",
-    }
     queue.send(Tickets({CPU_QUEUE: 2, GPU_QUEUE: 3}))
-    worker = subprocess.Popen([sys.executable, "-c", WORKER], env=environment)
-    try:
+    with worker_of(storage_settings):
         until(lambda: redis_client.llen("ran") == 5)
         # A flushed broker loses tickets, but never the way to a queue.
         broker.flushdb()
@@ -118,9 +114,6 @@ def test_a_worker_runs_every_ticket_over_a_unix_socket_with_a_password(
         until(lambda: redis_client.llen("ran") == 7)
         assert queue.waiting(CPU_QUEUE) == queue.waiting(GPU_QUEUE) == 0
         until(lambda: broker.hlen("rhapsode:b:unacked") == 0)
-    finally:
-        worker.terminate()
-        worker.wait(30)
 
     assert sorted(redis_client.lrange("ran", 0, -1)) == ["cpu"] * 3 + ["gpu.small"] * 4
     assert all(key.startswith("rhapsode:b:") for key in broker.scan_iter())
@@ -185,6 +178,52 @@ def accepts_writes(client: redis.Redis) -> bool:
     except redis.ResponseError:
         return False
     return True
+
+
+def test_what_is_no_ticket_is_thrown_away_by_the_hundred_and_told_in_a_line(
+    queue: TicketQueue,
+    storage_settings: StorageSettings,
+    redis_client: redis.Redis,
+    broker: redis.Redis,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    broker.config_resetstat()
+    for _ in range(40):
+        broker.lpush("rhapsode:b:cpu", *(["{}", "no message", json.dumps({"task": "os.system"})] * 250))
+    broker.lpush("rhapsode:b:cpu\x06\x163", *["urgent nonsense"] * 700)
+    queue.send(Tickets({CPU_QUEUE: 2}))
+    broker.lpush("rhapsode:b:cpu", *["[]"] * 700)
+    queue.send(Tickets({CPU_QUEUE: 1}))
+
+    with worker_of(storage_settings):
+        until(lambda: redis_client.llen("ran") == 3 and broker.llen("rhapsode:b:cpu") == 0)
+        until(lambda: broker.exists("rhapsode:b:cpu\x06\x163") == 0)
+        reads = broker.info("commandstats")["cmdstat_brpop"]["calls"]
+        time.sleep(2 * INTERVAL_S)  # when the last of it is told
+
+    told = [line for line in capfd.readouterr().err.splitlines() if "refused what is no ticket" in line]
+    assert reads < 1_000
+    assert 1 <= len(told) < 100
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in told) == 31_400
+
+
+@contextlib.contextmanager
+def worker_of(settings: StorageSettings) -> Generator[None]:
+    """A Celery worker of both queues that does nothing."""
+    environment = {
+        "RHAPSODE_REDIS_URL": settings.redis_url.get_secret_value(),
+        "RHAPSODE_BROKER_URL": settings.broker_url.get_secret_value(),
+        "RHAPSODE_STORE": settings.store,
+        "RHAPSODE_URL_SECRET": settings.url_secret.get_secret_value(),
+        "PYTHONPATH": str(Path(__file__).parents[3]),
+        "C_FORCE_ROOT": "1",
+    }
+    worker = subprocess.Popen([sys.executable, "-c", WORKER], env=environment)
+    try:
+        yield
+    finally:
+        worker.terminate()
+        worker.wait(30)
 
 
 def test_a_dead_broker_is_counted_and_waits_for_nobody(short_dir: Path, tmp_path: Path) -> None:

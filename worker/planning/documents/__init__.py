@@ -1,5 +1,5 @@
-"""Documents to scripts: EPUB, HTML, Markdown and text files as somebody's readers made them.
+"""Documents to scripts: EPUB, HTML, Markdown and text files as somebody's readers made them. Pure.
 
-Everything here runs in a process of its own (`__main__`, started by `reading`): bounded in memory and time, and without
-a way to open a file or a socket.
+Everything here runs in a process of its own (`worker.planning.drafting`): bounded in memory and time, and without a
+way to open a file or a socket.
 """

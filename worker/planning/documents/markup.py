@@ -7,11 +7,17 @@ runs in is bounded instead.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from html.entities import html5
+from typing import cast
 
 from lxml import etree
 
 from worker.planning.documents.errors import DocumentError
+
+MAX_ATTRIBUTES = 1_000
+"""Of one tag of HTML."""
 
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _ENTITY_DECLARATION = re.compile(r"<!ENTITY")
@@ -42,11 +48,13 @@ def parse_xhtml(text: str, name: str) -> etree._Element:  # pyright: ignore[repo
 
 def parse_html(text: str, name: str) -> etree._Element:  # pyright: ignore[reportPrivateUsage]
     """Any HTML, however written. Raises `DocumentError` if there is none."""
+    data = _XML_DECLARATION.sub("", text, count=1).encode(errors="replace")
+    _refuse_crowded_tags(data, name)
     parser = etree.HTMLParser(
         encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True, recover=True
     )
     try:
-        root = etree.fromstring(_XML_DECLARATION.sub("", text, count=1).encode(errors="replace"), parser)
+        root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
         # This is what the library says when it gets no memory.
         reason = "it takes too much memory" if error.msg == "unknown error" else error.msg
@@ -57,6 +65,29 @@ def parse_html(text: str, name: str) -> etree._Element:  # pyright: ignore[repor
     if fatal is not None:
         raise DocumentError(f"{name} cannot be read to its end: {fatal.message}")
     return root
+
+
+class _AttributeCount:
+    """Called by the parser as it goes, which makes no tree then."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def start(self, tag: str, attrib: Mapping[str, str]) -> None:
+        if len(attrib) > MAX_ATTRIBUTES:
+            raise DocumentError(f"{self._name} has a <{tag[:32]}> with more than {MAX_ATTRIBUTES:,} attributes")
+
+    def close(self) -> None:
+        """The parser wants one."""
+
+
+def _refuse_crowded_tags(data: bytes, name: str) -> None:
+    """A tree looks for the end of a tag's attributes with every one: the time grows with their square."""
+    # The stubs ask for methods that the library does without.
+    target = cast("etree.ParserTarget", _AttributeCount(name))
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, recover=True, target=target)
+    with suppress(etree.XMLSyntaxError):  # of which the tree is told as well
+        etree.fromstring(data, parser)
 
 
 def local_name(tag: object) -> str:

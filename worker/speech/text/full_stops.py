@@ -31,7 +31,7 @@ _GERMAN_AFTER_ORDINAL = re.compile(
     r"(?:Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|Jahrhundert|Jh\b)"
 )
 _BARE_ORDINAL = re.compile(r"(?<!\S)\d{1,3}\.$")
-_ROMAN = re.compile(r"[IVXLC]+\b")
+_ROMAN = re.compile(r"\b[IVXLC]++\b")
 _ANSWER = re.compile(r"\b[Nn]o\.$")
 _ENGLISH_I = re.compile(r"I\s[^\W\d_]|I['’]")
 _OPENER = re.compile(rf"(?:{one_of(OPENERS)})\b")

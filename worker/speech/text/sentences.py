@@ -34,16 +34,19 @@ _DASH = re.compile(r"[-‐-―]+\s*")
 _CLOSING = r"[\"'”’»“«)\]]"
 """« closes in German, where no space stands before it."""
 
+_STOPS = r"(?<![.!?…])[.!?…]++"
+"""A whole run of them: from each of a run on, the time would grow with the square of the run."""
+
 _SURE_END = re.compile(
     rf"""
-      [.!?…]+(?:\s?»|{_CLOSING})+\s+(?=[“"«„»‘]?\s?[^\W\d_])  # a quotation is over
-    | [.!?…]+{_CLOSING}*\s+(?=[¿¡])
-    | (?<=[가-힣])[.!?](?![.…]){_CLOSING}*\s+
-    | (?<=[\w-]{{3}}[^\W\d_]\.)\s+(?=[^\W\d_]{{2}})
-    | (?<=\b[Nn]o\.)\s+(?=[^\W\d_])
-    | (?<=[^\W_]\.)\s+(?=(?:{one_of(OPENERS)})\b)
-    | (?<=[^\W_][.!?…])\s+(?=[“"«„»‘]\s?[^\W\d_])
-    | (?<=[^\W_][.!?…])\s+(?=—\s?[^\W\d_])
+      {_STOPS}(?:\s?»|["'”’“«)\]])+\s++(?=[“"«„»‘]?\s?[^\W\d_])  # a quotation is over
+    | {_STOPS}{_CLOSING}*+\s++(?=[¿¡])
+    | (?<=[가-힣])[.!?](?![.…]){_CLOSING}*+\s++
+    | (?<=[\w-]{{3}}[^\W\d_]\.)\s++(?=[^\W\d_]{{2}})
+    | (?<=\b[Nn]o\.)\s++(?=[^\W\d_])
+    | (?<=[^\W_]\.)\s++(?=(?:{one_of(OPENERS)})\b)
+    | (?<=[^\W_][.!?…])\s++(?=[“"«„»‘]\s?[^\W\d_])
+    | (?<=[^\W_][.!?…])\s++(?=—\s?[^\W\d_])
     """,
     re.VERBOSE,
 )

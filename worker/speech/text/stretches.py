@@ -19,7 +19,9 @@ from storage.narration.spec import Segmentation
 from storage.segments.plan import closed
 from worker.speech.text.pieces import Ending
 
-_UNSPACED_END = re.compile(rf"(?![가-힣])[{SYLLABIC}。！？｡][。！？｡…]*[」』）】》〉”’]*$")
+_UNSPACED_LETTER = re.compile(rf"(?![가-힣])[{SYLLABIC}]")
+_UNSPACED_STOPS = "。！？｡"
+_UNSPACED_CLOSING = "」』）】》〉”’"
 _JOINED_OVER = frozenset({Ending.SENTENCE, Ending.PARAGRAPH})
 
 
@@ -92,4 +94,12 @@ def _joined(last: Stretch, each: Stretch) -> Stretch:
 
 def _spoken_together(last: Stretch, each: Stretch) -> str:
     said = closed(last.spoken)
-    return f"{said}{'' if _UNSPACED_END.search(said) else ' '}{each.spoken}"
+    return f"{said}{'' if _ends_unspaced(said) else ' '}{each.spoken}"
+
+
+def _ends_unspaced(said: str) -> bool:
+    """Whether it ends in a script that puts no spaces between sentences."""
+    sentence = said.rstrip(_UNSPACED_CLOSING)
+    words = sentence.rstrip(f"{_UNSPACED_STOPS}…")
+    has_stop = any(mark in _UNSPACED_STOPS for mark in sentence[len(words) :])
+    return has_stop or _UNSPACED_LETTER.match(words[-1:]) is not None

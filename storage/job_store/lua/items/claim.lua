@@ -4,7 +4,7 @@ local queue, worker, incarnation, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber
 local call = K.claims .. ARGV[5]
 local CALL_KEPT_S = 20 -- longer than any client repeats a command
 local INTERACTIVE_SHARE = 5 -- of so many claims, bulk gets one, when both classes have work
-local MOST_DROPS = 64 -- overdue jobs ended by one claim
+local MOST_DROPS = 64 -- overdue jobs ended, and plans set aside, by one claim
 
 local function next_class()
   local interactive = redis.call('EXISTS', K.tenants .. queue .. ':interactive') == 1
@@ -33,6 +33,18 @@ local function next_job(class)
   end
 end
 
+local function is_kept_waiting(job)
+  return is_reading(job, redis.call('LINDEX', ready_key(job, queue), 0)) and not has_reading_place(job)
+end
+
+-- The next item of the job, which is a plan and nothing else, goes to where it waits; others have this turn.
+local function set_aside(job)
+  redis.call('LPOP', ready_key(job, queue))
+  count_ready(job, queue, -1)
+  leave_ring(job, queue)
+  await_reading_place(job)
+end
+
 -- Returns the item, and for how long the job had waited for its turn.
 local function take_item(job)
   local since = tonumber(redis.call('ZSCORE', waiting_key(job, queue), job.id)) or now
@@ -56,6 +68,7 @@ local function lease(job, item)
   redis.call('HSET', K.worker .. worker, name, incarnation)
   redis.call('HSET', K.live .. job.id, item, 'L' .. fence .. '|' .. worker)
   tally(job, 'leases:', 1)
+  if is_reading(job, item) then redis.call('SADD', K.reading .. job.tenant, name) end
   save(job, {leased = job.leased + 1})
   if job.state == 'pending' then
     move(job, 'running')
@@ -97,6 +110,8 @@ for _ = 1, MOST_DROPS do
     redis.call('DEL', ready_key(job, queue))
   elseif is_overdue(job) then
     expire_job(job)
+  elseif is_kept_waiting(job) then
+    set_aside(job)
   else
     local item, waited_ms = take_item(job)
     waited_ms = text(waited_ms)

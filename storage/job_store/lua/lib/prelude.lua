@@ -14,7 +14,9 @@ local MOST_OPENED = 256 -- segments one call makes ready, which bounds its time
 local MOST_WINDOW = 4096 -- open segments of a job, whatever the fleet
 local DRAIN_TAU_MS = 60000 -- time constant of the measured throughput, in time with work
 
-local TEXT = {'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind', 'webhook', 'batch', 'key_id'}
+local TEXT = {
+  'tenant', 'state', 'phase', 'class', 'plan_key', 'queue', 'audit', 'kind', 'webhook', 'batch', 'key_id', 'bulky',
+}
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s', 'run',
@@ -362,6 +364,7 @@ end
 local function forget_retry(job, item)
   redis.call('ZREM', K.retries, job.id .. '|' .. item)
   redis.call('ZREM', K.crowded .. job.queue, job.id .. '|' .. item)
+  if item == 'plan' then redis.call('ZREM', K.unread .. job.tenant, job.id) end
   redis.call('HDEL', K.live .. job.id, item)
   tally(job, 'retries:', -1)
 end
@@ -456,6 +459,56 @@ local function read_lease(job_id, item)
   return fence, worker, kind == 'A'
 end
 
+-- Reading. What is long, or a document, may take seconds until it is planned; such jobs are `bulky`. A tenant has at most
+-- half of the places of the workers that plan for them, so that nobody's documents keep all others waiting. What is over
+-- that waits in K.unread for one of the tenant's to be read, and like any retry for its next look, should nobody call it.
+
+local READ_AGAIN_MS = 60000
+local MOST_PASSED = 100
+
+local function is_reading(job, item) return item == 'plan' and job.bulky == '1' end
+
+local function reading_places()
+  local places = fleet_slots('cpu')
+  if places == 0 then return math.huge end -- nobody has said how many there are
+  return math.max(1, math.floor(places / 2))
+end
+
+-- Leases that were lost in an older copy of the database are forgotten here.
+local function count_reading(tenant)
+  local count = 0
+  for _, name in ipairs(redis.call('SMEMBERS', K.reading .. tenant)) do
+    local id, item, fence = string.match(name, '^([^|]*)|([^|]*)|(%d+)$')
+    if read_lease(id, item) == fence then count = count + 1 else redis.call('SREM', K.reading .. tenant, name) end
+  end
+  return count
+end
+
+local function has_reading_place(job) return count_reading(job.tenant) < reading_places() end
+
+-- The job's plan, which no queue holds any more.
+local function await_reading_place(job)
+  redis.call('HSET', K.live .. job.id, 'plan', 'W')
+  redis.call('ZADD', K.retries, text(now + READ_AGAIN_MS), job.id .. '|plan')
+  redis.call('ZADD', K.unread .. job.tenant, text(now), job.id)
+  tally(job, 'retries:', 1)
+end
+
+-- One of the tenant's has been read, or is not read any more.
+local function end_reading(tenant, name)
+  redis.call('SREM', K.reading .. tenant, name)
+  for _ = 1, MOST_PASSED do
+    local id = redis.call('ZPOPMIN', K.unread .. tenant)[1]
+    if not id then return end
+    local job = redis.call('ZSCORE', K.retries, id .. '|plan') and load_job(id)
+    if job then
+      forget_retry(job, 'plan')
+      make_ready(job, 'plan', 'LPUSH')
+      if job.state ~= 'paused' then return end
+    end
+  end
+end
+
 local function forget_lease(job, item, fence, worker)
   local name = lease_name(job.id, item, fence)
   redis.call('ZREM', K.leases, name)
@@ -463,6 +516,7 @@ local function forget_lease(job, item, fence, worker)
   redis.call('HDEL', K.live .. job.id, item)
   tally(job, 'leases:', -1)
   save(job, {leased = job.leased - 1})
+  if is_reading(job, item) then end_reading(job.tenant, name) end
 end
 
 -- Ends.
@@ -772,8 +826,6 @@ local function is_voice_job(job) return job.kind == 'voice_cache' end
 
 -- Where voices are prepared there are fewer places than slots, and Redis does not know how many. What finds none waits
 -- for its next look like any other, and in K.crowded for a voice that leaves, which makes room for whoever came first.
-
-local MOST_PASSED = 100
 
 -- A place is free: returns the job whose voice may have it, or nil if none waits.
 local function admit_crowded(queue)

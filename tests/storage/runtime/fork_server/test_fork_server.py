@@ -25,7 +25,7 @@ from storage.runtime.fork_server.protocol import ConnectionEnded, Order, receive
 from storage.runtime.fork_server.server_process import ZygoteBroken
 from tests.process_tree import children_of, is_alive
 from tests.storage.runtime.fork_server.programs import PRELUDE, ask, zygote_of
-from worker.planning.documents.reading import READERS
+from worker.planning.drafting.process import DRAFTERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 
@@ -105,7 +105,7 @@ def test_what_it_inherits_lies_in_no_memory_of_the_process_that_asks(zygote: Zyg
     assert b"RHAPSODE" not in Path(f"/proc/{zygote.pid}/environ").read_bytes()
 
 
-@pytest.mark.parametrize("real", [DECODERS, READERS], ids=["recordings", "documents"])
+@pytest.mark.parametrize("real", [DECODERS, DRAFTERS], ids=["recordings", "drafts"])
 def test_nothing_runs_in_a_zygote_beside_the_thread_that_forks(real: Zygote) -> None:
     ask(real, "facts")
 

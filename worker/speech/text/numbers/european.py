@@ -21,7 +21,7 @@ from worker.speech.text.numbers.european_words import (
     ordinal,
 )
 
-_NOUN_FOLLOWS = re.compile(r"[^\S\n]*\n?[^\S\n]*[^\W\d_]")
+_NOUN_FOLLOWS = re.compile(r"(?<!\s)[^\S\n]*+(?:\n[^\S\n]*+)?[^\W\d_]")
 _GERMAN_MONTH = "Januar|Jänner|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
 _GERMAN_ORDINAL = re.compile(
     rf"""(?<![\w.,])(?:

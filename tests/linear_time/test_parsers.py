@@ -1,0 +1,214 @@
+"""Whatever reads what strangers send takes time that grows with it, not with the square of it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from api.http.audio_negotiation import choose_format
+from api.http.cursors import decode_cursor
+from api.http.idempotency_key import idempotency_key
+from api.http.json_body import parse_json
+from api.http.json_bounds import check_bounds
+from api.http.problems.problem import Problem
+from api.job_answers.waiting import requested_wait_s
+from api.pronunciations.schemas import check_grapheme
+from api.schemas.segment_ids import segment_index
+from api.schemas.speakable_text import check_label, check_prose, check_spoken_text
+from api.submission.submission import parse_job_request
+from api.voices.names import check_voice_name
+from rhapsode.errors import RhapsodeError
+from rhapsode.webhooks import verify
+from storage.ids import JOB_ID
+from storage.jobs.batches import decode_chunk
+from storage.narration.estimates import expected_audio_ms, speech_units
+from storage.narration.script.dialogue import dialogue_script
+from storage.narration.script.entries import decode_entries
+from storage.narration.script.ssml import parse_ssml
+from storage.narration.sources import DocumentFormat
+from storage.narration.spec import Pauses, Segmentation
+from storage.narration.words import MAX_WORD_CHARS, find_long_word
+from storage.narration.writing_systems import count_foreign, find_foreign
+from storage.objects.key_rules import KeyRefused, check_folder, check_key, check_prefix
+from storage.pronunciations.dictionaries import PronunciationRule, decode_rules, parse_reference
+from storage.pronunciations.pls import parse_pls
+from storage.runtime.observability.redaction import Redaction
+from storage.segments.plan import decode_plan
+from storage.tenants.rate_limits import parse_limit
+from tests.linear_time.runs import PAIRS, UNITS, steep
+from worker.errors import PermanentItemError
+from worker.planning.documents.characters import clean_text, decode_markup, decode_text
+from worker.planning.documents.html_document import html_script
+from worker.planning.documents.markdown_document import markdown_script
+from worker.planning.documents.markup import parse_html, parse_xhtml, parse_xml
+from worker.planning.documents.reading import read_document
+from worker.speech.quality.words.spelling import spoken_words
+from worker.speech.text.numbers.rules import NORMALIZERS
+from worker.speech.text.respelling import Lexicon
+from worker.speech.text.segmentation import plan_segments
+from worker.speech.text.sentences import sentences
+from worker.speech.text.written_language import wrong_language
+
+ROOT = Path(__file__).resolve().parents[2]
+REFUSALS = (ValueError, RecursionError, PermanentItemError, Problem, RhapsodeError, KeyRefused)
+
+LEXICON = Lexicon([PronunciationRule("a b", "c"), PronunciationRule("a", "b"), PronunciationRule(".", "dot")])
+JOB_HEAD = '{"model": "m", "voice": "v", "input": {"text": "'
+
+
+def in_words(text: str) -> str:
+    """With a blank wherever a word would be longer than any that is divided into sentences."""
+    return " ".join(text[at : at + MAX_WORD_CHARS] for at in range(0, len(text), MAX_WORD_CHARS))
+
+
+def everything(found: Iterable[object]) -> None:
+    for _ in found:
+        pass
+
+
+PARSERS: dict[str, Callable[[str], object]] = {
+    "api.http.audio_negotiation.choose_format": choose_format,
+    "api.http.cursors.decode_cursor": lambda text: decode_cursor(text, JOB_ID),
+    "api.http.idempotency_key.idempotency_key": lambda text: idempotency_key(text, text.encode(), "/"),
+    "api.http.json_bounds.check_bounds": check_bounds,
+    "api.http.json_body.parse_json": lambda text: parse_json(text.encode()),
+    "api.job_answers.waiting.requested_wait_s": requested_wait_s,
+    "api.pronunciations.schemas.check_grapheme": check_grapheme,
+    "api.schemas.segment_ids.segment_index": segment_index,
+    "api.schemas.speakable_text.check_label": check_label,
+    "api.schemas.speakable_text.check_prose": check_prose,
+    "api.schemas.speakable_text.check_spoken_text": check_spoken_text,
+    "api.submission.submission.parse_job_request": lambda text: parse_job_request(
+        f'{JOB_HEAD}{text}"}}}}'.encode(), 10**9
+    ),
+    "api.voices.names.check_voice_name": check_voice_name,
+    "rhapsode.webhooks.verify": lambda text: verify(text.encode(), {"webhook-signature": text}, "whsec_QQ=="),
+    "storage.jobs.batches.decode_chunk": lambda text: decode_chunk(text.encode()),
+    "storage.narration.estimates.expected_audio_ms": expected_audio_ms,
+    "storage.narration.estimates.speech_units": speech_units,
+    "storage.narration.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),
+    "storage.narration.script.entries.decode_entries": lambda text: decode_entries(text.encode()),
+    "storage.narration.script.ssml.parse_ssml": lambda text: parse_ssml(f"<speak>{text}</speak>"),
+    "storage.narration.words.find_long_word": find_long_word,
+    "storage.narration.writing_systems.count_foreign": lambda text: count_foreign(text, ["japanese"]),
+    "storage.narration.writing_systems.find_foreign": lambda text: find_foreign([text], ["russian"]),
+    "storage.objects.key_rules.check_folder": check_folder,
+    "storage.objects.key_rules.check_key": check_key,
+    "storage.objects.key_rules.check_prefix": check_prefix,
+    "storage.pronunciations.dictionaries.decode_rules": lambda text: decode_rules(text.encode()),
+    "storage.pronunciations.dictionaries.parse_reference": parse_reference,
+    "storage.pronunciations.pls.parse_pls": lambda text: parse_pls(f"<lexicon>{text}</lexicon>".encode()),
+    "storage.runtime.observability.redaction.Redaction": Redaction(["a-secret-word"]).text,
+    "storage.segments.plan.decode_plan": lambda text: decode_plan(text.encode()),
+    "storage.tenants.rate_limits.parse_limit": parse_limit,
+    "worker.planning.documents.characters.clean_text": clean_text,
+    "worker.planning.documents.characters.decode_markup": lambda text: decode_markup(text.encode()),
+    "worker.planning.documents.characters.decode_text": lambda text: decode_text(text.encode()),
+    "worker.planning.documents.html_document.html_script": lambda text: html_script(text, ()),
+    "worker.planning.documents.html_document.html_script, in a tag": lambda text: html_script(f"<p {text}>a", ()),
+    "worker.planning.documents.markdown_document.markdown_script": lambda text: markdown_script(text, ()),
+    "worker.planning.documents.markdown_document.markdown_script, in front": lambda text: markdown_script(
+        f"---\ntitle: '{text}'\n{text}\n---\na", ()
+    ),
+    "worker.planning.documents.markdown_document.markdown_script, in a note": lambda text: markdown_script(
+        f"a[^1]\n\n[^1]: {text}\n", ()
+    ),
+    "worker.planning.documents.markup.parse_html": lambda text: parse_html(text, "it"),
+    "worker.planning.documents.markup.parse_xhtml": lambda text: parse_xhtml(f"<p>{text}</p>", "it"),
+    "worker.planning.documents.markup.parse_xml": lambda text: parse_xml(f"<p>{text}</p>", "it"),
+    "worker.planning.documents.reading.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
+    "worker.speech.quality.words.spelling.spoken_words": spoken_words,
+    "worker.speech.text.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
+    "worker.speech.text.segmentation.plan_segments": lambda text: plan_segments(
+        in_words(text), Segmentation(), Pauses()
+    ),
+    "worker.speech.text.sentences.sentences": lambda text: everything(sentences(in_words(text), 0, len(text))),
+    "worker.speech.text.written_language.wrong_language": lambda text: wrong_language(text, ["english"]),
+    **{
+        f"worker.speech.text.numbers, {name}": lambda text, rules=rules: everything(rules(text, 0, len(text)))
+        for name, rules in NORMALIZERS.items()
+    },
+}
+"""By name, some also inside something else."""
+
+SLOW = frozenset({"worker.speech.text.segmentation.plan_segments", "worker.speech.text.sentences.sentences"})
+"""Their patterns are looked at by themselves; what else they do is the same for most marks."""
+
+OURS = frozenset(
+    {
+        # What this release or another has written itself, and checks while it reads.
+        *("storage.jobs.record_codec.decode_spec", "storage.jobs.record_codec.decode_metadata"),
+        *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),
+        *("storage.segments.edits.decode_edit", "storage.segments.results.decode_segment_result"),
+        *("storage.segments.tried.decode_rejection",),
+        *("storage.segments.file.decode_segment", "storage.voices.cache_file.decode_artifact"),
+        *("storage.voices.plan.decode_voice_plan", "storage.voices.record_codec.decode_cache"),
+        *("storage.voices.record_codec.decode_error", "storage.voices.record_codec.decode_target"),
+        *("storage.webhooks.record_codec.decode_secrets", "storage.webhooks.record_codec.decode_attempt"),
+        *("storage.audio.recording_verdict.parse_verdict", "worker.speech.audio.segment_audio.decode_segment"),
+        *("worker.engine.process.protocol.decode_settings", "worker.planning.drafting.protocol.decode_answer"),
+        # An operator's settings.
+        *("api.http.middleware.cors.parse_origins", "storage.runtime.config.webhook_options.parse_networks"),
+        *("storage.runtime.config.webhook_options.parse_delays", "worker.process.metrics_server.parse_ports"),
+        *("storage.runtime.config.tls.check_verified", "rhapsode.cli.options.check_choices"),
+        *("rhapsode.cli.options.check_between",),
+        # Not of characters: samples, and a book, whose pages are read by what stands above.
+        *("api.voices.embedding_input.parse_embedding", "storage.audio.recordings.decode_recording"),
+        *("worker.planning.documents.epub.book.epub_script", "rhapsode.client.voices.calls.find_voice"),
+        *("storage.narration.script.script.plain_script", "worker.planning.script_reading.read_script"),
+        *(
+            "worker.speech.text.numbers.east_asian.respell_chinese",
+            "worker.speech.text.numbers.english.respell_english",
+        ),
+        *("worker.speech.text.numbers.east_asian.respell_japanese",),
+        *("worker.speech.text.numbers.east_asian.respell_korean",),
+    }
+)
+"""Named like what reads strangers' text, and why it does not stand above."""
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_parsers_are_linear(name: str) -> None:
+    assert [str(each) for each in steep(refusing(PARSERS[name]), units_of(name))] == []
+
+
+def test_everything_named_like_a_parser_is_looked_at() -> None:
+    listed = {name.partition(",")[0] for name in PARSERS} | OURS
+
+    assert set(named_like_parsers()) - listed == set()
+
+
+def units_of(name: str) -> Sequence[str]:
+    """Every mark for what others wrote, a third for what consists of our patterns, which have a test of their own."""
+    if name in SLOW:
+        return PAIRS[::5]
+    return UNITS if name.startswith("worker.planning.documents.markdown") else UNITS[len(name) % 3 :: 3]
+
+
+def refusing(parser: Callable[[str], object]) -> Callable[[str], None]:
+    def work(text: str) -> None:
+        with suppress(*REFUSALS):
+            parser(text)
+
+    return work
+
+
+def named_like_parsers() -> Iterator[str]:
+    """Functions of a text or of bytes, by how we name those that read them."""
+    known = re.compile(r"(?:parse|decode|respell|check|clean|find)_|[a-z].*_script$")
+    for package in ("api", "worker", "storage", "rhapsode"):
+        for file in (ROOT / package).rglob("*.py"):
+            module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
+            for node in ast.parse(file.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.FunctionDef) and known.match(node.name) and _takes_text(node):
+                    yield f"{module}.{node.name}"
+
+
+def _takes_text(function: ast.FunctionDef) -> bool:
+    first = function.args.args[0].annotation if function.args.args else None
+    return first is not None and ast.unparse(first) in ("str", "bytes", "str | None", "bytes | None")

@@ -1,0 +1,50 @@
+"""Every regular expression of the project takes time that grows with the text, not with the square of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from re import Pattern
+from typing import cast
+
+import pytest
+
+from tests.linear_time.patterns import (
+    AnyPattern,
+    modules_with_patterns,
+    patterns_built_inside,
+    patterns_of,
+)
+from tests.linear_time.runs import steep
+
+MODULES = sorted(modules_with_patterns())
+
+BUILT = {
+    "storage.narration.script.dialogue._turns": "parsers: a play",
+    "storage.narration.writing_systems._patterns": "parsers: foreign letters",
+    "storage.runtime.observability.redaction.__init__": "words that are secrets, one after the other",
+    "worker.speech.text.full_stops._behind_word_start": "held by its module",
+    "worker.speech.text.numbers.east_asian._pattern": "held by its module",
+    "worker.speech.text.numbers.european.__init__": "held by its module",
+    "worker.speech.text.respelling._entry": "parsers: a dictionary",
+}
+"""Functions that put a pattern together, and where what they make is looked at."""
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_patterns_are_linear(name: str) -> None:
+    for place, pattern in patterns_of(name).items():
+        for way in ways(pattern):
+            assert [str(each) for each in steep(way)] == [], f"{place}: {pattern.pattern!r}"
+
+
+def test_what_puts_patterns_together_is_known() -> None:
+    assert {function for name in MODULES for function in patterns_built_inside(name)} == set(BUILT)
+
+
+def ways(pattern: AnyPattern) -> tuple[Callable[[str], object], ...]:
+    """The whole text gone through, and the whole text to be matched."""
+    if isinstance(pattern.pattern, bytes):
+        of_bytes = cast("Pattern[bytes]", pattern)
+        return lambda text: of_bytes.sub(b"", text.encode()), lambda text: of_bytes.fullmatch(text.encode())
+    of_text = cast("Pattern[str]", pattern)
+    return lambda text: of_text.sub("", text), lambda text: of_text.fullmatch(text)

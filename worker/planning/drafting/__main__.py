@@ -1,0 +1,49 @@
+"""The zygote of processes that draft plans: a request on standard input, its draft on standard output.
+
+    python -m worker.planning.drafting    (started by `process`)
+
+Messages are as `protocol` has them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from storage.jobs.record import JobError
+from storage.narration.sources import DocumentFormat, Source, SourceType
+from storage.narration.spec import NarrationSpec, Normalization
+from storage.runtime.fork_server.server import serve
+from worker.errors import PermanentItemError
+from worker.planning.drafting.draft import DraftRequest, draft_plan
+from worker.planning.drafting.limits import LIMITS
+from worker.planning.drafting.protocol import encode_draft, encode_refusal, read_request
+from worker.planning.drafting.too_complex import TOO_COMPLEX
+from worker.speech.text.numbers.rules import NORMALIZERS
+
+
+def main() -> None:
+    load_everything()
+    serve(answer, LIMITS)
+
+
+def load_everything() -> None:
+    """What is imported or read at first use must have been used by now, as children can open nothing."""
+    source = Source(SourceType.DOCUMENT, DocumentFormat.MARKDOWN)
+    for language in NORMALIZERS:
+        spec = NarrationSpec("", "", language, normalization=Normalization.BASIC, source=source)
+        draft_plan(DraftRequest(spec, b"# One\n\nTwo, on the 3rd of 4 days. 5 km!"))
+
+
+def answer(arguments: Sequence[str]) -> None:
+    try:
+        said = encode_draft(draft_plan(read_request(sys.stdin.buffer)))
+    except PermanentItemError as failure:
+        said = encode_refusal(failure.error)
+    except (MemoryError, RecursionError):
+        said = encode_refusal(JobError(*TOO_COMPLEX))
+    sys.stdout.buffer.write(said)
+
+
+if __name__ == "__main__":
+    main()

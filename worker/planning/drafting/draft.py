@@ -1,0 +1,85 @@
+"""From a stored input to what is spoken of it, in segments. Pure: bytes in, a draft or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storage.jobs.warnings import JobWarning
+from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
+from storage.narration.script.script import Script
+from storage.narration.spec import NarrationSpec
+from storage.narration.words import MAX_WORD_CHARS, find_long_word
+from storage.segments.plan import Plan
+from worker.errors import unusable
+from worker.planning.languages import refuse_foreign_text
+from worker.planning.plan_warnings import plan_warnings
+from worker.planning.respelling import respell_script
+from worker.planning.script_reading import read_script
+from worker.speech.text.segmentation import NothingToSpeak, SegmentedScript, segment_script
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRequest:
+    """data: the job's input as it is stored. dictionaries: the spec's, in their order."""
+
+    spec: NarrationSpec
+    data: bytes
+    dictionaries: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """plan: without the keys of what is stored beside it. text: what its offsets refer to. speech_ms: without pauses.
+
+    cover: a picture's bytes as they came. has_chapters: whether the input is divided by its writer.
+    """
+
+    plan: Plan
+    text: str
+    speech_ms: int
+    warnings: tuple[JobWarning, ...] = ()
+    has_chapters: bool = False
+    cover: bytes | None = None
+
+
+def draft_plan(request: DraftRequest) -> Draft:
+    """Raises `PermanentItemError` for an input of which no plan can be made."""
+    spec = request.spec
+    script = read_script(request.data, spec)
+    _refuse_long_words(script.text)
+    segmented = _segmented(respell_script(script, spec, request.dictionaries), spec)
+    refuse_foreign_text(segmented.segments, spec)
+    speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
+    _refuse_endless(speech_ms + round(1000 * sum(segment.pause_after_s for segment in segmented.segments)))
+    return Draft(
+        Plan(segmented.segments, segmented.chapters, script.title, script.author, script.language),
+        script.text,
+        speech_ms,
+        plan_warnings(segmented.segments, spec),
+        bool(script.chapters),
+        script.cover,
+    )
+
+
+def _segmented(script: Script, spec: NarrationSpec) -> SegmentedScript:
+    try:
+        return segment_script(script, spec.segmentation, spec.pauses)
+    except NothingToSpeak as error:
+        raise unusable("invalid_request", str(error)) from error
+
+
+def _refuse_long_words(text: str) -> None:
+    """The API has looked at what came with the request; what a document says is known only now."""
+    at = find_long_word(text)
+    if at is not None:
+        raise unusable("invalid_request", f"at character {at} begins a word of more than {MAX_WORD_CHARS} characters")
+
+
+def _refuse_endless(expected_ms: int) -> None:
+    """The API has looked at the speech where it could; how many pauses there are is known only now."""
+    if expected_ms > MAX_AUDIO_MS:
+        limit_h = MAX_AUDIO_MS / 3_600_000
+        detail = (
+            f"speech and pauses would last about {expected_ms / 3_600_000:.1f} hours; a job has at most {limit_h:.0f}"
+        )
+        raise unusable("text_too_long", detail)

@@ -1,0 +1,76 @@
+"""Draft a plan in a process of its own: what reads strangers' texts gets bounded memory and time, and no doors."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import tempfile
+from collections.abc import Callable
+
+from storage.narration.sources import SourceType
+from storage.runtime.fork_server.client import Ended, Reading, Zygote
+from storage.runtime.fork_server.server_process import ZygoteBroken
+from worker.errors import unusable
+from worker.planning.drafting.draft import Draft, DraftRequest, draft_plan
+from worker.planning.drafting.limits import LIMITS, PATIENCE_S
+from worker.planning.drafting.protocol import decode_answer, write_request
+from worker.planning.drafting.too_complex import TOO_COMPLEX
+
+logger = logging.getLogger(__name__)
+
+DRAFTERS = Zygote((sys.executable, "-I", "-B", "-m", "worker.planning.drafting"))
+"""This process's. Isolated: neither the working folder nor PYTHONPATH decides what runs."""
+
+
+SHORT_BYTES = 1_000
+"""Of a plain text that is drafted at once: a process costs ten times what it does, and in so few characters there is no
+room for what grows with their square."""
+
+
+class DrafterBroken(RuntimeError):
+    """The process does not run on this machine; the input is not to blame."""
+
+
+def draft_bounded(request: DraftRequest, check: Callable[[], None]) -> Draft:
+    """As `draft_apart`, for all but short texts."""
+    is_plain = request.spec.source.type is SourceType.TEXT and not request.dictionaries
+    if is_plain and len(request.data) <= SHORT_BYTES:
+        return draft_plan(request)
+    return draft_apart(request, check)
+
+
+def draft_apart(request: DraftRequest, check: Callable[[], None], drafters: Zygote = DRAFTERS) -> Draft:
+    """As `draft_plan`. Takes what that takes; the first one half a second more.
+
+    check: called some times a second, and may raise to give up. Raises `PermanentItemError` or `DrafterBroken`.
+    """
+    with tempfile.TemporaryFile() as file:
+        write_request(request, file)
+        ended = _run(drafters, Reading((), file, LIMITS.output_bytes, PATIENCE_S, check))
+    _require_end(ended)
+    return _draft(ended.answer)
+
+
+def _run(drafters: Zygote, reading: Reading) -> Ended:
+    try:
+        return drafters.run(reading)
+    except TimeoutError as error:
+        logger.warning("an input took too long to read")
+        raise unusable(*TOO_COMPLEX) from error
+    except ZygoteBroken as error:
+        raise DrafterBroken(f"what drafts plans does not run: {error}") from error
+
+
+def _require_end(ended: Ended) -> None:
+    if ended.status < 0:
+        logger.warning("an input killed its reader", extra={"signal": -ended.status})
+        raise unusable(*TOO_COMPLEX)
+    if ended.status > 0:
+        raise DrafterBroken(f"what drafts plans ended with status {ended.status}: {ended.complaints}")
+
+
+def _draft(answer: bytes) -> Draft:
+    try:
+        return decode_answer(answer)
+    except ValueError as error:
+        raise DrafterBroken("what drafts plans gave no answer") from error

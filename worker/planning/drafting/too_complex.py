@@ -1,0 +1,12 @@
+"""What the owner of an input is told that took more than one input may."""
+
+from __future__ import annotations
+
+from worker.planning.drafting.limits import LIMITS
+
+TOO_COMPLEX = (
+    "input_too_complex",
+    f"reading the input took more than {LIMITS.cpu_s} seconds of a processor or {LIMITS.memory_bytes >> 30} GiB of "
+    "memory; divide it, or look for what repeats without end",
+)
+"""Code and detail."""
