@@ -71,7 +71,8 @@ def model_of(stack: Stack) -> str:
 
 def all_spoken(stack: Stack, lines: list[tuple[str, str]]) -> list[Spoken]:
     with ThreadPoolExecutor(AT_ONCE) as callers:
-        return list(callers.map(lambda line: spoken(stack, *line), lines))
+        waiting = [callers.submit(spoken, stack, text, speaker) for text, speaker in lines]
+        return [each.result() for each in waiting]
 
 
 def check(found: list[Spoken], recogniser: MoonshineTiny) -> None:

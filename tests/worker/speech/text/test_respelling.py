@@ -63,6 +63,10 @@ def test_the_longest_rule_counts_and_what_is_replaced_is_not_looked_at_again() -
         ),
         ("1984 of them", "one thousand nine hundred eighty-four of them"),
         ("On 2026-11-21 at 14:30.", "On November twenty-first, twenty twenty-six at fourteen thirty."),
+        (
+            "Call 555-0173 or (020) 555-1234.",
+            "Call five five five, zero one seven three or zero two zero, five five five, one two three four.",
+        ),
         ("At 9:05 and 3:00", "At nine oh five and three o'clock"),
         ("-5°C, 12 km, 1 km", "minus five degrees Celsius, twelve kilometers, one kilometer"),
         ("50%, 3.14, 1,000,000", "fifty percent, three point one four, one million"),

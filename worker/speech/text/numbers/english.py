@@ -42,12 +42,14 @@ _YEAR_CUE = re.compile(
 _CUE_CHARS = 24
 _MOST_DIGITS = 15
 
+_GROUP = re.compile(r"\d+")
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 _UNIT_NAMES = "|".join(re.escape(unit) for unit in sorted(_UNITS, key=len, reverse=True))
 # Nothing that touches a letter, a digit or another mark of a number: versions, addresses and codes are left alone.
 _FOUND = re.compile(
     rf"""(?<![\w.,/:+#-])(?:
         (?P<date>\d{{4}}-\d{{2}}-\d{{2}})
+      | (?P<phone>(?:\(\d{{3}}\)\s?|\d{{3}}[-\s])?\d{{3}}-\d{{4}})
       | (?P<clock>(?:[01]?\d|2[0-3]):[0-5]\d)(?!:)
       | (?P<currency>[$£€¥])\s?(?P<amount>{_NUMBER})(?:\s(?P<scale>thousand|million|billion|trillion)\b)?
       | (?P<sign>[-−])?(?P<measure>{_NUMBER})\s?(?P<unit>{_UNIT_NAMES})(?![\w/])
@@ -69,6 +71,8 @@ def respell_english(text: str, start: int, end: int) -> Iterator[Replacement]:
 def _spoken(match: re.Match[str], text: str) -> str | None:
     if match["date"]:
         return _date(match["date"])
+    if match["phone"]:
+        return ", ".join(digits(group) for group in _GROUP.findall(match["phone"]))
     if match["clock"]:
         return _clock(match["clock"])
     if match["currency"]:
