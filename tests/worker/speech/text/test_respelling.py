@@ -73,7 +73,7 @@ def test_the_longest_rule_counts_and_what_is_replaced_is_not_looked_at_again() -
         ("£0.01, €2 million and ¥500", "one penny, two million euros and five hundred yen"),
         ("The 21st, 12th and 100th", "The twenty-first, twelfth and one hundredth"),
         ("007", "zero zero seven"),
-        ("v1.2.3, 10.0.0.1, #5, 555-1234, A1, 2x, 12/05/2026", "v1.2.3, 10.0.0.1, #5, 555-1234, A1, 2x, 12/05/2026"),
+        ("v1.2.3, 10.0.0.1, #5, 5555-1234, A1, 2x, 12/05/2026", "v1.2.3, 10.0.0.1, #5, 5555-1234, A1, 2x, 12/05/2026"),
         ("2026-13-40", "2026-13-40"),
     ],
 )
