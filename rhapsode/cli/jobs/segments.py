@@ -14,7 +14,7 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_
 if TYPE_CHECKING:
     from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.segment_calls import SegmentChanges
-    from rhapsode.client.jobs.segment_resources import Segment, Take
+    from rhapsode.client.jobs.segment_resources import Segment, Take, TriedAttempt
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
 SegmentArgument = Annotated[str, typer.Argument(metavar="SEGMENT", help="A segment's id, seg_000012, or its index.")]
@@ -102,7 +102,10 @@ def take_segment(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List, add, choose or save a segment's takes."""
+    """List, add, choose or save a segment's takes.
+
+    Of a segment that failed, the attempts, and why they were rejected.
+    """
     from rhapsode.cli.failures import Misuse
     from rhapsode.cli.jobs.segment_files import save_take
 
@@ -130,7 +133,14 @@ def take_segment(
                 path = save / f"{job}-{segment}-take-{take.take}.wav"
                 save_take(path, client.segments.audio(job, segment, take.take))
                 typer.echo(f"  {path}", err=True)
-    if not takes and not as_json:
+        tried = () if takes else client.segments.get(job, segment).tried or ()
+        for attempt in tried:
+            typer.echo(attempt.model_dump_json() if as_json else _attempt_line(attempt))
+            if save is not None and attempt.audio is not None:
+                path = save / f"{job}-{segment}-rejected-{attempt.attempt}.wav"
+                save_take(path, client.segments.audio(job, segment, attempt=attempt.attempt))
+                typer.echo(f"  {path}", err=True)
+    if not takes and not tried and not as_json:
         typer.echo("no finished take yet")
 
 
@@ -158,3 +168,9 @@ def _take_line(take: Take) -> str:
     mark = "*" if take.selected else " "
     length = "-" if take.duration_s is None else f"{take.duration_s:.1f} s"
     return "\t".join((f"{mark} {take.take}", length, f"seed {take.seed_used}", ",".join(take.findings), take.text))
+
+
+def _attempt_line(tried: TriedAttempt) -> str:
+    """One that was rejected."""
+    halves = "in two parts" if tried.parts > 1 else ""
+    return "\t".join((f"x {tried.attempt}", f"seed {tried.seed}", halves, "; ".join(tried.reasons)))

@@ -70,9 +70,14 @@ class Segments:
         """Put this take into the narration; nothing is spoken, the job is assembled again."""
         return self._send(segment_calls.select_take(_job(job), _segment(segment), take))
 
-    def audio(self, job: JobLike, segment: SegmentLike, take: int | None = None) -> bytes:
-        """A WAV file: of the take in place, or of the one named. Raises `NotFound` while there is none."""
-        return self._send(segment_calls.segment_audio(_job(job), _segment(segment), take))
+    def audio(
+        self, job: JobLike, segment: SegmentLike, take: int | None = None, *, attempt: int | None = None
+    ) -> bytes:
+        """A WAV file: of the take in place, or of the one named. Raises `NotFound` while there is none.
+
+        attempt: one that was rejected, of a segment that failed (`Segment.tried`).
+        """
+        return self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
 
 
 class AsyncSegments:
@@ -116,8 +121,10 @@ class AsyncSegments:
     async def select(self, job: JobLike, segment: SegmentLike, take: int) -> Segment:
         return await self._send(segment_calls.select_take(_job(job), _segment(segment), take))
 
-    async def audio(self, job: JobLike, segment: SegmentLike, take: int | None = None) -> bytes:
-        return await self._send(segment_calls.segment_audio(_job(job), _segment(segment), take))
+    async def audio(
+        self, job: JobLike, segment: SegmentLike, take: int | None = None, *, attempt: int | None = None
+    ) -> bytes:
+        return await self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
 
 
 def _job(job: JobLike) -> str:

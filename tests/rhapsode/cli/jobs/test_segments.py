@@ -1,0 +1,41 @@
+"""A segment that failed says in the terminal what was tried, and lets it be heard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from storage.audio.wav import wav_header
+from tests.rhapsode.conftest import Reply, RunCli, ScriptedServer
+
+WAV = wav_header(2, 24_000) + bytes(4)
+REJECTED = {
+    "attempt": 1,
+    "seed": 7,
+    "temperature": 0.0,
+    "parts": 1,
+    "findings": ["silent"],
+    "reasons": ["nothing is to be heard"],
+    "checks": {},
+    "audio": "/v1/jobs/job_1/segments/seg_000002/audio?attempt=1",
+}
+REFUSED = REJECTED | {"attempt": 2, "seed": 8, "parts": 2, "reasons": ["unknown language"], "audio": None}
+
+
+def test_the_attempts_at_a_segment_that_failed_are_listed_and_saved(
+    run_cli: RunCli, script: ScriptedServer, tmp_path: Path
+) -> None:
+    failed = {"id": "seg_000002", "index": 2, "text": "?", "state": "failed", "tried": [REJECTED, REFUSED]}
+    script.answer(200, {"status": "ok"})
+    script.answer(200, {"data": []})
+    script.answer(200, failed)
+    script.replies.append(Reply(200, WAV, {"Content-Type": "audio/wav"}))
+
+    outcome = run_cli("jobs", "takes", "job_1", "2", "--save", ".", "--server", script.url)
+
+    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.stdout.splitlines() == [
+        "x 1\tseed 7\t\tnothing is to be heard",
+        "x 2\tseed 8\tin two parts\tunknown language",
+    ]
+    assert (tmp_path / "job_1-2-rejected-1.wav").read_bytes() == WAV
+    assert script.received[-1].path.endswith("/segments/2/audio?attempt=1")
