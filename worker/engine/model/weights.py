@@ -52,6 +52,7 @@ def read_rows(path: Path, name: str, rows: Sequence[int]) -> Tensor:
         raise CheckpointError(f"cannot read {name} of {path}: {error}") from error
 
 
+@torch.no_grad()
 def load_strict(module: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
     """Copy `tensors` into the module, cast to the module's dtypes.
 
