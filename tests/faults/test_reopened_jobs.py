@@ -147,8 +147,8 @@ def test_edits_survive_the_death_of_everything(start_system: StartSystem, seed: 
         _assemble_and_kill(system, editor, random.Random(seed), report)
     with closing(Editor(system, "the other book")) as editor:
         _retry_and_kill(system, editor, random.Random(seed), report)
+        system.eventually(lambda: _left_behind(system, editor) == set(), 60)
     assert system.leftovers() == Leftovers((), 0, 0, 0, 0)
-    system.eventually(lambda: _left_behind(system, editor) == set(), 60)
 
 
 def _left_behind(system: RunningSystem, editor: Editor) -> set[str]:

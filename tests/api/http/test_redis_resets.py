@@ -87,8 +87,10 @@ def test_the_connections_of_event_streams_end_with_them(api: ServedApi) -> None:
             http.send(http.build_request("GET", f"/v1/jobs/{job['id']}/events"), stream=True)
             for _ in range(num_streams)
         ]
-        for stream in streams:
-            assert next(stream.iter_lines())
+        # An iterator that nobody holds any more closes its stream.
+        readers = [stream.iter_lines() for stream in streams]
+        for reader in readers:
+            assert next(reader)
         while connections() < num_streams:
             time.sleep(0.05)
         for stream in streams:
