@@ -174,8 +174,7 @@ def settle_attempts(
         case OnExhausted.KEEP_BEST_OR_GAP | OnExhausted.SILENCE:
             warning = f"{said}; {silence_s:.1f} s of silence stand in its place"
             flags = (*best.verdict.flags, SILENCED)
-            gap = replace(silence(silence_s, info), engine_s=best.speech.engine_s)
-            return Outcome(best, gap, tuple(attempts), flags, warning, SEGMENT_GAP)
+            return Outcome(best, silence(silence_s, info), tuple(attempts), flags, warning, SEGMENT_GAP)
         case OnExhausted.KEEP_BEST | OnExhausted.FAIL:
             refused = Defect.REFUSED.value in best.verdict.flags
             code, detail = ("invalid_request", str(best.verdict.findings[0])) if refused else (SEGMENT_QUALITY, said)

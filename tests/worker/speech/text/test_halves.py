@@ -13,11 +13,12 @@ from worker.speech.text.halves import LEAST_UNITS, halves
     ("text", "first"),
     [
         ("The rain had stopped. Nobody came to the door that night.", "The rain had stopped."),
-        ("“Who is there at this hour?” he asked, but nobody would say it.", "“Who is there at this hour?”"),
+        ("“Who is there at this hour?” he asked, but nobody would say it.", "“Who is there at this hour?” he asked,"),
+        ("I have to tell Mr. Wilson about the accident.", "I have to tell Mr. Wilson"),
         ("When the rain had stopped, nobody came to the door that night.", "When the rain had stopped,"),
-        ("She sells fresh bread and butter at the market in Camden", "She sells fresh bread and"),
+        ("She sells fresh bread and butter at the market in Camden", "She sells fresh bread"),
         ("这一天的天气非常好。我们一起去公园散步。", "这一天的天气非常好。"),
-        ("Dial 555 0173 200 400 if you are late this evening", "Dial 555 0173 200 400 if"),
+        ("Dial 555 0173 200 400 if you are late this evening", "Dial 555 0173 200 400"),
     ],
 )
 def test_the_cut_is_behind_a_sentence_a_clause_or_a_word(text: str, first: str) -> None:
