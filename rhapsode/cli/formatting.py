@@ -39,6 +39,7 @@ def stage(job: Job) -> str:
 
 
 def warned(warning: JobWarning) -> str:
-    """One line of what a job warns of."""
-    place = "" if warning.segment is None else f"segment {warning.segment}: "
+    """One line of what a job warns of, with its place where the words do not begin with it."""
+    is_placed = warning.segment is None or warning.detail.startswith(("segment ", "seg_"))
+    place = "" if is_placed else f"segment {warning.segment}: "
     return f"warning: {place}{warning.detail} ({warning.code})"
