@@ -20,6 +20,7 @@ import numpy as np
 
 from storage.narration.spec import Segmentation
 from tests.worker.speech.quality.defects import SPOILS
+from worker.engine.interface import TextFrontEnd
 from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings
 from worker.speech.audio.speech_edges import finish_edges
@@ -60,7 +61,8 @@ def main() -> None:
     every = LINES.read_text(encoding="utf-8").splitlines()
     wanted = min(arguments.lines or len(every), len(every))
     lines = [every[number] for number in np.linspace(0, len(every) - 1, wanted).round().astype(int)]
-    texts = lines if arguments.as_written else [text for line in lines for text in as_spoken(line, _whole(), LANGUAGE)]
+    front_end = TextFrontEnd.RAW if arguments.as_written else TextFrontEnd.WORDS
+    texts = [text for line in lines for text in as_spoken(line, _whole(), LANGUAGE, front_end)]
     print_tables(judged(spoken(arguments.checkpoint, texts), read_calibration(arguments.checkpoint / FILE_NAME)))
 
 

@@ -5,8 +5,7 @@
 The text has one sentence a line, a hundred or more, of every length and kind; `--text` names another than the one that
 comes along. Each is spoken by every built-in voice, or by a clone of every `--reference`, `--rounds` times with other
 seeds (once by a checkpoint that draws nothing), alone and packed with its neighbours as jobs pack them, with its
-numbers as words. Languages of earlier runs are kept while the weights are
-the same.
+numbers as the checkpoint learned to read them. Languages of earlier runs are kept while the weights are the same.
 """
 
 from __future__ import annotations
@@ -34,6 +33,7 @@ from worker.engine.interface import (
     ReferenceAudio,
     Speech,
     SpeechRequest,
+    TextFrontEnd,
 )
 from worker.engine.settings import NativeEngineSettings
 from worker.speech.quality.calibration.calibration_file import (
@@ -173,17 +173,17 @@ def speak(
 
 
 def _texts(lines: Sequence[str], language: str, info: EngineInfo) -> tuple[str, ...]:
-    """Each line by itself, and all of them as segments of the length that jobs have; numbers in words."""
+    """Each line by itself, and all of them as segments of the length that jobs have."""
     shuffled = random.Random(_SHUFFLE_SEED).sample(lines, len(lines))
     lengths = Segmentation(max_chars=min(Segmentation().max_chars, info.max_text_chars))
-    alone = [planned for line in lines for planned in as_spoken(line, lengths, language)]
-    return (*alone, *as_spoken(" ".join(shuffled), lengths, language))
+    alone = [planned for line in lines for planned in as_spoken(line, lengths, language, info.text_front_end)]
+    return (*alone, *as_spoken(" ".join(shuffled), lengths, language, info.text_front_end))
 
 
-def as_spoken(text: str, lengths: Segmentation, language: str) -> list[str]:
-    """As a job hands it to the model that has `normalization: basic`, where there are rules for the language."""
+def as_spoken(text: str, lengths: Segmentation, language: str, front_end: TextFrontEnd) -> list[str]:
+    """As a job that leaves `normalization` open hands it to a model that learned to read so."""
     script = plain_script(text)
-    if language in NORMALIZERS:
+    if front_end is TextFrontEnd.WORDS and language in NORMALIZERS:
         script = respelt(script, NORMALIZERS[language])
     return [" ".join(one.text.split()) for one in segment_script(script, lengths, Pauses()).segments]
 

@@ -10,6 +10,7 @@ import pytest
 import benchmarks
 from storage.narration.spec import Segmentation
 from training.corpus.sentences import template_sentence
+from worker.engine.interface import TextFrontEnd
 from worker.speech.quality.calibration.calibrate import TEXTS, as_spoken
 
 EVERYDAY_LINES = Path(benchmarks.__path__[0]) / "speech/everyday.txt"
@@ -36,8 +37,11 @@ def test_every_language_has_short_lines_digits_and_dialogue(path: Path) -> None:
 
 
 def test_numbers_are_measured_as_the_model_reads_them() -> None:
-    assert as_spoken("She was born in 1867.", Segmentation(), "english") == ["She was born in eighteen sixty-seven."]
-    assert as_spoken("Она родилась в 1867.", Segmentation(), "russian") == ["Она родилась в 1867."]
+    english, russian = "She was born in 1867.", "Она родилась в 1867."
+    words = TextFrontEnd.WORDS
+    assert as_spoken(english, Segmentation(), "english", words) == ["She was born in eighteen sixty-seven."]
+    assert as_spoken(russian, Segmentation(), "russian", words) == [russian]
+    assert as_spoken(english, Segmentation(), "english", TextFrontEnd.RAW) == [english]
 
 
 def test_a_thousand_lines_that_judge_the_bounds_were_in_no_training_and_no_calibration() -> None:
