@@ -11,7 +11,7 @@ from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.for_each import for_each
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
-from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
+from rhapsode.cli.options import DataDirOption, OnExhaustedOption, ServerOption, check_choices, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,10 +86,7 @@ def retry(
     job: JobArgument,
     gate: Annotated[Literal["off", "basic", "asr"] | None, typer.Option(help="How segments are checked.")] = None,
     attempts: Annotated[int | None, typer.Option(min=1, max=10, help="Times a segment is spoken at most.")] = None,
-    on_exhausted: Annotated[
-        Literal["keep_best", "keep_best_or_gap", "silence", "fail"] | None,
-        typer.Option(help="What becomes of one that never passes."),
-    ] = None,
+    on_exhausted: OnExhaustedOption = None,
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Of the drawing of codes.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the job.")] = None,
     server: ServerOption = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.options import check_between
+from rhapsode.cli.options import OnExhaustedOption, check_between
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -85,10 +85,7 @@ class QualityOptions:
         typer.Option(help="basic hears silence, loops and cuts; asr also reads the speech back; off checks nothing."),
     ] = None
     attempts: Annotated[int | None, typer.Option(help="1 to 10: times a segment is spoken at most.")] = None
-    on_exhausted: Annotated[
-        Literal["fail", "keep_best", "silence"] | None,
-        typer.Option(help="What becomes of a segment that never passes: the job fails, or it is kept or silenced."),
-    ] = None
+    on_exhausted: OnExhaustedOption = None
 
     def wishes(self) -> JobOptions:
         """Raises `Misuse` for what the API would not take."""

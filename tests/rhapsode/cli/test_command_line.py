@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from rhapsode.cli.main import app
 from rhapsode.cli.narrate import speech_options
 from rhapsode.cli.narrate.audio_options import BITRATES_KBPS, LOUDNESS_LUFS, SAMPLE_RATES
+from rhapsode.cli.options import OnExhausted
 from tests.rhapsode.conftest import CLI, RunCli
 from worker.engine.vllm.supported_versions import installed
 
@@ -155,7 +156,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(run_cli: An
         (("--attempts", "11"), "--attempts: 11 is not between 1 and 10"),
         (("--seed", "-1"), "--seed: -1 is not between 0"),
         (("--gate", "loose"), "'loose' is not one of 'off', 'basic', 'asr'"),
-        (("--on-exhausted", "weep"), "'fail', 'keep_best', 'silence'"),
+        (("--on-exhausted", "weep"), "'keep_best', 'keep_best_or_gap', 'silence', 'fail'"),
         (("--priority", "urgent"), "'high', 'normal', 'low'"),
         (("--deadline", "tomorrow"), "--deadline: 'tomorrow' is no time"),
         (("--webhook", "me"), "'me' is neither an address"),
@@ -178,6 +179,7 @@ def test_the_command_line_knows_what_the_api_takes() -> None:
     loudness = output["LoudnessRequest"]["target_lufs"]
 
     assert tuple(rates) == SAMPLE_RATES
+    assert output["QualityRequest"]["on_exhausted"]["enum"] == list(get_args(OnExhausted))
     assert (bitrate["minimum"], bitrate["maximum"]) == BITRATES_KBPS
     assert (loudness["minimum"], loudness["maximum"]) == LOUDNESS_LUFS
     sampling = {name: number_of(schema) for name, schema in output["SamplingRequest"].items()}
