@@ -17,7 +17,7 @@ StorageError
 │   ├── QuotaExceeded      this tenant's own limit
 │   └── BacklogFull        the system's limit
 ├── LeaseLost              somebody else holds the item now, or nobody; drop the work
-├── RecountOvertaken       another recount began; its result counts
+├── AuditOvertaken       another audit began; its result counts
 ├── JobAborted             the job was cancelled, failed or expired meanwhile; drop the work
 ├── ConsentNotFound        no such consent for this tenant
 ├── ConsentInUse           voices rest on the consent; delete them first
@@ -107,11 +107,11 @@ class SegmentNotFound(StorageError):
         super().__init__("the job has no such segment or take, or it is not planned yet")
 
 
-class RecountOvertaken(StorageError):
-    """Another recount began before this one had ended; its result counts."""
+class AuditOvertaken(StorageError):
+    """Another audit began before this one had ended; its result counts."""
 
     def __init__(self) -> None:
-        super().__init__("another recount began before this one had ended")
+        super().__init__("another audit began before this one had ended")
 
 
 class KeyNotFound(StorageError):

@@ -2,10 +2,10 @@
 
     PermanentItemError   no further attempt can help: the job fails with this error
     NotYet               something it needs is being made elsewhere: the item waits, and loses no attempt
-      Crowded              all it needs is a place on this worker: it is the next one's to leave
+      NoVoiceSlot              all it needs is a place on this worker: it is the next one's to leave
     (StoreUnavailable    a store does not answer: the item is tried again later, and loses no attempt)
     (EngineDied          the engine went away: the item goes back, innocent)
-    (FinishersClosed     the worker is leaving: the item goes back, and loses no attempt)
+    (PostProcessorsClosed     the worker is leaving: the item goes back, and loses no attempt)
     (WorkDropped         nobody wants the result: nothing is said about the item)
 
 Those in brackets belong to `storage.errors`, `worker.engine.errors`, `worker.speech.postprocessing.dispatch` and
@@ -36,7 +36,7 @@ class NotYet(Exception):
         self.delay_s = delay_s
 
 
-class Crowded(NotYet):
+class NoVoiceSlot(NotYet):
     """Every place to prepare a voice is taken; after `delay_s` it is worth looking whether one is free unnoticed."""
 
 

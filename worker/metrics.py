@@ -14,7 +14,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.metrics import Snapshot, counter, histogram
 from worker.process.engine_meter import EngineMeter
-from worker.speech.postprocessing.interface import FinisherReport
+from worker.speech.postprocessing.interface import PostProcessorReport
 from worker.speech.quality.counters import GateCounts
 from worker.voices.cache import VoiceCacheStats
 
@@ -79,9 +79,9 @@ def add_gate(snapshot: Snapshot, counts: GateCounts) -> None:
         snapshot.add("rhapsode_gate_rerolls", number, reason=reason)
 
 
-def add_finishers(snapshot: Snapshot, report: FinisherReport) -> None:
-    snapshot.add("rhapsode_finishers", report.processes)
-    snapshot.add("rhapsode_finisher_deaths", report.deaths)
+def add_postprocessors(snapshot: Snapshot, report: PostProcessorReport) -> None:
+    snapshot.add("rhapsode_postprocessors", report.processes)
+    snapshot.add("rhapsode_postprocessor_deaths", report.deaths)
 
 
 def add_voice_memory(snapshot: Snapshot, stats: VoiceCacheStats) -> None:

@@ -17,7 +17,7 @@ from worker.engine.interface import Engine
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
-from worker.speech.postprocessing.interface import Finisher
+from worker.speech.postprocessing.interface import PostProcessor
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.norms_cache import NormsCache
@@ -58,8 +58,8 @@ class SpeechServices(WorkerServices):
     """For the lane that speaks.
 
     counters: what the quality gate found since the start. norms: what is usual in the jobs under way. reuse: where
-    segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet. finisher: who judges and stores
-    what was spoken.
+    segments of earlier jobs lie. ahead: how much may be claimed that is not spoken yet. postprocessor: who judges and
+    stores what was spoken.
     """
 
     engine: Engine
@@ -69,4 +69,4 @@ class SpeechServices(WorkerServices):
     counters: GateCounters
     norms: NormsCache
     reuse: ReuseIndex
-    finisher: Finisher
+    postprocessor: PostProcessor

@@ -26,7 +26,7 @@ from worker.speech.quality.recognisers.installed import RecogniserChoice
 SMALL_VOICE = Path(__file__).parent / "small_voice"
 """The checkpoint that comes with the project."""
 
-SLOTS_OF_A_FINISHER = 32
+SLOTS_OF_A_POSTPROCESSOR = 32
 """A GPU that speaks thirty times real time in so many slots ends 4 segments a second for each of them, at 7 ms each."""
 
 
@@ -48,7 +48,8 @@ class WorkerSettings(ItemSettings):
     checkpoint: directory of the model in its published layout.
     model: the name jobs ask for; empty means the name of the checkpoint's directory.
     slots: segments the engine speaks at the same time.
-    finishers: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is enough
+    postprocessors: processes beside the worker that judge and store what was spoken; 0 has the worker do it, which is
+    enough
         for some tens of slots. Unset, one for every 32 slots, and no more than there are cores.
     device: cpu, mps, cuda or cuda:N.
     engine_threads: torch's CPU threads; 0 takes half of the cores.
@@ -72,7 +73,7 @@ class WorkerSettings(ItemSettings):
     checkpoint: Path = SMALL_VOICE
     model: str = ""
     slots: int = Field(default=16, ge=1, le=1024)
-    finishers: int | None = Field(default=None, ge=0, le=64)
+    postprocessors: int | None = Field(default=None, ge=0, le=64)
     device: str = "cpu"
     engine_threads: int = Field(default=0, ge=0)
     engine_profile: ServingProfile = ServingProfile.BALANCED
@@ -110,10 +111,10 @@ class WorkerSettings(ItemSettings):
         return self.model or ("fake" if self.engine == "fake" else self.checkpoint.absolute().name)
 
     @property
-    def num_finishers(self) -> int:
-        if self.finishers is not None:
-            return self.finishers
-        return min(self.slots // SLOTS_OF_A_FINISHER, usable_cores())
+    def num_postprocessors(self) -> int:
+        if self.postprocessors is not None:
+            return self.postprocessors
+        return min(self.slots // SLOTS_OF_A_POSTPROCESSOR, usable_cores())
 
     @property
     def num_places(self) -> int:
@@ -147,9 +148,9 @@ class WorkerSettings(ItemSettings):
             case _:
                 assert_never(self.engine)
 
-    def name_for(self, incarnation: str) -> str:
+    def name_for(self, boot_id: str) -> str:
         """The worker's name: the configured one, else one that no other process has."""
-        return self.worker_name or f"{socket.gethostname()}-{self.lane}-{incarnation[:8]}"
+        return self.worker_name or f"{socket.gethostname()}-{self.lane}-{boot_id[:8]}"
 
 
 class JanitorSettings(ItemSettings):

@@ -13,7 +13,7 @@ from api.http.problems.problem import Problem
 from api.services.container import ApiServices
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.ids import JobId, TenantId
-from storage.job_store.queue_position import QueuePlace
+from storage.job_store.queue_position import QueuePosition
 from storage.job_store.submit import Submitted
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import IdempotencyKey, Submission
@@ -29,7 +29,7 @@ class Accepted:
 
     job: JobRecord
     replayed: bool
-    place: QueuePlace | None = None
+    place: QueuePosition | None = None
 
 
 def submit_stored(services: ApiServices, submission: Submission, data: bytes) -> Accepted:
@@ -68,17 +68,17 @@ def submit_with_input(
     return Accepted(submitted.job, submitted.replayed, submitted.place)
 
 
-def find_replay(services: ApiServices, tenant: TenantId, idempotency: IdempotencyKey | None) -> JobRecord | None:
+def find_response(services: ApiServices, tenant: TenantId, idempotency: IdempotencyKey | None) -> JobRecord | None:
     """First of all, because the answer to a repeat does not depend on the time or on today's models."""
     if idempotency is None:
         return None
-    job = services.jobs.find_replay(tenant, idempotency)
+    job = services.jobs.find_response(tenant, idempotency)
     return services.jobs.get(tenant, job) if job else None
 
 
 def _submit(services: ApiServices, submission: Submission) -> Submitted:
     try:
-        return services.jobs.submit_placed(submission, services.places)
+        return services.jobs.submit_placed(submission, services.queue_positions)
     except (AdmissionRefused, IdempotencyMismatch):
         # Only after an answer: when Redis was not heard, the job may exist and needs its input.
         _delete_input(services, submission)

@@ -56,7 +56,9 @@ def refuse_unreachable(services: ApiServices, submission: Submission) -> None:
     audio_s, estimate_ms = submission.estimated_audio_ms / 1000, submission.estimated_audio_ms
     service_class = job_class(submission.priority, estimate_ms)
     queue = queue_of(submission.spec)
-    needed_s = services.places.of_newcomer(queue, service_class, submission.tenant, audio_s).seconds_for(audio_s)
+    needed_s = services.queue_positions.of_newcomer(queue, service_class, submission.tenant, audio_s).seconds_for(
+        audio_s
+    )
     if needed_s is None:
         return
     # What the workers will have to do by then, nobody knows: what they have now is taken for it.

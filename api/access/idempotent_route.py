@@ -60,19 +60,19 @@ async def _once(
     services: ApiServices, tenant: TenantId, key: IdempotencyKey, carry_out: Callable[[], Coroutine[Any, Any, Response]]
 ) -> Response:
     token = uuid4().hex
-    kept = await services.replays.take(tenant, key, token)
+    kept = await services.idempotent_responses.take(tenant, key, token)
     if kept is not None:
         return Response(kept.body, kept.status, {**kept.headers, REPLAYED: "true"})
     try:
         response = await carry_out()
     except BaseException:
         # A refusal, which does nothing and may be mended; or a failure, of which nobody knows what it did.
-        await services.replays.free(tenant, key, token)
+        await services.idempotent_responses.free(tenant, key, token)
         raise
     if _is_final(response):
-        await services.replays.keep(tenant, key, token, _kept(response))
+        await services.idempotent_responses.keep(tenant, key, token, _kept(response))
     else:
-        await services.replays.free(tenant, key, token)
+        await services.idempotent_responses.free(tenant, key, token)
     return response
 
 

@@ -1,4 +1,4 @@
-"""A batch's file, line by line: each is resolved as a job would be, and refused by its number. Memory: one chunk."""
+"""A batch's file, line by line: each is resolved as a job would be, and refused by its number. Memory: one shard."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from api.services.container import ApiServices
 from api.submission.submission import resolve_submission
 from api.submission.voice_choice import prepare_voice
 from storage.ids import JobId, TenantId
-from storage.jobs.batches import CHUNK_LINES, BatchLine, child_id, encode_chunk
+from storage.jobs.batches import SHARD_LINES, BatchLine, child_id, encode_shard
 from storage.jobs.record_codec import encode_spec
-from storage.objects.keys import batch_chunk, job_prefix
+from storage.objects.keys import batch_shard, job_prefix
 from storage.queue.model_registry import ModelCard, ModelRegistry
 
 MAX_LINES = 100_000
@@ -57,8 +57,8 @@ class StoredBatch:
     num_bytes: int
 
 
-def store_chunks(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> StoredBatch:
-    """Check the whole file and store it as chunks.
+def store_shards(services: ApiServices, tenant: TenantId, batch: JobId, pieces: Iterable[bytes]) -> StoredBatch:
+    """Check the whole file and store it as shards.
 
     Raises the `Problem` that names the lines at fault, twenty at most, and leaves nothing stored then.
     """
@@ -68,11 +68,11 @@ def store_chunks(services: ApiServices, tenant: TenantId, batch: JobId, pieces: 
     try:
         lines = _resolved_lines(frozen, tenant, batch, pieces, checked)
         for index in itertools.count():
-            chunk = list(itertools.islice(lines, CHUNK_LINES))
-            if not chunk or checked.faults:
+            shard = list(itertools.islice(lines, SHARD_LINES))
+            if not shard or checked.faults:
                 break
-            num_bytes += services.artifacts.put(batch_chunk(tenant, batch, index), encode_chunk(chunk)).bytes
-            num_lines += len(chunk)
+            num_bytes += services.artifacts.put(batch_shard(tenant, batch, index), encode_shard(shard)).bytes
+            num_lines += len(shard)
         if checked.faults:
             raise invalid(checked.faults)
         if num_lines == 0:

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.acceptance.acceptance import find_replay
+from api.acceptance.acceptance import find_response
 from api.access.caller_key import caller_key
 from api.access.idempotent_route import IdempotentRoute
-from api.batches.lines import MAX_LINES, store_chunks
+from api.batches.lines import MAX_LINES, store_shards
 from api.batches.schemas import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult
 from api.dependencies import Links, Services, Tenant
 from api.http.cursors import decode_cursor, encode_cursor
@@ -33,7 +33,7 @@ from api.services.container import ApiServices
 from api.uploads.named import upload_pieces
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.ids import BATCH_ID, JobId, TenantId, new_batch_id
-from storage.jobs.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, decode_chunk, num_chunks
+from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, child_id, decode_shard, num_shards
 from storage.jobs.record import JobRecord
 from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
@@ -162,17 +162,17 @@ def _accept(
     idempotency_header: str | None,
 ) -> Response:
     key = idempotency_key(idempotency_header, _comparable(media_type, body), "/v1/batches")
-    if replayed := find_replay(services, tenant, key):
+    if replayed := find_response(services, tenant, key):
         return _answer(_shown(replayed, links), {"Idempotency-Replayed": "true"})
     order, pieces = _file(services, tenant, media_type, body)
     batch = new_batch_id()
-    stored = store_chunks(services, tenant, batch, pieces)
+    stored = store_shards(services, tenant, batch, pieces)
     submission = Submission(
         id=batch,
         tenant=tenant,
-        spec=BatchSpec(stored.num_lines, num_chunks(stored.num_lines)),
+        spec=BatchSpec(stored.num_lines, num_shards(stored.num_lines)),
         priority=Priority.LOW,
-        input_key=keys.batch_chunk(tenant, batch, 0),
+        input_key=keys.batch_shard(tenant, batch, 0),
         input_chars=0,
         estimated_audio_ms=0,
         retention_s=7 * DAY_S if order is None else order.retention_s,
@@ -272,26 +272,26 @@ def _spec(record: JobRecord) -> BatchSpec:
 
 
 def _num_made(record: JobRecord, spec: BatchSpec) -> int:
-    """By whole chunks, and at least those that have ended."""
-    if record.segments.done == spec.num_chunks:
+    """By whole shards, and at least those that have ended."""
+    if record.segments.done == spec.num_shards:
         return spec.num_lines
-    whole = -(-spec.num_lines // spec.num_chunks) if spec.num_chunks else 0
+    whole = -(-spec.num_lines // spec.num_shards) if spec.num_shards else 0
     return max(record.segments.done * whole, record.children.ended)
 
 
 def _results(services: ApiServices, links: LinkBuilder, batch: JobRecord, wanted: range) -> Iterator[bytes]:
-    """wanted: which lines, counted from 0 over all chunks."""
+    """wanted: which lines, counted from 0 over all shards."""
     viewer = JobViewer(services.artifacts, links, time.time())
-    for index in range(wanted.start // CHUNK_LINES, num_chunks(wanted.stop) if wanted else 0):
-        first = index * CHUNK_LINES
-        lines = _chunk(services.artifacts, batch, index)[max(0, wanted.start - first) : wanted.stop - first]
+    for index in range(wanted.start // SHARD_LINES, num_shards(wanted.stop) if wanted else 0):
+        first = index * SHARD_LINES
+        lines = _shard(services.artifacts, batch, index)[max(0, wanted.start - first) : wanted.stop - first]
         jobs = services.jobs.get_many(batch.tenant, [JobId(child_id(batch.id, line.number)) for line in lines])
         for line, record in zip(lines, jobs, strict=True):
             yield _result(line, record, viewer).model_dump_json().encode() + b"\n"
 
 
-def _chunk(artifacts: ArtifactStore, batch: JobRecord, index: int) -> tuple[BatchLine, ...]:
-    return decode_chunk(artifacts.get(keys.batch_chunk(batch.tenant, batch.id, index)))
+def _shard(artifacts: ArtifactStore, batch: JobRecord, index: int) -> tuple[BatchLine, ...]:
+    return decode_shard(artifacts.get(keys.batch_shard(batch.tenant, batch.id, index)))
 
 
 def _result(line: BatchLine, record: JobRecord | None, viewer: JobViewer) -> BatchResult:

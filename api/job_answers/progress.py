@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from api.schemas import job as schemas
-from storage.job_store.queue_position import QueuePlace, left_audio_s
+from storage.job_store.queue_position import QueuePosition, left_audio_s
 from storage.jobs.record import JobRecord
 from storage.jobs.states import JobPhase, JobState
 from storage.narration.spec import NarrationSpec
@@ -16,7 +16,7 @@ from storage.narration.spec import NarrationSpec
 class Waiting:
     """Where a job that has not ended stands, and how it is told."""
 
-    place: QueuePlace
+    place: QueuePosition
     queue: schemas.Queue
 
 
@@ -43,12 +43,12 @@ def time_left(record: JobRecord, waiting: Waiting | None, now_s: float) -> TimeL
 
 def _rest_s(record: JobRecord, now_s: float) -> float:
     """Until the job may start."""
-    return max(0.0, (record.not_before_ms or 0) / 1000 - now_s) if record.is_asleep else 0.0
+    return max(0.0, (record.not_before_ms or 0) / 1000 - now_s) if record.is_scheduled else 0.0
 
 
 def _at_own_pace(record: JobRecord, now_s: float) -> TimeLeft | None:
     counts = record.segments
-    done = counts.done - record.done_before
+    done = counts.done - record.done_at_reopen
     if record.state is not JobState.RUNNING or record.started_at_ms is None or done <= 0:
         return None
     elapsed_s = max(0.0, now_s - record.started_at_ms / 1000)

@@ -48,7 +48,7 @@ async def put_job(
     key = IdempotencyKey(f"PUT {job_id}", hashlib.sha256(body).hexdigest())
     token = uuid4().hex
     try:
-        created = await services.replays.take(tenant, key, token)
+        created = await services.idempotent_responses.take(tenant, key, token)
     except IdempotencyMismatch:
         raise state_conflict(f"{job_id} was created with another body") from None
     if created is not None:
@@ -58,12 +58,12 @@ async def put_job(
         await run_sync(_clear, services, tenant, job_id)
         accepted = await run_sync(submit_narration, services, SubmissionCall(tenant, body, None, links.base, job_id))
     except BaseException as error:
-        await services.replays.free(tenant, key, token)
+        await services.idempotent_responses.free(tenant, key, token)
         if isinstance(error, IdempotencyMismatch):
             # Of another tenant, which is nobody's business.
             raise _taken(job_id) from None
         raise
-    await services.replays.keep(tenant, key, token, KeptAnswer(202))
+    await services.idempotent_responses.keep(tenant, key, token, KeptAnswer(202))
     if wants_plan_only(accepted):
         return await plan_answer(services, links, accepted, request.is_disconnected)
     return await run_sync(accepted_answer, services, links, accepted)

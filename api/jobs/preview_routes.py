@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
 
-from api.acceptance.acceptance import Accepted, find_replay
+from api.acceptance.acceptance import Accepted, find_response
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Links, OptionalJsonBytes, Services, Tenant
 from api.http.idempotency_key import idempotency_key
@@ -37,7 +37,7 @@ def preview(
     idempotency: IdempotencyKey | None,
 ) -> Accepted:
     """Raises a `Problem` or a `StorageError`, as any submission does."""
-    if replayed := find_replay(services, tenant, idempotency):
+    if replayed := find_response(services, tenant, idempotency):
         return Accepted(replayed, replayed=True)
     name, model, language = _usual(voice)
     request = JobRequest(

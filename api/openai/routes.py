@@ -18,7 +18,7 @@ from pydantic import JsonValue, ValidationError
 from starlette.responses import Response
 from starlette.types import Receive
 
-from api.acceptance.acceptance import Accepted, find_replay
+from api.acceptance.acceptance import Accepted, find_response
 from api.dependencies import JsonBytes, Links, Services, Tenant
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import body_violations, parse_body
@@ -133,7 +133,7 @@ def _accept(
     api_url: str,
     is_async: bool,  # noqa: FBT001 - what the header says, passed on
 ) -> Accepted:
-    if replayed := find_replay(services, tenant, key):
+    if replayed := find_response(services, tenant, key):
         return Accepted(replayed, replayed=True)
     voice = chosen_voice(order, services.models.get(order.model))
     deadline = None if is_async else datetime.now(UTC) + timedelta(seconds=PATIENCE_S)

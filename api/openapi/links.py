@@ -73,7 +73,7 @@ WAYS = (
     ),
     Way("post_key", "201", {"key_id": _ID}, ("revoke_key",)),
     Way("list_workers", "200", {"name": _FIRST_NAME}, ("drain_worker", "undrain_worker")),
-    Way("list_dead_items", "200", {"entry": _FIRST_ID}, ("forget_dead_item",)),
+    Way("list_dead_letters", "200", {"entry": _FIRST_ID}, ("forget_dead_letter",)),
 )
 
 

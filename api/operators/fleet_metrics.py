@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from api.operators.fleet_view import lane_of
 from storage.errors import StoreUnavailable
-from storage.queue.overview import Overview, Overviews, QueueOverview
-from storage.queue.worker_registry import Roster
+from storage.queue.overview import Overview, QueueOverview, QueueOverviews
+from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.observability.metrics import Snapshot
 
 logger = logging.getLogger(__name__)
@@ -21,15 +21,17 @@ DEFAULT_CLASS = "default"
 class FleetMetrics:
     """tenant_classes: tenant -> the class that operators put it in; whoever is in none is in `default`."""
 
-    def __init__(self, overviews: Overviews, roster: Roster, tenant_classes: Mapping[str, str]) -> None:
+    def __init__(
+        self, overviews: QueueOverviews, worker_registry: WorkerRegistry, tenant_classes: Mapping[str, str]
+    ) -> None:
         self._overviews = overviews
-        self._roster = roster
+        self._worker_registry = worker_registry
         self._tenant_classes = tenant_classes
 
     def measure(self, snapshot: Snapshot) -> None:
         """Without Redis `rhapsode_fleet_up` alone, which is 0 then."""
         try:
-            overview, workers = self._overviews.read(), self._roster.list()
+            overview, workers = self._overviews.read(), self._worker_registry.list()
         except StoreUnavailable as error:
             logger.warning("no metrics of the fleet", extra={"error": str(error)})
             snapshot.add("rhapsode_fleet_up", 0)
@@ -79,7 +81,7 @@ def _add_totals(snapshot: Snapshot, overview: Overview) -> None:
     snapshot.add("rhapsode_retries_waiting", overview.retries_waiting)
     snapshot.add("rhapsode_unfinished_jobs", overview.unfinished_jobs)
     snapshot.add("rhapsode_scheduled_jobs", overview.scheduled_jobs)
-    snapshot.add("rhapsode_dead_items", overview.dead_items)
+    snapshot.add("rhapsode_dead_letters", overview.dead_letters)
     snapshot.add("rhapsode_claims_held", int(overview.claims_held is not None))
     if overview.audited is not None:
         snapshot.add("rhapsode_counter_drift", len(overview.audited.differences))

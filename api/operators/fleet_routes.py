@@ -40,7 +40,7 @@ WorkerName = Annotated[str, Depends(_worker_name)]
 @router.get("/workers", response_model=WorkerList)
 def list_workers(tenant: Tenant, services: Services) -> WorkerList:
     """Every worker process that was heard of in the last minute."""
-    return WorkerList(data=[worker_view(each) for each in services.roster.list()])
+    return WorkerList(data=[worker_view(each) for each in services.worker_registry.list()])
 
 
 @router.post("/workers/{name}/drain", status_code=202, response_model=WorkerView)
@@ -58,7 +58,7 @@ def undrain_worker(tenant: Tenant, services: Services, name: WorkerName) -> Work
 @router.get("/queues", response_model=QueueList)
 def list_queues(tenant: Tenant, services: Services) -> QueueList:
     """What waits for which workers, and for how long."""
-    overview, workers = services.overviews.read(), services.roster.list()
+    overview, workers = services.queue_overviews.read(), services.worker_registry.list()
     queues = [*overview.queues, *_queues_of_idle(overview, workers)]
     return QueueList(
         data=[queue_view(queue, workers, _tickets(services, queue.name)) for queue in queues],
@@ -69,12 +69,12 @@ def list_queues(tenant: Tenant, services: Services) -> QueueList:
 def _wished(services: ApiServices, name: str, *, is_draining: bool) -> WorkerView:
     try:
         if is_draining:
-            services.roster.drain(name)
+            services.worker_registry.drain(name)
         else:
-            services.roster.undrain(name)
+            services.worker_registry.undrain(name)
     except WorkerUnknown as error:
         raise not_found(str(error)) from error
-    listed = next((each for each in services.roster.list() if each.report.name == name), None)
+    listed = next((each for each in services.worker_registry.list() if each.report.name == name), None)
     if listed is None:
         raise not_found(f"worker {name!r} is not here; the wish is forgotten only after a week")
     return worker_view(listed)

@@ -33,14 +33,14 @@ class VoiceMemory(Answer):
 
 
 class WorkerView(Answer):
-    """A process that works. `drained`: it claims nothing, and nothing is left in its hands. `silent`: not heard of for
-    ten seconds; after a minute it is not listed. `leases`: items, or webhook attempts, under way.
+    """A process that works. `drained`: it claims nothing, and nothing is left in its hands. `unresponsive`: not heard
+    of for ten seconds; after a minute it is not listed. `leases`: items, or webhook attempts, under way.
     """
 
     name: str
     object: Literal["worker"] = "worker"
     role: Literal["gpu", "cpu", "hooks", "janitor"]
-    state: Literal["ready", "draining", "drained", "silent"]
+    state: Literal["ready", "draining", "drained", "unresponsive"]
     queue: str | None
     model: str | None
     slots: int | None
@@ -101,7 +101,7 @@ class QueueTotals(Answer):
     backlog_audio_s: float
     leases: int
     retries_waiting: int
-    dead_items: int
+    dead_letters: int
     audio_s_per_s: float
     batch_fill: float | None
     claims_held: str | None
@@ -113,11 +113,11 @@ class QueueList(Answer):
     totals: QueueTotals
 
 
-class DeadItemView(Answer):
+class DeadLetterView(Answer):
     """An item that was given up. `attempts`: that were charged to it."""
 
     id: str
-    object: Literal["dead_item"] = "dead_item"
+    object: Literal["dead_letter"] = "dead_letter"
     at: datetime
     job: str
     tenant: str
@@ -127,9 +127,9 @@ class DeadItemView(Answer):
     attempts: int
 
 
-class DeadItemList(Answer):
+class DeadLetterList(Answer):
     object: Literal["list"] = "list"
-    data: list[DeadItemView]
+    data: list[DeadLetterView]
     next_cursor: str | None
     has_more: bool
 
@@ -141,7 +141,7 @@ class CounterDifference(Answer):
 
 
 class AuditView(Answer):
-    """A recount. `drift` is empty in a sound system."""
+    """An audit. `drift` is empty in a sound system."""
 
     object: Literal["audit"] = "audit"
     at: datetime

@@ -36,7 +36,11 @@ def worker_view(listed: ListedWorker) -> WorkerView:
 
 
 def queue_view(queue: QueueOverview, workers: Sequence[ListedWorker], tickets: int | None) -> QueueView:
-    mine = [each.report for each in workers if each.report.queue == queue.name and each.state is not WorkerState.SILENT]
+    mine = [
+        each.report
+        for each in workers
+        if each.report.queue == queue.name and each.state is not WorkerState.UNRESPONSIVE
+    ]
     return QueueView(
         name=queue.name,
         lane=lane_of(queue.name),
@@ -53,7 +57,9 @@ def queue_view(queue: QueueOverview, workers: Sequence[ListedWorker], tickets: i
 
 
 def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotals:
-    engines = [(each.report.engine, each.report.slots or 0) for each in workers if each.state is not WorkerState.SILENT]
+    engines = [
+        (each.report.engine, each.report.slots or 0) for each in workers if each.state is not WorkerState.UNRESPONSIVE
+    ]
     running = [(engine, slots) for engine, slots in engines if engine is not None]
     slots = sum(slots for _, slots in running)
     filled = sum((engine.batch_fill or 0.0) * slots for engine, slots in running)
@@ -63,7 +69,7 @@ def totals_of(overview: Overview, workers: Sequence[ListedWorker]) -> QueueTotal
         backlog_audio_s=sum(queue.backlog_ms for queue in overview.queues) / 1000,
         leases=overview.leases,
         retries_waiting=overview.retries_waiting,
-        dead_items=overview.dead_items,
+        dead_letters=overview.dead_letters,
         audio_s_per_s=round(sum(engine.audio_s_per_s or 0.0 for engine, _ in running), 3),
         batch_fill=round(filled / slots, 4) if slots else None,
         claims_held=overview.claims_held,

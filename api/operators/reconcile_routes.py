@@ -12,7 +12,7 @@ from api.dependencies import OptionalJsonBytes, Services, Tenant
 from api.http.parsing import parse_body
 from api.http.problems.problem import state_conflict
 from api.schemas.base import Answer, RequestBody
-from storage.errors import RecountOvertaken
+from storage.errors import AuditOvertaken
 from storage.recovery.journal import JournalUnreadable
 from storage.recovery.reconcile import Reconciler
 
@@ -38,7 +38,7 @@ class ReconcileView(Answer):
     """One step. `next_cursor` is null after the last one.
 
     `jobs_restored`: that Redis did not know; `jobs_marked`: unfinished ones whose segments are looked for in the store;
-    `jobs_gone`: that were deleted since; `counters_mended`: that differed from a recount, which the last step makes.
+    `jobs_gone`: that were deleted since; `counters_mended`: that differed from an audit, which the last step makes.
     """
 
     object: Literal["reconcile_step"] = "reconcile_step"
@@ -59,8 +59,8 @@ def reconcile(tenant: Tenant, services: Services, body: OptionalJsonBytes) -> Re
         step = reconciler.step(order.cursor)
     except JournalUnreadable as error:
         raise state_conflict(str(error)) from error
-    except RecountOvertaken as error:
-        raise state_conflict("another recount began meanwhile: take this step again") from error
+    except AuditOvertaken as error:
+        raise state_conflict("another audit began meanwhile: take this step again") from error
     services.tickets.send(step.tickets)
     return ReconcileView(
         next_cursor=step.next_cursor,

@@ -12,10 +12,10 @@ from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant
 from api.http.problems.problem import invalid_field, not_found, state_conflict
 from api.http.times import moment
-from api.operators.fleet_schemas import AuditView, CounterDifference, DeadItemList, DeadItemView
-from storage.errors import RecountOvertaken
-from storage.job_store.counter_audit import Drift
-from storage.queue.dead_letters import DeadItem, DeadItemUnknown
+from api.operators.fleet_schemas import AuditView, CounterDifference, DeadLetterList, DeadLetterView
+from storage.errors import AuditOvertaken
+from storage.job_store.counter_audit import CounterDrift
+from storage.queue.dead_letters import DeadLetter, DeadLetterUnknown
 from storage.recovery.audit_log import AuditRecord
 
 router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=IdempotentRoute)
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=Idem
 _ENTRY = re.compile(r"\d{1,20}-\d{1,20}")
 
 
-class DeadItemQuery(BaseModel):
+class DeadLetterQuery(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     limit: int = Field(default=50, ge=1, le=500)
@@ -32,28 +32,30 @@ class DeadItemQuery(BaseModel):
 
 async def _entry(entry: str) -> str:
     if not _ENTRY.fullmatch(entry):
-        raise not_found(f"there is no dead item {entry[:64]!r}")
+        raise not_found(f"there is no dead letter {entry[:64]!r}")
     return entry
 
 
-@router.get("/dlq", response_model=DeadItemList)
-def list_dead_items(tenant: Tenant, services: Services, parameters: Annotated[DeadItemQuery, Query()]) -> DeadItemList:
+@router.get("/dlq", response_model=DeadLetterList)
+def list_dead_letters(
+    tenant: Tenant, services: Services, parameters: Annotated[DeadLetterQuery, Query()]
+) -> DeadLetterList:
     """Items that were given up, the newest first: the last ten thousand or so."""
     if parameters.cursor is not None and not _ENTRY.fullmatch(parameters.cursor):
         raise invalid_field("/cursor", "not_a_cursor", "must be a next_cursor of this list")
-    found = services.dead_items.list(parameters.cursor, parameters.limit + 1)
+    found = services.dead_letters.list(parameters.cursor, parameters.limit + 1)
     shown, has_more = found[: parameters.limit], len(found) > parameters.limit
-    return DeadItemList(
-        data=[_dead_item(each) for each in shown], next_cursor=shown[-1].id if has_more else None, has_more=has_more
+    return DeadLetterList(
+        data=[_dead_letter(each) for each in shown], next_cursor=shown[-1].id if has_more else None, has_more=has_more
     )
 
 
 @router.delete("/dlq/{entry}", status_code=204)
-def forget_dead_item(tenant: Tenant, services: Services, entry: Annotated[str, Depends(_entry)]) -> None:
+def forget_dead_letter(tenant: Tenant, services: Services, entry: Annotated[str, Depends(_entry)]) -> None:
     """Somebody has seen to it: the entry goes; its job stays as it is."""
     try:
-        services.dead_items.forget(entry)
-    except DeadItemUnknown as error:
+        services.dead_letters.forget(entry)
+    except DeadLetterUnknown as error:
         raise not_found(str(error)) from error
 
 
@@ -64,14 +66,14 @@ def audit(tenant: Tenant, services: Services) -> AuditView:
     Takes about a millisecond for 40 unfinished jobs, and as much for 400 ended ones, voices or uploads.
     """
     try:
-        drift = Drift(services.jobs.recount().differences + services.stored.recount().differences)
-        return _audit(services.audits.note(drift))
-    except RecountOvertaken as error:
-        raise state_conflict("another recount began meanwhile; its result counts") from error
+        drift = CounterDrift(services.jobs.audit_counters().differences + services.stored.audit().differences)
+        return _audit(services.audit_log.note(drift))
+    except AuditOvertaken as error:
+        raise state_conflict("another audit began meanwhile; its result counts") from error
 
 
-def _dead_item(each: DeadItem) -> DeadItemView:
-    return DeadItemView(
+def _dead_letter(each: DeadLetter) -> DeadLetterView:
+    return DeadLetterView(
         id=each.id,
         at=moment(each.at_ms),
         job=each.job,

@@ -15,26 +15,26 @@ from storage.database.connections import connect_redis, connect_redis_async, ope
 from storage.ids import TenantId
 from storage.job_store.control import JobControl
 from storage.job_store.events import AsyncEventLog
-from storage.job_store.idempotent_responses import ReplayStore
+from storage.job_store.idempotent_responses import IdempotentResponses
 from storage.job_store.plan_cache import PlanCache
-from storage.job_store.queue_position import QueuePlaces
+from storage.job_store.queue_position import QueuePositions
 from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.store import JobStore
 from storage.objects.store import ArtifactStore
 from storage.pronunciations.store import PronunciationStore
 from storage.queue.celery_queue import TicketQueue, create_celery
-from storage.queue.dead_letters import DeadItems
+from storage.queue.dead_letters import DeadLetters
 from storage.queue.model_registry import ModelRegistry
-from storage.queue.overview import Overviews
-from storage.queue.worker_registry import Roster
-from storage.queue.worker_slots import Fleet
+from storage.queue.overview import QueueOverviews
+from storage.queue.worker_registry import WorkerRegistry
+from storage.queue.worker_slots import WorkerSlots
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import Journal
 from storage.recovery.state_guard import StateGuard
 from storage.tenants.api_keys import ApiKeyStore
 from storage.tenants.quotas import QuotaStore, admission_limits, quotas_of
 from storage.tenants.rate_limits import CallerGate
-from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
 from storage.tenants.usage import UsageLedger
 from storage.voices.consent_store import ConsentStore
@@ -67,23 +67,23 @@ class ApiServices:
     control: JobControl
     segments: SegmentReader
     plans: PlanCache
-    places: QueuePlaces
+    queue_positions: QueuePositions
     events: AsyncEventLog
     callers: CallerGate
     api_keys: ApiKeyStore
-    replays: ReplayStore
+    idempotent_responses: IdempotentResponses
     quotas: QuotaStore
     usage: UsageLedger
     artifacts: ArtifactStore
     tickets: TicketQueue
     models: ModelRegistry
-    fleet: Fleet
-    roster: Roster
-    overviews: Overviews
+    worker_slots: WorkerSlots
+    worker_registry: WorkerRegistry
+    queue_overviews: QueueOverviews
     guard: StateGuard
-    dead_items: DeadItems
-    audits: AuditLog
-    stored: StoredRecount
+    dead_letters: DeadLetters
+    audit_log: AuditLog
+    stored: StoredBytesAudit
     journal: Journal
     voices: VoiceStore
     consents: ConsentStore
@@ -111,23 +111,23 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             control=JobControl(client, settings.key_prefix, admission_limits(settings)),
             segments=SegmentReader(client, settings.key_prefix),
             plans=PlanCache(artifacts),
-            places=QueuePlaces(client, settings.key_prefix),
+            queue_positions=QueuePositions(client, settings.key_prefix),
             events=AsyncEventLog(event_client, settings.key_prefix),
             callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
             api_keys=ApiKeyStore(client, settings.key_prefix),
-            replays=ReplayStore(event_client, settings.key_prefix),
+            idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),
             quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
             usage=UsageLedger(client, settings.key_prefix),
             artifacts=artifacts,
             tickets=tickets,
             models=ModelRegistry(client, settings.key_prefix),
-            fleet=Fleet(client, settings.key_prefix),
-            roster=Roster(client, settings.key_prefix),
-            overviews=Overviews(client, settings.key_prefix),
+            worker_slots=WorkerSlots(client, settings.key_prefix),
+            worker_registry=WorkerRegistry(client, settings.key_prefix),
+            queue_overviews=QueueOverviews(client, settings.key_prefix),
             guard=StateGuard(client, artifacts, settings.key_prefix),
-            dead_items=DeadItems(client, settings.key_prefix),
-            audits=AuditLog(client, settings.key_prefix),
-            stored=StoredRecount(client, settings.key_prefix),
+            dead_letters=DeadLetters(client, settings.key_prefix),
+            audit_log=AuditLog(client, settings.key_prefix),
+            stored=StoredBytesAudit(client, settings.key_prefix),
             journal=journal,
             voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
             consents=ConsentStore(client, settings.key_prefix, settings.quota_stored_bytes),

@@ -22,7 +22,7 @@ _EXCLUDES = ("voice", "ref_text", "x_vector_only", "if_cache_missing", "instruct
 
 
 @dataclass(frozen=True, slots=True)
-class RawVoice:
+class InlineVoice:
     """embedding: float32 (speaker_dim,), little-endian, to be stored under the reference's key."""
 
     card: ModelCard
@@ -30,9 +30,9 @@ class RawVoice:
     embedding: bytes
 
 
-def raw_voice(
+def inline_voice(
     services: ApiServices, tenant: TenantId, request: JobRequest, given: str | list[float], job: JobId
-) -> RawVoice:
+) -> InlineVoice:
     """Raises a `Problem`. The statement of consent, and its id, go into the job's spec, and so into its manifest."""
     for name in _EXCLUDES:
         if name in request.model_fields_set:
@@ -58,7 +58,7 @@ def raw_voice(
         if_missing=IfCacheMissing.COMPUTE,
         consent=": ".join((*consent.ids, consent.statement)),
     )
-    return RawVoice(card, reference, embedding)
+    return InlineVoice(card, reference, embedding)
 
 
 def _embedding(given: str | list[float], card: ModelCard) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from api.acceptance.acceptance import Accepted, find_replay, submit_with_input
+from api.acceptance.acceptance import Accepted, find_response, submit_with_input
 from api.acceptance.deadlines import future_ms, refuse_late_start, refuse_unreachable, start_ms
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
@@ -48,7 +48,7 @@ class SubmissionCall:
 
 def submit_narration(services: ApiServices, call: SubmissionCall) -> Accepted:
     """Raises a `Problem` or a `StorageError`."""
-    if replayed := find_replay(services, call.tenant, call.idempotency):
+    if replayed := find_response(services, call.tenant, call.idempotency):
         return Accepted(replayed, replayed=True)
     request = parse_job_request(call.body, services.settings.max_text_chars)
     return accept_narration(services, call.tenant, request, call.idempotency, call.api_url, call.job)

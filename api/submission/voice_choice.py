@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from api.http.problems.problem import Problem, invalid_field, not_ready, stale_cache
 from api.schemas.job import JobRequest
 from api.services.container import ApiServices
-from api.submission.inline_voice import raw_voice
+from api.submission.inline_voice import inline_voice
 from api.submission.resolving import listed
 from api.voices.caches.submission import request_cache
 from api.voices.matching import cache_request, choose_mode, choose_model, find_own_voice, modes_of, reference, unfit
@@ -48,7 +48,7 @@ class ChosenVoice:
 def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, job: JobId) -> ChosenVoice:
     """The model, and the caller's voice if `voice` is none of the model's. Raises a `Problem` or a `StorageError`."""
     if request.speaker_embedding is not None:
-        raw = raw_voice(services, tenant, request, request.speaker_embedding, job)
+        raw = inline_voice(services, tenant, request, request.speaker_embedding, job)
         return ChosenVoice(raw.card, raw.reference, is_cacheable=False, embedding=raw.embedding)
     if request.consent is not None:
         raise invalid_field("/consent", "not_supported", "only a `speaker_embedding` needs it here")

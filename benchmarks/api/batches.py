@@ -108,7 +108,7 @@ def _make_jobs(api: ServedApi) -> Making:
         plan = _claim(services)
         spec = _batch_of(plan)
         run_batch_item(plan, spec, HeldLease(plan.lease, LEASE_S), services)
-        while chunks < spec.num_chunks:
+        while chunks < spec.num_shards:
             item = _claim(services)
             if not isinstance(item.spec, BatchSpec):
                 continue

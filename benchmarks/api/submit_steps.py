@@ -22,7 +22,7 @@ from typing import TypeVar
 
 import anyio
 
-from api.acceptance.acceptance import Accepted, find_replay
+from api.acceptance.acceptance import Accepted, find_response
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
 from api.job_answers.answers import accepted_answer
@@ -92,7 +92,7 @@ async def measure(options: argparse.Namespace) -> None:
 
 def submit_in_steps(services: ApiServices, steps: Steps) -> None:
     call, job = new_call(), new_job_id()
-    steps.run("is it a repeat (Redis)", lambda: find_replay(services, TENANT, call.idempotency))
+    steps.run("is it a repeat (Redis)", lambda: find_response(services, TENANT, call.idempotency))
     request = steps.run("parse and validate", lambda: parse_job_request(call.body, services.settings.max_text_chars))
     resolved = steps.run("model, voice, spec (Redis)", lambda: resolve_submission(services, TENANT, request, job, []))
     submission = replace(resolved.submission, idempotency=call.idempotency)

@@ -37,7 +37,7 @@ from benchmarks.engine.random_checkpoint import write_random_checkpoint
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.pass_runner import PassRow
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, uncaptured
-from worker.engine.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, EngineStats, OnAudio, Speech, SpeechRequest, Urgency
 from worker.engine.native import NativeEngine
@@ -288,7 +288,7 @@ def percentiles(values: list[float]) -> Percentiles:
 def measure_decoder(checkpoint: Path, device: torch.device) -> list[DecoderSpeed]:
     """Passes by shape, the published sizes among them, as graphs and kernel by kernel."""
     decoder = CodecStage.load(checkpoint, str(device)).decoder
-    weights = DecoderWeights.of(decoder, Placement(device, torch.float16))
+    weights = CodecWeights.of(decoder, Placement(device, torch.float16))
     published = [shape for shape in published_plan(num_streams=8).shapes if shape.num_streams == 1]
     shapes = tuple(dict.fromkeys([*(PassShape(*shape) for shape in DECODER_SHAPES), *published]))
     plan = CodecPlan(shapes, frozenset(shapes), num_streams=8)

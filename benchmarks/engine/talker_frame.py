@@ -23,14 +23,14 @@ from torch.autograd.profiler_util import FunctionEventAvg
 
 from worker.engine.cuda.slot_state import FrameTables
 from worker.engine.cuda.talker.capture_plan import capture_plan
-from worker.engine.cuda.talker.decode.weights import DecoderWeights, Heads, LayerWeights, RotaryFactors
+from worker.engine.cuda.talker.decode.weights import Heads, LayerWeights, RotaryFactors, TransformerWeights
 from worker.engine.cuda.talker.frame_executor import GraphedFrames, LaunchedFrame
 from worker.engine.cuda.talker.frame_step import PredictorWeights, TalkerWeights
 from worker.engine.cuda.talker.start import CACHE_DTYPES, operations_by_rows, slot_lane
 from worker.engine.cuda.talker.talker import SlotTalker
 from worker.engine.cuda.talker.weights import SpeechWeights
 from worker.engine.interface import SamplingParams
-from worker.engine.model.config import DecoderConfig
+from worker.engine.model.config import TransformerConfig
 from worker.engine.profiles import Reproducibility, ServingProfile
 from worker.engine.requests.prompt import NO_ID, PromptLayout
 from worker.engine.requests.request_state import RequestState, RowEnd
@@ -48,12 +48,12 @@ H200_BYTES_PER_S = 4.3e12
 class Size:
     """One published model: the talker's stack; the predictor's is the same in all."""
 
-    talker: DecoderConfig
-    predictor: DecoderConfig
+    talker: TransformerConfig
+    predictor: TransformerConfig
 
 
-def _stack(hidden_size: int, intermediate_size: int, num_layers: int) -> DecoderConfig:
-    return DecoderConfig(hidden_size, intermediate_size, num_layers, 16, 8, 128, 1e-6, 1e6)
+def _stack(hidden_size: int, intermediate_size: int, num_layers: int) -> TransformerConfig:
+    return TransformerConfig(hidden_size, intermediate_size, num_layers, 16, 8, 128, 1e-6, 1e6)
 
 
 _PREDICTOR = _stack(1024, 3072, 5)
@@ -75,7 +75,7 @@ def random_weights(size: Size, num_positions: int, dtype: torch.dtype, device: t
     def ones(length: int) -> Tensor:
         return torch.ones(length, dtype=dtype, device=device)
 
-    def layer(config: DecoderConfig) -> LayerWeights:
+    def layer(config: TransformerConfig) -> LayerWeights:
         width, kv_width = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
         norms = (ones(config.head_dim), ones(config.head_dim), config.rms_norm_eps)
         return LayerWeights(
@@ -88,10 +88,10 @@ def random_weights(size: Size, num_positions: int, dtype: torch.dtype, device: t
             down=normal(config.hidden_size, config.intermediate_size),
         )
 
-    def stack(config: DecoderConfig, positions: int) -> DecoderWeights:
+    def stack(config: TransformerConfig, positions: int) -> TransformerWeights:
         layers = tuple(layer(config) for _ in range(config.num_layers))
         rotary = RotaryFactors.compute(config, positions, device)
-        return DecoderWeights(layers, ones(config.hidden_size), config.rms_norm_eps, rotary)
+        return TransformerWeights(layers, ones(config.hidden_size), config.rms_norm_eps, rotary)
 
     hidden, width = size.talker.hidden_size, size.predictor.hidden_size
     head = torch.zeros(2112, hidden, dtype=dtype, device=device)
@@ -246,7 +246,7 @@ def drive_lane(weights: SpeechWeights, options: argparse.Namespace) -> dict[str,
 def weight_bytes(weights: SpeechWeights) -> int:
     """Read for every frame: the talker once, the predictor's layers fifteen times, the heads."""
 
-    def stack(decoder: DecoderWeights) -> int:
+    def stack(decoder: TransformerWeights) -> int:
         return sum(t.nbytes for layer in decoder.layers for t in (layer.qkv, layer.output, layer.gate_up, layer.down))
 
     passes = weights.num_codebooks - 1

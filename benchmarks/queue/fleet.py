@@ -33,7 +33,8 @@ MEASURED = Measured(
     api_submit_s=1 / 345,
     # job_store.py: a submit in the store.
     redis_submit_s=0.00026,
-    # tickets.py: CPU of Valkey and of the GPU worker's process for a segment; its finishers have cores of their own.
+    # tickets.py: CPU of Valkey and of the GPU worker's process for a segment; its post-processors have cores of their
+    # own.
     redis_segment_s=0.0009,
     worker_segment_s=0.0034,
     # planning.py: plain English.

@@ -20,7 +20,7 @@ import redis
 
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId, WorkQueue, new_job_id
-from storage.job_store.counter_audit import RECOUNT_BATCH
+from storage.job_store.counter_audit import AUDIT_BATCH
 from storage.job_store.store import JobStore
 from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
@@ -76,18 +76,18 @@ def main() -> None:
 
 
 def measure_submits(store: JobStore, client: redis.Redis, num_jobs: int) -> None:
-    submit, recount = Stopwatch("submit"), Stopwatch("recount step")
+    submit, recount = Stopwatch("submit"), Stopwatch("audit step")
     for index in range(num_jobs):
         wanted = new_submission(TenantId(f"tenant-{index % TENANTS}"), SEGMENT_AUDIO_MS)
         submit.run(lambda wanted=wanted: store.submit(wanted))
     submit.print_row()
     print_server_times(client)
     for _ in range(10):
-        steps = store.recount_steps(RECOUNT_BATCH)
+        steps = store.audit_steps(AUDIT_BATCH)
         while (found := recount.run(lambda steps=steps: next(steps, None))) is not None:
             assert not found
     recount.print_row()
-    print(f"{'':<16} steps of a recount over {num_jobs} unfinished jobs")
+    print(f"{'':<16} steps of an audit over {num_jobs} unfinished jobs")
 
 
 def measure_long_job(store: JobStore, client: redis.Redis, num_segments: int) -> None:

@@ -61,7 +61,7 @@ class Work:
 
 PROCESSES = {
     "engine_host": "worker.engine.process.host",
-    "finishers": "worker.speech.postprocessing.process",
+    "postprocessors": "worker.speech.postprocessing.process",
     "gpu_worker": "gpu@%h",
     "cpu_worker": "cpu@%h",
     "janitor": "worker.janitor",

@@ -8,8 +8,8 @@ own, which is measured alone first, in a closed loop over its process boundary; 
 150 segments of 8 s a second. The rate through the system is that of the middle three fifths of one long job.
 
 A real Valkey, a folder store, one gpu worker (threads pool at 1.5 x slots) and one cpu worker as the supervisor
-starts them. The gpu worker's CPU covers ticket, claim, the engine's socket and commit; that of its finishers the
-verdict, edges, encoding and put (with fsync), which are the worker's own at `--finishers 0`. The engine host's and
+starts them. The gpu worker's CPU covers ticket, claim, the engine's socket and commit; that of its post-processors the
+verdict, edges, encoding and put (with fsync), which are the worker's own at `--postprocessors 0`. The engine host's and
 Valkey's CPU are listed apart. Prints one JSON object.
 """
 
@@ -63,15 +63,15 @@ class Load:
     chars: int
     slots: int
     step_s: float
-    finishers: int | None
+    postprocessors: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """CPU seconds since the start of each process; the finishers' together."""
+    """CPU seconds since the start of each process; the post-processors' together."""
 
     worker: float
-    finishers: float
+    postprocessors: float
     host: float
     valkey: float
 
@@ -83,7 +83,7 @@ class Cost:
     segments_per_s: float
     engine_alone_segments_per_s: float | None
     gpu_worker_cpu_ms: float
-    finishers_cpu_ms: float
+    postprocessors_cpu_ms: float
     engine_host_cpu_ms: float
     valkey_cpu_ms: float
     audio_s_per_segment: float
@@ -145,9 +145,11 @@ def main() -> None:
     parser.add_argument("--chars", type=int, default=220)
     parser.add_argument("--slots", type=int, default=16)
     parser.add_argument("--step-s", type=float, default=0.0)
-    parser.add_argument("--finishers", type=int, help="as RHAPSODE_FINISHERS; unset, as many as a worker takes itself")
+    parser.add_argument(
+        "--postprocessors", type=int, help="as RHAPSODE_POSTPROCESSORS; unset, as many as a worker takes itself"
+    )
     arguments = parser.parse_args()
-    load = Load(arguments.segments, arguments.chars, arguments.slots, arguments.step_s, arguments.finishers)
+    load = Load(arguments.segments, arguments.chars, arguments.slots, arguments.step_s, arguments.postprocessors)
     with guarded_run() as folder:
         cost = measure(folder, load)
     print(json.dumps({"load": asdict(load), "cost": asdict(cost), "cores": os.cpu_count()}, indent=1))
@@ -205,7 +207,7 @@ def measure(folder: Path, load: Load) -> Cost:
         segments_per_s=round(rate, 1),
         engine_alone_segments_per_s=alone and round(alone, 1),
         gpu_worker_cpu_ms=per_segment(before.worker, after.worker, load),
-        finishers_cpu_ms=per_segment(before.finishers, after.finishers, load),
+        postprocessors_cpu_ms=per_segment(before.postprocessors, after.postprocessors, load),
         engine_host_cpu_ms=per_segment(before.host, after.host, load),
         valkey_cpu_ms=per_segment(before.valkey, after.valkey, load),
         audio_s_per_segment=round(record.samples_done / record.sample_rate_hz / load.segments, 2),
@@ -217,11 +219,11 @@ def per_segment(before: float, after: float, load: Load) -> float:
 
 
 def cpu_times(gpu: psutil.Process, valkey_pid: int) -> Cpu:
-    hosts, finishers = (
+    hosts, postprocessors = (
         sum(spent(child) for child in gpu.children() if module in child.cmdline())
         for module in ("worker.engine.process.host", "worker.speech.postprocessing.process")
     )
-    return Cpu(spent(gpu), finishers, hosts, spent(psutil.Process(valkey_pid)))
+    return Cpu(spent(gpu), postprocessors, hosts, spent(psutil.Process(valkey_pid)))
 
 
 def spent(process: psutil.Process) -> float:
@@ -244,8 +246,8 @@ def worker(
         "RHAPSODE_FAKE_STEP_S": str(load.step_s),
         "RHAPSODE_SLOTS": str(load.slots),
     }
-    if load.finishers is not None:
-        environment["RHAPSODE_FINISHERS"] = str(load.finishers)
+    if load.postprocessors is not None:
+        environment["RHAPSODE_POSTPROCESSORS"] = str(load.postprocessors)
     options = "--without-mingle --without-gossip --without-heartbeat"
     arguments = f"-m celery -A worker.app worker --pool threads --concurrency {concurrency} {options}"
     with (folder / f"{lane.value}.log").open("wb") as log:

@@ -57,7 +57,8 @@ def build_all(rig: Bench, voices: Sequence[VoiceReference], threads: int) -> Bui
 
 @contextmanager
 def decoder_cpu() -> Generator[Callable[[], float]]:
-    """After the block, the seconds that its decoding took: those of the zygote, its start included, and its children.
+    """After the block, the seconds that its decoding took: those of the fork server, its start included, and its
+    children.
 
     Nothing else that this process started may end meanwhile.
     """

@@ -117,7 +117,7 @@ def measure(rig: Bench, mode: CacheMode, options: argparse.Namespace) -> dict[st
         recordings = list(pool.map(partial(recording_of, options.seconds), range(num_voices)))
     few = recordings[:10]
     decode, encode, load, hit = Times(), Times(), Times(), Times()
-    decode_recording(few[0])  # the first one starts the zygote
+    decode_recording(few[0])  # the first one starts the fork server
     decoded = [decode.run(lambda data=data: decode_recording(data)) for data in few]
     engine = rig.services.engine
     references = [reference_of(each, mode) for each in decoded]

@@ -43,7 +43,7 @@ from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import HeldLease, LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
-from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
@@ -165,7 +165,7 @@ def bench(folder: Path, engine_settings: NativeEngineSettings, threads: int) -> 
             counters=GateCounters(),
             norms=NormsCache(ResultSamples(client), engine.info.sample_rate_hz),
             reuse=ReuseIndex(client),
-            finisher=OwnFinisher(artifacts),
+            postprocessor=InProcessPostProcessor(artifacts),
         )
         leases.start()
         try:

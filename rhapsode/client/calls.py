@@ -240,7 +240,7 @@ def resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
     return read
 
 
-def told_once(kind: type[ResourceT], remedy: str) -> Callable[[httpx.Response], ResourceT]:
+def shown_once(kind: type[ResourceT], remedy: str) -> Callable[[httpx.Response], ResourceT]:
     """As `resource`, of an answer that holds a secret, which a repeat under an idempotency key does not.
 
     remedy: what to do then, with `{id}` for the id of what was made.

@@ -57,7 +57,7 @@ class Progress(Resource):
     audio_s_done: float = 0.0
 
 
-class QueuePlace(Resource):
+class QueuePosition(Resource):
     """Where a job stands among the others of its model.
 
     position: jobs that are served before it where it waits, None while it is paused. pace: seconds of audio that all
@@ -183,7 +183,7 @@ class Job(Resource):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     expires_at: datetime | None = None
-    queue: QueuePlace | None = None
+    queue: QueuePosition | None = None
     progress: Progress = Progress()
     request: ResolvedRequest | ResolvedVoiceCaches | None = None
     artifacts: tuple[Artifact, ...] = ()

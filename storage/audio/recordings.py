@@ -22,15 +22,15 @@ from storage.audio.recording_verdict import (
     RefusalCode,
     parse_verdict,
 )
-from storage.runtime.fork_server.client import Ended, Reading, Zygote
-from storage.runtime.fork_server.server_process import ZygoteBroken
+from storage.runtime.fork_server.client import Ended, ForkServer, Reading
+from storage.runtime.fork_server.server_process import ForkServerBroken
 
 logger = logging.getLogger(__name__)
 
 SNIFF_BYTES = 12
 """How much of a file's beginning `sniff_container` wants."""
 
-DECODERS = Zygote((sys.executable, "-I", "-B", "-m", "worker.voices.reference_audio"))
+DECODERS = ForkServer((sys.executable, "-I", "-B", "-m", "worker.voices.reference_audio"))
 """This process's. Isolated: neither the working folder nor PYTHONPATH decides what runs."""
 
 _PATIENCE_S = 30.0
@@ -67,7 +67,7 @@ def sniff_container(head: bytes) -> Container:
     raise RecordingRefused(RefusalCode.UNSUPPORTED_MEDIA, "the recording is not a WAV, FLAC, MP3 or Ogg file")
 
 
-def inspect_recording(file: IO[bytes], decoders: Zygote = DECODERS) -> RecordingFacts:
+def inspect_recording(file: IO[bytes], decoders: ForkServer = DECODERS) -> RecordingFacts:
     """Decode a whole file on disk (a named or unnamed temporary one), keeping only what it turned out to be.
 
     Takes some milliseconds, the first one a fifth of a second. Raises `RecordingRefused` or `DecoderBroken`.
@@ -75,7 +75,7 @@ def inspect_recording(file: IO[bytes], decoders: Zygote = DECODERS) -> Recording
     return _decode(file, "facts", decoders)[0]
 
 
-def decode_recording(data: bytes, decoders: Zygote = DECODERS) -> DecodedRecording:
+def decode_recording(data: bytes, decoders: ForkServer = DECODERS) -> DecodedRecording:
     """The samples of a whole file. Raises `RecordingRefused` or `DecoderBroken`."""
     with tempfile.TemporaryFile() as file:
         file.write(data)
@@ -85,7 +85,7 @@ def decode_recording(data: bytes, decoders: Zygote = DECODERS) -> DecodedRecordi
     return DecodedRecording(facts, pcm)
 
 
-def _decode(file: IO[bytes], wanted: Literal["facts", "pcm"], decoders: Zygote) -> tuple[RecordingFacts, bytes]:
+def _decode(file: IO[bytes], wanted: Literal["facts", "pcm"], decoders: ForkServer) -> tuple[RecordingFacts, bytes]:
     """Run a child on the file; its verdict, and what it wrote behind it."""
     file.seek(0)
     sniff_container(file.read(SNIFF_BYTES))
@@ -95,12 +95,12 @@ def _decode(file: IO[bytes], wanted: Literal["facts", "pcm"], decoders: Zygote) 
     return _facts(line), rest
 
 
-def _run(decoders: Zygote, reading: Reading) -> Ended:
+def _run(decoders: ForkServer, reading: Reading) -> Ended:
     try:
         return decoders.run(reading)
     except TimeoutError as error:
         raise RecordingRefused(RefusalCode.UNREADABLE, "the recording takes too long to decode") from error
-    except ZygoteBroken as error:
+    except ForkServerBroken as error:
         raise DecoderBroken(f"the decoder of recordings does not run: {error}") from error
 
 

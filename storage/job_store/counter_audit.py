@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import uuid4
 
-from storage.errors import RecountOvertaken
+from storage.errors import AuditOvertaken
 from storage.job_store.scripts import JobScripts
 
-RECOUNT_BATCH = 40
-"""Jobs of one step of a recount: about a millisecond of the server's time."""
+AUDIT_BATCH = 40
+"""Jobs of one step of an audit: about a millisecond of the server's time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,39 +21,39 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
-    """Counters that do not equal a recount. Empty unless there is a bug or somebody edited Redis."""
+class CounterDrift:
+    """Counters that do not equal an audit. Empty unless there is a bug or somebody edited Redis."""
 
     differences: tuple[Difference, ...]
 
 
-class Recounts(JobScripts):
+class CounterAudits(JobScripts):
     """The part of the job store that counts again."""
 
-    def recount(self) -> Drift:
+    def audit_counters(self) -> CounterDrift:
         """Compare every counter with a count from the jobs themselves; repairs nothing.
 
-        Raises `RecountOvertaken` if another recount began meanwhile.
+        Raises `AuditOvertaken` if another audit began meanwhile.
         """
-        return Drift(tuple(difference for found in self.recount_steps(RECOUNT_BATCH) for difference in found))
+        return CounterDrift(tuple(difference for found in self.audit_steps(AUDIT_BATCH) for difference in found))
 
-    def mend_counters(self) -> Drift:
-        """As `recount`, and every counter gets what was counted, in the same call; returns what differed before."""
-        return Drift(tuple(each for found in self._recounted(RECOUNT_BATCH, "1") for each in found))
+    def mend_counters(self) -> CounterDrift:
+        """As `audit_counters`, and every counter gets what was counted, in the same call; returns what differed."""
+        return CounterDrift(tuple(each for found in self._audited(AUDIT_BATCH, "1") for each in found))
 
-    def recount_steps(self, batch: int) -> Iterator[list[Difference]]:
-        """A recount as its steps, of about `batch` jobs each; gives what each has found.
+    def audit_steps(self, batch: int) -> Iterator[list[Difference]]:
+        """An audit as its steps, of about `batch` jobs each; gives what each has found.
 
         Others work on in between, and the result is exact nevertheless: what has been counted is followed.
         """
-        return self._recounted(batch, "")
+        return self._audited(batch, "")
 
-    def _recounted(self, batch: int, mends: str) -> Iterator[list[Difference]]:
+    def _audited(self, batch: int, mends: str) -> Iterator[list[Difference]]:
         epoch, cursor = uuid4().hex, ""
         while cursor != "0":
-            reply = self._run("recount", epoch, cursor, batch, mends)
+            reply = self._run("counter_audit", epoch, cursor, batch, mends)
             if reply[0] == "overtaken":
-                raise RecountOvertaken
+                raise AuditOvertaken
             cursor, *rows = (str(part) for part in reply[2:])
             yield [
                 Difference(name, int(expected), int(actual))

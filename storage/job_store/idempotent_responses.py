@@ -47,7 +47,7 @@ class KeptAnswer:
     body: str = ""
 
 
-class ReplayStore:
+class IdempotentResponses:
     """For the event loop. Scripts are short enough to be sent whole."""
 
     def __init__(self, redis: redis.asyncio.Redis, key_prefix: str = "rhapsode") -> None:

@@ -40,11 +40,11 @@ class WorkLedger(JobScripts):
 
     def claim(self, queue: WorkQueue, worker: WorkerIdentity, lease_s: float) -> Claim:
         """The next item of the queue by class, tenant and job, under a lease; None when nothing is ready."""
-        reply = self._run("claim", queue, worker.name, worker.incarnation, milliseconds(lease_s), uuid4().hex)
+        reply = self._run("claim", queue, worker.name, worker.boot_id, milliseconds(lease_s), uuid4().hex)
         if reply[0] == "empty":
             return Claim(None, tickets_of(reply))
         job, tenant, item, fence, attempt, suspicions, *work = (str(part) for part in reply[2:])
-        spec, input_key, plan_key, deadline_ms, edit, take, rank, in_vain, waited_ms, trace, recovered = work
+        spec, input_key, plan_key, deadline_ms, edit, take, rank, rejected, waited_ms, trace, recovered = work
         claimed = ClaimedItem(
             lease=Lease(JobId(job), TenantId(tenant), item, int(fence)),
             attempt=int(attempt),
@@ -56,7 +56,7 @@ class WorkLedger(JobScripts):
             edit=decode_edit(edit),
             take=int(take),
             job_class=JobClass(rank),
-            spoken_in_vain=int(in_vain),
+            rejected_attempts=int(rejected),
             waited_ms=int(waited_ms or 0),
             trace=trace,
             recovered=recovered == "1",
@@ -124,11 +124,11 @@ class WorkLedger(JobScripts):
             lease, self._run("commit_voice", lease.job, lease.item, lease.fence, build_ms, self._window)
         )
 
-    def commit_chunk(self, lease: Lease) -> Tickets:
-        """All jobs of a batch's chunk are made. Raises `LeaseLost` or `JobAborted`."""
+    def commit_shard(self, lease: Lease) -> Tickets:
+        """All jobs of a batch's shard are made. Raises `LeaseLost` or `JobAborted`."""
         if not lease.item.isdecimal():
-            raise ValueError(f"{lease.item!r} is not a chunk")
-        return tickets_or_lost(lease, self._run("commit_chunk", lease.job, lease.item, lease.fence, self._window))
+            raise ValueError(f"{lease.item!r} is not a shard")
+        return tickets_or_lost(lease, self._run("commit_shard", lease.job, lease.item, lease.fence, self._window))
 
     def isolate(self, lease: Lease) -> None:
         """Nothing runs beside the item from now on: what its worker dies of is the item's doing.
@@ -155,7 +155,7 @@ class WorkLedger(JobScripts):
         """
         return self._postpone(lease, delay_s, "")
 
-    def await_place(self, lease: Lease, delay_s: float) -> Tickets:
+    def wait_for_voice_slot(self, lease: Lease, delay_s: float) -> Tickets:
         """The voice finds no place to be prepared in: as `postpone`, but the first one that leaves lets it in at once.
 
         Raises `LeaseLost` or `JobAborted`.
@@ -216,8 +216,8 @@ class WorkLedger(JobScripts):
             lease, self._run("finish_plan", lease.job, lease.fence, encode_artifacts(tuple(artifacts)))
         )
 
-    def _postpone(self, lease: Lease, delay_s: float, waits_for_place: str) -> Tickets:
-        reply = self._run("postpone", lease.job, lease.item, lease.fence, milliseconds(delay_s), waits_for_place)
+    def _postpone(self, lease: Lease, delay_s: float, waits_for_voice_slot: str) -> Tickets:
+        reply = self._run("postpone", lease.job, lease.item, lease.fence, milliseconds(delay_s), waits_for_voice_slot)
         return tickets_or_lost(lease, reply)
 
     def _fail(self, lease: Lease, error: JobError, delay_ms: int | str) -> Tickets:
@@ -230,7 +230,7 @@ class WorkLedger(JobScripts):
             error.detail,
             delay_ms,
             self._max_attempts,
-            error.spoken_in_vain,
+            error.rejected_attempts,
             encode_rejection(error.rejection) if error.rejection else "",
             error.rejected_bytes,
         )

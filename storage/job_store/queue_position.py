@@ -26,7 +26,7 @@ INTERACTIVE_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class QueuePlace:
+class QueuePosition:
     """position: jobs that are served before it where it waits, 0 for one that is at work. slots: of living workers.
 
     pace: seconds of audio that the workers of its model speak in a second; 0 while nothing was measured. share: of it
@@ -52,32 +52,32 @@ class QueuePlace:
         return min(audio_s / (self.pace * self.share), max(audio_s, self.backlog_audio_s) / self.pace)
 
 
-class QueuePlaces:
+class QueuePositions:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
-        self._script = load_script(redis, RedisKeys(key_prefix), "queue_place", clock)
+        self._script = load_script(redis, RedisKeys(key_prefix), "queue_position", clock)
 
-    def of_job(self, job: JobRecord) -> QueuePlace:
+    def of_job(self, job: JobRecord) -> QueuePosition:
         """Raises `StoreUnavailable`."""
         return self._read(job.queue, job.job_class, job.tenant, job.id)
 
-    def of_jobs(self, jobs: Sequence[JobRecord]) -> list[QueuePlace]:
+    def of_jobs(self, jobs: Sequence[JobRecord]) -> list[QueuePosition]:
         """In one round trip. Raises `StoreUnavailable`."""
         asked = [(job.queue, job.job_class, job.tenant, job.id) for job in jobs]
         with redis_errors_named():
             replies = self._script.run_each(asked)
         return [_place(reply, job.job_class) for reply, job in zip(replies, jobs, strict=True)]
 
-    def of_newcomer(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePlace:
+    def of_newcomer(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePosition:
         """Of a job with so much audio, were it accepted now. Raises `StoreUnavailable`."""
         there = self._read(queue, of_class, tenant, "")
         backlog_s = there.backlog_audio_s + audio_s
-        return QueuePlace(there.position, there.pace, there.share, there.slots, backlog_s)
+        return QueuePosition(there.position, there.pace, there.share, there.slots, backlog_s)
 
     def run_behind(
         self, submit: Script, arguments: Sequence[Argument], submission: Submission
-    ) -> tuple[Reply, QueuePlace]:
+    ) -> tuple[Reply, QueuePosition]:
         """The answer of the script that submits, and where the job stands then, in one round trip. Raises what redis-py
         raises.
         """
@@ -86,16 +86,16 @@ class QueuePlaces:
         reply, place = submit.run_with(arguments, self._script, asked)
         return reply, _place(place, of_class)
 
-    def _read(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> QueuePlace:
+    def _read(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> QueuePosition:
         with redis_errors_named():
             return _place(self._script.run(queue, of_class, tenant, job), of_class)
 
 
-def _place(reply: Reply, of_class: JobClass) -> QueuePlace:
+def _place(reply: Reply, of_class: JobClass) -> QueuePosition:
     position, pace, slots, backlog_ms, *sharers, ahead_ms = (float(str(part)) for part in reply[2:])
     tenants, jobs, has_other_class = sharers
     portion = INTERACTIVE_SHARE if of_class is JobClass.INTERACTIVE else 1 - INTERACTIVE_SHARE
-    return QueuePlace(
+    return QueuePosition(
         position=int(position),
         pace=pace,
         share=(portion if has_other_class else 1.0) / (tenants * jobs),

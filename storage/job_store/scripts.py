@@ -21,9 +21,9 @@ from storage.jobs.work_items import Lease
 
 _SCRIPTS = (
     *("submit", "cancel", "pause", "resume", "delete"),
-    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "commit_chunk", "finish", "finish_plan"),
+    *("claim", "extend", "commit_plan", "commit_segment", "commit_voice", "commit_shard", "finish", "finish_plan"),
     *("fail", "mend", "postpone", "release", "isolate"),
-    *("release_worker", "reap", "recall", "retentions", "recount", "settle_stored"),
+    *("release_worker", "reap", "recall", "retentions", "counter_audit", "settle_stored"),
 )
 
 

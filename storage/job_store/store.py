@@ -13,7 +13,7 @@ from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import Reply
 from storage.errors import StateConflict
 from storage.ids import JobId, TenantId, WorkQueue
-from storage.job_store.counter_audit import Recounts
+from storage.job_store.counter_audit import CounterAudits
 from storage.job_store.leases import WorkLedger
 from storage.job_store.lists import JobLists
 from storage.job_store.scripts import Transitioned, transitioned
@@ -27,7 +27,7 @@ from storage.segments.results import SegmentResult, decode_segment_result
 TOMBSTONE_TTL_S = 30 * 24 * 3600
 
 
-class JobStore(JobSubmits, WorkLedger, JobLists, Recounts, Sweeps):
+class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
     """All parts of the job store as one, and the job's own reads and moves."""
 
     def get(self, tenant: TenantId, job_id: JobId) -> JobRecord:
@@ -81,7 +81,7 @@ class JobStore(JobSubmits, WorkLedger, JobLists, Recounts, Sweeps):
         """Seconds of audio that the queue's workers speak in a second, as last measured; None before the first."""
         with redis_errors_named():
             fields = [f"{queue}:audio_ms", f"{queue}:busy_ms"]
-            audio_ms, busy_ms = cast("list[str | None]", self._redis.hmget(self._keys.single("drain"), fields))
+            audio_ms, busy_ms = cast("list[str | None]", self._redis.hmget(self._keys.single("throughput"), fields))
         return float(audio_ms) / max(1.0, float(busy_ms)) if audio_ms and busy_ms else None
 
     def ready_counts(self) -> Counter[WorkQueue]:

@@ -10,7 +10,7 @@ from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import Argument, Reply
 from storage.errors import IdempotencyMismatch, JobAborted, JobGone, refusal_of
 from storage.ids import JobId, TenantId
-from storage.job_store.queue_position import QueuePlace, QueuePlaces
+from storage.job_store.queue_position import QueuePosition, QueuePositions
 from storage.job_store.scripts import JobScripts, record_of, tickets_of
 from storage.jobs.record import JobRecord, queue_of
 from storage.jobs.record_codec import submitted_fields
@@ -30,7 +30,7 @@ class Submitted:
     job: JobRecord
     replayed: bool
     tickets: Tickets
-    place: QueuePlace | None = None
+    place: QueuePosition | None = None
 
 
 class JobSubmits(JobScripts):
@@ -45,14 +45,14 @@ class JobSubmits(JobScripts):
         """
         return _submitted(submission, self._run("submit", *self._arguments(submission)))
 
-    def submit_placed(self, submission: Submission, places: QueuePlaces) -> Submitted:
+    def submit_placed(self, submission: Submission, places: QueuePositions) -> Submitted:
         """As `submit`, and where the job stands then, in the same round trip."""
         with redis_errors_named():
             reply, place = places.run_behind(self._scripts["submit"], self._arguments(submission), submission)
         submitted = _submitted(submission, reply)
         return submitted if submitted.replayed else replace(submitted, place=place)
 
-    def find_replay(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
+    def find_response(self, tenant: TenantId, idempotency: IdempotencyKey) -> JobId | None:
         """The job this key was used for, if any; `submit` decides, this only saves storing the text in vain."""
         with redis_errors_named():
             known = cast("str | None", self._redis.get(self._keys.idempotency(tenant, _key_sha256(idempotency))))

@@ -38,8 +38,8 @@ class Sweeps(JobScripts):
     """The part of the job store that the janitor sweeps with."""
 
     def release_worker(self, worker: WorkerIdentity) -> Tickets:
-        """Every lease that another incarnation of this worker holds goes back at once."""
-        return tickets_of(self._run("release_worker", worker.name, worker.incarnation, self._max_attempts))
+        """Every lease that another boot_id of this worker holds goes back at once."""
+        return tickets_of(self._run("release_worker", worker.name, worker.boot_id, self._max_attempts))
 
     def reap(self, limit: int = 200) -> ReapReport:
         """At most `limit` of each: expired leases go back, due retries become ready, overdue jobs end, and jobs whose

@@ -1,7 +1,7 @@
 """Batches: many jobs that came in one file. Pure but for digests.
 
-A batch is a record of the job machine whose items are chunks of lines; the item of a chunk turns its lines into jobs.
-Their ids follow from batch and line, so that a chunk that is worked on twice makes each of them once.
+A batch is a record of the job machine whose items are shards of lines; the item of a shard turns its lines into jobs.
+Their ids follow from batch and line, so that a shard that is worked on twice makes each of them once.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from storage.ids import BATCH_PREFIX, JOB_PREFIX
 
-CHUNK_LINES = 50
+SHARD_LINES = 50
 
 _CROCKFORD = str.maketrans("abcdefghijklmnopqrstuvwxyz234567", "0123456789abcdefghjkmnpqrstvwxyz")
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSpec:
-    """num_lines: jobs that it makes. num_chunks: objects with `CHUNK_LINES` of them each, the last one with fewer."""
+    """num_lines: jobs that it makes. num_shards: objects with `SHARD_LINES` of them each, the last one with fewer."""
 
     num_lines: int
-    num_chunks: int
+    num_shards: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +48,23 @@ class BatchLine:
     metadata: dict[str, str] = field(default_factory=dict[str, str])
 
 
-class ChunkFormatError(ValueError):
-    """The bytes are not a chunk this version can read."""
+class ShardFormatError(ValueError):
+    """The bytes are not a shard this version can read."""
 
 
 _LINE = TypeAdapter(BatchLine)
 
 
-def encode_chunk(lines: Iterable[BatchLine]) -> bytes:
+def encode_shard(lines: Iterable[BatchLine]) -> bytes:
     return b"".join(_LINE.dump_json(line) + b"\n" for line in lines)
 
 
-def decode_chunk(data: bytes) -> tuple[BatchLine, ...]:
-    """Raises `ChunkFormatError` for anything `encode_chunk` did not write."""
+def decode_shard(data: bytes) -> tuple[BatchLine, ...]:
+    """Raises `ShardFormatError` for anything `encode_shard` did not write."""
     try:
         return tuple(_LINE.validate_json(line) for line in data.splitlines())
     except ValidationError as error:
-        raise ChunkFormatError(f"not a chunk of a batch: {error}") from error
+        raise ShardFormatError(f"not a shard of a batch: {error}") from error
 
 
 def child_id(batch: str, number: int) -> str:
@@ -74,5 +74,5 @@ def child_id(batch: str, number: int) -> str:
     return f"{JOB_PREFIX}{time_part}{base64.b32encode(digest).decode().lower().translate(_CROCKFORD)}"
 
 
-def num_chunks(num_lines: int) -> int:
-    return -(-num_lines // CHUNK_LINES)
+def num_shards(num_lines: int) -> int:
+    return -(-num_lines // SHARD_LINES)

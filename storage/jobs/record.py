@@ -82,14 +82,14 @@ class SpokenBy:
 class JobError:
     """Why a job failed; `code` is one of the public contract's.
 
-    Not part of the job's record: spoken_in_vain, attempts at a segment of which none passed the quality gate;
+    Not part of the job's record: rejected_attempts, attempts at a segment of which none passed the quality gate;
     rejection, what these were, and rejected_bytes, of their stored audio.
     """
 
     code: str
     detail: str
     segment: int | None = None
-    spoken_in_vain: int = 0
+    rejected_attempts: int = 0
     rejection: Rejection | None = None
     rejected_bytes: int = 0
 
@@ -98,9 +98,9 @@ class JobError:
 class JobRecord:
     """A job as Redis holds it. Times are Unix milliseconds of the Redis server.
 
-    not_before_ms: when it may start; is_asleep: that time has not come.
-    run: times it was reopened after it had ended; started_at_ms and deadline_ms are of this run. done_before: segments
-    that were done when it began. out_audio_ms: of estimated_audio_ms, what needs no speaking any more.
+    not_before_ms: when it may start; is_scheduled: that time has not come.
+    run: times it was reopened after it had ended; started_at_ms and deadline_ms are of this run. done_at_reopen:
+    segments that were done when it began. out_audio_ms: of estimated_audio_ms, what needs no speaking any more.
     retries: items that went back after an error. rerolls: attempts that the quality gate sent back. samples_reused:
     of samples_done, those that no engine was asked for. warnings: the first 100. first_words: of the text, once it was
     planned.
@@ -125,7 +125,7 @@ class JobRecord:
     expires_at_ms: int | None = None
     deadline_ms: int | None = None
     not_before_ms: int | None = None
-    is_asleep: bool = False
+    is_scheduled: bool = False
     segments: SegmentCounts = field(default_factory=SegmentCounts)
     retries: int = 0
     rerolls: int = 0
@@ -142,7 +142,7 @@ class JobRecord:
     batch: JobId | None = None
     children: ChildCounts = field(default_factory=ChildCounts)
     run: int = 0
-    done_before: int = 0
+    done_at_reopen: int = 0
     out_audio_ms: int = 0
     spoken_by: SpokenBy = field(default_factory=SpokenBy)
     first_words: str = ""
@@ -154,5 +154,5 @@ class JobRecord:
 
 
 def queue_of(spec: JobSpec) -> WorkQueue:
-    """Where a job's segments, voices or chunks wait."""
+    """Where a job's segments, voices or shards wait."""
     return CPU_QUEUE if isinstance(spec, BatchSpec) else speech_queue(spec.model)

@@ -100,7 +100,7 @@ def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> Jo
         expires_at_ms=_optional_integer(fields, "expires_at_ms"),
         deadline_ms=_optional_integer(fields, "deadline_ms"),
         not_before_ms=_optional_integer(fields, "not_before_ms"),
-        is_asleep=fields.get("asleep", "0") != "0",
+        is_scheduled=fields.get("scheduled", "0") != "0",
         segments=SegmentCounts(
             total=_integer(fields, "total"),
             done=_integer(fields, "done"),
@@ -122,7 +122,7 @@ def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> Jo
         error=_ERROR.validate_json(fields["error"]) if "error" in fields else None,
         metadata=decode_metadata(fields["metadata"]),
         run=_integer(fields, "run"),
-        done_before=_integer(fields, "done_before"),
+        done_at_reopen=_integer(fields, "done_at_reopen"),
         out_audio_ms=_integer(fields, "out_ms"),
         spoken_by=_SPOKEN_BY.validate_json(fields["spoken_by"]) if "spoken_by" in fields else SpokenBy(),
         first_words=fields.get("first_words", ""),

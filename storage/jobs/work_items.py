@@ -21,10 +21,10 @@ ASSEMBLE_ITEM = "assemble"
 
 @dataclass(frozen=True, slots=True)
 class WorkerIdentity:
-    """A worker process: `name` survives a restart, `incarnation` does not."""
+    """A worker process: `name` survives a restart, `boot_id` does not."""
 
     name: str
-    incarnation: str
+    boot_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class ClaimedItem:
     """An item under lease, with what its work needs.
 
     attempt: 1 for the first try. suspicions: engine deaths this item was present at. edit: stands over the plan of a
-    segment. take: of a segment, the number of the one to make, 1 for the first. spoken_in_vain: attempts at the segment
-    before its job was reopened. waited_ms: how long its job had waited for this turn.
+    segment. take: of a segment, the number of the one to make, 1 for the first. rejected_attempts: attempts at the
+    segment before its job was reopened. waited_ms: how long its job had waited for this turn.
     trace: the trace that its job is part of, as W3C traceparent; "" if none. recovered: Redis was restored from a
     backup, so the store may hold what is to be made.
     """
@@ -58,7 +58,7 @@ class ClaimedItem:
     edit: SegmentEdit = UNEDITED
     take: int = FIRST_TAKE
     job_class: JobClass = JobClass.BULK
-    spoken_in_vain: int = 0
+    rejected_attempts: int = 0
     waited_ms: int = 0
     trace: str = ""
     recovered: bool = False
@@ -95,7 +95,7 @@ class ReleaseReason(enum.StrEnum):
     """The engine died with this item in its batch."""
 
     WORKER_DIED = "worker_died"
-    """A new incarnation of the worker found its predecessor's lease."""
+    """A new boot_id of the worker found its predecessor's lease."""
 
     LEASE_EXPIRED = "lease_expired"
     """Nobody extended the lease."""

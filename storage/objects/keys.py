@@ -37,9 +37,9 @@ def job_dictionary(tenant: TenantId, job: JobId, index: int) -> str:
     return f"{job_prefix(tenant, job)}dictionaries/{index}.jsonl"
 
 
-def batch_chunk(tenant: TenantId, batch: JobId, index: int) -> str:
-    """Lines of a batch, as `encode_chunk` writes them."""
-    return f"{job_prefix(tenant, batch)}chunks/{index:06d}.jsonl"
+def batch_shard(tenant: TenantId, batch: JobId, index: int) -> str:
+    """Lines of a batch, as `encode_shard` writes them."""
+    return f"{job_prefix(tenant, batch)}shards/{index:06d}.jsonl"
 
 
 def listed_recording(tenant: TenantId, job: JobId, index: int) -> str:

@@ -13,12 +13,12 @@ from storage.errors import StorageError
 from storage.ids import JobId, TenantId
 
 
-class DeadItemUnknown(StorageError):
+class DeadLetterUnknown(StorageError):
     """There is no such entry (any more)."""
 
 
 @dataclass(frozen=True, slots=True)
-class DeadItem:
+class DeadLetter:
     """id: of the entry, in order of time. attempts: that were charged to the item."""
 
     id: str
@@ -31,37 +31,37 @@ class DeadItem:
     attempts: int
 
 
-class DeadItems:
+class DeadLetters:
     """Safe to share between threads, as the client is. The list keeps the last ten thousand or so."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode") -> None:
         self._redis = redis
         self._key = RedisKeys(key_prefix).single("dead")
 
-    def list(self, after: str | None, limit: int) -> tuple[DeadItem, ...]:
+    def list(self, after: str | None, limit: int) -> tuple[DeadLetter, ...]:
         """Newest first, older than the entry `after`. Raises `StoreUnavailable`."""
         bound = f"({after}" if after else "+"
         with redis_errors_named():
             rows = self._redis.xrevrange(self._key, bound, "-", count=limit)
-        return tuple(_dead_item(name, fields) for name, fields in cast("list[tuple[str, dict[str, str]]]", rows))
+        return tuple(_dead_letter(name, fields) for name, fields in cast("list[tuple[str, dict[str, str]]]", rows))
 
-    def get(self, name: str) -> DeadItem:
-        """Raises `DeadItemUnknown` or `StoreUnavailable`."""
+    def get(self, name: str) -> DeadLetter:
+        """Raises `DeadLetterUnknown` or `StoreUnavailable`."""
         with redis_errors_named():
             rows = cast("list[tuple[str, dict[str, str]]]", self._redis.xrange(self._key, name, name))
         if not rows:
-            raise DeadItemUnknown(f"there is no dead item {name}")
-        return _dead_item(*rows[0])
+            raise DeadLetterUnknown(f"there is no dead letter {name}")
+        return _dead_letter(*rows[0])
 
     def forget(self, name: str) -> None:
-        """Somebody has seen to it. Raises `DeadItemUnknown` or `StoreUnavailable`."""
+        """Somebody has seen to it. Raises `DeadLetterUnknown` or `StoreUnavailable`."""
         with redis_errors_named():
             if not self._redis.xdel(self._key, name):
-                raise DeadItemUnknown(f"there is no dead item {name}")
+                raise DeadLetterUnknown(f"there is no dead letter {name}")
 
 
-def _dead_item(name: str, fields: dict[str, str]) -> DeadItem:
-    return DeadItem(
+def _dead_letter(name: str, fields: dict[str, str]) -> DeadLetter:
+    return DeadLetter(
         id=name,
         at_ms=int(fields["at_ms"]),
         job=JobId(fields["job"]),

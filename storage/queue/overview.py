@@ -59,7 +59,7 @@ class TenantOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """dead_items: in the list of what was given up. audited: the last complete recount; None if none is known.
+    """dead_letters: in the list of what was given up. audited: the last complete audit; None if none is known.
     claims_held: why nothing may be claimed; None if claims are open. scheduled_jobs: of the unfinished ones, those
     that wait for their time.
     """
@@ -70,7 +70,7 @@ class Overview:
     retries_waiting: int
     unfinished_jobs: int
     scheduled_jobs: int
-    dead_items: int
+    dead_letters: int
     audited: AuditRecord | None
     claims_held: str | None
 
@@ -112,7 +112,7 @@ class _Reply(_Row):
     claims_held: str
 
 
-class Overviews:
+class QueueOverviews:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
@@ -130,7 +130,7 @@ class Overviews:
             retries_waiting=reply.retries,
             unfinished_jobs=reply.unfinished_jobs,
             scheduled_jobs=reply.scheduled,
-            dead_items=reply.dead,
+            dead_letters=reply.dead,
             audited=decode_audit(reply.audited) if reply.audited else None,
             claims_held=reply.claims_held or None,
         )

@@ -20,7 +20,7 @@ from storage.errors import StorageError
 from storage.job_store.lua_prelude import load_script
 
 REPORT_INTERVAL_S = 2.0
-SILENT_AFTER_S = 10.0
+UNRESPONSIVE_AFTER_S = 10.0
 FORGOTTEN_AFTER_S = 60.0
 DRAIN_KEPT_S = 7 * 24 * 3600.0
 
@@ -42,7 +42,7 @@ class WorkerState(enum.StrEnum):
     READY = "ready"
     DRAINING = "draining"
     DRAINED = "drained"
-    SILENT = "silent"
+    UNRESPONSIVE = "unresponsive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class ListedWorker:
 _REPORT = TypeAdapter(WorkerReport)
 
 
-class Roster:
+class WorkerRegistry:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
@@ -113,7 +113,7 @@ class Roster:
     def leave(self, name: str) -> None:
         """An orderly end. Raises `StoreUnavailable`."""
         with redis_errors_named():
-            self._redis.hdel(self._keys.single("roster"), name)
+            self._redis.hdel(self._keys.single("worker_registry"), name)
             self._redis.zrem(self._keys.single("heard"), name)
 
     def drain(self, name: str) -> None:
@@ -128,7 +128,7 @@ class Roster:
         """Everybody who was heard of in the last minute, by name. Raises `StoreUnavailable`."""
         with redis_errors_named():
             pipeline = self._redis.pipeline(transaction=True)
-            pipeline.hgetall(self._keys.single("roster"))
+            pipeline.hgetall(self._keys.single("worker_registry"))
             pipeline.zrange(self._keys.single("heard"), 0, -1, withscores=True)
             pipeline.hkeys(self._keys.single("draining"))
             pipeline.time()
@@ -151,8 +151,8 @@ class Roster:
 
 
 def _listed(report: WorkerReport, seen_at_ms: int, now_ms: int, *, is_draining: bool) -> ListedWorker:
-    if now_ms - seen_at_ms > SILENT_AFTER_S * 1000:
-        state = WorkerState.SILENT
+    if now_ms - seen_at_ms > UNRESPONSIVE_AFTER_S * 1000:
+        state = WorkerState.UNRESPONSIVE
     elif is_draining:
         state = WorkerState.DRAINING if report.leases else WorkerState.DRAINED
     else:

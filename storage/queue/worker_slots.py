@@ -21,13 +21,13 @@ TTL_S = 35.0
 """Three announcements may be late before a worker counts as gone."""
 
 
-class Fleet:
+class WorkerSlots:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
         keys = RedisKeys(key_prefix)
         self._announce = load_script(redis, keys, "announce", clock)
-        self._slots = load_script(redis, keys, "fleet_slots", clock)
+        self._slots = load_script(redis, keys, "worker_slots", clock)
 
     def announce(self, queue: WorkQueue, worker: str, slots: int) -> None:
         """This worker is there for the next `TTL_S`. Raises `StoreUnavailable`."""

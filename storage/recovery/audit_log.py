@@ -1,4 +1,4 @@
-"""What the last complete recount found, kept where every process can show it."""
+"""What the last complete audit found, kept where every process can show it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pydantic import TypeAdapter
 
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.job_store.counter_audit import Difference, Drift
+from storage.job_store.counter_audit import CounterDrift, Difference
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRecord:
-    """at_ms: Unix time of the recount's end, by the clock of who counted. differences: none in a sound system."""
+    """at_ms: Unix time of the audit's end, by the clock of who counted. differences: none in a sound system."""
 
     at_ms: int
     differences: tuple[Difference, ...]
@@ -32,7 +32,7 @@ class AuditLog:
         self._redis = redis
         self._key = RedisKeys(key_prefix).single("audited")
 
-    def note(self, drift: Drift) -> AuditRecord:
+    def note(self, drift: CounterDrift) -> AuditRecord:
         """Keep this as the last result. Raises `StoreUnavailable`."""
         record = AuditRecord(round(time.time() * 1000), drift.differences)
         with redis_errors_named():

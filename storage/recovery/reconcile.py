@@ -43,7 +43,7 @@ LATE_S = 60.0
 class ReconcileStep:
     """next_cursor: where to go on, None at the end. jobs_seen: in this piece of the journal. jobs_restored: that Redis
     did not know. jobs_marked: unfinished ones. jobs_gone: that were deleted since, so that their input is not there any
-    more, or whose batch has ended. counters_mended: that differed from a recount, which the last step makes.
+    more, or whose batch has ended. counters_mended: that differed from an audit, which the last step makes.
     """
 
     next_cursor: str | None
@@ -77,7 +77,7 @@ class Reconciler:
         """The first step, without a cursor, also moves the fences and marks the unfinished jobs that Redis knows; the
         last one lets workers claim again.
 
-        Raises `StoreUnavailable`, `RecountOvertaken` or `JournalUnreadable`.
+        Raises `StoreUnavailable`, `AuditOvertaken` or `JournalUnreadable`.
         """
         marked = self._begin() if cursor is None else 0
         keys = list(islice(journal_keys(self._artifacts, self._key_prefix, cursor), OBJECTS_A_STEP))

@@ -3,7 +3,7 @@
 Jobs and their expected audio count until the job has ended, voices and bytes until they are deleted. Bytes are those of
 every object of a job (input, plan, segments, artifacts), of every recording and cache of a voice, of recorded consents,
 versions of pronunciation dictionaries, and uploads; counted where they are committed and taken off where their record
-goes. `stored_recount` compares.
+goes. `stored_bytes_audit` compares.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ import redis
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import SERVER_CLOCK
-from storage.errors import RecountOvertaken
+from storage.errors import AuditOvertaken
 from storage.ids import TenantId
-from storage.job_store.counter_audit import Difference, Drift
+from storage.job_store.counter_audit import CounterDrift, Difference
 from storage.pronunciations.keys import PronunciationKeys
 from storage.voices.lua_prelude import load_voice_script
 
@@ -21,24 +21,26 @@ BATCH = 200
 """Records looked at in one script call: Redis does nothing else for about so many times two microseconds."""
 
 
-class StoredRecount:
+class StoredBytesAudit:
     """Safe to share between threads, as the client is."""
 
     def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
         table = PronunciationKeys(key_prefix).lua_table()
-        self._script = load_voice_script(redis, key_prefix, "stored_recount", f"{table}\n{clock}")
+        self._script = load_voice_script(redis, key_prefix, "stored_bytes_audit", f"{table}\n{clock}")
 
-    def recount(self) -> Drift:
+    def audit(self) -> CounterDrift:
         """Of every tenant that has anything stored; exact while others work on, and repairs nothing.
 
-        Raises `RecountOvertaken` if another recount of a tenant began meanwhile, or `StoreUnavailable`.
+        Raises `AuditOvertaken` if another audit of a tenant began meanwhile, or `StoreUnavailable`.
         """
-        return Drift(tuple(each for tenant in self._tenants() for found in self.steps(tenant, BATCH) for each in found))
+        return CounterDrift(
+            tuple(each for tenant in self._tenants() for found in self.steps(tenant, BATCH) for each in found)
+        )
 
     def steps(self, tenant: TenantId, batch: int) -> Iterator[list[Difference]]:
-        """The recount of one tenant as its steps, of `batch` records each; gives what each has found."""
+        """The audit of one tenant as its steps, of `batch` records each; gives what each has found."""
         epoch, begins = uuid4().hex, "1"
         while True:
             with redis_errors_named():
@@ -46,7 +48,7 @@ class StoredRecount:
             begins = ""
             match reply[0]:
                 case "overtaken":
-                    raise RecountOvertaken
+                    raise AuditOvertaken
                 case "done":
                     yield _differences(tenant, reply[1:])
                     return

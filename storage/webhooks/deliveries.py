@@ -37,7 +37,7 @@ class WebhookQueue:
         that were replaced expire.
         """
         reply = self._scripts.run(
-            "webhook_claim", worker.name, worker.incarnation, round(LEASE_S * 1000), "1" if with_suspects else ""
+            "webhook_claim", worker.name, worker.boot_id, round(LEASE_S * 1000), "1" if with_suspects else ""
         )
         if reply[0] == "empty":
             return None
@@ -72,8 +72,8 @@ class WebhookQueue:
         return None if reply[0] == "lost" else DeliveryState(str(reply[0]))
 
     def give_back(self, worker: WorkerIdentity) -> int:
-        """Attempts that another incarnation of this worker left are due at once; returns how many."""
-        return self._returned(self._scripts.run("webhook_return", 0, worker.name, worker.incarnation))
+        """Attempts that another boot_id of this worker left are due at once; returns how many."""
+        return self._returned(self._scripts.run("webhook_return", 0, worker.name, worker.boot_id))
 
     def reap(self, limit: int) -> int:
         """Attempts whose worker fell silent are due again; returns how many."""

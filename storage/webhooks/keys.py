@@ -19,7 +19,7 @@ FAMILIES = {
     "flying": "sorted set per target: delivery|fence of the attempts under way -> end of the lease",
     "target": "hash per target: whether it ever took a delivery, and its failures since the last it took",
     "of_job": "sorted set per job: its deliveries by the time of their event",
-    "holder": "hash per worker name: delivery|fence -> incarnation",
+    "holder": "hash per worker name: delivery|fence -> boot_id",
 }
 SINGLES = {
     "due": "sorted set: target that took the last delivery -> when the next is due",

@@ -132,7 +132,7 @@ class RunningSystem:
         self.eventually(is_there, START_S)
         return found[0]
 
-    def finisher_pids(self) -> list[int]:
+    def postprocessor_pids(self) -> list[int]:
         """The processes that judge and store what the gpu worker's engine spoke."""
         return self._below_gpu_worker(FINISHER)
 
@@ -210,7 +210,7 @@ class RunningSystem:
     def last_commit_s(self) -> float:
         """When a segment was last committed, on this machine's clock; 0 while the database does not answer."""
         with self.redis() as client, suppress(redis.RedisError):
-            known = cast("dict[str, str]", client.hgetall(KEYS.single("drain")))
+            known = cast("dict[str, str]", client.hgetall(KEYS.single("throughput")))
             return max((int(value) for field, value in known.items() if field.endswith(":at_ms")), default=0) / 1000
         return 0
 
@@ -229,7 +229,7 @@ class RunningSystem:
 
     def leftovers(self) -> Leftovers:
         with self.redis() as client:
-            drift = self.jobs(client).recount().differences
+            drift = self.jobs(client).audit_counters().differences
             return Leftovers(
                 drift=tuple(f"{each.name}: {each.actual} instead of {each.expected}" for each in drift),
                 leases=int(client.zcard(KEYS.single("leases"))),

@@ -186,24 +186,29 @@ def test_killing_those_who_finish_segments_costs_nothing_at_all(
     start_system: StartSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
     """What such a process was doing is done by another; and all of them end with their worker."""
-    system, kills, dice = start_system(RHAPSODE_FINISHERS="2"), _scaled(num_jobs, 5), random.Random(seed)
+    system, kills, dice = start_system(RHAPSODE_POSTPROCESSORS="2"), _scaled(num_jobs, 5), random.Random(seed)
 
     def kill_one(load: Load, log: FaultLog) -> None:
-        victim, struck_s = dice.choice(system.finisher_pids()), time.time()
+        victim, struck_s = dice.choice(system.postprocessor_pids()), time.time()
         os.kill(victim, signal.SIGKILL)
-        log.struck("kill -9 finisher")
+        log.struck("kill -9 post-processor")
         log.until_progress(system, load, struck_s, since_s=time.time())
-        system.eventually(lambda: len(system.finisher_pids()) == 2, 120)
+        system.eventually(lambda: len(system.postprocessor_pids()) == 2, 120)
 
     figures = _run_row(
-        "kill -9 finisher", system, standard_load(num_jobs // 2, seed), seed, report, _repeated(kills, seed, kill_one)
+        "kill -9 post-processor",
+        system,
+        standard_load(num_jobs // 2, seed),
+        seed,
+        report,
+        _repeated(kills, seed, kill_one),
     )
 
     assert figures.reruns == 0
-    finishers, worker = system.finisher_pids(), system.pid(processes.GPU_WORKER)
+    postprocessors, worker = system.postprocessor_pids(), system.pid(processes.GPU_WORKER)
     os.kill(worker, signal.SIGKILL)
     system.wait_replaced(processes.GPU_WORKER, worker)
-    system.eventually(lambda: not any(is_alive(pid) for pid in finishers), 120)
+    system.eventually(lambda: not any(is_alive(pid) for pid in postprocessors), 120)
 
 
 def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(

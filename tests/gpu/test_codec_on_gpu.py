@@ -12,7 +12,7 @@ from worker.engine.cuda.codec.captured_passes import CapturedPasses
 from worker.engine.cuda.codec.pass_runner import PassRow
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape, published_plan, serving_plan, uncaptured
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
-from worker.engine.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.model.codec_config import CodecDecoderConfig, CodecTransformerConfig
 from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.stages.codec import CodecStage
@@ -68,7 +68,7 @@ def plain(decoder: CodecDecoder, frames: np.ndarray) -> np.ndarray:
 def passes_in(decoder: CodecDecoder, dtype: torch.dtype, plan: CodecPlan = PLAN) -> CapturedPasses:
     torch.backends.cudnn.allow_tf32 = False
     with torch.inference_mode():
-        return CapturedPasses(DecoderWeights.of(decoder, Placement(CUDA, dtype)), plan)
+        return CapturedPasses(CodecWeights.of(decoder, Placement(CUDA, dtype)), plan)
 
 
 def whole(passes: CapturedPasses, utterances: list[np.ndarray]) -> list[np.ndarray]:

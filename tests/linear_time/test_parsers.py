@@ -25,7 +25,7 @@ from api.voices.names import check_voice_name
 from rhapsode.errors import RhapsodeError
 from rhapsode.webhooks import verify
 from storage.ids import JOB_ID
-from storage.jobs.batches import decode_chunk
+from storage.jobs.batches import decode_shard
 from storage.narration.estimates import expected_audio_ms, speech_units
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import decode_entries
@@ -88,7 +88,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     ),
     "api.voices.names.check_voice_name": check_voice_name,
     "rhapsode.webhooks.verify": lambda text: verify(text.encode(), {"webhook-signature": text}, "whsec_QQ=="),
-    "storage.jobs.batches.decode_chunk": lambda text: decode_chunk(text.encode()),
+    "storage.jobs.batches.decode_shard": lambda text: decode_shard(text.encode()),
     "storage.narration.estimates.expected_audio_ms": expected_audio_ms,
     "storage.narration.estimates.speech_units": speech_units,
     "storage.narration.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from storage.jobs.record import JobError
-from storage.queue.worker_registry import EngineReport, Roster, WorkerReport, WorkerRole
+from storage.queue.worker_registry import EngineReport, WorkerRegistry, WorkerReport, WorkerRole
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
 from tests.settings import api_settings_of
@@ -24,7 +24,7 @@ def api(storage_settings: StorageSettings) -> Iterator[ServedApi]:
 
 
 def announce(api: ServedApi, leases: int = 12) -> None:
-    Roster(api.redis).report(
+    WorkerRegistry(api.redis).report(
         WorkerReport(
             *("gpu-0", WorkerRole.GPU, "host", 7, "0.1.0", 1_700_000_000_000, leases), GPU_QUEUE, "small", 16, ENGINE
         )

@@ -92,7 +92,7 @@ def test_the_command_line_shows_the_fleet(running: Running) -> None:
     queues = running.command("queues")
     assert "gpu.fake\tinteractive" in queues.stdout
     assert "unfinished jobs" in queues.stderr
-    assert running.command("audit").stdout == "every counter equals a recount\n"
+    assert running.command("audit").stdout == "no counter differs\n"
     assert running.command("dlq", "list").stdout == ""
     assert running.command("dlq", "rm", "1-1").returncode == 1
     assert " jobs in the journal: 0 brought back" in running.command("reconcile").stdout

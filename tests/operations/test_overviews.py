@@ -1,4 +1,4 @@
-"""What operators are told: queues and waits, who works, what was given up, what a recount found."""
+"""What operators are told: queues and waits, who works, what was given up, what an audit found."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 import redis
 
-from storage.job_store.counter_audit import Difference, Drift
+from storage.job_store.counter_audit import CounterDrift, Difference
 from storage.jobs.record import JobError
 from storage.jobs.service_classes import JobClass
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.queue.dead_letters import DeadItems, DeadItemUnknown
-from storage.queue.overview import Overviews
-from storage.queue.worker_registry import Roster, WorkerReport, WorkerRole, WorkerState, WorkerUnknown
+from storage.queue.dead_letters import DeadLetters, DeadLetterUnknown
+from storage.queue.overview import QueueOverviews
+from storage.queue.worker_registry import WorkerRegistry, WorkerReport, WorkerRole, WorkerState, WorkerUnknown
 from storage.recovery.audit_log import AuditLog
 from tests.storage.job_store.job_driver import (
     ALICE,
@@ -41,7 +41,9 @@ def test_a_queue_is_shown_with_its_backlog_and_its_longest_wait(redis_client: re
     start_job(store, 2, submission(BOB))
     clock.advance(5)
 
-    queue = next(each for each in Overviews(redis_client, clock=TEST_CLOCK).read().queues if each.name == GPU_QUEUE)
+    queue = next(
+        each for each in QueueOverviews(redis_client, clock=TEST_CLOCK).read().queues if each.name == GPU_QUEUE
+    )
 
     shown = queue.classes[first.job_class]
     assert queue.ready_items == 5
@@ -61,13 +63,13 @@ def test_a_claim_says_how_long_its_job_had_waited_and_begins_the_wait_anew(redis
     second = claim(store, GPU_QUEUE)
 
     assert (first.waited_ms, second.waited_ms) == (4_000, 3_000)
-    idle = Overviews(redis_client, clock=TEST_CLOCK).read()
+    idle = QueueOverviews(redis_client, clock=TEST_CLOCK).read()
     assert all(each.oldest_wait_ms is None for queue in idle.queues for each in queue.classes.values())
     assert idle.leases == 2
 
 
 def test_an_overview_of_nothing_has_the_cpu_queue_alone(redis_client: redis.Redis) -> None:
-    seen = Overviews(redis_client).read()
+    seen = QueueOverviews(redis_client).read()
 
     assert [queue.name for queue in seen.queues] == [CPU_QUEUE]
     assert seen.audited is None
@@ -75,53 +77,53 @@ def test_an_overview_of_nothing_has_the_cpu_queue_alone(redis_client: redis.Redi
 
 
 def test_a_worker_told_to_drain_hears_of_it_and_is_shown_so(redis_client: redis.Redis) -> None:
-    roster = Roster(redis_client)
+    worker_registry = WorkerRegistry(redis_client)
 
-    assert not roster.report(a_report("gpu-0", leases=2))
-    roster.drain("gpu-0")
+    assert not worker_registry.report(a_report("gpu-0", leases=2))
+    worker_registry.drain("gpu-0")
 
-    assert roster.report(a_report("gpu-0", leases=2))
-    assert roster.list()[0].state is WorkerState.DRAINING
-    roster.report(a_report("gpu-0"))
-    assert roster.list()[0].state is WorkerState.DRAINED
-    roster.undrain("gpu-0")
-    assert not roster.report(a_report("gpu-0"))
-    assert roster.list()[0].state is WorkerState.READY
+    assert worker_registry.report(a_report("gpu-0", leases=2))
+    assert worker_registry.list()[0].state is WorkerState.DRAINING
+    worker_registry.report(a_report("gpu-0"))
+    assert worker_registry.list()[0].state is WorkerState.DRAINED
+    worker_registry.undrain("gpu-0")
+    assert not worker_registry.report(a_report("gpu-0"))
+    assert worker_registry.list()[0].state is WorkerState.READY
 
 
 def test_the_wish_to_drain_outlives_the_worker(redis_client: redis.Redis) -> None:
-    roster = Roster(redis_client)
-    roster.report(a_report("gpu-0"))
-    roster.drain("gpu-0")
+    worker_registry = WorkerRegistry(redis_client)
+    worker_registry.report(a_report("gpu-0"))
+    worker_registry.drain("gpu-0")
 
-    roster.leave("gpu-0")
+    worker_registry.leave("gpu-0")
 
-    assert roster.list() == ()
-    assert roster.report(a_report("gpu-0"))
+    assert worker_registry.list() == ()
+    assert worker_registry.report(a_report("gpu-0"))
 
 
 def test_nobody_can_drain_a_worker_that_was_never_heard_of(redis_client: redis.Redis) -> None:
     with pytest.raises(WorkerUnknown, match="nobody-here"):
-        Roster(redis_client).drain("nobody-here")
+        WorkerRegistry(redis_client).drain("nobody-here")
 
 
 def test_a_worker_that_fell_silent_is_shown_so_and_forgotten_later(redis_client: redis.Redis) -> None:
-    roster = Roster(redis_client)
-    roster.report(a_report("gpu-0"))
+    worker_registry = WorkerRegistry(redis_client)
+    worker_registry.report(a_report("gpu-0"))
     heard = "{rhapsode}:heard"
 
     redis_client.zadd(heard, {"gpu-0": (time.time() - 20) * 1000})
-    assert roster.list()[0].state is WorkerState.SILENT
+    assert worker_registry.list()[0].state is WorkerState.UNRESPONSIVE
     redis_client.zadd(heard, {"gpu-0": (time.time() - 70) * 1000})
-    assert roster.list() == ()
-    roster.report(a_report("gpu-1"))
+    assert worker_registry.list() == ()
+    worker_registry.report(a_report("gpu-1"))
 
-    assert redis_client.hkeys("{rhapsode}:roster") == ["gpu-1"]
+    assert redis_client.hkeys("{rhapsode}:worker_registry") == ["gpu-1"]
 
 
 def test_an_item_that_was_given_up_is_in_the_list_until_somebody_saw_to_it(redis_client: redis.Redis) -> None:
     Clock(redis_client)
-    store, dead = open_store(redis_client), DeadItems(redis_client)
+    store, dead = open_store(redis_client), DeadLetters(redis_client)
     job = start_job(store, 2)
     item = claim(store, GPU_QUEUE)
 
@@ -132,7 +134,7 @@ def test_an_item_that_was_given_up_is_in_the_list_until_somebody_saw_to_it(redis
     assert dead.list(entry.id, 10) == ()
     dead.forget(entry.id)
     assert dead.list(None, 10) == ()
-    with pytest.raises(DeadItemUnknown):
+    with pytest.raises(DeadLetterUnknown):
         dead.get(entry.id)
 
 
@@ -140,10 +142,10 @@ def test_the_last_recount_is_kept_for_all_to_see(redis_client: redis.Redis) -> N
     log = AuditLog(redis_client)
     assert log.last() is None
 
-    noted = log.note(Drift((Difference("leases:", 0, 3),)))
+    noted = log.note(CounterDrift((Difference("leases:", 0, 3),)))
 
     assert log.last() == noted
-    assert Overviews(redis_client).read().audited == noted
+    assert QueueOverviews(redis_client).read().audited == noted
 
 
 def test_a_job_remembers_the_trace_it_is_part_of(redis_client: redis.Redis) -> None:
@@ -167,5 +169,5 @@ def test_counters_that_differ_are_given_what_was_counted(redis_client: redis.Red
     mended = {each.name for each in store.mend_counters().differences}
 
     assert mended == {f"ready:{GPU_QUEUE}", "audio_ms:total", "ready:cpu"}
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
     assert store.ready_counts() == {GPU_QUEUE: 3}

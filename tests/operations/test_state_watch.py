@@ -132,7 +132,7 @@ def test_an_older_copy_is_reconciled_by_the_janitor_alone_before_anything_is_cla
     assert item.recovered
     assert item.lease.fence > FENCE_JUMP
     assert system.guard.look() is Finding.WHOLE
-    assert system.jobs.recount().differences == ()
+    assert system.jobs.audit_counters().differences == ()
     assert system.jobs.submit(lost).job.id == lost.id
 
 
@@ -230,7 +230,7 @@ def test_a_job_whose_client_asked_again_meanwhile_is_known_all_the_same(system: 
 
     assert system.knows(lost)
     assert system.knows(again)
-    assert system.jobs.find_replay(ALICE, key) == again.id
+    assert system.jobs.find_response(ALICE, key) == again.id
 
 
 def test_a_count_in_the_store_that_is_none_is_named(system: System) -> None:

@@ -64,4 +64,4 @@ def test_five_short_jobs_end_beside_what_takes_too_long(system: System) -> None:
     error = of_mallory(system, dots).error
     assert error is not None
     assert (error.code, error.detail[:42]) == ("invalid_request", "at character 0 begins a word of more than ")
-    assert system.jobs.recount().differences == ()
+    assert system.jobs.audit_counters().differences == ()

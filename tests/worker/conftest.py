@@ -24,7 +24,7 @@ from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
 from worker.services import SpeechServices
-from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
@@ -68,7 +68,7 @@ def studio(storage_settings: StorageSettings, redis_client: redis.Redis, tickets
         counters=GateCounters(),
         norms=NormsCache(ResultSamples(redis_client, storage_settings.key_prefix), engine.info.sample_rate_hz),
         reuse=ReuseIndex(redis_client, storage_settings.key_prefix),
-        finisher=OwnFinisher(artifacts),
+        postprocessor=InProcessPostProcessor(artifacts),
     )
     leases.start()
     yield Studio(services, jobs, artifacts)

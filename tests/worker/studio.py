@@ -18,7 +18,7 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from worker.items.dispatch import run_cpu_ticket, run_gpu_ticket
 from worker.services import SpeechServices
-from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
 
 TENANT = TenantId("local")
 
@@ -77,7 +77,10 @@ class Studio:
     def with_artifacts(self, artifacts: ArtifactStore) -> Studio:
         """The same studio over another view of its store."""
         services = replace(
-            self.services, artifacts=artifacts, plans=PlanCache(artifacts), finisher=OwnFinisher(artifacts)
+            self.services,
+            artifacts=artifacts,
+            plans=PlanCache(artifacts),
+            postprocessor=InProcessPostProcessor(artifacts),
         )
         return Studio(services, self.jobs, self.artifacts)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from worker.engine.cpu.codec_lane import ThreadedDecoderLane
+from worker.engine.cpu.codec_lane import ThreadedCodecLane
 from worker.engine.errors import CheckpointError
 from worker.engine.interface import EngineInfo, VoiceMode
 from worker.engine.model.config import (
@@ -25,8 +25,8 @@ from worker.engine.requests.budget import max_text_tokens
 from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.codec_lane import DecoderLane
-from worker.engine.serving.disaggregated import SilentDecoderLane
+from worker.engine.serving.codec_lane import CodecLane
+from worker.engine.serving.disaggregated import SilentCodecLane
 from worker.engine.serving.parts import EngineParts
 from worker.engine.serving.talker_lane import TalkerLane
 from worker.engine.serving.voice_encoder import VoiceEncoder
@@ -87,7 +87,7 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
     _require_same_codebooks(config, codec, checkpoint)
     # The decoder first: the talker's slots are planned from the memory that is left.
     decoder = (
-        SilentDecoderLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device, settings.profile)
+        SilentCodecLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device, settings.profile)
     )
     talker = start_talker(config, capacity)
     speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
@@ -108,13 +108,13 @@ def device_named(name: str) -> torch.device:
     return torch.device("cuda:0" if name == "cuda" else name)
 
 
-def _decoder_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> DecoderLane:
+def _decoder_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> CodecLane:
     """The lane of the device's kind."""
     if device.type == "cuda":
-        from worker.engine.cuda.codec.start import start_decoder_lane
+        from worker.engine.cuda.codec.start import start_codec_lane
 
-        return start_decoder_lane(codec.decoder, device, profile)
-    return ThreadedDecoderLane(codec, chunks_on_cpu(profile))
+        return start_codec_lane(codec.decoder, device, profile)
+    return ThreadedCodecLane(codec, chunks_on_cpu(profile))
 
 
 def chunks_on_cpu(profile: ServingProfile) -> ChunkPlan:

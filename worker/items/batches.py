@@ -1,4 +1,4 @@
-"""The items of a batch: its plan, which is its chunks, and one item for each chunk, which makes jobs of its lines."""
+"""The items of a batch: its plan, which is its shards, and one item for each shard, which makes jobs of its lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from storage.errors import AdmissionRefused, ArtifactExists, ArtifactMissing, JobGone
 from storage.ids import JobId
-from storage.jobs.batches import CHUNK_LINES, BatchLine, BatchSpec, ChunkFormatError, child_id, decode_chunk
+from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, ShardFormatError, child_id, decode_shard
 from storage.jobs.record_codec import decode_spec
 from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
@@ -24,20 +24,20 @@ from worker.services import WorkerServices
 logger = logging.getLogger(__name__)
 
 FULL_S = (1.0, 5.0)
-"""When a chunk returns that found no room for its jobs: as many unfinished ones as a tenant may have are there."""
+"""When a shard returns that found no room for its jobs: as many unfinished ones as a tenant may have are there."""
 
 
 def run_batch_item(item: ClaimedItem, spec: BatchSpec, held: HeldLease, services: WorkerServices) -> Tickets:
     """Returns the tickets to send."""
     if item.lease.item == PLAN_ITEM:
-        # The chunks lie in the store already, and what their jobs will take is counted when these are made.
-        result = PlanResult(item.input_key, spec.num_chunks, 0)
+        # The shards lie in the store already, and what their jobs will take is counted when these are made.
+        result = PlanResult(item.input_key, spec.num_shards, 0)
         return until_available(lambda: services.jobs.commit_plan(item.lease, result), held)
-    lines = until_available(lambda: _chunk(item, services), held)
+    lines = until_available(lambda: _shard(item, services), held)
     made = _made_jobs(lines, item, held, services)
     failpoint("batch.before_commit")
-    tickets = until_available(lambda: services.jobs.commit_chunk(item.lease), held)
-    logger.info("jobs made", extra={"batch": item.lease.job, "chunk": item.lease.item, "jobs": len(lines)})
+    tickets = until_available(lambda: services.jobs.commit_shard(item.lease), held)
+    logger.info("jobs made", extra={"batch": item.lease.job, "shard": item.lease.item, "jobs": len(lines)})
     return made + tickets
 
 
@@ -64,7 +64,7 @@ def _made_job(line: BatchLine, child: JobId, item: ClaimedItem, held: HeldLease,
         services.artifacts.delete_prefix(keys.job_prefix(item.lease.tenant, child))
         raise NotYet(random.uniform(*FULL_S)) from error
     except JobGone:
-        # Made, ended and deleted, by an earlier try of this chunk.
+        # Made, ended and deleted, by an earlier try of this shard.
         return Tickets()
 
 
@@ -94,15 +94,15 @@ def _store_input(key: str, line: BatchLine, services: WorkerServices) -> None:
         return
 
 
-def _chunk(item: ClaimedItem, services: WorkerServices) -> tuple[BatchLine, ...]:
+def _shard(item: ClaimedItem, services: WorkerServices) -> tuple[BatchLine, ...]:
     index = int(item.lease.item)
-    key = keys.batch_chunk(item.lease.tenant, item.lease.job, index)
+    key = keys.batch_shard(item.lease.tenant, item.lease.job, index)
     try:
-        lines = decode_chunk(services.artifacts.get(key))
+        lines = decode_shard(services.artifacts.get(key))
     except ArtifactMissing as error:
-        raise unusable("internal", f"chunk {index} of the batch is not in the store any more") from error
-    except ChunkFormatError as error:
-        raise unusable("internal", f"chunk {index} of the batch is damaged") from error
-    if not 0 < len(lines) <= CHUNK_LINES:
-        raise unusable("internal", f"chunk {index} of the batch has {len(lines)} lines")
+        raise unusable("internal", f"shard {index} of the batch is not in the store any more") from error
+    except ShardFormatError as error:
+        raise unusable("internal", f"shard {index} of the batch is damaged") from error
+    if not 0 < len(lines) <= SHARD_LINES:
+        raise unusable("internal", f"shard {index} of the batch has {len(lines)} lines")
     return lines

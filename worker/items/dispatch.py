@@ -26,7 +26,7 @@ from storage.runtime.observability.tracing import span
 from worker.assembly.item import run_assembly
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.profiles import Reproducibility as EngineReproducibility
-from worker.errors import FAULT, Crowded, NotYet, PermanentItemError
+from worker.errors import FAULT, NotYet, NoVoiceSlot, PermanentItemError
 from worker.items.batches import run_batch_item
 from worker.items.voices import run_voice_item, run_voice_plan
 from worker.leases.keeper import DropReason, HeldLease, WorkDropped
@@ -34,7 +34,7 @@ from worker.leases.persistence import settle
 from worker.metrics import ItemMeter
 from worker.planning.item import run_plan
 from worker.services import SpeechServices, WorkerServices
-from worker.speech.postprocessing.dispatch import FinishersClosed
+from worker.speech.postprocessing.dispatch import PostProcessorsClosed
 from worker.synthesis.item import run_segment
 
 logger = logging.getLogger(__name__)
@@ -180,7 +180,7 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             meter.outcome = "vanished"
             logger.info("job vanished", extra={"reason": type(error).__name__})
             return Tickets()
-        except (EngineUnavailable, FinishersClosed) as error:
+        except (EngineUnavailable, PostProcessorsClosed) as error:
             meter.outcome = "released"
             logger.warning("handed back", extra={"error": str(error)})
             # No engine died of the item, so this is no suspicion against it.
@@ -189,9 +189,9 @@ def _run_item(item: ClaimedItem, services: WorkerServices, run: Run) -> Tickets:
             meter.outcome = "engine_died"
             logger.warning("engine died", extra={"error": str(error)})
             verdict = _released(services.jobs, lease, ReleaseReason.ENGINE_DIED)
-        except Crowded as error:
+        except NoVoiceSlot as error:
             meter.outcome = "postponed"
-            verdict = _crowded_out(services.jobs, lease, error.delay_s)
+            verdict = _without_voice_slot(services.jobs, lease, error.delay_s)
         except NotYet as error:
             meter.outcome = "postponed"
             verdict = _postponed(services.jobs, lease, error.delay_s)
@@ -264,8 +264,8 @@ def _postponed(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tic
     return lambda: jobs.postpone(lease, delay_s)
 
 
-def _crowded_out(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
-    return lambda: jobs.await_place(lease, delay_s)
+def _without_voice_slot(jobs: JobStore, lease: Lease, delay_s: float) -> Callable[[], Tickets]:
+    return lambda: jobs.wait_for_voice_slot(lease, delay_s)
 
 
 def _failed(jobs: JobStore, lease: Lease, failure: PermanentItemError) -> Callable[[], Tickets]:

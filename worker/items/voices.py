@@ -18,7 +18,7 @@ from storage.narration.voice_reference import VOICE_COST_MS, VoiceCacheSpec, Voi
 from storage.segments.plan import PlanFormatError
 from storage.voices.plan import ListedVoice
 from storage.voices.records import CacheRequest, CacheTarget, RequestOutcome
-from worker.errors import Crowded, NotYet, PermanentItemError, unusable
+from worker.errors import NotYet, NoVoiceSlot, PermanentItemError, unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.planning.voice_waiting import LOOK_AGAIN_S
@@ -29,7 +29,7 @@ from worker.voices.resolving import Preparation
 logger = logging.getLogger(__name__)
 
 
-CROWDED_S = (0.5, 4.0)
+NO_VOICE_SLOT_S = (0.5, 4.0)
 """When an item returns that found every place taken and was let into none: one may be free that nobody left, as those
 of a worker that has just started are. Spread, so that Redis has peace."""
 
@@ -54,7 +54,7 @@ def run_voice_item(item: ClaimedItem, spec: VoiceCacheSpec, held: HeldLease, ser
     """Make one voice ready; returns the tickets to send."""
     with services.voices.place_to_prepare() as has_place:
         if not has_place:
-            raise Crowded(random.uniform(*CROWDED_S))
+            raise NoVoiceSlot(random.uniform(*NO_VOICE_SLOT_S))
         return _prepared(item, spec, held, services)
 
 

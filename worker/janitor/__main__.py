@@ -14,7 +14,7 @@ from storage.database.sweep_lock import JanitorLock
 from storage.errors import StoreUnavailable
 from storage.job_store.store import JobStore
 from storage.queue.celery_queue import TicketQueue, create_celery
-from storage.queue.worker_registry import Roster, WorkerRole
+from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.reconcile import Reconciler
 from storage.recovery.state_guard import StateGuard
@@ -22,7 +22,7 @@ from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.settings import SettingsError, describe, load_settings
 from storage.runtime.observability.logs import configure_process_logging
-from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
 from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
@@ -70,14 +70,14 @@ def main() -> None:
         jobs = JobStore(redis, settings.key_prefix, max_attempts=settings.max_attempts)
         lock = JanitorLock(redis, settings.key_prefix, LOCK_S)
         name = f"{socket.gethostname()}-janitor-{uuid.uuid4().hex[:8]}"
-        reporting = Reporting(Roster(redis, settings.key_prefix), name, WorkerRole.JANITOR)
+        reporting = Reporting(WorkerRegistry(redis, settings.key_prefix), name, WorkerRole.JANITOR)
         reporting.begin()
         logger.info("janitor ready")
         artifacts = open_artifacts(settings)
         consents = ConsentStore(redis, settings.key_prefix)
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), consents, artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
-        stored = StoredRecount(redis, settings.key_prefix)
+        stored = StoredBytesAudit(redis, settings.key_prefix)
         janitor = Janitor(jobs, AuditLog(redis, settings.key_prefix), stored, artifacts, tickets, settings.ticket_cap)
         files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
         guard = StateGuard(redis, artifacts, settings.key_prefix)

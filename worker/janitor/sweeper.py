@@ -11,9 +11,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from storage.errors import JobGone, JobNotFound, RecountOvertaken, StateConflict, StoreUnavailable
+from storage.errors import AuditOvertaken, JobGone, JobNotFound, StateConflict, StoreUnavailable
 from storage.ids import WorkQueue
-from storage.job_store.counter_audit import Difference, Drift
+from storage.job_store.counter_audit import CounterDrift, Difference
 from storage.job_store.object_folders import folders_of
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
@@ -23,7 +23,7 @@ from storage.queue.celery_queue import TicketQueue
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import sweep_journal
 from storage.runtime.config.failpoints import failpoint
-from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from worker.janitor.metrics import LEADER, swept, topped_up
 from worker.janitor.orphans import OrphanSweep
 from worker.janitor.periodic_jobs import TICK_S, Chore
@@ -60,7 +60,7 @@ class Janitor:
         self,
         jobs: JobStore,
         audits: AuditLog,
-        stored: StoredRecount,
+        stored: StoredBytesAudit,
         artifacts: ArtifactStore,
         tickets: TicketQueue,
         ticket_cap: int,
@@ -131,21 +131,21 @@ class Janitor:
                 logger.info("jobs of a batch cancelled", extra={"batch": batch})
 
     def audit(self) -> None:
-        """Compare the counters with a recount; a difference is a bug and is reported, never repaired in silence."""
+        """Compare the counters with an audit; a difference is a bug and is reported, never repaired in silence."""
         try:
-            drift = self._jobs.recount()
-        except RecountOvertaken as error:
-            logger.info("no recount", extra={"error": str(error)})
+            drift = self._jobs.audit_counters()
+        except AuditOvertaken as error:
+            logger.info("no audit", extra={"error": str(error)})
             return
-        self._audits.note(Drift(drift.differences + self._stored_drift))
+        self._audits.note(CounterDrift(drift.differences + self._stored_drift))
         _report_drift(drift.differences)
 
     def audit_stored(self) -> None:
         """Compare what is counted against tenants' bytes with their records: all of them, so not every minute."""
         try:
-            drift = self._stored.recount()
-        except RecountOvertaken as error:
-            logger.info("no recount of bytes", extra={"error": str(error)})
+            drift = self._stored.audit()
+        except AuditOvertaken as error:
+            logger.info("no audit of bytes", extra={"error": str(error)})
             return
         self._stored_drift = drift.differences
         _report_drift(drift.differences)

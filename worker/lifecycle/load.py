@@ -1,4 +1,4 @@
-"""What a worker of either lane does at the moment, for the roster and for its metrics."""
+"""What a worker of either lane does at the moment, for the worker registry and for its metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from storage.queue.worker_registry import VoiceCacheReport
 from storage.runtime.observability.metrics import Snapshot
-from worker.metrics import add_engine, add_finishers, add_gate, add_voice_memory
+from worker.metrics import add_engine, add_gate, add_postprocessors, add_voice_memory
 from worker.process.engine_meter import EngineMeter
 from worker.process.reporting import Load
 from worker.services import SpeechServices, WorkerServices
@@ -36,6 +36,6 @@ class WorkerLoad:
         snapshot.add("rhapsode_draining", self.services.draining.is_set())
         if isinstance(self.services, SpeechServices) and self.meter is not None:
             add_engine(snapshot, self.meter)
-            add_finishers(snapshot, self.services.finisher.report())
+            add_postprocessors(snapshot, self.services.postprocessor.report())
             add_gate(snapshot, self.services.counters.counts())
             add_voice_memory(snapshot, self.services.voices.cache.stats())

@@ -25,8 +25,8 @@ from storage.jobs.work_queues import Lane
 from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
 from storage.queue.model_registry import ModelRegistry
-from storage.queue.worker_registry import REPORT_INTERVAL_S, Roster, WorkerRole
-from storage.queue.worker_slots import ANNOUNCE_INTERVAL_S, Fleet
+from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerRole
+from storage.queue.worker_slots import ANNOUNCE_INTERVAL_S, WorkerSlots
 from storage.recovery.state_guard import StateGuard
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
@@ -56,10 +56,10 @@ from worker.process.signals import TicketConsumption
 from worker.process.state_watch import hold_what_lost_something
 from worker.services import SpeechServices, WorkerServices
 from worker.settings import WorkerSettings
-from worker.speech.postprocessing.child import FinisherUnusable
-from worker.speech.postprocessing.in_process import OwnFinisher
-from worker.speech.postprocessing.interface import Finisher
-from worker.speech.postprocessing.pool import FinisherPool
+from worker.speech.postprocessing.child import PostProcessorUnusable
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
+from worker.speech.postprocessing.interface import PostProcessor
+from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.quality.calibration.calibration_file import UNCALIBRATED, CalibrationUnreadable
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate, checkpoint_calibration
@@ -74,7 +74,8 @@ SHUTDOWN_GRACE_S = 20.0
 """How long running items may go on after SIGTERM. A segment takes seconds; supervisors wait at least 25 s."""
 
 FILES_OF_A_PLACE = 8
-"""What a thread may hold open: a line to a finisher, a connection to Redis, an object with the folders above it."""
+"""What a thread may hold open: a line to a post-processor, a connection to Redis, an object with the folders above it.
+"""
 
 OTHER_FILES = 256
 
@@ -84,7 +85,7 @@ START_ERRORS = (
     SettingsError,
     StorageError,
     EngineError,
-    FinisherUnusable,
+    PostProcessorUnusable,
     CalibrationUnreadable,
     RecogniserUnusable,
 )
@@ -104,20 +105,20 @@ class WorkerProcess:
         )
         self._leases = LeaseKeeper(self._jobs, settings.lease_s)
         self._watch = ConsumptionWatch(settings.queue, tickets, self._is_busy, ask_for_restart)
-        self._fleet = Fleet(self._redis, settings.key_prefix)
+        self._worker_slots = WorkerSlots(self._redis, settings.key_prefix)
         self._periodic = [Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)]
         self._services: WorkerServices | SpeechServices | None = None
         self._meter: EngineMeter | None = None
         self._consumption: TicketConsumption | None = None
         self._places = 0
         self._metrics: MetricsServer | None = None
-        self._finishers: FinisherPool | None = None
-        incarnation = uuid.uuid4().hex
-        self._identity = WorkerIdentity(settings.name_for(incarnation), incarnation)
+        self._postprocessors: PostProcessorPool | None = None
+        boot_id = uuid.uuid4().hex
+        self._identity = WorkerIdentity(settings.name_for(boot_id), boot_id)
         role = WorkerRole(settings.lane.value)
         model = settings.model_name if settings.lane is Lane.GPU else None
-        roster = Roster(self._redis, settings.key_prefix)
-        self._reporting = Reporting(roster, self._identity.name, role, settings.queue, model)
+        worker_registry = WorkerRegistry(self._redis, settings.key_prefix)
+        self._reporting = Reporting(worker_registry, self._identity.name, role, settings.queue, model)
         self._reporting.on_change = self._follow_wish
 
     def start(self) -> None:
@@ -137,7 +138,7 @@ class WorkerProcess:
             export(load.measure)
             self._tickets.send(self._jobs.release_worker(self._services.identity))
             self._reporting.begin(load.now)
-            self._join_fleet(self._services)
+            self._join_worker_slots(self._services)
             self._periodic.append(Periodic("fleet", ANNOUNCE_INTERVAL_S, self._announce))
         except START_ERRORS as error:
             self.stop()
@@ -185,8 +186,8 @@ class WorkerProcess:
             each.close()
         if isinstance(self._services, SpeechServices):
             self._services.engine.close()
-        if self._finishers is not None:
-            self._finishers.close()
+        if self._postprocessors is not None:
+            self._postprocessors.close()
         end_tracing()
         self._tickets.close()
         self._redis.close()
@@ -218,7 +219,7 @@ class WorkerProcess:
                 assert_never(self._settings.lane)
 
     def _with_engine(self, common: WorkerServices) -> SpeechServices:
-        finisher = self._finisher(common.artifacts)
+        postprocessor = self._postprocessor(common.artifacts)
         times = ProcessTimes(watchdog_s=self._settings.engine_watchdog_s)
         engine = EngineProcess(self._settings.engine_settings(), times)
         engine.start()
@@ -226,7 +227,7 @@ class WorkerProcess:
         self._periodic.append(Periodic("engine-meter", REPORT_INTERVAL_S, self._meter.look))
         model = self._settings.model_name
         registry = ModelRegistry(self._redis, self._settings.key_prefix)
-        quality = self._quality_gate(engine.info, finisher)
+        quality = self._quality_gate(engine.info, postprocessor)
         card = model_card(model, engine.info, quality.recognised_languages)
         if card.notice:
             logger.warning(card.notice)
@@ -254,20 +255,22 @@ class WorkerProcess:
             counters=GateCounters(),
             norms=NormsCache(ResultSamples(self._redis, self._settings.key_prefix), engine.info.sample_rate_hz),
             reuse=ReuseIndex(self._redis, self._settings.key_prefix),
-            finisher=finisher,
+            postprocessor=postprocessor,
         )
 
-    def _finisher(self, artifacts: ArtifactStore) -> Finisher:
+    def _postprocessor(self, artifacts: ArtifactStore) -> PostProcessor:
         """Processes beside this one where there are slots enough to keep them busy."""
         settings = self._settings
-        if not settings.num_finishers:
-            return OwnFinisher(artifacts)
+        if not settings.num_postprocessors:
+            return InProcessPostProcessor(artifacts)
         store = "folder" if settings.store.startswith("file:") else "s3"
-        self._finishers = FinisherPool(settings.num_finishers, settings.num_places, store, self._identity.name)
-        self._finishers.start()
-        return self._finishers
+        self._postprocessors = PostProcessorPool(
+            settings.num_postprocessors, settings.num_places, store, self._identity.name
+        )
+        self._postprocessors.start()
+        return self._postprocessors
 
-    def _quality_gate(self, info: EngineInfo, finisher: Finisher) -> QualityGate:
+    def _quality_gate(self, info: EngineInfo, postprocessor: PostProcessor) -> QualityGate:
         """With what was measured of these weights, and with the recognisers there are."""
         settings = self._settings
         calibration = None
@@ -282,13 +285,13 @@ class WorkerProcess:
             info.languages,
             settings.recogniser_threads,
         )
-        return QualityGate(calibration or UNCALIBRATED, recognisers, finisher.judge)
+        return QualityGate(calibration or UNCALIBRATED, recognisers, postprocessor.judge)
 
     def _voice_resolver(self, common: WorkerServices, engine: Engine) -> VoiceResolver:
         cache = VoiceCache(self._settings.voice_cache_mb << 20)
         return VoiceResolver(common.voice_store, common.artifacts, engine, cache)
 
-    def _join_fleet(self, services: WorkerServices) -> None:
+    def _join_worker_slots(self, services: WorkerServices) -> None:
         """What a worker that plans has room for is known when it takes tickets."""
         if isinstance(services, SpeechServices):
             self._places = services.engine.info.slots
@@ -299,9 +302,9 @@ class WorkerProcess:
             return
         queue, worker = self._settings.queue, self._identity.name
         if self._closing.is_set() or self._reporting.draining.is_set():
-            self._fleet.leave(queue, worker)
+            self._worker_slots.leave(queue, worker)
         else:
-            self._fleet.announce(queue, worker, self._places)
+            self._worker_slots.announce(queue, worker, self._places)
 
     def _is_busy(self) -> bool:
         return self._leases.num_held > 0 or self._closing.is_set() or self._reporting.draining.is_set()
@@ -322,6 +325,6 @@ class WorkerProcess:
         if self._leases.num_held:
             logger.warning("handing back what still runs", extra={"held": self._leases.num_held})
             self._leases.drop_all(DropReason.SHUTDOWN)
-            if self._finishers is not None:
+            if self._postprocessors is not None:
                 # One may hang, and its calls would wait for it longer than any supervisor does for us.
-                self._finishers.close()
+                self._postprocessors.close()

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from storage.database.connections import connect_redis
 from storage.errors import StorageError
-from storage.queue.worker_registry import REPORT_INTERVAL_S, Roster, WorkerState
+from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerState
 from storage.runtime.config.settings import SettingsError, StorageSettings, load_settings
 
 LOOK_S = 0.5
@@ -30,13 +30,13 @@ class DrainSettings(StorageSettings):
     worker_name: str = Field(min_length=1)
 
 
-def drain(roster: Roster, name: str, wait_s: float) -> bool:
+def drain(worker_registry: WorkerRegistry, name: str, wait_s: float) -> bool:
     """Whether the worker held nothing in the end. Raises `WorkerUnknown` or `StoreUnavailable`."""
-    roster.drain(name)
+    worker_registry.drain(name)
     give_up_s = time.monotonic() + wait_s
     asked_at_ms: int | None = None
     while time.monotonic() < give_up_s:
-        worker = next((each for each in roster.list() if each.report.name == name), None)
+        worker = next((each for each in worker_registry.list() if each.report.name == name), None)
         if worker is None:
             return True
         asked_at_ms = worker.seen_at_ms if asked_at_ms is None else asked_at_ms
@@ -54,7 +54,7 @@ def main() -> None:
     try:
         settings = load_settings(DrainSettings)
         with connect_redis(settings) as redis:
-            is_drained = drain(Roster(redis, settings.key_prefix), settings.worker_name, wait_s)
+            is_drained = drain(WorkerRegistry(redis, settings.key_prefix), settings.worker_name, wait_s)
     except (SettingsError, StorageError) as error:
         sys.exit(f"worker.process.drain: {error}")
     if not is_drained:

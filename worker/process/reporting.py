@@ -1,4 +1,6 @@
-"""A worker process tells the roster every two seconds what it does, and is told whether it shall claim nothing."""
+"""A worker process tells the worker registry every two seconds what it does, and is told whether it shall claim
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from storage.errors import StoreUnavailable
 from storage.queue.worker_registry import (
     REPORT_INTERVAL_S,
     EngineReport,
-    Roster,
     VoiceCacheReport,
+    WorkerRegistry,
     WorkerReport,
     WorkerRole,
 )
@@ -46,7 +48,7 @@ class Reporting:
 
     def __init__(
         self,
-        roster: Roster,
+        worker_registry: WorkerRegistry,
         name: str,
         role: WorkerRole,
         queue: str | None = None,
@@ -54,11 +56,11 @@ class Reporting:
     ) -> None:
         self.draining = threading.Event()
         self.on_change: Callable[[], None] = lambda: None
-        self._roster = roster
+        self._worker_registry = worker_registry
         self._name, self._role, self._queue, self._model = name, role, queue, model
         self._read_load: Callable[[], Load] = Load
         self._started_at_ms = round(time.time() * 1000)
-        self._rounds = Periodic("roster", REPORT_INTERVAL_S, self.report_now)
+        self._rounds = Periodic("worker_registry", REPORT_INTERVAL_S, self.report_now)
 
     def begin(self, read_load: Callable[[], Load] = Load) -> None:
         """A first word, and then one every two seconds. Without Redis the first one comes later."""
@@ -67,16 +69,16 @@ class Reporting:
         try:
             self.report_now()
         except StoreUnavailable as error:
-            logger.warning("not on the roster yet", extra={"error": str(error)})
+            logger.warning("not on the worker registry yet", extra={"error": str(error)})
         self._rounds.start()
 
     def close(self) -> None:
-        """Idempotent; leaves the roster, or is forgotten there in a minute."""
+        """Idempotent; leaves the worker registry, or is forgotten there in a minute."""
         self._rounds.close()
         try:
-            self._roster.leave(self._name)
+            self._worker_registry.leave(self._name)
         except StoreUnavailable as error:
-            logger.warning("not taken off the roster", extra={"error": str(error)})
+            logger.warning("not taken off the worker registry", extra={"error": str(error)})
 
     def report_now(self) -> None:
         """Raises `StoreUnavailable`."""
@@ -95,7 +97,7 @@ class Reporting:
             engine=load.engine,
             voice_cache=load.voice_cache,
         )
-        self._follow(is_wished=self._roster.report(report))
+        self._follow(is_wished=self._worker_registry.report(report))
 
     def _follow(self, *, is_wished: bool) -> None:
         if is_wished == self.draining.is_set():

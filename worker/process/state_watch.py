@@ -32,7 +32,7 @@ class StateWatch:
         self._run_id: str | None = None
 
     def watch_state(self) -> None:
-        """Raises `StoreUnavailable`, `ArtifactCorrupt`, `JournalUnreadable` or `RecountOvertaken`: claims stay held, if
+        """Raises `StoreUnavailable`, `ArtifactCorrupt`, `JournalUnreadable` or `AuditOvertaken`: claims stay held, if
         they were, and the next call begins anew.
         """
         match self._guard.look():

@@ -178,7 +178,7 @@ def settle_attempts(
         case OnExhausted.KEEP_BEST | OnExhausted.FAIL:
             refused = Defect.REFUSED.value in best.verdict.flags
             code, detail = ("invalid_request", str(best.verdict.findings[0])) if refused else (SEGMENT_QUALITY, said)
-            error = JobError(code, detail, index, spoken_in_vain=len(attempts))
+            error = JobError(code, detail, index, rejected_attempts=len(attempts))
             raise SegmentRejected(error, attempts, best.manner.number)
 
 

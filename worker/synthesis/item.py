@@ -57,7 +57,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
         # Why it failed is to be heard: what nobody wants to keep is kept for that.
         raise store_rejected(rejected, item, segment, held, services) from rejected
     header = segment_header(item, segment, outcome, services.engine.info)
-    stored = until_available(lambda: services.finisher.store(_key(held.lease), header, outcome.speech), held)
+    stored = until_available(lambda: services.postprocessor.store(_key(held.lease), header, outcome.speech), held)
     return _committed(_report(header, stored, segment, content, outcome), held, services)
 
 
@@ -82,7 +82,7 @@ def _spoken(
         sampling=effective_sampling(info.default_sampling, spec.sampling),
         greedy_wanted=spec.sampling.temperature == 0,
         drawn=segment.drawn,
-        first=item.spoken_in_vain + 1,
+        first=item.rejected_attempts + 1,
         most=spec.quality.max_attempts,
     )
     speaker = Speaker(services.engine, services.ahead, held, services.counters)

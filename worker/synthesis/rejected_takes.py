@@ -22,7 +22,7 @@ _NO_SAMPLES = frozenset({Defect.REFUSED.value, Defect.NOT_FINITE.value})
 def store_rejected(
     rejected: SegmentRejected, item: ClaimedItem, segment: SpokenSegment, held: HeldLease, services: SpeechServices
 ) -> SegmentRejected:
-    """The same failure with its takes named. Raises as the finisher does, and `WorkDropped`."""
+    """The same failure with its takes named. Raises as the post-processor does, and `WorkDropped`."""
     takes: list[RejectedTake] = []
     num_bytes = 0
     for attempt in rejected.attempts:
@@ -44,5 +44,5 @@ def _stored(
     key = keys.rejected_take(lease.tenant, lease.job, segment.index, lease.fence, attempt.manner.number)
     as_kept = Outcome(attempt, attempt.speech, (attempt,), attempt.verdict.flags)
     header = segment_header(item, segment, as_kept, services.engine.info)
-    stored = until_available(lambda: services.finisher.store(key, header, attempt.speech), held)
+    stored = until_available(lambda: services.postprocessor.store(key, header, attempt.speech), held)
     return RejectedTake(attempt.tried, stored.num_samples, stored.sha256), stored.num_bytes

@@ -12,7 +12,7 @@ from storage.errors import StorageError
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.queue.celery_queue import TicketQueue
-from storage.queue.worker_registry import Roster, WorkerRole
+from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.failpoints import configure as configure_failpoints
 from storage.runtime.config.settings import SettingsError, describe
@@ -44,8 +44,8 @@ class HookProcess:
         self._tickets = tickets
         self._closing = threading.Event()
         self._redis = connect_redis(settings)
-        incarnation = uuid.uuid4().hex
-        self._identity = WorkerIdentity(settings.name_for(incarnation), incarnation)
+        boot_id = uuid.uuid4().hex
+        self._identity = WorkerIdentity(settings.name_for(boot_id), boot_id)
         self._queue = WebhookQueue(self._redis, settings.key_prefix)
         sender = Sender(
             webhook_client(settings.webhook_allow_private),
@@ -56,7 +56,7 @@ class HookProcess:
         self._metrics: MetricsServer | None = None
         self._consumption: TicketConsumption | None = None
         self._reporting = Reporting(
-            Roster(self._redis, settings.key_prefix), self._identity.name, WorkerRole.HOOKS, HOOKS_QUEUE
+            WorkerRegistry(self._redis, settings.key_prefix), self._identity.name, WorkerRole.HOOKS, HOOKS_QUEUE
         )
         self._reporting.on_change = self._follow_wish
         suspect_places = settings.webhook_threads // 2

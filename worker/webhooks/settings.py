@@ -36,5 +36,5 @@ class HookSettings(MeasuredSettings):
             raise ValueError("RHAPSODE_WEBHOOK_KEY must be set, to the key that the API has")
         return self
 
-    def name_for(self, incarnation: str) -> str:
-        return self.worker_name or f"{socket.gethostname()}-hooks-{incarnation[:8]}"
+    def name_for(self, boot_id: str) -> str:
+        return self.worker_name or f"{socket.gethostname()}-hooks-{boot_id[:8]}"

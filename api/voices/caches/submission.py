@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from api.acceptance.acceptance import Accepted, find_replay, submit_stored
+from api.acceptance.acceptance import Accepted, find_response, submit_stored
 from api.http.problems.problem import invalid_field, not_found
 from api.services.container import ApiServices
 from api.voices.caches.schemas import BulkCacheOrder, CacheFilter, CacheOrder
@@ -50,7 +50,7 @@ def order_many_caches(
     services: ApiServices, tenant: TenantId, order: BulkCacheOrder, idempotency: IdempotencyKey | None, api_url: str
 ) -> Accepted:
     """One job over many voices. api_url: for links in webhooks. Raises a `Problem` or a `StorageError`."""
-    if replayed := find_replay(services, tenant, idempotency):
+    if replayed := find_response(services, tenant, idempotency):
         return Accepted(replayed, replayed=True)
     webhook = choose_webhook(services, tenant, order.webhook, api_url)
     cards = services.models.list()

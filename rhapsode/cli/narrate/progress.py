@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from rhapsode.cli.formatting import clock, stage
-from rhapsode.cli.narrate.stall_reasons import Hindrances
+from rhapsode.cli.narrate.stall_reasons import StallReasons
 from rhapsode.client.client import Rhapsode
 from rhapsode.client.resources import Job, ResolvedRequest
 
@@ -43,8 +43,8 @@ class Chapters:
 
 
 class Display(Protocol):
-    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
-        """hindrance: why the job stands still."""
+    def show(self, job: Job, chapter: str | None, stall_reason: str | None = None) -> None:
+        """stall_reason: why the job stands still."""
         ...
 
 
@@ -74,14 +74,14 @@ class Bar:
         self._task = task
         self._speed = Speed()
 
-    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
+    def show(self, job: Job, chapter: str | None, stall_reason: str | None = None) -> None:
         segments = job.progress.segments
         self._progress.update(
             self._task,
             description=stage(job),
             total=segments.total or None,
             completed=segments.done,
-            facts=" · ".join(_facts(job, chapter, self._speed.of(job), hindrance)),
+            facts=" · ".join(_facts(job, chapter, self._speed.of(job), stall_reason)),
         )
 
 
@@ -94,13 +94,13 @@ class Lines:
         self._said_s = 0.0
         self._said: tuple[tuple[str, str | None], int] = (("", None), -1)
 
-    def show(self, job: Job, chapter: str | None, hindrance: str | None = None) -> None:
+    def show(self, job: Job, chapter: str | None, stall_reason: str | None = None) -> None:
         speed = self._speed.of(job)
-        now, news = time.monotonic(), ((stage(job), hindrance), job.progress.segments.done)
+        now, news = time.monotonic(), ((stage(job), stall_reason), job.progress.segments.done)
         is_due = news[0] != self._said[0] or now - self._said_s >= LINE_EVERY_S
         if news != self._said and is_due:
             self._said_s, self._said = now, news
-            facts = ", ".join(_facts(job, chapter, speed, hindrance))
+            facts = ", ".join(_facts(job, chapter, speed, stall_reason))
             self._console.print(": ".join(filter(None, (stage(job), facts))), markup=False, soft_wrap=True)
 
 
@@ -119,18 +119,18 @@ def job_display(console: Console) -> Generator[Display]:
 def follow(client: Rhapsode, job: Job, console: Console) -> Job:
     """Show the job's progress until it has ended; returns it as it ended."""
     with job_display(console) as display:
-        chapters, hindrances = Chapters(client), Hindrances(client)
+        chapters, stall_reasons = Chapters(client), StallReasons(client)
         display.show(job, None)
         while not job.state.is_terminal:
             time.sleep(POLL_S)
             job = client.job(job.id)
-            display.show(job, chapters.place(job), hindrances.of(job))
+            display.show(job, chapters.place(job), stall_reasons.of(job))
     return job
 
 
-def _facts(job: Job, chapter: str | None, speed: float | None, hindrance: str | None) -> list[str]:
+def _facts(job: Job, chapter: str | None, speed: float | None, stall_reason: str | None) -> list[str]:
     """What is worth telling now, most important first."""
-    facts = [*([hindrance] if hindrance else []), *([chapter] if chapter else []), *_counts(job)]
+    facts = [*([stall_reason] if stall_reason else []), *([chapter] if chapter else []), *_counts(job)]
     if begins_at := _begins_at(job):
         facts.append(f"begins on {begins_at.astimezone():%b %d at %H:%M}")
     if job.queue and job.queue.has_worker is False:

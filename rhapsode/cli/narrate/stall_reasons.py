@@ -24,7 +24,7 @@ HELD = "no worker is given anything until an operator has looked: `rhapsode queu
 NO_READER = "no worker is there that reads texts and puts files together"
 
 
-class Hindrances:
+class StallReasons:
     """Of one job that is followed."""
 
     def __init__(self, client: Rhapsode, look_after_s: float = LOOK_AFTER_S) -> None:

@@ -13,7 +13,7 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
     from rhapsode.client.operators.operations import Operations
-    from rhapsode.client.operators.operations_resources import DeadItem, QueueClass, Worker, WorkQueue
+    from rhapsode.client.operators.operations_resources import DeadLetter, QueueClass, Worker, WorkQueue
 
 LOOK_S = 0.5
 
@@ -49,7 +49,7 @@ def queues(server: ServerOption = None, data_dir: DataDirOption = None, as_json:
         f"{totals.unfinished_jobs} unfinished jobs ({totals.scheduled_jobs} wait for their time), "
         f"{totals.backlog_audio_s:.0f} s of audio to speak, "
         f"{totals.audio_s_per_s:.1f} audio s/s now, {totals.leases} items under way, "
-        f"{totals.retries_waiting} wait for another try, {totals.dead_items} given up",
+        f"{totals.retries_waiting} wait for another try, {totals.dead_letters} given up",
         err=True,
     )
     if totals.claims_held:
@@ -88,7 +88,7 @@ def audit(server: ServerOption = None, data_dir: DataDirOption = None, as_json: 
     if found.drift:
         raise typer.Exit(FAILED)
     if not as_json:
-        typer.echo("every counter equals a recount")
+        typer.echo("no counter differs")
 
 
 def reconcile(server: ServerOption = None, data_dir: DataDirOption = None) -> None:
@@ -108,22 +108,22 @@ def reconcile(server: ServerOption = None, data_dir: DataDirOption = None) -> No
 
 
 @dlq.command("list")
-def list_dead_items(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
+def list_dead_letters(server: ServerOption = None, data_dir: DataDirOption = None, as_json: JsonOption = False) -> None:
     """List items that were given up, the newest first."""
     with connected(server, data_dir) as client:
-        for item in client.operations.dead_items():
+        for item in client.operations.dead_letters():
             typer.echo(item.model_dump_json() if as_json else "\t".join(_dead_columns(item)))
 
 
 @dlq.command("rm")
-def forget_dead_item(
+def forget_dead_letter(
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="First column of `rhapsode dlq list`.")],
     server: ServerOption = None,
     data_dir: DataDirOption = None,
 ) -> None:
     """Take an entry off the list: somebody has seen to it. Its job stays as it is."""
     with connected(server, data_dir) as client:
-        client.operations.forget_dead_item(entry)
+        client.operations.forget_dead_letter(entry)
     typer.echo(f"{entry} removed")
 
 
@@ -162,5 +162,5 @@ def _queue_columns(queue: WorkQueue, rank: QueueClass) -> tuple[str, ...]:
     )
 
 
-def _dead_columns(item: DeadItem) -> tuple[str, ...]:
+def _dead_columns(item: DeadLetter) -> tuple[str, ...]:
     return item.id, f"{item.at:%Y-%m-%d %H:%M:%S}", item.tenant, item.job, item.item, item.code, item.detail

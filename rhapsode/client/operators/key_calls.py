@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from rhapsode.client.calls import Call, nothing, resource, told_once
+from rhapsode.client.calls import Call, nothing, resource, shown_once
 from rhapsode.client.resources import Resource
 
 DEFAULT_SCOPES = ("synth", "voices", "webhooks")
@@ -39,7 +39,7 @@ class ApiKeyList(Resource):
 def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: datetime | None) -> Call[NewApiKey]:
     body: dict[str, JsonValue] = {"tenant": tenant, "name": name, "scopes": [*scopes]}
     body |= {"expires_at": expires_at.isoformat()} if expires_at else {}
-    read = told_once(NewApiKey, "revoke the key {id} and make another")
+    read = shown_once(NewApiKey, "revoke the key {id} and make another")
     return Call("POST", "/v1/admin/api-keys", read, body=body)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 from rhapsode.client.operators import operations_calls
-from rhapsode.client.operators.operations_resources import Audit, DeadItem, Queues, ReconcileStep, Worker
+from rhapsode.client.operators.operations_resources import Audit, DeadLetter, Queues, ReconcileStep, Worker
 from rhapsode.client.voices.async_voices import AsyncSend
 from rhapsode.client.voices.voices import Send
 
@@ -34,19 +34,19 @@ class Operations:
         """What waits for which workers, and for how long."""
         return self._send(operations_calls.list_queues())
 
-    def dead_items(self) -> Iterator[DeadItem]:
+    def dead_letters(self) -> Iterator[DeadLetter]:
         """Items that were given up, the newest first; pages are fetched as they are needed."""
         cursor = None
         while True:
-            page = self._send(operations_calls.list_dead_items(cursor, PAGE))
+            page = self._send(operations_calls.list_dead_letters(cursor, PAGE))
             yield from page.data
             if not page.has_more:
                 return
             cursor = page.next_cursor
 
-    def forget_dead_item(self, entry: DeadItem | str) -> None:
+    def forget_dead_letter(self, entry: DeadLetter | str) -> None:
         """Somebody has seen to it."""
-        self._send(operations_calls.forget_dead_item(entry if isinstance(entry, str) else entry.id))
+        self._send(operations_calls.forget_dead_letter(entry if isinstance(entry, str) else entry.id))
 
     def audit(self) -> Audit:
         """Count everything again and compare; repairs nothing."""
@@ -81,18 +81,18 @@ class AsyncOperations:
     async def queues(self) -> Queues:
         return await self._send(operations_calls.list_queues())
 
-    async def dead_items(self) -> AsyncIterator[DeadItem]:
+    async def dead_letters(self) -> AsyncIterator[DeadLetter]:
         cursor = None
         while True:
-            page = await self._send(operations_calls.list_dead_items(cursor, PAGE))
+            page = await self._send(operations_calls.list_dead_letters(cursor, PAGE))
             for item in page.data:
                 yield item
             if not page.has_more:
                 return
             cursor = page.next_cursor
 
-    async def forget_dead_item(self, entry: DeadItem | str) -> None:
-        await self._send(operations_calls.forget_dead_item(entry if isinstance(entry, str) else entry.id))
+    async def forget_dead_letter(self, entry: DeadLetter | str) -> None:
+        await self._send(operations_calls.forget_dead_letter(entry if isinstance(entry, str) else entry.id))
 
     async def audit(self) -> Audit:
         return await self._send(operations_calls.audit())

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from rhapsode.client.calls import Call, nothing, resource
 from rhapsode.client.operators.operations_resources import (
     Audit,
-    DeadItemPage,
+    DeadLetterPage,
     Queues,
     ReconcileStep,
     Worker,
@@ -34,12 +34,12 @@ def list_queues() -> Call[Queues]:
     return Call("GET", "/v1/admin/queues", resource(Queues))
 
 
-def list_dead_items(cursor: str | None, limit: int) -> Call[DeadItemPage]:
+def list_dead_letters(cursor: str | None, limit: int) -> Call[DeadLetterPage]:
     params = (("limit", str(limit)), *((("cursor", cursor),) if cursor else ()))
-    return Call("GET", "/v1/admin/dlq", resource(DeadItemPage), params=params)
+    return Call("GET", "/v1/admin/dlq", resource(DeadLetterPage), params=params)
 
 
-def forget_dead_item(entry: str) -> Call[None]:
+def forget_dead_letter(entry: str) -> Call[None]:
     return Call("DELETE", f"/v1/admin/dlq/{quote(entry, safe='')}", nothing)
 
 

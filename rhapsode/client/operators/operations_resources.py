@@ -1,4 +1,4 @@
-"""What operators are answered: workers, queues, items that were given up, recounts."""
+"""What operators are answered: workers, queues, items that were given up, audits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class VoiceMemory(Resource):
 
 
 class Worker(Resource):
-    """state: `ready`, `draining`, `drained` (nothing is left in its hands) or `silent`."""
+    """state: `ready`, `draining`, `drained` (nothing is left in its hands) or `unresponsive`."""
 
     name: str
     role: str
@@ -88,7 +88,7 @@ class QueueTotals(Resource):
     backlog_audio_s: float
     leases: int
     retries_waiting: int
-    dead_items: int
+    dead_letters: int
     audio_s_per_s: float
     batch_fill: float | None = None
     claims_held: str | None = None
@@ -99,7 +99,7 @@ class Queues(Resource):
     totals: QueueTotals
 
 
-class DeadItem(Resource):
+class DeadLetter(Resource):
     """An item that was given up. attempts: that were charged to it."""
 
     id: str
@@ -112,8 +112,8 @@ class DeadItem(Resource):
     attempts: int
 
 
-class DeadItemPage(Resource):
-    data: tuple[DeadItem, ...]
+class DeadLetterPage(Resource):
+    data: tuple[DeadLetter, ...]
     next_cursor: str | None = None
     has_more: bool = False
 

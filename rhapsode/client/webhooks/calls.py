@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from rhapsode.client.calls import Call, job_path, nothing, resource, told_once
+from rhapsode.client.calls import Call, job_path, nothing, resource, shown_once
 from rhapsode.client.webhooks.resources import (
     DeliveryState,
     NewWebhookEndpoint,
@@ -47,7 +47,7 @@ class EndpointChanges:
 
 
 def create_endpoint(order: EndpointChanges) -> Call[NewWebhookEndpoint]:
-    read = told_once(NewWebhookEndpoint, "make another for {id}, as `rotate` does")
+    read = shown_once(NewWebhookEndpoint, "make another for {id}, as `rotate` does")
     return Call("POST", ENDPOINTS, read, headers=_once(), body=order.body())
 
 
@@ -120,7 +120,7 @@ def endpoint_path(endpoint: str) -> str:
     return f"{ENDPOINTS}/{quote(endpoint, safe='')}"
 
 
-_ROTATED = told_once(WebhookSecret, "rotate it once more")
+_ROTATED = shown_once(WebhookSecret, "rotate it once more")
 
 
 def _delivery_path(delivery: str) -> str:

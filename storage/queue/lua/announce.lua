@@ -1,6 +1,6 @@
 -- ARGV: queue, worker name, slots (0 when it leaves), ttl ms
 -- -> ok + slots of the queue's workers
-local key, worker, slots, ttl_ms = K.fleet .. ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local key, worker, slots, ttl_ms = K.worker_slots .. ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local known = redis.call('HGETALL', key)
 for i = 1, #known, 2 do
   if tonumber(string.match(known[i + 1], '|(%d+)$')) <= now then redis.call('HDEL', key, known[i]) end
@@ -11,4 +11,4 @@ if slots > 0 then
 else
   redis.call('HDEL', key, worker)
 end
-return answer('ok', fleet_slots(ARGV[1]))
+return answer('ok', worker_slots(ARGV[1]))

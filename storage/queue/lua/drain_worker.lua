@@ -1,7 +1,7 @@
 -- ARGV: worker name, '1' to drain it or '' to let it claim again, ms after which a wish of this kind is forgotten
 -- -> ok; unknown
 local name, kept_ms = ARGV[1], tonumber(ARGV[3])
-if redis.call('HEXISTS', K.roster, name) == 0 and redis.call('HEXISTS', K.draining, name) == 0 then
+if redis.call('HEXISTS', K.worker_registry, name) == 0 and redis.call('HEXISTS', K.draining, name) == 0 then
   return answer('unknown')
 end
 local wishes = redis.call('HGETALL', K.draining)

@@ -9,7 +9,7 @@ local function queue_names()
   local names = {cpu = true}
   for _, queue in ipairs(redis.call('HKEYS', K.counters)) do names[queue] = true end
   for _, field in ipairs(redis.call('HKEYS', K.flow)) do names[string.match(field, '^(.*):%l+:%l+$')] = true end
-  for _, field in ipairs(redis.call('HKEYS', K.drain)) do names[string.match(field, '^(.*):[%l_]+$')] = true end
+  for _, field in ipairs(redis.call('HKEYS', K.throughput)) do names[string.match(field, '^(.*):[%l_]+$')] = true end
   return names
 end
 
@@ -31,7 +31,7 @@ end
 local queues, tenants = {}, {}
 for queue in pairs(queue_names()) do
   queues[queue] = {
-    ready = number(redis.call('HGET', K.counters, queue)), slots = fleet_slots(queue), pace = drain_rate(queue),
+    ready = number(redis.call('HGET', K.counters, queue)), slots = worker_slots(queue), pace = throughput(queue),
     interactive = class_of(queue, 'interactive', tenants), bulk = class_of(queue, 'bulk', tenants),
   }
 end

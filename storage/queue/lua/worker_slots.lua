@@ -1,3 +1,3 @@
 -- ARGV: queue
 -- -> ok + slots of the queue's workers
-return answer('ok', fleet_slots(ARGV[1]))
+return answer('ok', worker_slots(ARGV[1]))

@@ -29,7 +29,7 @@ FailpointName = Literal[
     "assemble.after_put",  # the artifacts lie in the store, the job has not ended
     "assemble.after_finish",  # the job has ended, the ticket is not acknowledged
     "batch.after_input",  # a line's input lies in the store, its job is not made
-    "batch.before_commit",  # all jobs of a chunk are made, the batch does not know it
+    "batch.before_commit",  # all jobs of a shard are made, the batch does not know it
     "hook.after_post",  # the receiver has the webhook, the delivery's record does not say so
     "purge.after_objects",  # the objects are gone, the record is not
 ]

@@ -19,11 +19,11 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-def run_child(order: Order, task: Task, limits: ChildLimits, zygote: int) -> None:
-    """Right after the fork; never returns. zygote: its process id."""
+def run_child(order: Order, task: Task, limits: ChildLimits, fork_server: int) -> None:
+    """Right after the fork; never returns. fork_server: its process id."""
     status = 1
     try:
-        _die_with(zygote)
+        _die_with(fork_server)
         _forget_signals()
         _keep_only(order)
         limits.apply()
@@ -37,16 +37,16 @@ def run_child(order: Order, task: Task, limits: ChildLimits, zygote: int) -> Non
         os._exit(status)
 
 
-def _die_with(zygote: int) -> None:
+def _die_with(fork_server: int) -> None:
     """Elsewhere than on Linux the limit of processor time has to do."""
     if sys.platform == "linux":
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != zygote:
+    if os.getppid() != fork_server:
         os._exit(1)
 
 
 def _forget_signals() -> None:
-    """The zygote's are none of ours."""
+    """The fork server's are none of ours."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 

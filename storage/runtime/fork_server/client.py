@@ -1,4 +1,4 @@
-"""The zygote of one kind of reading: whoever has a file to be read asks it for a child."""
+"""The fork server of one kind of reading: whoever has a file to be read asks it for a child."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from storage.runtime.fork_server.protocol import ConnectionEnded, Order, receive_status
-from storage.runtime.fork_server.server_process import Incarnation, ZygoteBroken, start, tail
+from storage.runtime.fork_server.server_process import ForkServerBroken, ForkServerProcess, start, tail
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Ended:
     complaints: str
 
 
-class Zygote:
+class ForkServer:
     """Started with the first file, and again after it died. Any thread may call any method.
 
     command: a program that calls `server.serve`.
@@ -59,8 +59,8 @@ class Zygote:
     def __init__(self, command: Sequence[str]) -> None:
         self._command = tuple(command)
         self._lock = threading.Lock()
-        self._current: Incarnation | None = None
-        self._leaving: list[Incarnation] = []
+        self._current: ForkServerProcess | None = None
+        self._leaving: list[ForkServerProcess] = []
 
     def __enter__(self) -> Self:
         return self
@@ -79,30 +79,30 @@ class Zygote:
     def run(self, reading: Reading) -> Ended:
         """Let a child read the file. It has ended when this does, however this ends.
 
-        Raises `TimeoutError` when the patience is over, `ZygoteBroken`, and what `check` raises.
+        Raises `TimeoutError` when the patience is over, `ForkServerBroken`, and what `check` raises.
         """
         try:
             return self._run(reading)
-        except _ZygoteDied:
+        except _ForkServerDied:
             # Killed from outside, by somebody who needed its memory for instance: the file deserves another.
-            logger.warning("a zygote died", extra={"program": self._command[-1]})
+            logger.warning("a fork server died", extra={"program": self._command[-1]})
         try:
             return self._run(reading)
-        except _ZygoteDied as error:
-            raise ZygoteBroken(f"{self._command[-1]} died twice while it was needed: {error}") from error
+        except _ForkServerDied as error:
+            raise ForkServerBroken(f"{self._command[-1]} died twice while it was needed: {error}") from error
 
     def close(self) -> None:
-        """End the zygote with every child. It may be used again."""
+        """End the fork server with every child. It may be used again."""
         atexit.unregister(self.close)
         with self._lock:
             all_up = [*self._leaving, *([self._current] if self._current is not None else [])]
             self._leaving, self._current = [], None
-        for incarnation in all_up:
-            incarnation.kill()
-            incarnation.end()
+        for process in all_up:
+            process.kill()
+            process.end()
 
     def _run(self, reading: Reading) -> Ended:
-        """Raises `_ZygoteDied` and as `run` does."""
+        """Raises `_ForkServerDied` and as `run` does."""
         # Files, not pipes: a child gone wrong can neither block this process nor fill its memory. New ones for every
         # child: one that is being killed may still write.
         with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as complaints:
@@ -120,72 +120,72 @@ class Zygote:
         descriptors = (each.fileno() for each in (reading.file, answer, complaints, theirs))
         with channel:
             with theirs:
-                incarnation = self._begin(Order(reading.arguments, *descriptors))
+                process = self._begin(Order(reading.arguments, *descriptors))
             try:
                 status = _wait(channel, reading)
             except ConnectionEnded as error:
-                raise self._died(incarnation) from error
+                raise self._died(process) from error
             except BaseException:
-                self._kill_child(incarnation, channel)
+                self._kill_child(process, channel)
                 raise
         if -status in _CRASHES:
-            self._replace(incarnation)
+            self._replace(process)
         return status
 
-    def _begin(self, order: Order) -> Incarnation:
-        """Start a child; returns the zygote that has it."""
+    def _begin(self, order: Order) -> ForkServerProcess:
+        """Start a child; returns the fork server that has it."""
         with self._lock:
-            incarnation = self._current = self._up()
+            process = self._current = self._up()
             try:
-                incarnation.send(order)
+                process.send(order)
             except ConnectionEnded as error:
                 self._current = None
-                raise _ZygoteDied(incarnation.end()) from error
-        return incarnation
+                raise _ForkServerDied(process.end()) from error
+        return process
 
-    def _up(self) -> Incarnation:
+    def _up(self) -> ForkServerProcess:
         """One that runs, as far as can be known. Under the lock: who comes meanwhile wants the same one."""
         ended = [each for each in self._leaving if not each.is_up]
         if self._current is not None and not self._current.is_up:
             ended.append(self._current)
             self._current = None
-        for incarnation in ended:
-            incarnation.end()
+        for process in ended:
+            process.end()
         self._leaving = [each for each in self._leaving if each not in ended]
         if self._current is None:
             atexit.register(self.close)
             return start(self._command)
         return self._current
 
-    def _kill_child(self, incarnation: Incarnation, channel: socket.socket) -> None:
-        """And wait for its end. A zygote that does not kill it does nothing any more."""
-        with suppress(OSError):  # the zygote is gone, and its child with it
+    def _kill_child(self, process: ForkServerProcess, channel: socket.socket) -> None:
+        """And wait for its end. A fork server that does not kill it does nothing any more."""
+        with suppress(OSError):  # the fork server is gone, and its child with it
             channel.shutdown(socket.SHUT_WR)
         channel.settimeout(_KILL_PATIENCE_S)
         try:
             receive_status(channel)
         except (TimeoutError, ConnectionEnded):
-            incarnation.kill()
-            self._died(incarnation)
+            process.kill()
+            self._died(process)
 
-    def _died(self, incarnation: Incarnation) -> _ZygoteDied:
+    def _died(self, process: ForkServerProcess) -> _ForkServerDied:
         with self._lock:
-            if self._current is incarnation:
+            if self._current is process:
                 self._current = None
-        return _ZygoteDied(incarnation.end())
+        return _ForkServerDied(process.end())
 
-    def _replace(self, incarnation: Incarnation) -> None:
+    def _replace(self, process: ForkServerProcess) -> None:
         """What it has under way comes to its end; what comes next is another's."""
         with self._lock:
-            if self._current is not incarnation:
+            if self._current is not process:
                 return
             self._current = None
-            self._leaving.append(incarnation)
-            incarnation.leave()
-        logger.warning("a child crashed, its zygote is replaced", extra={"program": self._command[-1]})
+            self._leaving.append(process)
+            process.leave()
+        logger.warning("a child crashed, its fork server is replaced", extra={"program": self._command[-1]})
 
 
-class _ZygoteDied(Exception):
+class _ForkServerDied(Exception):
     """The message is what it complained of."""
 
 

@@ -7,12 +7,12 @@ import sys
 from dataclasses import dataclass
 
 MOST_DESCRIPTORS = 4_096
-"""Open in a zygote: one for each child under way, and some more while it begins."""
+"""Open in a fork server: one for each child under way, and some more while it begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildLimits:
-    """memory_bytes: of address space, with what the zygote had loaded. output_bytes: of any one file."""
+    """memory_bytes: of address space, with what the fork server had loaded. output_bytes: of any one file."""
 
     memory_bytes: int
     cpu_s: int
@@ -28,7 +28,7 @@ class ChildLimits:
 
 
 def bound_descriptors() -> None:
-    """Of a zygote, before its first child, which closes every number that there may be.
+    """Of a fork server, before its first child, which closes every number that there may be.
 
     An interpreter that was built for an old C library closes them one by one: a million takes a tenth of a second,
     and where nothing bounds them a child would never come to its file.

@@ -1,8 +1,9 @@
-"""What a process and its zygote say to each other.
+"""What a process and its fork server say to each other.
 
-On the control connection, from the zygote: one byte, `READY`, when everything is loaded. To it: orders, each with four
-descriptors: the file, the answer, the complaints, and the child's own channel. On a child's channel, from the zygote:
-the child's status, once. To it: nothing; that the other end closes means that the child shall die.
+On the control connection, from the fork server: one byte, `READY`, when everything is loaded. To it: orders, each with
+four
+descriptors: the file, the answer, the complaints, and the child's own channel. On a child's channel, from the fork
+server: the child's status, once. To it: nothing; that the other end closes means that the child shall die.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def send_status(channel: socket.socket, status: int) -> None:
 
 
 def receive_status(channel: socket.socket) -> int:
-    """Raises `TimeoutError` after the channel's own patience, or `ConnectionEnded`: the zygote died."""
+    """Raises `TimeoutError` after the channel's own patience, or `ConnectionEnded`: the fork server died."""
     try:
         status: int = _STATUS.unpack(_receive(channel, _STATUS.size))[0]
     except ConnectionResetError as error:

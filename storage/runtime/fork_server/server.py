@@ -1,4 +1,4 @@
-"""The zygote itself: a program that has loaded its parsers, and from then on only forks, kills and reaps.
+"""The fork server itself: a program that has loaded its parsers, and from then on only forks, kills and reaps.
 
 It has one thread, so that a fork copies no lock that another thread held.
 """
@@ -74,17 +74,17 @@ class _Children:
         try:
             order = receive_order(control)
         except ConnectionEnded:
-            # Either the process that started us is gone, and with it all who wait, or it takes another zygote now.
+            # Either the process that started us is gone, and with it all who wait, or it takes another fork server now.
             self._takes_orders = False
             self._selector.unregister(control)
             return
         self._fork(order)
 
     def _fork(self, order: Order) -> None:
-        zygote = os.getpid()
+        fork_server = os.getpid()
         pid = os.fork()
         if pid == 0:
-            run_child(order, self._task, self._limits, zygote)
+            run_child(order, self._task, self._limits, fork_server)
         for descriptor in (order.file, order.answer, order.complaints):
             os.close(descriptor)
         channel = socket.socket(fileno=order.channel)

@@ -1,4 +1,4 @@
-"""One process that is a zygote, as seen from the process that started it: from its start to its end."""
+"""One process that is a fork server, as seen from the process that started it: from its start to its end."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _START_PATIENCE_S = 60.0
 _END_PATIENCE_S = 5.0
 
 
-class ZygoteBroken(RuntimeError):
+class ForkServerBroken(RuntimeError):
     """It does not start on this machine, or dies of whatever it is asked; the message says what it complained of."""
 
 
-class Incarnation:
+class ForkServerProcess:
     """Any thread may call any method; orders are sent one at a time."""
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket, complaints: IO[bytes]) -> None:
@@ -69,10 +69,10 @@ class Incarnation:
         return said or f"status {self._process.returncode}"
 
 
-def start(command: Sequence[str]) -> Incarnation:
-    """Returns when it is ready. Raises `ZygoteBroken`."""
+def start(command: Sequence[str]) -> ForkServerProcess:
+    """Returns when it is ready. Raises `ForkServerBroken`."""
     control, theirs = socket.socketpair()
-    complaints = tempfile.TemporaryFile()  # noqa: SIM115 - open until `Incarnation.end`
+    complaints = tempfile.TemporaryFile()  # noqa: SIM115 - open until `ForkServerProcess.end`
     # In a session of its own: a terminal's Ctrl-C is for the process that started it, whose end it notices. In the
     # root folder: it keeps none of ours busy.
     with theirs:
@@ -85,11 +85,11 @@ def start(command: Sequence[str]) -> Incarnation:
             cwd="/",
             start_new_session=True,
         )
-    incarnation = Incarnation(process, control, complaints)
+    process = ForkServerProcess(process, control, complaints)
     if not _is_ready(control):
-        incarnation.kill()
-        raise ZygoteBroken(f"{command[-1]} does not start: {incarnation.end()}")
-    return incarnation
+        process.kill()
+        raise ForkServerBroken(f"{command[-1]} does not start: {process.end()}")
+    return process
 
 
 def tail(complaints: IO[bytes]) -> str:

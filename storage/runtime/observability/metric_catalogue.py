@@ -134,10 +134,10 @@ _FLEET = (
     _gauge("retries_waiting", "items", Source.FLEET, "items that wait for their next try"),
     _gauge("unfinished_jobs", "jobs", Source.FLEET, "jobs that have not ended"),
     _gauge("scheduled_jobs", "jobs", Source.FLEET, "of these, jobs that wait for the time they were given"),
-    _gauge("dead_items", "items", Source.FLEET, "items that were given up and nobody has seen to"),
+    _gauge("dead_letters", "items", Source.FLEET, "items that were given up and nobody has seen to"),
     _gauge("claims_held", "0 or 1", Source.FLEET, "whether nothing is claimed until Redis was reconciled"),
-    _gauge("counter_drift", "counters", Source.FLEET, "counters that the last recount found wrong; must be 0"),
-    _gauge("audit_age_seconds", "seconds", Source.FLEET, "since the last complete recount"),
+    _gauge("counter_drift", "counters", Source.FLEET, "counters that the last audit found wrong; must be 0"),
+    _gauge("audit_age_seconds", "seconds", Source.FLEET, "since the last complete audit"),
 )
 
 _WORKER = (
@@ -162,8 +162,8 @@ _GPU = (
     _counter("engine_frames", "codec frames", Source.GPU, "frames made, of 80 ms in the published models"),
     _counter("engine_finished_requests", "requests", Source.GPU, "requests that were spoken to their end"),
     _counter("engine_deaths", "processes", Source.GPU, "engine processes that ended without being asked to"),
-    _gauge("finishers", "processes", Source.GPU, "processes beside the worker that judge and store speech"),
-    _counter("finisher_deaths", "processes", Source.GPU, "such processes that ended without being asked to"),
+    _gauge("postprocessors", "processes", Source.GPU, "processes beside the worker that judge and store speech"),
+    _counter("postprocessor_deaths", "processes", Source.GPU, "such processes that ended without being asked to"),
     _counter("engine_decoder_passes", "passes", Source.GPU, "decoder passes on a GPU", "path"),
     _counter("gate_attempts", "attempts", Source.GPU, "utterances judged by the quality gate", "verdict"),
     _counter("gate_defects", "attempts", Source.GPU, "what the gate found", "defect"),

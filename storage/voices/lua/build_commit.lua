@@ -11,5 +11,5 @@ save_build(build, {state = 'ready', version = fence, sha256 = ARGV[4], bytes = A
   finished_at_ms = now})
 add_stored(build.tenant, 'voices', voice, tonumber(ARGV[5]))
 redis.call('HDEL', V.build .. content, 'error')
-tell_of_caches(build, 'voice.cache.ready', text(fence))
+enqueue_cache_events(build, 'voice.cache.ready', text(fence))
 return {'ok'}

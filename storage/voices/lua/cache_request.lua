@@ -42,7 +42,7 @@ local function request(content, voice, revision, mode, model, model_revision)
     ask(build)
     -- Another voice has the same content, and its cache serves this one at once.
     if known ~= content and build.state == 'ready' then
-      tell_of_cache(build, name, 'voice.cache.ready', text(build.version))
+      enqueue_cache_event(build, name, 'voice.cache.ready', text(build.version))
     end
   end
   return build.state

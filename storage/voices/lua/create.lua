@@ -13,7 +13,7 @@ local missing = missing_consent(tenant, ARGV[7])
 if missing then return {'no consent', missing} end
 local voices, most_voices = redis.call('ZCARD', V.voices .. tenant), limit_of(tenant, 'voices', ARGV[4])
 if voices >= most_voices then
-  tell_of_quota(tenant, 'voices', voices, most_voices)
+  enqueue_quota_event(tenant, 'voices', voices, most_voices)
   return {'refused', 'tenant_voices', text(voices), text(most_voices), ''}
 end
 local refusal = stored_refusal(tenant, bytes, ARGV[5])
@@ -24,5 +24,5 @@ cite(id, ARGV[7])
 add_stored(tenant, 'voices', id, bytes)
 redis.call('HSET', V.names .. tenant, name, id)
 redis.call('ZADD', V.voices .. tenant, 0, id)
-tell_of_voice('voice.created', tenant, id)
+enqueue_voice_event('voice.created', tenant, id)
 return {'created', record(id)}

@@ -8,7 +8,7 @@ end
 local name, source, bytes = unpack(redis.call('HMGET', V.voice .. id, 'name_key', 'source_key', 'stored_bytes'))
 add_stored(tenant, 'voices', id, 0 - (tonumber(bytes) or 0))
 redis.call('SET', V.gone .. id, tenant, 'EX', ARGV[3])
-tell_of_voice('voice.deleted', tenant, id)
+enqueue_voice_event('voice.deleted', tenant, id)
 drop_caches(tenant, id, 0)
 discard('k|' .. source, 0)
 cite(id, '')

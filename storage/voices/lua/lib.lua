@@ -58,31 +58,31 @@ local function discard_version(build, voice, delay_ms)
 end
 
 -- What webhooks are told of one cache of this content.
-local function tell_of_cache(build, cache, kind, occurrence, failure)
+local function enqueue_cache_event(build, cache, kind, occurrence, failure)
   local voice, mode, model = string.match(cache, '^([^|]*)|([^|]*)|(.*)$')
   local function subject() return cache .. '|' .. build.content .. '|' .. occurrence end
-  webhooks.tell(build.tenant, kind, '', false, subject, function()
+  webhooks.enqueue_webhook(build.tenant, kind, '', false, subject, function()
     return {voice = voice, name = redis.call('HGET', V.voice .. voice, 'name') or nil, mode = mode, model = model,
       at_ms = now, error = failure and cjson.encode(failure) or nil}
   end)
 end
 
 -- And of all of them.
-local function tell_of_caches(build, kind, occurrence, failure)
+local function enqueue_cache_events(build, kind, occurrence, failure)
   for _, cache in ipairs(redis.call('SMEMBERS', V.users .. build.content)) do
-    tell_of_cache(build, cache, kind, occurrence, failure)
+    enqueue_cache_event(build, cache, kind, occurrence, failure)
   end
 end
 
-local function tell_of_voice(kind, tenant, voice)
+local function enqueue_voice_event(kind, tenant, voice)
   local name = redis.call('HGET', V.voice .. voice, 'name')
-  webhooks.tell(tenant, kind, '', false, function() return voice end, function()
+  webhooks.enqueue_webhook(tenant, kind, '', false, function() return voice end, function()
     return {voice = voice, name = name, at_ms = now}
   end)
 end
 
 local function end_build(build, failure)
-  tell_of_caches(build, 'voice.cache.failed', text(now), failure)
+  enqueue_cache_events(build, 'voice.cache.failed', text(now), failure)
   save_build(build, {state = build.version > 0 and 'ready' or 'failed', finished_at_ms = now,
     error = cjson.encode(failure)})
 end
@@ -124,7 +124,7 @@ end
 
 local function cache_name(voice, field) return voice .. '|' .. field end
 
--- Whoever recounts must not find the cache at another voice than the one at which it was counted.
+-- Whoever audits must not find the cache at another voice than the one at which it was counted.
 local function move_count(build, from, to)
   local bytes = cache_bytes(build)
   if from == to or not from or not to or bytes == 0 then return end

@@ -1,6 +1,6 @@
--- ARGV: worker name, incarnation, lease ms, '1' if a delivery to a suspect may be taken
+-- ARGV: worker name, boot_id, lease ms, '1' if a delivery to a suspect may be taken
 -- -> delivery + fence, '1' if its target is a suspect, URL, secrets as JSON, API's URL, the record; empty
-local worker, incarnation, lease_ms, with_suspects = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
+local worker, boot_id, lease_ms, with_suspects = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4] == '1'
 local MOST_DROPS = 64 -- deliveries to nobody that are given up by one claim
 
 local function first_due(key)
@@ -28,7 +28,7 @@ local function take_off(id, target)
   local flight, until_ms = id .. '|' .. fence, webhooks.text(webhooks.now + lease_ms)
   redis.call('ZADD', W.flying .. target, until_ms, flight)
   redis.call('ZADD', W.flights, until_ms, flight)
-  redis.call('HSET', W.holder .. worker, flight, incarnation)
+  redis.call('HSET', W.holder .. worker, flight, boot_id)
   redis.call('HSET', W.delivery .. id, 'state', 'sending', 'fence', fence, 'worker', worker)
   return fence
 end

@@ -98,7 +98,7 @@ end
 
 -- Tells of an event: one delivery for each receiver. `subject` names the event among all of its kind, so that its ids
 -- are the same whoever tells of it again. It and `facts` are functions, called only if somebody wants the event.
-function webhooks.tell(tenant, kind, job, own, subject, facts)
+function webhooks.enqueue_webhook(tenant, kind, job, own, subject, facts)
   local receivers = webhooks.receivers(tenant, kind, own)
   if next(receivers) == nil then return end
   local about, known = subject(), facts()
@@ -116,7 +116,7 @@ function webhooks.disable(endpoint, tenant, reason)
     'updated_at_ms', webhooks.text(webhooks.now))
   redis.call('HDEL', W.routes .. tenant, endpoint)
   local function subject() return endpoint .. '|' .. webhooks.text(webhooks.now) end
-  webhooks.tell(tenant, 'webhook_endpoint.disabled', '', false, subject, function()
+  webhooks.enqueue_webhook(tenant, 'webhook_endpoint.disabled', '', false, subject, function()
     return {endpoint = endpoint, reason = reason, at_ms = webhooks.now,
       description = redis.call('HGET', W.endpoint .. endpoint, 'description')}
   end)

@@ -1,7 +1,7 @@
--- ARGV: limit, worker name or '', its incarnation
--- -> attempts that were given back: those whose lease is over, or all that another incarnation of this worker held
+-- ARGV: limit, worker name or '', its boot_id
+-- -> attempts that were given back: those whose lease is over, or all that another boot_id of this worker held
 -- The receiver may have got them: it will see the same id and the same bytes again.
-local limit, worker, incarnation = ARGV[1], ARGV[2], ARGV[3]
+local limit, worker, boot_id = ARGV[1], ARGV[2], ARGV[3]
 
 local function overdue()
   return redis.call('ZRANGEBYSCORE', W.flights, '-inf', webhooks.text(webhooks.now), 'LIMIT', 0, limit)
@@ -10,7 +10,7 @@ end
 local function left_behind()
   local held, found = redis.call('HGETALL', W.holder .. worker), {}
   for i = 1, #held, 2 do
-    if held[i + 1] ~= incarnation then found[#found + 1] = held[i] end
+    if held[i + 1] ~= boot_id then found[#found + 1] = held[i] end
   end
   return found
 end

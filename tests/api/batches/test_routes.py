@@ -11,7 +11,7 @@ import pytest
 from storage.errors import JobAborted
 from storage.ids import JobId, TenantId
 from storage.job_store.sweeps import RECALL_STEP
-from storage.jobs.batches import child_id, decode_chunk
+from storage.jobs.batches import child_id, decode_shard
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.record_codec import decode_spec
 from storage.jobs.service_classes import Priority
@@ -19,7 +19,7 @@ from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.objects.keys import artifact, batch_chunk, input_text, plan
+from storage.objects.keys import artifact, batch_shard, input_text, plan
 from storage.segments.results import SegmentReport
 from tests.api.harness import GPU_QUEUE, ServedApi, claim
 
@@ -39,13 +39,13 @@ def post(api: ServedApi, body: bytes, **headers: str) -> httpx.Response:
 
 
 def make_jobs(api: ServedApi, batch: str, count: int) -> list[JobId]:
-    """Play the worker that turns the only chunk into jobs."""
+    """Play the worker that turns the only shard into jobs."""
     tenant = TenantId("local")
     item = claim(api, CPU_QUEUE)
     api.jobs.commit_plan(item.lease, PlanResult(item.input_key, 1, 0))
-    chunk = claim(api, CPU_QUEUE)
+    shard = claim(api, CPU_QUEUE)
     made: list[JobId] = []
-    for each in decode_chunk(api.objects.get(batch_chunk(tenant, JobId(batch), 0))):
+    for each in decode_shard(api.objects.get(batch_shard(tenant, JobId(batch), 0))):
         child = JobId(child_id(batch, each.number))
         api.jobs.submit(
             Submission(
@@ -62,7 +62,7 @@ def make_jobs(api: ServedApi, batch: str, count: int) -> list[JobId]:
             )
         )
         made.append(child)
-    api.jobs.commit_chunk(chunk.lease)
+    api.jobs.commit_shard(shard.lease)
     assert len(made) == count
     return made
 
@@ -132,7 +132,7 @@ def test_lines_become_jobs_and_their_results_lines(api: ServedApi) -> None:
     rows = [json.loads(line) for line in api.http.get(batch["links"]["results"]).text.splitlines()]
     assert [row["artifacts"][0]["name"] for row in rows] == ["narration.wav"] * 2
     assert httpx.get(rows[0]["artifacts"][0]["url"]).content == b"RIFF"
-    assert api.jobs.recount().differences == ()
+    assert api.jobs.audit_counters().differences == ()
 
 
 def test_a_file_comes_from_an_upload_too(api: ServedApi) -> None:
@@ -241,7 +241,7 @@ def test_a_large_batch_is_cancelled_behind_its_answer(api: ServedApi) -> None:
     assert shown(api.http.get(batch["links"]["self"])) == ("cancelled", num_lines)
     assert cancelled_jobs(api, jobs) == num_lines
     assert api.jobs.batches_to_recall() == []
-    assert api.jobs.recount().differences == ()
+    assert api.jobs.audit_counters().differences == ()
     assert shown(api.http.post(batch["links"]["cancel"])) == ("cancelled", num_lines)
     assert api.http.delete(batch["links"]["self"]).status_code == 204
 
@@ -258,4 +258,4 @@ def test_a_cancelled_batch_waits_for_a_job_that_a_worker_holds(api: ServedApi) -
 
     ended = api.http.get(batch["links"]["self"]).json()
     assert (ended["state"], ended["counts"]["cancelled"]) == ("cancelled", 2)
-    assert api.jobs.recount().differences == ()
+    assert api.jobs.audit_counters().differences == ()

@@ -9,7 +9,7 @@ import pytest
 
 from storage.jobs.record import JobError
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.queue.worker_slots import Fleet
+from storage.queue.worker_slots import WorkerSlots
 from tests.api.harness import GPU_QUEUE, WORKER, ServedApi, claim, commit, finish_job, job_id, start_job
 
 
@@ -69,7 +69,7 @@ def test_a_waiting_job_is_put_into_another_class(api: ServedApi) -> None:
         120,
     )
     assert claim(api, CPU_QUEUE).lease.job == job_id(short)
-    assert api.jobs.recount().differences == ()
+    assert api.jobs.audit_counters().differences == ()
 
 
 def test_a_deadline_is_set_and_removed(api: ServedApi) -> None:
@@ -219,7 +219,7 @@ def test_a_format_that_does_not_fit_is_refused_before_anything_is_made(api: Serv
 
 
 def test_waiting_is_told_before_the_first_segment(api: ServedApi) -> None:
-    Fleet(api.redis).announce(GPU_QUEUE, "w", 4)
+    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 4)
     measured = api.submit()
     finish_job(api)
 
@@ -231,7 +231,7 @@ def test_waiting_is_told_before_the_first_segment(api: ServedApi) -> None:
 
 
 def test_a_deadline_that_cannot_be_kept_is_refused(api: ServedApi) -> None:
-    Fleet(api.redis).announce(GPU_QUEUE, "w", 4)
+    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 4)
     api.submit()
     finish_job(api)
     soon = (datetime.now(UTC) + timedelta(seconds=60)).isoformat()

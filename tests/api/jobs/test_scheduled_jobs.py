@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from storage.ids import TenantId
-from storage.jobs.batches import decode_chunk
+from storage.jobs.batches import decode_shard
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.objects.keys import batch_chunk
+from storage.objects.keys import batch_shard
 from tests.api.batches.test_routes import a_line, lines, post
 from tests.api.harness import WORKER, ServedApi, claim, job_id
 
@@ -76,7 +76,7 @@ def test_a_job_that_waits_is_moved_and_let_go(api: ServedApi) -> None:
 def test_a_line_of_a_batch_has_a_time_of_its_own(api: ServedApi) -> None:
     batch = post(api, lines(a_line("a", not_before=in_a(days=1)))).json()
 
-    [line] = decode_chunk(api.objects.get(batch_chunk(LOCAL, job_id(batch), 0)))
+    [line] = decode_shard(api.objects.get(batch_shard(LOCAL, job_id(batch), 0)))
 
     assert line.not_before_ms is not None
     assert line.not_before_ms / 1000 > datetime.now(UTC).timestamp() + 3600

@@ -16,7 +16,7 @@ from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.states import JobState
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import artifact
-from storage.queue.worker_slots import Fleet
+from storage.queue.worker_slots import WorkerSlots
 from storage.segments.results import SegmentReport
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, claim, commit, start_job
 
@@ -209,7 +209,7 @@ def test_a_caller_who_comes_back_under_a_key_hears_what_was_made_meanwhile(api: 
 
 def test_speech_that_cannot_be_soon_is_refused_at_once(api: ServedApi) -> None:
     """A fleet of one slot that was measured at a second of audio a minute."""
-    Fleet(api.redis).announce(GPU_QUEUE, "w", 1)
+    WorkerSlots(api.redis).announce(GPU_QUEUE, "w", 1)
     api.submit()
     item = start_job(api)
     api.jobs.commit_segment(item.lease, SegmentReport(24_000, 24_000, 10, "0" * 64, "eos", 60_000))

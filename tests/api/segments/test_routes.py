@@ -186,7 +186,7 @@ def test_an_edit_is_spoken_at_once_and_a_repeat_changes_nothing(api: ServedApi) 
     assert (item.lease.item, item.take, item.edit.text, item.edit.seed) == ("1", 2, "Quite well.", 3)
     assemble(api)
     assert api.http.get(job["links"]["self"]).json()["state"] == "succeeded"
-    assert api.jobs.recount().differences == ()
+    assert api.jobs.audit_counters().differences == ()
 
 
 def test_another_voice_joins_the_cast_and_leaves_the_others_alone(api: ServedApi) -> None:

@@ -317,7 +317,7 @@ class ModelStore:
 
     def release_worker(self, worker: WorkerIdentity) -> None:
         def is_old(holding: Holding) -> bool:
-            return holding.worker.name == worker.name and holding.worker.incarnation != worker.incarnation
+            return holding.worker.name == worker.name and holding.worker.boot_id != worker.boot_id
 
         for lease in self._leases(is_old):
             self._give_back(lease, ReleaseReason.WORKER_DIED)

@@ -88,7 +88,7 @@ def test_a_reopened_job_has_a_new_run_and_keeps_what_it_made(
     ended = store.finish(claim(store, CPU_QUEUE).lease, [artifact(f"{job.id}/second")]).job
     assert (ended.state, ended.segments.done, ended.chars_done) == (JobState.SUCCEEDED, 3, 30)
     assert ended.expires_at_ms == clock.now_ms + 3_600_000
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_rerun_counts_for_what_is_left_of_it_only(redis_client: redis.Redis, clock: Clock) -> None:
@@ -173,7 +173,7 @@ def test_a_thousand_missing_segments_fit_into_one_retry(redis_client: redis.Redi
 
     assert again.tickets.total >= opened > 1_000
     assert again.job.segments.done == 20
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_takes_come_to_an_end(store: JobStore, control: JobControl, reader: SegmentReader) -> None:

@@ -13,7 +13,7 @@ from storage.jobs.service_classes import JobClass, Priority
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.queue.worker_slots import TTL_S, Fleet
+from storage.queue.worker_slots import TTL_S, WorkerSlots
 from tests.storage.job_store.job_driver import (
     ALICE,
     BOB,
@@ -138,7 +138,7 @@ def test_a_job_opens_no_more_than_its_window(redis_client: redis.Redis, clock: C
 
 
 def test_the_window_follows_the_slots_of_the_models_workers(redis_client: redis.Redis, clock: Clock) -> None:
-    store, fleet = open_store(redis_client), Fleet(redis_client, clock=TEST_CLOCK)
+    store, fleet = open_store(redis_client), WorkerSlots(redis_client, clock=TEST_CLOCK)
     start_job(store, BOOK_SEGMENTS, submission(audio_ms=BOOK_AUDIO_MS))
     assert store.ready_counts()[GPU_QUEUE] == 32
 
@@ -158,7 +158,7 @@ def test_the_window_follows_the_slots_of_the_models_workers(redis_client: redis.
 
 
 def test_jobs_of_a_tenant_share_its_window_and_tenants_do_not(redis_client: redis.Redis, clock: Clock) -> None:
-    store, fleet = open_store(redis_client), Fleet(redis_client, clock=TEST_CLOCK)
+    store, fleet = open_store(redis_client), WorkerSlots(redis_client, clock=TEST_CLOCK)
     fleet.announce(GPU_QUEUE, "w", 256)
     alices = [start_job(store, BOOK_SEGMENTS, submission(ALICE, BOOK_AUDIO_MS)) for _ in range(12)]
     bobs = start_job(store, BOOK_SEGMENTS, submission(BOB, BOOK_AUDIO_MS))

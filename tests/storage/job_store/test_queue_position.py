@@ -8,12 +8,12 @@ import pytest
 import redis
 
 from storage.ids import TenantId
-from storage.job_store.queue_position import QueuePlace, QueuePlaces, left_audio_s
+from storage.job_store.queue_position import QueuePosition, QueuePositions, left_audio_s
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
 from storage.jobs.service_classes import JobClass, Priority
 from storage.jobs.submissions import IdempotencyKey
-from storage.queue.worker_slots import Fleet
+from storage.queue.worker_slots import WorkerSlots
 from tests.storage.job_store.job_driver import (
     ALICE,
     BOB,
@@ -30,8 +30,8 @@ CAROL = TenantId("carol")
 
 
 @pytest.fixture
-def places(redis_client: redis.Redis, clock: Clock) -> QueuePlaces:
-    return QueuePlaces(redis_client, clock=TEST_CLOCK)
+def places(redis_client: redis.Redis, clock: Clock) -> QueuePositions:
+    return QueuePositions(redis_client, clock=TEST_CLOCK)
 
 
 def waiting(store: JobStore, tenant: TenantId, audio_ms: int = 60_000) -> JobRecord:
@@ -45,7 +45,7 @@ def speak(store: JobStore, clock: Clock, seconds: float, audio_s: float) -> None
     store.commit_segment(item.lease, report(num_samples=round(audio_s * 24_000), engine_ms=round(seconds * 1_000)))
 
 
-def test_tenants_take_turns(store: JobStore, places: QueuePlaces) -> None:
+def test_tenants_take_turns(store: JobStore, places: QueuePositions) -> None:
     first, second, third = (waiting(store, ALICE) for _ in range(3))
     other = waiting(store, BOB)
 
@@ -57,7 +57,7 @@ def test_tenants_take_turns(store: JobStore, places: QueuePlaces) -> None:
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["scripts the server knows", "scripts it has forgotten"])
 def test_a_job_that_comes_in_is_told_its_place_at_once(
-    store: JobStore, places: QueuePlaces, redis_client: redis.Redis, is_known: bool
+    store: JobStore, places: QueuePositions, redis_client: redis.Redis, is_known: bool
 ) -> None:
     waiting(store, ALICE)
     if not is_known:
@@ -70,7 +70,7 @@ def test_a_job_that_comes_in_is_told_its_place_at_once(
     assert submitted.place.position == 1
 
 
-def test_a_repeat_is_told_no_place_of_a_job_that_it_did_not_make(store: JobStore, places: QueuePlaces) -> None:
+def test_a_repeat_is_told_no_place_of_a_job_that_it_did_not_make(store: JobStore, places: QueuePositions) -> None:
     key = IdempotencyKey("key", "fingerprint")
     first = store.submit_placed(replace(submission(), idempotency=key), places)
 
@@ -79,7 +79,7 @@ def test_a_repeat_is_told_no_place_of_a_job_that_it_did_not_make(store: JobStore
     assert (repeat.replayed, repeat.job.id, repeat.place) == (True, first.job.id, None)
 
 
-def test_a_newcomer_is_told_that_it_comes_first_and_it_does(store: JobStore, places: QueuePlaces) -> None:
+def test_a_newcomer_is_told_that_it_comes_first_and_it_does(store: JobStore, places: QueuePositions) -> None:
     """Two tenants wait with much; a third comes twice, the second time before the others had a turn."""
     for tenant in (ALICE, BOB):
         start_job(store, 20, submission(tenant, 240_000, Priority.LOW))
@@ -97,7 +97,7 @@ def test_a_newcomer_is_told_that_it_comes_first_and_it_does(store: JobStore, pla
     assert told == served == [0, 1]
 
 
-def test_the_work_ahead_is_what_came_earlier_in_the_class(store: JobStore, places: QueuePlaces) -> None:
+def test_the_work_ahead_is_what_came_earlier_in_the_class(store: JobStore, places: QueuePositions) -> None:
     first = store.submit(submission(audio_ms=60_000)).job
     second = store.submit(submission(audio_ms=90_000)).job
     quick = store.submit(submission(audio_ms=1_000)).job
@@ -107,23 +107,23 @@ def test_the_work_ahead_is_what_came_earlier_in_the_class(store: JobStore, place
     assert places.of_job(second).ahead_audio_s == 0
 
 
-def test_a_job_at_work_has_nobody_before_it(store: JobStore, places: QueuePlaces) -> None:
+def test_a_job_at_work_has_nobody_before_it(store: JobStore, places: QueuePositions) -> None:
     job = start_job(store, 1)
     claim(store, GPU_QUEUE)
 
     assert places.of_job(store.get(ALICE, job.id)).position == 0
 
 
-def test_nothing_is_promised_before_anything_was_measured(store: JobStore, places: QueuePlaces) -> None:
+def test_nothing_is_promised_before_anything_was_measured(store: JobStore, places: QueuePositions) -> None:
     place = places.of_job(waiting(store, ALICE))
 
     assert (place.pace, place.seconds_for(60)) == (0, None)
 
 
 def test_the_pace_is_of_time_with_work(
-    store: JobStore, places: QueuePlaces, clock: Clock, redis_client: redis.Redis
+    store: JobStore, places: QueuePositions, clock: Clock, redis_client: redis.Redis
 ) -> None:
-    Fleet(redis_client, clock=TEST_CLOCK).announce(GPU_QUEUE, "w", 1)
+    WorkerSlots(redis_client, clock=TEST_CLOCK).announce(GPU_QUEUE, "w", 1)
     job = start_job(store, 30)
     for _ in range(10):
         speak(store, clock, seconds=2, audio_s=6)
@@ -137,7 +137,7 @@ def test_the_pace_is_of_time_with_work(
     assert place.seconds_for(60) is None
 
 
-def test_side_by_side_segments_add_up(store: JobStore, places: QueuePlaces, clock: Clock) -> None:
+def test_side_by_side_segments_add_up(store: JobStore, places: QueuePositions, clock: Clock) -> None:
     job = start_job(store, 40)
     for _ in range(10):
         leases = [claim(store, GPU_QUEUE).lease for _ in range(4)]
@@ -148,7 +148,7 @@ def test_side_by_side_segments_add_up(store: JobStore, places: QueuePlaces, cloc
     assert places.of_job(store.get(ALICE, job.id)).pace == pytest.approx(12, rel=0.1)
 
 
-def test_the_paces_of_two_models_do_not_mix(store: JobStore, places: QueuePlaces, clock: Clock) -> None:
+def test_the_paces_of_two_models_do_not_mix(store: JobStore, places: QueuePositions, clock: Clock) -> None:
     start_job(store, 3)
     speak(store, clock, seconds=1, audio_s=5)
     other = store.submit(submission(model="large")).job
@@ -166,12 +166,12 @@ def test_the_paces_of_two_models_do_not_mix(store: JobStore, places: QueuePlaces
     ],
 )
 def test_others_take_their_share_and_no_more(share: float, backlog_s: float, seconds: float) -> None:
-    place = QueuePlace(position=0, pace=10, share=share, slots=4, backlog_audio_s=backlog_s)
+    place = QueuePosition(position=0, pace=10, share=share, slots=4, backlog_audio_s=backlog_s)
 
     assert place.seconds_for(60) == pytest.approx(seconds)
 
 
-def test_a_newcomer_shares_with_those_who_wait(store: JobStore, places: QueuePlaces, clock: Clock) -> None:
+def test_a_newcomer_shares_with_those_who_wait(store: JobStore, places: QueuePositions, clock: Clock) -> None:
     start_job(store, 40, submission(ALICE, 400_000, Priority.LOW))
     speak(store, clock, seconds=1, audio_s=10)
 

@@ -15,7 +15,7 @@ from storage.jobs.submissions import BULKY_CHARS, Submission
 from storage.jobs.work_items import ClaimedItem, PlanResult, ReleaseReason
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.sources import DocumentFormat, Source, SourceType
-from storage.queue.worker_slots import Fleet
+from storage.queue.worker_slots import WorkerSlots
 from tests.storage.job_store.job_driver import (
     ALICE,
     BOB,
@@ -39,7 +39,7 @@ def clock(redis_client: redis.Redis) -> Clock:
 
 @pytest.fixture
 def store(redis_client: redis.Redis, clock: Clock) -> JobStore:
-    Fleet(redis_client, clock=TEST_CLOCK).announce(CPU_QUEUE, "cpu-1", PLACES)
+    WorkerSlots(redis_client, clock=TEST_CLOCK).announce(CPU_QUEUE, "cpu-1", PLACES)
     return open_store(redis_client)
 
 
@@ -69,7 +69,7 @@ def test_a_tenants_documents_take_half_of_the_places_and_others_have_the_rest(st
     found = [item.lease.job for item in claimed_all(store)]
 
     assert sorted(found) == sorted([*books[:2], *short])
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_long_text_counts_as_a_document_does(store: JobStore) -> None:
@@ -90,7 +90,7 @@ def test_the_next_document_is_read_when_one_has_been_in_the_order_in_which_they_
 
     assert [first.lease.job, second.lease.job, third.lease.job, fourth.lease.job] == books
     assert tickets.by_queue[CPU_QUEUE] == 1
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 @pytest.mark.parametrize("end", ["release", "cancel", "worker lost"])
@@ -105,10 +105,10 @@ def test_a_place_is_free_however_the_reading_ends(store: JobStore, end: str) -> 
         store.cancel(ALICE, first.lease.job)
         store.extend([first.lease], LEASE_S)
     else:
-        store.release_worker(replace(WORKER, incarnation="second"))
+        store.release_worker(replace(WORKER, boot_id="second"))
 
     assert len(claimed_all(store)) == (2 if end == "worker lost" else 1)
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_one_that_waits_can_be_cancelled_and_paused(store: JobStore) -> None:
@@ -123,7 +123,7 @@ def test_one_that_waits_can_be_cancelled_and_paused(store: JobStore) -> None:
     assert [item.lease.job for item in claimed_all(store)] == [books[4]]
     store.resume(ALICE, books[3])
     assert claimed_all(store) == []
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_one_that_nobody_calls_looks_again_by_itself(store: JobStore, redis_client: redis.Redis, clock: Clock) -> None:
@@ -134,7 +134,7 @@ def test_one_that_nobody_calls_looks_again_by_itself(store: JobStore, redis_clie
     redis_client.delete(f"{{rhapsode}}:unread:{ALICE}", f"{{rhapsode}}:reading:{ALICE}")
 
     clock.advance(61)
-    Fleet(redis_client, clock=TEST_CLOCK).announce(CPU_QUEUE, "cpu-1", PLACES)
+    WorkerSlots(redis_client, clock=TEST_CLOCK).announce(CPU_QUEUE, "cpu-1", PLACES)
     store.extend(held, 100)
     store.reap(10)
 

@@ -9,7 +9,7 @@ import redis
 
 from storage.errors import StartPassed, StartTooLate
 from storage.job_store.control import JobChanges
-from storage.job_store.queue_position import QueuePlaces
+from storage.job_store.queue_position import QueuePositions
 from storage.job_store.store import JobStore
 from storage.jobs.service_classes import Priority
 from storage.jobs.states import JobState
@@ -47,33 +47,33 @@ def test_nothing_is_claimed_before_its_time_and_one_ticket_is_sent_then(store: J
     clock.advance(1)
     swept = store.reap()
 
-    assert (submitted.job.state, submitted.job.is_asleep, submitted.tickets) == (JobState.PENDING, True, Tickets())
+    assert (submitted.job.state, submitted.job.is_scheduled, submitted.tickets) == (JobState.PENDING, True, Tickets())
     assert (too_early[0].jobs_woken, too_early[1]) == (0, None)
     assert (swept.jobs_woken, swept.tickets) == (1, Tickets({CPU_QUEUE: 1}))
     assert claim(store, CPU_QUEUE).lease.job == wanted.id
-    assert not store.get(ALICE, wanted.id).is_asleep
+    assert not store.get(ALICE, wanted.id).is_scheduled
 
 
 def test_a_time_that_has_passed_is_as_good_as_none(store: JobStore, clock: Clock) -> None:
     submitted = store.submit(scheduled(clock, in_s=0))
 
-    assert (submitted.job.is_asleep, submitted.tickets.total) == (False, 1)
+    assert (submitted.job.is_scheduled, submitted.tickets.total) == (False, 1)
 
 
 def test_nobodys_wait_is_reckoned_with_what_may_not_start(
     store: JobStore, clock: Clock, redis_client: redis.Redis
 ) -> None:
     start_job(store, 2)
-    places = QueuePlaces(redis_client, clock=TEST_CLOCK)
+    places = QueuePositions(redis_client, clock=TEST_CLOCK)
     before = places.of_newcomer(GPU_QUEUE, store.get(ALICE, store.submit(submission()).job.id).job_class, ALICE, 1.0)
 
     sleeping = store.submit(scheduled(clock)).job
-    asleep = places.of_newcomer(GPU_QUEUE, sleeping.job_class, ALICE, 1.0)
+    meanwhile = places.of_newcomer(GPU_QUEUE, sleeping.job_class, ALICE, 1.0)
     clock.advance(HOUR_S)
     store.reap()
     awake = places.of_newcomer(GPU_QUEUE, sleeping.job_class, ALICE, 1.0)
 
-    assert asleep.backlog_audio_s == before.backlog_audio_s
+    assert meanwhile.backlog_audio_s == before.backlog_audio_s
     assert awake.backlog_audio_s == before.backlog_audio_s + sleeping.estimated_audio_ms / 1000
 
 
@@ -86,7 +86,7 @@ def test_a_deadline_that_passes_first_ends_the_job_unspent(store: JobStore, cloc
 
     assert (swept.jobs_expired, swept.jobs_woken) == (1, 0)
     assert store.get(ALICE, wanted.id).state is JobState.EXPIRED
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_paused_job_stays_paused_when_its_time_comes(store: JobStore, clock: Clock) -> None:
@@ -112,9 +112,9 @@ def test_a_cancelled_job_begins_at_once_when_it_is_retried(
     cancelled = store.cancel(ALICE, wanted.id).job
     again = open_control(redis_client).retry(ALICE, wanted.id)
 
-    assert (cancelled.state, cancelled.is_asleep) == (JobState.CANCELLED, False)
+    assert (cancelled.state, cancelled.is_scheduled) == (JobState.CANCELLED, False)
     assert (again.job.not_before_ms, again.tickets) == (None, Tickets({CPU_QUEUE: 1}))
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_the_time_is_moved_and_taken_away(store: JobStore, clock: Clock, redis_client: redis.Redis) -> None:
@@ -127,8 +127,8 @@ def test_the_time_is_moved_and_taken_away(store: JobStore, clock: Clock, redis_c
     still_early = store.reap().jobs_woken
     now = control.patch(ALICE, wanted.id, JobChanges(not_before_ms=0))
 
-    assert (sooner.not_before_ms, sooner.is_asleep, still_early) == (clock.now_ms + 1_000, True, 0)
-    assert (now.job.not_before_ms, now.job.is_asleep, now.tickets) == (None, False, Tickets({CPU_QUEUE: 1}))
+    assert (sooner.not_before_ms, sooner.is_scheduled, still_early) == (clock.now_ms + 1_000, True, 0)
+    assert (now.job.not_before_ms, now.job.is_scheduled, now.tickets) == (None, False, Tickets({CPU_QUEUE: 1}))
     with pytest.raises(StartPassed):
         control.patch(ALICE, wanted.id, JobChanges(not_before_ms=clock.now_ms + 5_000))
 

@@ -51,7 +51,7 @@ from storage.jobs.work_items import (
 )
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.spec import NarrationSpec
-from storage.queue.worker_slots import TTL_S, Fleet
+from storage.queue.worker_slots import TTL_S, WorkerSlots
 from storage.segments.edits import SegmentEdit, decode_edit, encode_edit
 from tests.storage.audio.decoded import fields_of, items_of, scores_of
 from tests.storage.health_checks import KNOWN
@@ -106,8 +106,8 @@ class JobMachine(RuleBasedStateMachine):
         self.submissions: list[Submission] = []
         self.leases: list[Lease] = []
         self.commits: list[tuple[Lease, Outcome]] = []
-        self.incarnations = {"w1": 0, "w2": 0}
-        self.fleet = Fleet(client, clock=TEST_CLOCK)
+        self.boot_ids = {"w1": 0, "w2": 0}
+        self.fleet = WorkerSlots(client, clock=TEST_CLOCK)
         self.recounting: Iterator[list[Difference]] | None = None
         self.versions: dict[JobId, int] = {}
 
@@ -185,7 +185,7 @@ class JobMachine(RuleBasedStateMachine):
 
     @rule(queue=SOME_QUEUE, name=st.sampled_from(["w1", "w2"]))
     def claim(self, queue: WorkQueue, name: str) -> None:
-        worker = WorkerIdentity(name, str(self.incarnations[name]))
+        worker = WorkerIdentity(name, str(self.boot_ids[name]))
         claimable = self.model.claimable(queue, self.clock.now_ms)
 
         item = self.store.claim(queue, worker, LEASE_S).item
@@ -373,8 +373,8 @@ class JobMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(["w1", "w2"]))
     def restart_worker(self, name: str) -> None:
-        self.incarnations[name] += 1
-        worker = WorkerIdentity(name, str(self.incarnations[name]))
+        self.boot_ids[name] += 1
+        worker = WorkerIdentity(name, str(self.boot_ids[name]))
 
         self.store.release_worker(worker)
 
@@ -576,8 +576,8 @@ class JobMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.jobs)
     @rule(pick=PICK, start_s=st.sampled_from([None, -3, 2, 20]))
     def reschedule(self, pick: int, start_s: int | None) -> None:
-        asleep = [job for job in self.model.jobs.values() if job.sleeps_until_ms]
-        job = asleep[pick % len(asleep)] if asleep else self._pick_job(pick)
+        scheduled = [job for job in self.model.jobs.values() if job.sleeps_until_ms]
+        job = scheduled[pick % len(scheduled)] if scheduled else self._pick_job(pick)
         start_ms = 0 if start_s is None else self.clock.now_ms + start_s * 1000
 
         def call() -> Transitioned:
@@ -590,7 +590,7 @@ class JobMachine(RuleBasedStateMachine):
         else:
             answer = call()
             self.model.reschedule(job, start_ms, self.clock.now_ms)
-            assert answer.job.is_asleep == (job.sleeps_until_ms is not None)
+            assert answer.job.is_scheduled == (job.sleeps_until_ms is not None)
             assert answer.tickets.total == (len(job.ready) if job.is_claimable else 0)
 
     @precondition(lambda self: self.model.jobs)
@@ -613,7 +613,7 @@ class JobMachine(RuleBasedStateMachine):
         for job in self.model.jobs.values():
             record = self._record(job)
             assert record.state is job.state, job.states
-            assert record.is_asleep == (job.sleeps_until_ms is not None)
+            assert record.is_scheduled == (job.sleeps_until_ms is not None)
             assert record.segments.total == job.total
             assert record.segments.done == sum(item.isdecimal() for item in job.done)
             assert record.segments.running == sum(item.isdecimal() for item in job.held)
@@ -670,9 +670,9 @@ class JobMachine(RuleBasedStateMachine):
 
     @invariant()
     def a_recount_in_steps_finds_nothing(self) -> None:
-        """One step after every call, so that every call comes between two steps of some recount."""
+        """One step after every call, so that every call comes between two steps of some audit."""
         if self.recounting is None:
-            self.recounting = self.store.recount_steps(1)
+            self.recounting = self.store.audit_steps(1)
         found = next(self.recounting, None)
         if found is None:
             self.recounting = None
@@ -711,7 +711,7 @@ class JobMachine(RuleBasedStateMachine):
             self.work([*ALL_QUEUES] * 40, 2)
         assert [job.states for job in self.model.unfinished()] == []
         self.counters_equal_what_the_model_says()
-        assert self.store.recount().differences == ()
+        assert self.store.audit_counters().differences == ()
 
     # Helpers
 
@@ -777,7 +777,7 @@ def test_no_order_of_calls_parts_the_store_from_its_model(redis_client: redis.Re
         def __init__(self) -> None:
             super().__init__(redis_client)
 
-    # A small set is scanned in one go; the recount shall meet its jobs one by one.
+    # A small set is scanned in one go; the audit shall meet its jobs one by one.
     small = redis_client.config_get(SMALL_SET)[SMALL_SET]
     assert small is not None
     redis_client.config_set(SMALL_SET, 0)

@@ -10,6 +10,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from storage.errors import (
+    AuditOvertaken,
     BacklogFull,
     IdempotencyMismatch,
     JobAborted,
@@ -17,7 +18,6 @@ from storage.errors import (
     JobNotFound,
     LeaseLost,
     QuotaExceeded,
-    RecountOvertaken,
     StateConflict,
     StoreUnavailable,
 )
@@ -96,7 +96,7 @@ def test_a_job_goes_from_pending_to_succeeded(store: JobStore, clock: Clock) -> 
     assert [(r.index, r.fence, r.sha256) for r in results] == [
         (i, s.lease.fence, sha256_of(str(i))) for i, s in enumerate(segments)
     ]
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_another_tenants_job_is_not_found(store: JobStore) -> None:
@@ -116,8 +116,8 @@ def test_the_same_key_answers_with_the_first_job(store: JobStore) -> None:
     assert second.replayed
     assert second.job == first.job
     assert store.ready_counts()[CPU_QUEUE] == 1
-    assert store.find_replay(ALICE, KEY) == first.job.id
-    assert store.find_replay(BOB, KEY) is None
+    assert store.find_response(ALICE, KEY) == first.job.id
+    assert store.find_response(BOB, KEY) is None
 
 
 def test_the_same_key_with_another_request_is_refused(store: JobStore) -> None:
@@ -127,7 +127,7 @@ def test_the_same_key_with_another_request_is_refused(store: JobStore) -> None:
     with pytest.raises(IdempotencyMismatch):
         store.submit(submission(idempotency=other))
     with pytest.raises(IdempotencyMismatch):
-        store.find_replay(ALICE, other)
+        store.find_response(ALICE, other)
 
 
 def test_keys_of_two_tenants_do_not_meet(store: JobStore) -> None:
@@ -159,7 +159,7 @@ def test_a_submission_sent_again_without_a_key_is_the_same_job(store: JobStore) 
     assert not again.replayed
     assert again.tickets == Tickets({CPU_QUEUE: 1})
     assert store.ready_counts()[CPU_QUEUE] == 1
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_refused_submission_leaves_nothing(
     assert caught.value.retry_after_s is not None
     assert 1 <= caught.value.retry_after_s <= 300
     assert all_keys(redis_client) == before
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_replay_is_answered_even_at_the_limit(redis_client: redis.Redis, clock: Clock) -> None:
@@ -228,7 +228,7 @@ def test_a_repeated_commit_is_answered_alike_without_effect(store: JobStore) -> 
     store.commit_segment(segment.lease, report())
 
     assert store.get(ALICE, job.id) == after
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_commit_with_the_same_fence_and_another_result_is_refused(store: JobStore) -> None:
@@ -278,7 +278,7 @@ def test_repeated_plan_and_assembly_commits_have_one_effect(store: JobStore) -> 
 def test_a_repeated_claim_call_gets_the_same_item(redis_client: redis.Redis, store: JobStore) -> None:
     start_job(store, 5)
     script = store._scripts["claim"]  # pyright: ignore[reportPrivateUsage]
-    arguments = (GPU_QUEUE, WORKER.name, WORKER.incarnation, 30_000, "call-1")
+    arguments = (GPU_QUEUE, WORKER.name, WORKER.boot_id, 30_000, "call-1")
 
     assert script.run(*arguments) == script.run(*arguments)
     assert store.ready_counts()[GPU_QUEUE] == 4
@@ -400,7 +400,7 @@ def test_the_last_attempt_fails_the_job_with_its_error(redis_client: redis.Redis
     with pytest.raises(JobAborted):
         store.commit_segment(bystander.lease, report())
     assert store.ready_counts() == {}
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_permanent_error_fails_the_job_at_once(store: JobStore) -> None:
@@ -416,7 +416,7 @@ def test_a_permanent_error_fails_the_job_at_once(store: JobStore) -> None:
         store.commit_plan(plan.lease, PlanResult("plan", 1, 1))
 
 
-def test_a_new_incarnation_frees_what_its_predecessor_held(store: JobStore) -> None:
+def test_a_new_boot_frees_what_its_predecessor_held(store: JobStore) -> None:
     start_job(store, 5)
     old, other = WorkerIdentity("gpu-0", "a"), WorkerIdentity("gpu-1", "a")
     claim(store, GPU_QUEUE, other)
@@ -449,7 +449,7 @@ def test_cancelling_waits_for_the_running_segments(store: JobStore) -> None:
     cancelled = store.get(ALICE, job.id)
     assert cancelled.state is JobState.CANCELLED
     assert cancelled.segments.running == 0
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_cancelled_job_whose_worker_is_gone_ends_with_the_lease(store: JobStore, clock: Clock) -> None:
@@ -470,7 +470,7 @@ def test_cancelling_what_nobody_works_on_is_immediate(store: JobStore) -> None:
 
     assert store.cancel(ALICE, waiting.id).job.state is JobState.CANCELLED
     assert store.cancel(ALICE, paused.id).job.state is JobState.CANCELLED
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_ended_jobs_refuse_to_move(store: JobStore) -> None:
@@ -548,7 +548,7 @@ def test_a_deadline_before_the_start_expires_the_job(store: JobStore, clock: Clo
     assert store.claim(CPU_QUEUE, WORKER, LEASE_S).item is None
     for job in (swept, claimed):
         assert store.get(ALICE, job.id).state is JobState.EXPIRED
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_deadline_during_the_run_fails_the_job(store: JobStore, clock: Clock) -> None:
@@ -659,7 +659,7 @@ def test_recount_names_what_differs_and_repairs_nothing(redis_client: redis.Redi
     redis_client.hset("{rhapsode}:counters", "cpu", 7)
 
     for _ in range(2):
-        assert [(d.name, d.expected, d.actual) for d in store.recount().differences] == [("ready:cpu", 1, 7)]
+        assert [(d.name, d.expected, d.actual) for d in store.audit_counters().differences] == [("ready:cpu", 1, 7)]
 
 
 def test_a_lane_does_not_stop_at_a_job_that_vanished(redis_client: redis.Redis, store: JobStore) -> None:
@@ -691,7 +691,7 @@ def test_a_job_without_expected_audio_lives_like_any_other(store: JobStore) -> N
     assert store.finish(claim(store, CPU_QUEUE).lease, [artifact()]).job.state is JobState.SUCCEEDED
     assert store.cancel(ALICE, store.submit(submission(audio_ms=0)).job.id).job.state is JobState.CANCELLED
     assert store.get(ALICE, job.id).estimated_audio_ms == 0
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_redis_that_is_full_is_unavailable(redis_client: redis.Redis, store: JobStore) -> None:
@@ -702,7 +702,7 @@ def test_a_redis_that_is_full_is_unavailable(redis_client: redis.Redis, store: J
             store.submit(submission())
     finally:
         redis_client.config_set("maxmemory", 0)
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_redis_that_is_gone_is_unavailable() -> None:
@@ -744,7 +744,7 @@ def test_a_digest_that_is_none_is_refused(store: JobStore, digest: str) -> None:
 def test_a_recount_in_steps_is_exact_although_jobs_come_go_and_change_meanwhile(store: JobStore) -> None:
     jobs = [start_job(store, 3) for _ in range(200)]
     held = claim(store, GPU_QUEUE)
-    steps = store.recount_steps(10)
+    steps = store.audit_steps(10)
 
     assert next(steps) == []
     new = store.submit(submission(BOB)).job
@@ -763,7 +763,7 @@ def test_a_recount_in_steps_is_exact_although_jobs_come_go_and_change_meanwhile(
 def test_a_recount_finds_what_was_changed_behind_its_back(redis_client: redis.Redis, store: JobStore) -> None:
     for _ in range(200):
         store.submit(submission())
-    steps = store.recount_steps(10)
+    steps = store.audit_steps(10)
     next(steps)
 
     redis_client.hincrby("{rhapsode}:counters", "cpu", 3)
@@ -776,9 +776,9 @@ def test_a_recount_finds_what_was_changed_behind_its_back(redis_client: redis.Re
 def test_of_two_recounts_the_later_one_counts(store: JobStore) -> None:
     for _ in range(200):
         store.submit(submission())
-    overtaken = store.recount_steps(10)
+    overtaken = store.audit_steps(10)
     next(overtaken)
 
-    assert store.recount().differences == ()
-    with pytest.raises(RecountOvertaken):
+    assert store.audit_counters().differences == ()
+    with pytest.raises(AuditOvertaken):
         next(overtaken)

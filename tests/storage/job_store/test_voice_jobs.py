@@ -20,7 +20,7 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult, ReleaseReason
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.voice_reference import VoiceCacheSpec
-from storage.queue.worker_slots import Fleet
+from storage.queue.worker_slots import WorkerSlots
 from tests.storage.job_store.job_driver import ALICE, LEASE_S, TEST_CLOCK, WORKER, Clock, claim, open_store, submission
 
 VOICES = VoiceCacheSpec(model="small", model_revision="r1", num_voices=3)
@@ -64,7 +64,7 @@ def test_a_voice_job_succeeds_with_its_last_voice_and_assembles_nothing(store: J
     done = store.get(ALICE, job.id)
     assert (done.state, done.segments.done, done.engine_ms) == (JobState.SUCCEEDED, 3, 600)
     assert is_idle(store)
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_voice_that_fails_does_not_stop_the_others(store: JobStore) -> None:
@@ -72,7 +72,7 @@ def test_a_voice_that_fails_does_not_stop_the_others(store: JobStore) -> None:
 
     store.fail(next_voice(store).lease, BROKEN)
     assert store.get(ALICE, job.id).state is JobState.RUNNING
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
     for _ in range(2):
         store.commit_voice(next_voice(store).lease, 200)
 
@@ -81,7 +81,7 @@ def test_a_voice_that_fails_does_not_stop_the_others(store: JobStore) -> None:
     assert done.error == JobError("voice_cache_failed", "1 of 3 voices could not be prepared")
     events = [event for event in EventLog(store._redis).read(job.id) if event.type == "job.segment.failed"]  # pyright: ignore[reportPrivateUsage]
     assert [(event.data["segment"], event.data["code"]) for event in events] == [(0, "unsupported_media")]
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_voice_that_kills_every_worker_is_given_up_alone(store: JobStore) -> None:
@@ -116,7 +116,7 @@ def test_a_bulk_job_holds_a_window_of_voices_whatever_fails(store: JobStore, num
 
 
 def test_as_many_voices_are_open_as_there_turn_out_to_be_places_for(redis_client: redis.Redis, store: JobStore) -> None:
-    Fleet(redis_client, clock=TEST_CLOCK).announce(QUEUE, "gpu-1", slots=256)
+    WorkerSlots(redis_client, clock=TEST_CLOCK).announce(QUEUE, "gpu-1", slots=256)
     start(store, num_voices=1_000)
 
     items = [next_voice(store) for _ in range(32)]
@@ -124,7 +124,7 @@ def test_as_many_voices_are_open_as_there_turn_out_to_be_places_for(redis_client
     store.commit_voice(items.pop().lease, 1)
     assert store.ready_counts()[QUEUE] == 2, "nobody waits for a place, so there may be more of them"
     waiting = next_voice(store)
-    store.await_place(waiting.lease, LONG_S)
+    store.wait_for_voice_slot(waiting.lease, LONG_S)
     next_voice(store)
     store.commit_voice(items.pop().lease, 1)
 
@@ -133,7 +133,11 @@ def test_as_many_voices_are_open_as_there_turn_out_to_be_places_for(redis_client
 
 
 def waiting_for_a_place(redis_client: redis.Redis) -> set[str]:
-    return {str(name) for key in redis_client.scan_iter("*:crowded:*") for name in redis_client.zrange(key, 0, -1)}
+    return {
+        str(name)
+        for key in redis_client.scan_iter("*:voice_slot_waiters:*")
+        for name in redis_client.zrange(key, 0, -1)
+    }
 
 
 def waiting_for_a_time(redis_client: redis.Redis) -> set[str]:
@@ -163,8 +167,8 @@ def test_a_voice_that_leaves_lets_in_the_one_that_waits_longest(
     start(store, num_voices=3)
     inside, first, second = (next_voice(store) for _ in range(3))
     for item in (first, second):
-        store.await_place(item.lease, LONG_S)
-        store.await_place(item.lease, LONG_S)
+        store.wait_for_voice_slot(item.lease, LONG_S)
+        store.wait_for_voice_slot(item.lease, LONG_S)
         clock.advance(0.01)
     assert store.ready_counts().get(QUEUE, 0) == 0
 
@@ -173,7 +177,7 @@ def test_a_voice_that_leaves_lets_in_the_one_that_waits_longest(
     assert tickets.by_queue == {QUEUE: 1}
     admitted = next_voice(store)
     assert (admitted.lease.item, admitted.attempt) == (first.lease.item, 1)
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
     store.commit_voice(admitted.lease, 1)
     assert next_voice(store).lease.item == second.lease.item
 
@@ -183,7 +187,7 @@ def test_the_last_voice_of_a_job_lets_in_one_of_another_job(store: JobStore) -> 
     last = next_voice(store)
     other = start(store, num_voices=1)
     waiting = next_voice(store)
-    store.await_place(waiting.lease, LONG_S)
+    store.wait_for_voice_slot(waiting.lease, LONG_S)
 
     store.commit_voice(last.lease, 1)
 
@@ -196,21 +200,21 @@ def test_a_job_goes_on_while_those_that_wait_are_of_another(redis_client: redis.
     start(store, num_voices=2)
     inside = next_voice(store)
     start(store, num_voices=1)
-    store.await_place(next_voice(store).lease, LONG_S)
+    store.wait_for_voice_slot(next_voice(store).lease, LONG_S)
 
     store.commit_voice(inside.lease, 1)
 
     assert store.ready_counts()[QUEUE] == 2
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_a_place_is_not_given_to_a_paused_job(store: JobStore, clock: Clock) -> None:
     paused = start(store, num_voices=1)
-    store.await_place(next_voice(store).lease, LONG_S)
+    store.wait_for_voice_slot(next_voice(store).lease, LONG_S)
     clock.advance(0.01)
     start(store, num_voices=2)
     inside, waiting = next_voice(store), next_voice(store)
-    store.await_place(waiting.lease, LONG_S)
+    store.wait_for_voice_slot(waiting.lease, LONG_S)
     store.pause(ALICE, paused.id)
 
     store.commit_voice(inside.lease, 1)
@@ -218,7 +222,7 @@ def test_a_place_is_not_given_to_a_paused_job(store: JobStore, clock: Clock) -> 
     assert next_voice(store).lease.item == waiting.lease.item
     store.resume(ALICE, paused.id)
     assert store.ready_counts()[QUEUE] == 1
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
 
 
 def test_who_waits_for_a_place_comes_back_by_itself_and_is_admitted_no_second_time(
@@ -226,7 +230,7 @@ def test_who_waits_for_a_place_comes_back_by_itself_and_is_admitted_no_second_ti
 ) -> None:
     start(store, num_voices=2)
     inside, waiting = next_voice(store), next_voice(store)
-    store.await_place(waiting.lease, 2.0)
+    store.wait_for_voice_slot(waiting.lease, 2.0)
     clock.advance(2.5)
     assert store.reap().retries_due == 1
     back = next_voice(store)
@@ -237,7 +241,7 @@ def test_who_waits_for_a_place_comes_back_by_itself_and_is_admitted_no_second_ti
 
 def test_a_job_that_ends_leaves_nobody_waiting_for_a_place(redis_client: redis.Redis, store: JobStore) -> None:
     job = start(store)
-    store.await_place(next_voice(store).lease, LONG_S)
+    store.wait_for_voice_slot(next_voice(store).lease, LONG_S)
     assert waiting_for_a_place(redis_client)
 
     store.cancel(ALICE, job.id)
@@ -275,7 +279,7 @@ def test_a_postponed_item_comes_back_without_having_lost_an_attempt(redis_client
     for _ in range(5):
         store.postpone(item.lease, 2.0)
         store.postpone(item.lease, 2.0)
-        assert store.recount().differences == ()
+        assert store.audit_counters().differences == ()
         clock.advance(2.5)
         assert store.reap().retries_due == 1
         item = next_voice(store)
@@ -320,7 +324,7 @@ def test_any_order_of_calls_ends_every_voice_job_with_every_counter_right(
         elif action == "postpone":
             store.postpone(lease, 1.0)
         elif action == "crowd":
-            store.await_place(lease, 1.0)
+            store.wait_for_voice_slot(lease, 1.0)
         elif action == "die":
             store.release(lease, ReleaseReason.WORKER_DIED)
         elif action == "wait":
@@ -334,7 +338,7 @@ def test_any_order_of_calls_ends_every_voice_job_with_every_counter_right(
     for _ in range(80):
         with contextlib.suppress(LeaseLost, JobAborted, StateConflict):
             step()
-        assert store.recount().differences == ()
+        assert store.audit_counters().differences == ()
         assert waiting_for_a_place(redis_client) <= set(
             redis_client.zrange(RedisKeys("rhapsode").single("retries"), 0, -1)
         )
@@ -350,7 +354,7 @@ def test_any_order_of_calls_ends_every_voice_job_with_every_counter_right(
         while item := store.claim(QUEUE, WORKER, LEASE_S).item:
             store.commit_voice(item.lease, 5)
 
-    assert store.recount().differences == ()
+    assert store.audit_counters().differences == ()
     for job in jobs:
         record = store.get(ALICE, job.id)
         counts = record.segments

@@ -1,4 +1,4 @@
-"""The recount of stored bytes: exact while everything changes in between, and it finds what is wrong."""
+"""The audit of stored bytes: exact while everything changes in between, and it finds what is wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import redis
 
-from storage.errors import RecountOvertaken
+from storage.errors import AuditOvertaken
 from storage.ids import (
     ConsentId,
     DictionaryId,
@@ -24,7 +24,7 @@ from storage.job_store.counter_audit import Difference
 from storage.job_store.store import JobStore
 from storage.objects.keys import consent_recording
 from storage.pronunciations.store import NewVersion, PronunciationStore
-from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
 from storage.voices.consent_store import ConsentStore
 from storage.voices.consents import ConsentRecording, NewConsent
@@ -140,7 +140,7 @@ def test_a_recount_among_changes_is_exact(redis_client: redis.Redis, store: JobS
         tenant.cache_voice()
 
     found: list[Difference] = []
-    for step in StoredRecount(redis_client).steps(ALICE, batch=1 + seed % 3):
+    for step in StoredBytesAudit(redis_client).steps(ALICE, batch=1 + seed % 3):
         found += step
         for _ in range(3):
             tenant.act()
@@ -155,22 +155,22 @@ def test_a_counter_that_is_wrong_is_found_and_left_alone(redis_client: redis.Red
     redis_client.hincrby("{rhapsode}:stored:alice", "jobs", 11)
     redis_client.hset("{rhapsode}:stored:bob", "voices", 3)
 
-    drift = StoredRecount(redis_client).recount()
+    drift = StoredBytesAudit(redis_client).audit()
 
     assert drift.differences == (
         Difference("stored_bytes:jobs:alice", 100, 111),
         Difference("stored_bytes:voices:bob", 0, 3),
     )
-    assert StoredRecount(redis_client).recount() == drift
+    assert StoredBytesAudit(redis_client).audit() == drift
 
 
 def test_another_recount_of_the_tenant_takes_over(redis_client: redis.Redis, store: JobStore) -> None:
     store.submit(replace(submission(), stored_bytes=100))
-    first = StoredRecount(redis_client).steps(ALICE, 1)
+    first = StoredBytesAudit(redis_client).steps(ALICE, 1)
     next(first)
 
-    assert StoredRecount(redis_client).recount().differences == ()
-    with pytest.raises(RecountOvertaken):
+    assert StoredBytesAudit(redis_client).audit().differences == ()
+    with pytest.raises(AuditOvertaken):
         list(first)
 
 
@@ -179,5 +179,5 @@ def test_who_stores_nothing_is_forgotten(redis_client: redis.Redis, store: JobSt
     UploadLedger(redis_client).order(ALICE, upload, 5)
     UploadLedger(redis_client).settle(ALICE, upload, 0)
 
-    assert StoredRecount(redis_client).recount().differences == ()
+    assert StoredBytesAudit(redis_client).audit().differences == ()
     assert not redis_client.exists("{rhapsode}:storers", "{rhapsode}:stored:alice")

@@ -53,7 +53,7 @@ class WebhookMachine(RuleBasedStateMachine):
         self.held: list[ClaimedDelivery] = []
         self.late: list[ClaimedDelivery] = []
         self.known: set[DeliveryId] = set()
-        self.incarnation = 0
+        self.boot_id = 0
 
     @initialize()
     def begin(self) -> None:
@@ -77,7 +77,7 @@ class WebhookMachine(RuleBasedStateMachine):
     @rule(with_suspects=st.booleans())
     def claim(self, with_suspects: bool) -> None:
         due = self.world.queue.due().total
-        worker = WorkerIdentity(HOOKS.name, str(self.incarnation))
+        worker = WorkerIdentity(HOOKS.name, str(self.boot_id))
         claimed = self.world.claim(with_suspects=with_suspects, worker=worker)
         if claimed is not None:
             assert due > 0
@@ -112,8 +112,8 @@ class WebhookMachine(RuleBasedStateMachine):
 
     @rule()
     def worker_dies(self) -> None:
-        self.incarnation += 1
-        assert self.world.queue.give_back(WorkerIdentity(HOOKS.name, str(self.incarnation))) == len(self.held)
+        self.boot_id += 1
+        assert self.world.queue.give_back(WorkerIdentity(HOOKS.name, str(self.boot_id))) == len(self.held)
         self.late += self.held
         self.held.clear()
 

@@ -71,7 +71,7 @@ def test_a_job_assembled_again_and_one_whose_worker_died_leave_nothing_unlisted(
     died = studio.jobs.claim(CPU_QUEUE, replace(studio.services.identity, name="other"), 60).item
     assert died is not None
     studio.artifacts.put(keys.artifact(died.lease, "narration.wav", BOOKS), b"half a file")
-    studio.jobs.release_worker(replace(studio.services.identity, name="other", incarnation="2"))
+    studio.jobs.release_worker(replace(studio.services.identity, name="other", boot_id="2"))
     studio.run_one(CPU_QUEUE)
     after_death = delivered(studio)
     flac = replace(TO_BOOKS, formats=(OutputFormat(AudioFormat.FLAC),))

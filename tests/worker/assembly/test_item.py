@@ -182,7 +182,7 @@ def test_what_an_earlier_run_left_is_gone_after_the_finish(studio: Studio) -> No
     assert died is not None
     left = keys.artifact(died.lease, "narration.wav")
     studio.artifacts.put(left, b"half a file")
-    studio.jobs.release_worker(replace(studio.services.identity, name="other", incarnation="2"))
+    studio.jobs.release_worker(replace(studio.services.identity, name="other", boot_id="2"))
 
     studio.run_one(CPU_QUEUE)
 

@@ -11,13 +11,13 @@ from collections import Counter
 import pytest
 import redis
 
-from storage.jobs.batches import CHUNK_LINES, child_id
+from storage.jobs.batches import SHARD_LINES, child_id
 from storage.jobs.states import JobState
 from storage.runtime.config.settings import StorageSettings
 from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import Studio
 
-NUM_LINES = CHUNK_LINES + 7
+NUM_LINES = SHARD_LINES + 7
 NUM_DEATHS = 2
 
 
@@ -53,4 +53,4 @@ def test_no_line_is_lost_or_doubled_when_the_worker_is_killed(
     assert {job.state for job in jobs} == {JobState.SUCCEEDED}
     ended = studio.record(batch)
     assert (ended.state, ended.children.succeeded, ended.children.ended) == (JobState.SUCCEEDED, NUM_LINES, NUM_LINES)
-    assert studio.jobs.recount().differences == ()
+    assert studio.jobs.audit_counters().differences == ()

@@ -1,4 +1,4 @@
-"""Batches, worked off by hand: chunks become jobs, once each, and the batch knows how they ended."""
+"""Batches, worked off by hand: shards become jobs, once each, and the batch knows how they ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from storage.ids import JobId, new_batch_id
 from storage.job_store.events import EventLog
 from storage.job_store.lists import JobQuery
 from storage.job_store.store import JobStore
-from storage.jobs.batches import CHUNK_LINES, BatchLine, BatchSpec, child_id, decode_chunk, encode_chunk, num_chunks
+from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, child_id, decode_shard, encode_shard, num_shards
 from storage.jobs.record import JobRecord
 from storage.jobs.record_codec import encode_spec
 from storage.jobs.service_classes import Priority
@@ -30,13 +30,13 @@ def line(number: int, text: str = "One sentence.") -> BatchLine:
 
 def put_batch(studio: Studio, num_lines: int, not_before_ms: int | None = None) -> JobRecord:
     batch = new_batch_id()
-    for index in range(num_chunks(num_lines)):
-        first = index * CHUNK_LINES
-        lines = [line(n + 1, f"Sentence {n}.") for n in range(first, min(first + CHUNK_LINES, num_lines))]
+    for index in range(num_shards(num_lines)):
+        first = index * SHARD_LINES
+        lines = [line(n + 1, f"Sentence {n}.") for n in range(first, min(first + SHARD_LINES, num_lines))]
         timed = [replace(each, not_before_ms=not_before_ms) for each in lines]
-        studio.artifacts.put(keys.batch_chunk(TENANT, batch, index), encode_chunk(timed))
-    spec = BatchSpec(num_lines, num_chunks(num_lines))
-    submission = Submission(batch, TENANT, spec, Priority.LOW, keys.batch_chunk(TENANT, batch, 0), 0, 0, 3600)
+        studio.artifacts.put(keys.batch_shard(TENANT, batch, index), encode_shard(timed))
+    spec = BatchSpec(num_lines, num_shards(num_lines))
+    submission = Submission(batch, TENANT, spec, Priority.LOW, keys.batch_shard(TENANT, batch, 0), 0, 0, 3600)
     return studio.jobs.submit(submission).job
 
 
@@ -44,11 +44,11 @@ def jobs_of(studio: Studio, batch: JobRecord) -> list[JobRecord]:
     return list(studio.jobs.list(TENANT, JobQuery(batch=batch.id, newest_first=False, limit=1_000)).jobs)
 
 
-def test_a_chunk_is_read_as_it_was_written_and_ids_follow_from_the_line() -> None:
+def test_a_shard_is_read_as_it_was_written_and_ids_follow_from_the_line() -> None:
     lines = (line(1), line(2, "Zwei.\nZeilen \u2028 hier."))
     batch = new_batch_id()
 
-    assert decode_chunk(encode_chunk(lines)) == lines
+    assert decode_shard(encode_shard(lines)) == lines
     assert child_id(batch, 7) == child_id(batch, 7) != child_id(batch, 8)
     assert len(child_id(batch, 7)) == len("job_") + 26
     assert child_id(batch, 7)[4:14] == batch[4:14]
@@ -57,31 +57,31 @@ def test_a_chunk_is_read_as_it_was_written_and_ids_follow_from_the_line() -> Non
 def test_a_line_with_a_time_becomes_a_job_that_waits_for_it(studio: Studio) -> None:
     batch, far_away_ms = new_batch_id(), 4_000_000_000_000
     lines = [replace(line(1), not_before_ms=far_away_ms), line(2)]
-    chunk = keys.batch_chunk(TENANT, batch, 0)
-    studio.artifacts.put(chunk, encode_chunk(lines))
-    submitted = studio.jobs.submit(Submission(batch, TENANT, BatchSpec(2, 1), Priority.LOW, chunk, 0, 0, 3600)).job
+    shard = keys.batch_shard(TENANT, batch, 0)
+    studio.artifacts.put(shard, encode_shard(lines))
+    submitted = studio.jobs.submit(Submission(batch, TENANT, BatchSpec(2, 1), Priority.LOW, shard, 0, 0, 3600)).job
 
     studio.drain()
 
     waits, spoken = (studio.jobs.get(TENANT, JobId(child_id(batch, number))) for number in (1, 2))
-    assert (waits.state, waits.is_asleep, waits.not_before_ms) == (JobState.PENDING, True, far_away_ms)
+    assert (waits.state, waits.is_scheduled, waits.not_before_ms) == (JobState.PENDING, True, far_away_ms)
     assert spoken.state is JobState.SUCCEEDED
     assert studio.record(submitted).state is JobState.RUNNING
 
 
 def test_every_line_becomes_a_job_and_the_batch_ends_with_the_last(studio: Studio, redis_client: redis.Redis) -> None:
-    batch = put_batch(studio, CHUNK_LINES + 3)
+    batch = put_batch(studio, SHARD_LINES + 3)
 
     studio.drain()
 
     jobs = jobs_of(studio, batch)
-    assert len(jobs) == CHUNK_LINES + 3
+    assert len(jobs) == SHARD_LINES + 3
     assert {job.state for job in jobs} == {JobState.SUCCEEDED}
-    assert {job.metadata["custom_id"] for job in jobs} == {f"clip {n + 1}" for n in range(CHUNK_LINES + 3)}
+    assert {job.metadata["custom_id"] for job in jobs} == {f"clip {n + 1}" for n in range(SHARD_LINES + 3)}
     ended = studio.record(batch)
     assert (ended.state, ended.children.succeeded, ended.children.ended) == (JobState.SUCCEEDED, len(jobs), len(jobs))
     assert [event.type for event in EventLog(redis_client).read(batch.id)][-1] == "batch.completed"
-    assert studio.jobs.recount().differences == ()
+    assert studio.jobs.audit_counters().differences == ()
 
 
 def test_jobs_of_a_batch_and_batches_are_lists_of_their_own(studio: Studio) -> None:
@@ -94,7 +94,7 @@ def test_jobs_of_a_batch_and_batches_are_lists_of_their_own(studio: Studio) -> N
     assert everything == {alone.id, *(job.id for batch in (first, second) for job in jobs_of(studio, batch))}
 
 
-def test_a_chunk_worked_on_twice_makes_each_job_once(studio: Studio) -> None:
+def test_a_shard_worked_on_twice_makes_each_job_once(studio: Studio) -> None:
     batch = put_batch(studio, 5)
     made = {child_id(batch.id, number) for number in (1, 2, 3)}
     for number in (1, 2, 3):
@@ -126,7 +126,7 @@ def test_a_batch_waits_for_room_and_loses_no_line(studio: Studio, redis_client: 
 
     assert studio.record(batch).children.succeeded == 9
     assert studio.record(batch).retries == 0
-    assert narrow.recount().differences == ()
+    assert narrow.audit_counters().differences == ()
 
 
 def test_no_line_becomes_a_job_once_the_batch_is_cancelled(studio: Studio) -> None:

@@ -36,9 +36,9 @@ from worker.engine.interface import (
 from worker.engine.settings import FakeEngineSettings
 from worker.items.dispatch import run_gpu_ticket
 from worker.leases.keeper import DropReason, LeaseKeeper
-from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import StoredSpeech
-from worker.speech.postprocessing.pool import FinisherPool
+from worker.speech.postprocessing.pool import PostProcessorPool
 
 
 class MortalEngine:
@@ -76,13 +76,13 @@ class MortalEngine:
         self._engine.close()
 
 
-class LeavingFinisher(OwnFinisher):
+class LeavingPostProcessor(InProcessPostProcessor):
     """Of a worker that is told to leave while a segment is on its way into the store."""
 
     def __init__(self, studio: Studio) -> None:
         super().__init__(studio.artifacts)
         self._closing = studio.services.closing
-        self._pool = FinisherPool(1, 1, "folder", "test")
+        self._pool = PostProcessorPool(1, 1, "folder", "test")
 
     def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
         self._closing.set()
@@ -237,7 +237,7 @@ def test_an_engine_that_was_away_is_held_against_nobody(studio: Studio) -> None:
 
 
 def test_a_worker_that_leaves_hands_back_what_it_could_not_finish(studio: Studio) -> None:
-    leaving = replace(studio, services=replace(studio.services, finisher=LeavingFinisher(studio)))
+    leaving = replace(studio, services=replace(studio.services, postprocessor=LeavingPostProcessor(studio)))
     job = studio.submit("One sentence only.")
     studio.run_one(CPU_QUEUE)
 

@@ -10,7 +10,7 @@ import redis
 
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.spec import Segmentation
-from storage.queue.worker_slots import Fleet
+from storage.queue.worker_slots import WorkerSlots
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
@@ -26,7 +26,7 @@ STEP_S = 0.5
 def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_client: redis.Redis) -> None:
     engine = FakeEngine(FakeEngineSettings(slots=SLOTS, step_s=STEP_S))
     services = replace(studio.services, engine=engine, ahead=ClaimAhead(SLOTS))
-    Fleet(redis_client).announce(GPU_QUEUE, "w", SLOTS)
+    WorkerSlots(redis_client).announce(GPU_QUEUE, "w", SLOTS)
     spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
     job = studio.submit(" ".join(f"This is {number}." for number in range(1_000, 1_000 + NUM_SEGMENTS)), spec)
     studio.run_one(CPU_QUEUE)

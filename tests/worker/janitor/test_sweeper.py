@@ -25,7 +25,7 @@ from storage.queue.celery_queue import TicketQueue
 from storage.recovery.audit_log import AuditLog
 from storage.recovery.reconcile import Reconciler
 from storage.recovery.state_guard import StateGuard
-from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
 from storage.voices.consent_store import ConsentStore
 from storage.webhooks.deliveries import WebhookQueue
@@ -43,7 +43,7 @@ from worker.process.state_watch import StateWatch
 @pytest.fixture
 def janitor(studio: Studio, redis_client: redis.Redis, tickets: TicketQueue) -> Janitor:
     return Janitor(
-        studio.jobs, AuditLog(redis_client), StoredRecount(redis_client), studio.artifacts, tickets, ticket_cap=8
+        studio.jobs, AuditLog(redis_client), StoredBytesAudit(redis_client), studio.artifacts, tickets, ticket_cap=8
     )
 
 
@@ -272,4 +272,4 @@ def test_a_batch_whose_api_died_after_the_cancel_is_cancelled_to_its_last_job(st
     assert {record.state for record in jobs_of(studio, cancelled)} == {JobState.CANCELLED}
     assert {record.state for record in jobs_of(studio, kept)} == {JobState.PENDING}
     assert studio.jobs.batches_to_recall() == []
-    assert studio.jobs.recount().differences == ()
+    assert studio.jobs.audit_counters().differences == ()

@@ -17,7 +17,7 @@ from storage.objects.local_store import LocalArtifactStore
 from storage.objects.uploads import LIFETIME_S, UNUSED_S
 from storage.recovery.audit_log import AuditLog
 from storage.tenants.quotas import Quotas, QuotaStore
-from storage.tenants.stored_bytes_audit import StoredRecount
+from storage.tenants.stored_bytes_audit import StoredBytesAudit
 from storage.tenants.upload_ledger import UploadLedger
 from tests.worker.studio import TENANT, Studio
 from worker.janitor.sweeper import Janitor
@@ -75,7 +75,7 @@ def test_a_file_counts_as_it_lies_there_until_its_day_is_over(
 
     assert (before, held(redis_client)) == (130, 30)
     assert [entry.key for entry in local_store.list(keys.UPLOADS)] == [keys.upload(TENANT, unheard_of)]
-    assert StoredRecount(redis_client).recount().differences == ()
+    assert StoredBytesAudit(redis_client).audit().differences == ()
 
 
 def test_wrong_bytes_stay_in_the_last_audit_until_they_are_recounted(
@@ -83,7 +83,7 @@ def test_wrong_bytes_stay_in_the_last_audit_until_they_are_recounted(
 ) -> None:
     audits = AuditLog(redis_client)
     tickets = studio.services.tickets
-    janitor = Janitor(studio.jobs, audits, StoredRecount(redis_client), studio.artifacts, tickets, ticket_cap=8)
+    janitor = Janitor(studio.jobs, audits, StoredBytesAudit(redis_client), studio.artifacts, tickets, ticket_cap=8)
     ordered(ledger, 0)
     redis_client.hincrby(f"{{rhapsode}}:stored:{TENANT}", "uploads", 5)
 

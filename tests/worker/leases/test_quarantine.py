@@ -143,7 +143,7 @@ def test_an_item_is_alone_from_its_third_suspicion(studio: Studio) -> None:
 
 
 def test_a_suspect_that_only_waited_is_not_charged_for_the_death_of_its_worker(studio: Studio) -> None:
-    """It stands at the gate, the innocent item inside kills the process, and a new incarnation takes both back."""
+    """It stands at the gate, the innocent item inside kills the process, and a new boot_id takes both back."""
     gate, jobs = QuarantineGate(), studio.jobs
     studio.submit()
     suspect = claimed_after(jobs, suspicions=QUARANTINE_SUSPICIONS)

@@ -13,7 +13,7 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.script.entries import SegmentEntry, encode_entries
 from storage.narration.sources import Source, SourceType
 from storage.narration.spec import NarrationSpec
-from storage.queue.dead_letters import DeadItems
+from storage.queue.dead_letters import DeadLetters
 from storage.segments.plan import PlannedSegment
 from tests.worker.planning.test_script_inputs import submit
 from tests.worker.studio import SPEC, Studio
@@ -41,7 +41,7 @@ def test_a_text_in_other_letters_fails_at_once_and_no_operator_hears_of_it(
         "from character 14 on the text is in Chinese characters, which no language of fake is written with; "
         "it speaks: english"
     )
-    assert DeadItems(redis_client).list(None, 10) == ()
+    assert DeadLetters(redis_client).list(None, 10) == ()
 
 
 def test_what_we_got_wrong_is_still_an_operators_matter(studio: Studio, redis_client: redis.Redis) -> None:
@@ -51,7 +51,7 @@ def test_what_we_got_wrong_is_still_an_operators_matter(studio: Studio, redis_cl
     studio.run_one(CPU_QUEUE)
 
     assert studio.record(job).state is JobState.FAILED
-    assert [each.code for each in DeadItems(redis_client).list(None, 10)] == ["internal"]
+    assert [each.code for each in DeadLetters(redis_client).list(None, 10)] == ["internal"]
 
 
 def test_a_text_in_another_language_is_spoken_and_the_job_says_what_it_will_sound_like(studio: Studio) -> None:

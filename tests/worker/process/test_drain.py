@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import redis
 
-from storage.queue.worker_registry import REPORT_INTERVAL_S, Roster, WorkerReport, WorkerRole, WorkerState
+from storage.queue.worker_registry import REPORT_INTERVAL_S, WorkerRegistry, WorkerReport, WorkerRole, WorkerState
 from storage.runtime.config.settings import StorageSettings
 
 REPORT = WorkerReport("pod-7", WorkerRole.CPU, "host", 1, "0.1.0", 0, leases=2, queue="cpu")
@@ -18,14 +18,14 @@ REPORT = WorkerReport("pod-7", WorkerRole.CPU, "host", 1, "0.1.0", 0, leases=2, 
 class Reporter:
     """A worker that finishes what it holds `reports_until_done` reports after it heard of the wish."""
 
-    def __init__(self, roster: Roster, reports_until_done: int) -> None:
-        self._roster = roster
+    def __init__(self, worker_registry: WorkerRegistry, reports_until_done: int) -> None:
+        self._worker_registry = worker_registry
         self._left = reports_until_done
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
 
     def __enter__(self) -> Reporter:
-        self._roster.report(REPORT)
+        self._worker_registry.report(REPORT)
         self._thread.start()
         return self
 
@@ -35,13 +35,13 @@ class Reporter:
 
     def _run(self) -> None:
         while not self._stop.wait(REPORT_INTERVAL_S / 2):
-            is_draining = self._roster.report(replace(REPORT, leases=2 if self._left > 0 else 0))
+            is_draining = self._worker_registry.report(replace(REPORT, leases=2 if self._left > 0 else 0))
             self._left -= is_draining
 
 
 @pytest.fixture
-def roster(redis_client: redis.Redis, storage_settings: StorageSettings) -> Roster:
-    return Roster(redis_client, storage_settings.key_prefix)
+def worker_registry(redis_client: redis.Redis, storage_settings: StorageSettings) -> WorkerRegistry:
+    return WorkerRegistry(redis_client, storage_settings.key_prefix)
 
 
 def drain(settings: StorageSettings, wait_s: float, name: str = "pod-7") -> subprocess.CompletedProcess[str]:
@@ -58,24 +58,26 @@ def drain(settings: StorageSettings, wait_s: float, name: str = "pod-7") -> subp
 
 
 def test_it_returns_when_the_worker_has_finished_what_it_held(
-    roster: Roster, storage_settings: StorageSettings
+    worker_registry: WorkerRegistry, storage_settings: StorageSettings
 ) -> None:
-    with Reporter(roster, reports_until_done=2):
+    with Reporter(worker_registry, reports_until_done=2):
         outcome = drain(storage_settings, wait_s=40)
 
     assert (outcome.returncode, outcome.stderr) == (0, "")
-    assert roster.list()[0].state is WorkerState.DRAINED
+    assert worker_registry.list()[0].state is WorkerState.DRAINED
 
 
-def test_it_says_so_when_the_time_is_over(roster: Roster, storage_settings: StorageSettings) -> None:
-    with Reporter(roster, reports_until_done=1000):
+def test_it_says_so_when_the_time_is_over(worker_registry: WorkerRegistry, storage_settings: StorageSettings) -> None:
+    with Reporter(worker_registry, reports_until_done=1000):
         outcome = drain(storage_settings, wait_s=2)
 
     assert outcome.returncode == 1
     assert outcome.stderr == "worker.process.drain: pod-7 still holds items after 2 s\n"
 
 
-def test_a_worker_that_nobody_heard_of_is_named(roster: Roster, storage_settings: StorageSettings) -> None:
+def test_a_worker_that_nobody_heard_of_is_named(
+    worker_registry: WorkerRegistry, storage_settings: StorageSettings
+) -> None:
     outcome = drain(storage_settings, wait_s=2, name="pod-8")
 
     assert outcome.returncode == 1

@@ -11,8 +11,8 @@ from worker.engine.cpu.reference_decoders import WarmReferences
 from worker.engine.interface import CodecFrames, Pcm
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.codec_lane import DecoderClient, LaneCounters, Utterance
-from worker.engine.serving.priority_queue import WaitingLine
+from worker.engine.serving.codec_lane import CodecClient, LaneCounters, Utterance
+from worker.engine.serving.priority_queue import PriorityQueue
 from worker.engine.serving.talker_lane import SpeechPart
 from worker.engine.stages.codec import CodecStage, DecodeStream
 
@@ -37,7 +37,7 @@ class _Job:
     is_dropped: bool = False
 
 
-class ThreadedDecoderLane:
+class ThreadedCodecLane:
     """References are heard once and then kept.
 
     Passes are divided alike whether an utterance is decoded while it is made or at its end, because rounding depends on
@@ -49,13 +49,13 @@ class ThreadedDecoderLane:
         self._passes = passes
         self._references = WarmReferences(codec)
         self._changed = threading.Condition()
-        self._due: WaitingLine[_Job] = WaitingLine()
+        self._due: PriorityQueue[_Job] = PriorityQueue()
         self._closed = False
         self._threads: tuple[threading.Thread, ...] = ()
         # Of the putting thread alone.
         self._streamed: dict[RequestState, _Job] = {}
 
-    def start(self, client: DecoderClient) -> None:
+    def start(self, client: CodecClient) -> None:
         def decode() -> None:
             client.run_guarded(lambda: self._run(client))
 
@@ -109,7 +109,7 @@ class ThreadedDecoderLane:
         num_waiting = len(job.frames) - job.num_decoded
         return job.utterance is not None or num_waiting >= self._passes.length_behind(job.num_decoded)
 
-    def _run(self, client: DecoderClient) -> None:
+    def _run(self, client: CodecClient) -> None:
         while (job := self._take()) is not None:
             if job.is_dropped or not client.is_wanted(job.request):
                 continue
@@ -123,7 +123,7 @@ class ThreadedDecoderLane:
                 self._changed.wait()
             return None if self._closed else self._due.pop()
 
-    def _decode_next(self, job: _Job, client: DecoderClient) -> None:
+    def _decode_next(self, job: _Job, client: CodecClient) -> None:
         start = job.num_decoded
         frames = job.frames[start : start + self._passes.length_behind(start)]
         if not len(frames):
@@ -136,7 +136,7 @@ class ThreadedDecoderLane:
         if job.request.is_streamed:
             client.deliver_part(job.request, pcm)
 
-    def _give_back(self, job: _Job, client: DecoderClient) -> None:
+    def _give_back(self, job: _Job, client: CodecClient) -> None:
         """Deliver it if it is complete; else its next pass is due at once, later, or never."""
         with self._changed:
             utterance = job.utterance

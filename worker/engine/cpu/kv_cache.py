@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from worker.engine.model.config import DecoderConfig
+from worker.engine.model.config import TransformerConfig
 
 
 class KvCache:
@@ -19,7 +19,7 @@ class KvCache:
     must be finite.
     """
 
-    def __init__(self, config: DecoderConfig, num_rows: int, capacity: int, device: torch.device) -> None:
+    def __init__(self, config: TransformerConfig, num_rows: int, capacity: int, device: torch.device) -> None:
         shape = (config.num_layers, num_rows, capacity, config.num_kv_heads, config.head_dim)
         self.capacity = capacity
         self._keys = torch.zeros(shape, device=device)

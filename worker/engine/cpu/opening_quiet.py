@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from worker.engine.interface import Urgency
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.slot_queue import SlotLine
+from worker.engine.serving.slot_queue import SlotQueue
 
 
 class OpeningQuiet:
@@ -20,7 +20,7 @@ class OpeningQuiet:
     at the end of the last one has gone in, so nobody waits for two.
     """
 
-    def __init__(self, line: SlotLine, num_rows: int) -> None:
+    def __init__(self, line: SlotQueue, num_rows: int) -> None:
         self._line = line
         self._num_rows = num_rows
         self._opening: RequestState | None = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from worker.engine.cpu.opening_quiet import OpeningQuiet
 from worker.engine.requests.request_state import RequestState, RowEnd
-from worker.engine.serving.slot_queue import SlotLine
+from worker.engine.serving.slot_queue import SlotQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Ended:
 class Scheduler:
     """Single-threaded: belongs to the engine's loop.
 
-    num_spare_rows: beyond `num_rows`, as `SlotLine` has them.
+    num_spare_rows: beyond `num_rows`, as `SlotQueue` has them.
 
     max_prefill_rows: prompt rows run between two frames, so that arrivals cannot starve running streams. A prompt
     is never divided (its rounding, and so its codes, would then depend on who else is there), hence at least one
@@ -65,7 +65,7 @@ class Scheduler:
     """
 
     def __init__(self, num_rows: int, num_spare_rows: int, max_prefill_rows: int) -> None:
-        self._line = SlotLine(num_rows, num_spare_rows)
+        self._line = SlotQueue(num_rows, num_spare_rows)
         self._max_prefill_rows = max_prefill_rows
         self._quiet = OpeningQuiet(self._line, num_rows)
         self._rows: list[RequestState | None] = []

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from worker.engine.cpu.kv_cache import KvCache
-from worker.engine.model.config import DecoderConfig
+from worker.engine.model.config import TransformerConfig
 from worker.engine.model.layers import RotaryTable
 from worker.engine.model.talker import Talker
 
@@ -15,7 +15,7 @@ from worker.engine.model.talker import Talker
 class TalkerStage:
     """Owns the talker's KV cache; single-threaded."""
 
-    def __init__(self, config: DecoderConfig, talker: Talker, num_rows: int, capacity: int) -> None:
+    def __init__(self, config: TransformerConfig, talker: Talker, num_rows: int, capacity: int) -> None:
         device = talker.codec_head.weight.device
         self._talker = talker
         self._rotary = RotaryTable(config, capacity, device)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from worker.engine.model.config import CodePredictorConfig
-from worker.engine.model.layers import Attend, DecoderStack, Rotation
+from worker.engine.model.layers import Attend, Rotation, TransformerStack
 from worker.engine.model.weights import StackedModule, load_strict
 
 
@@ -28,7 +28,7 @@ class StackedTables(StackedModule):
         return {f"{self._name}.{index}.weight": table for index, table in enumerate(self.weight)}
 
 
-class CodePredictorModel(DecoderStack):
+class CodePredictorModel(TransformerStack):
     def __init__(self, config: CodePredictorConfig) -> None:
         super().__init__(config.decoder)
         self.embeddings = StackedTables(

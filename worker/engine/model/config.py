@@ -111,7 +111,7 @@ def read_config(path: Path) -> ConfigFields:
 
 
 @dataclass(frozen=True, slots=True)
-class DecoderConfig:
+class TransformerConfig:
     """Dimensions of one stack of Qwen3 decoder layers."""
 
     hidden_size: int
@@ -152,7 +152,7 @@ class TextControlIds:
 class TalkerConfig:
     """languages, speakers: name -> codec id; dialects: speaker -> the language name of the dialect it speaks."""
 
-    decoder: DecoderConfig
+    decoder: TransformerConfig
     vocab_size: int
     text_vocab_size: int
     text_hidden_size: int
@@ -168,7 +168,7 @@ class TalkerConfig:
 class CodePredictorConfig:
     """talker_hidden_size: width of the embedding tables, which are the talker's inputs too."""
 
-    decoder: DecoderConfig
+    decoder: TransformerConfig
     codebook_size: int
     num_codebooks: int
     talker_hidden_size: int
@@ -253,7 +253,7 @@ def _task(fields: ConfigFields) -> ModelTask:
     return ModelTask(name)
 
 
-def _decoder(fields: ConfigFields) -> DecoderConfig:
+def _decoder(fields: ConfigFields) -> TransformerConfig:
     if fields.text("hidden_act") != "silu":
         raise fields.wrong("hidden_act", "should be 'silu'")
     if fields.boolean("attention_bias"):
@@ -264,7 +264,7 @@ def _decoder(fields: ConfigFields) -> DecoderConfig:
     head_dim = fields.integer("head_dim")
     if head_dim % 2:
         raise fields.wrong("head_dim", f"({head_dim}) should be even")
-    return DecoderConfig(
+    return TransformerConfig(
         hidden_size=fields.integer("hidden_size"),
         intermediate_size=fields.integer("intermediate_size"),
         num_layers=fields.integer("num_hidden_layers"),

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from worker.engine.model.config import DecoderConfig
+from worker.engine.model.config import TransformerConfig
 from worker.engine.model.weights import StackedModule
 
 
@@ -42,7 +42,7 @@ class Rotation:
 class RotaryTable:
     """Rotary factors of all positions, computed once in fp32."""
 
-    def __init__(self, config: DecoderConfig, num_positions: int, device: torch.device) -> None:
+    def __init__(self, config: TransformerConfig, num_positions: int, device: torch.device) -> None:
         exponents = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
         angles = torch.outer(torch.arange(num_positions, dtype=torch.float32), config.rope_theta**-exponents)
         self._cos = torch.cat((angles.cos(), angles.cos()), dim=1).unsqueeze(1).to(device)
@@ -85,7 +85,7 @@ class StackedLinear(StackedModule):
 class QueryKeyNorm(StackedModule):
     """RMSNorm over the head dimension of queries and keys, which lie behind one another: (N, H + KV, d)."""
 
-    def __init__(self, config: DecoderConfig) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(2, config.head_dim))
         self._heads = (config.num_heads, config.num_kv_heads)
@@ -101,7 +101,7 @@ class QueryKeyNorm(StackedModule):
 
 
 class Attention(nn.Module):
-    def __init__(self, config: DecoderConfig) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         width, kv_width = config.num_heads * config.head_dim, config.num_kv_heads * config.head_dim
         self.qkv = StackedLinear(config.hidden_size, {"q_proj": width, "k_proj": kv_width, "v_proj": kv_width})
@@ -117,7 +117,7 @@ class Attention(nn.Module):
 
 
 class SwiGlu(nn.Module):
-    def __init__(self, config: DecoderConfig) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         parts = {"gate_proj": config.intermediate_size, "up_proj": config.intermediate_size}
         self.gate_up = StackedLinear(config.hidden_size, parts)
@@ -128,8 +128,8 @@ class SwiGlu(nn.Module):
         return self.down_proj(F.silu(gate) * up)
 
 
-class DecoderLayer(nn.Module):
-    def __init__(self, config: DecoderConfig) -> None:
+class TransformerLayer(nn.Module):
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.input_layernorm = RmsNorm(config.hidden_size, config.rms_norm_eps)
         self.self_attn = Attention(config)
@@ -141,12 +141,12 @@ class DecoderLayer(nn.Module):
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
-class DecoderStack(nn.Module):
+class TransformerStack(nn.Module):
     """Layers and the final norm."""
 
-    def __init__(self, config: DecoderConfig) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.num_layers))
+        self.layers = nn.ModuleList(TransformerLayer(config) for _ in range(config.num_layers))
         self.norm = RmsNorm(config.hidden_size, config.rms_norm_eps)
 
     def forward(self, x: Tensor, rotation: Rotation, attend: Attend) -> Tensor:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from worker.engine.model.config import TalkerConfig
-from worker.engine.model.layers import Attend, DecoderStack, Rotation
+from worker.engine.model.layers import Attend, Rotation, TransformerStack
 from worker.engine.model.weights import load_strict
 
 
@@ -28,7 +28,7 @@ class TextProjection(nn.Module):
         return self.linear_fc2(F.silu(self.linear_fc1(x)))
 
 
-class TalkerModel(DecoderStack):
+class TalkerModel(TransformerStack):
     def __init__(self, config: TalkerConfig) -> None:
         super().__init__(config.decoder)
         self.text_embedding = nn.Embedding(config.text_vocab_size, config.text_hidden_size)

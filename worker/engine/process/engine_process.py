@@ -20,7 +20,7 @@ from worker.engine.interface import (
     Speech,
     VoicePrompt,
 )
-from worker.engine.process.host_process import Call, Incarnation, SpeechCall, VoiceCall
+from worker.engine.process.host_process import Call, EngineHostProcess, SpeechCall, VoiceCall
 from worker.engine.process.watchdog import Backoff
 from worker.engine.settings import EngineSettings
 
@@ -67,12 +67,12 @@ class EngineProcess:
         self._times = times or ProcessTimes()
         self._changed = threading.Condition()
         self._queue: deque[_Queued] = deque()
-        self._current: Incarnation | None = None
-        self._ready: Incarnation | None = None
+        self._current: EngineHostProcess | None = None
+        self._ready: EngineHostProcess | None = None
         self._info: EngineInfo | None = None
         self._fatal: EngineError | None = None
         self._closing = False
-        self._incarnation = 0
+        self._starts = 0
         self._deaths = 0
         self._last_death_reason: str | None = None
         self._down_since_s = 0.0
@@ -117,10 +117,10 @@ class EngineProcess:
             return self._current.pid if self._current else None
 
     @property
-    def incarnation(self) -> int:
+    def starts(self) -> int:
         """How many times a host was started."""
         with self._changed:
-            return self._incarnation
+            return self._starts
 
     @property
     def deaths(self) -> int:
@@ -200,7 +200,7 @@ class EngineProcess:
     # ------------------------------------------------------------------------------------------ supervisor thread
 
     def _supervise(self) -> None:
-        """Start, watch, bury, wait, again. The thread lives as long as any host: see `Incarnation`."""
+        """Start, watch, note the end, wait, again. The thread lives as long as any host: see `EngineHostProcess`."""
         backoff = Backoff()
         try:
             while not self._closing:
@@ -216,12 +216,12 @@ class EngineProcess:
                 self._changed.notify_all()
             self._fail_queued(lambda _: True, self._fatal)
 
-    def _run_once(self) -> Incarnation | None:
-        """One incarnation from start to end. None when there shall be no further one."""
-        current = Incarnation(self._settings, self._times.watchdog_s, self._notify)
+    def _run_once(self) -> EngineHostProcess | None:
+        """One host process from start to end. None when there shall be no further one."""
+        current = EngineHostProcess(self._settings, self._times.watchdog_s, self._notify)
         started_s = time.monotonic()
         with self._changed:
-            self._incarnation += 1
+            self._starts += 1
             self._current = current
         try:
             while current.end_reason is None and not self._closing:
@@ -236,9 +236,9 @@ class EngineProcess:
                 self._ready = self._current = None
             if current.end_reason is None:
                 current.close(_CLOSE_GRACE_S)
-        return None if self._closing else self._bury(current)
+        return None if self._closing else self._after_end(current)
 
-    def _admit(self, current: Incarnation, info: EngineInfo) -> None:
+    def _admit(self, current: EngineHostProcess, info: EngineInfo) -> None:
         """Let the engine take calls, those that waited first. Does nothing the second time."""
         with self._changed:
             if self._ready is current:
@@ -251,9 +251,9 @@ class EngineProcess:
             while self._queue and current.send(self._queue[0].call):
                 self._queue.popleft()
             self._changed.notify_all()
-        logger.info("the engine is ready: process %d, incarnation %d", current.pid, self._incarnation)
+        logger.info("the engine is ready: process %d, start %d", current.pid, self._starts)
 
-    def _bury(self, ended: Incarnation) -> Incarnation | None:
+    def _after_end(self, ended: EngineHostProcess) -> EngineHostProcess | None:
         reason = ended.end_reason
         with self._changed:
             self._deaths += 1
@@ -264,7 +264,7 @@ class EngineProcess:
         logger.error("the engine process %d ended: %s; its last words: %s", ended.pid, reason, ended.last_words())
         return None if self._fatal else ended
 
-    def _hopeless(self, ended: Incarnation) -> EngineError | None:
+    def _hopeless(self, ended: EngineHostProcess) -> EngineError | None:
         """Why there shall be no further try. An engine that was ready once is started again for ever."""
         if self._info is not None:
             return None

@@ -82,7 +82,7 @@ class VoiceCall:
 Call = SpeechCall | VoiceCall
 
 
-class Incarnation:
+class EngineHostProcess:
     """A host process from its start to its end. Ends once; then every call in flight has failed with EngineDied.
 
     Construct it in a thread that outlives it: on Linux the kernel kills the host when the starting thread ends.
@@ -124,7 +124,7 @@ class Incarnation:
         return self._process.pid
 
     def send(self, call: Call) -> bool:
-        """Hand a call over; False if this incarnation has ended, and then the call is still the caller's."""
+        """Hand a call over; False if this process has ended, and then the call is still the caller's."""
         with self._lock:
             if self.end_reason is not None:
                 return False

@@ -9,7 +9,7 @@ LONGEST_DELAY_S = 30.0
 
 
 class Watchdog:
-    """Judges one incarnation by its heartbeats. All times are seconds on one monotonic clock."""
+    """Judges one host process by its heartbeats. All times are seconds on one monotonic clock."""
 
     def __init__(self, patience_s: float, now_s: float) -> None:
         self._patience_s = patience_s
@@ -38,13 +38,13 @@ class Watchdog:
 
 
 class Backoff:
-    """Delays between starts: doubling while incarnations end without having served anything."""
+    """Delays between starts: doubling while hosts end without having served anything."""
 
     def __init__(self) -> None:
         self._next_s = FIRST_DELAY_S
 
     def delay_s(self, *, served: bool) -> float:
-        """After an incarnation that ended; `served` if it finished at least one call."""
+        """After a host that ended; `served` if it finished at least one call."""
         if served:
             self._next_s = FIRST_DELAY_S
         delay_s = self._next_s

@@ -29,7 +29,7 @@ class Utterance:
         return None if placed is None else placed.codes
 
 
-class DecoderClient(Protocol):
+class CodecClient(Protocol):
     """The engine as a lane sees it. Any thread may call any method."""
 
     def is_wanted(self, request: RequestState) -> bool:
@@ -62,14 +62,14 @@ class LaneCounters:
     fallbacks: int = 0
 
 
-class DecoderLane(Protocol):
+class CodecLane(Protocol):
     """Decodes beside the talker, in any order; every utterance that is still wanted is delivered once.
 
     Parts, utterances and drops come from one thread, which never waits for audio. `close` lets the lane's threads end
     after what they are decoding and may be called from any thread, several times; `join` waits for them.
     """
 
-    def start(self, client: DecoderClient) -> None: ...
+    def start(self, client: CodecClient) -> None: ...
 
     def put_part(self, part: SpeechPart) -> None:
         """Frames of a streamed request that will have more; its `put` brings all of them."""

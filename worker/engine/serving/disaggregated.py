@@ -12,7 +12,7 @@ from worker.engine.errors import RequestRejected
 from worker.engine.interface import CodecFrames, FramesRequest, SamplingParams
 from worker.engine.requests.prompt import PlacedFrames, PromptLayout
 from worker.engine.requests.request_state import RequestState, RowEnd
-from worker.engine.serving.codec_lane import DecoderClient, LaneCounters, Utterance
+from worker.engine.serving.codec_lane import CodecClient, LaneCounters, Utterance
 from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, SpeechPart
 from worker.engine.stages.codec import CodecStage
 
@@ -59,14 +59,14 @@ class HandedFramesLane:
         return LaneStep(tuple(one.request for one in ended), (), ended, sum(len(one.frames) for one in ended))
 
 
-class SilentDecoderLane:
-    """`DecoderLane` of a talker: utterances leave as frames, without samples."""
+class SilentCodecLane:
+    """`CodecLane` of a talker: utterances leave as frames, without samples."""
 
     def __init__(self) -> None:
         self._utterances: SimpleQueue[Utterance | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def start(self, client: DecoderClient) -> None:
+    def start(self, client: CodecClient) -> None:
         def hand_on() -> None:
             client.run_guarded(lambda: self._run(client))
 
@@ -93,7 +93,7 @@ class SilentDecoderLane:
         if self._thread is not None:
             self._thread.join()
 
-    def _run(self, client: DecoderClient) -> None:
+    def _run(self, client: CodecClient) -> None:
         while (utterance := self._utterances.get()) is not None:
             client.deliver(utterance, np.zeros(0, dtype=np.float32))
 

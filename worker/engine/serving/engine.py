@@ -51,7 +51,7 @@ _SEED_RANGE = range(-(1 << 63), 1 << 63)
 
 
 @dataclass(slots=True)
-class _Ticket:
+class _Pending:
     """Guarded by the engine's lock. `admitted_s` is on the monotonic clock."""
 
     future: Future[Speech]
@@ -69,7 +69,7 @@ class LaneEngine:
         self._role = parts.role
         self._talker = parts.talker
         self._wake = threading.Condition()
-        self._tickets: dict[str, _Ticket] = {}
+        self._tickets: dict[str, _Pending] = {}
         self._arrivals: list[RequestState] = []
         self._cancelled: list[RequestState] = []
         self._voices: set[Future[VoicePrompt]] = set()
@@ -94,7 +94,7 @@ class LaneEngine:
                 self._require_running()
                 if request.request_id in self._tickets:
                     raise RequestRejected(f"request {request.request_id!r} is already in flight")
-                self._tickets[request.request_id] = _Ticket(future, request, state, on_audio)
+                self._tickets[request.request_id] = _Pending(future, request, state, on_audio)
                 self._arrivals.append(state)
                 self._wake.notify_all()
         except (RequestRejected, EngineDied) as error:
@@ -187,7 +187,7 @@ class LaneEngine:
         if self._stopped is not None:
             raise EngineDied(str(self._stopped))
 
-    def _ticket(self, state: RequestState) -> _Ticket | None:
+    def _ticket(self, state: RequestState) -> _Pending | None:
         """The submission's ticket, unless somebody has taken it. The lock is held."""
         ticket = self._tickets.get(state.request_id)
         return ticket if ticket is not None and ticket.state is state else None

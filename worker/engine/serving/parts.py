@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from worker.engine.interface import EngineInfo
 from worker.engine.requests.prompt import PromptBuilder
-from worker.engine.serving.codec_lane import DecoderLane
+from worker.engine.serving.codec_lane import CodecLane
 from worker.engine.serving.talker_lane import TalkerLane
 from worker.engine.serving.voice_lane import VoiceLane
 from worker.engine.settings import EngineRole
@@ -22,6 +22,6 @@ class EngineParts:
     prompts: PromptBuilder
     talker: TalkerLane
     codec: CodecStage
-    decoder: DecoderLane
+    decoder: CodecLane
     voices: VoiceLane
     capacity: int

@@ -15,7 +15,7 @@ MOST_OVERTAKINGS = 4
 T = TypeVar("T")
 
 
-class Turns:
+class ClassWeights:
     """Interactive first; but where bulk waits as well, one of bulk after four that have overtaken it."""
 
     def __init__(self) -> None:
@@ -75,12 +75,12 @@ class _Line(Generic[T]):
         return self._openings if has_turn else self._others
 
 
-class WaitingLine(Generic[T]):
+class PriorityQueue(Generic[T]):
     """Two lines, each in the order of arrival but for its openings, that take turns."""
 
     def __init__(self) -> None:
         self._lines: dict[Urgency, _Line[T]] = {urgency: _Line() for urgency in Urgency}
-        self._turns = Turns()
+        self._turns = ClassWeights()
 
     def __len__(self) -> int:
         return sum(len(line) for line in self._lines.values())

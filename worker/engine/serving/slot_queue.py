@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.priority_queue import WaitingLine
+from worker.engine.serving.priority_queue import PriorityQueue
 
 # On a CPU a slot falls free every second or so, which is too long for somebody who waits. On a GPU, with hundreds of
 # slots, one does every few milliseconds.
 _SLOTS_PER_SPARE = 8
 
 
-class SlotLine:
+class SlotQueue:
     """Single-threaded: belongs to the engine's loop.
 
     num_spare: slots beyond `num_slots`, for interactive requests that find these taken: bulk can keep a slot for as
@@ -21,7 +21,7 @@ class SlotLine:
     def __init__(self, num_slots: int, num_spare: int) -> None:
         self._num_slots = num_slots
         self._num_spare = num_spare
-        self._waiting: WaitingLine[RequestState] = WaitingLine()
+        self._waiting: PriorityQueue[RequestState] = PriorityQueue()
         self._running: set[RequestState] = set()
         self._in_spare: set[RequestState] = set()
 

@@ -46,7 +46,7 @@ class VoiceLane:
         self._left_over: _Ready | None = None
 
     def start(self, run_guarded: Callable[[Callable[[], None]], None], settle: Settle) -> None:
-        """run_guarded: the outermost frame of the lane's thread, as in `DecoderClient`."""
+        """run_guarded: the outermost frame of the lane's thread, as in `CodecClient`."""
 
         def encode() -> None:
             run_guarded(lambda: self._run(settle))

@@ -12,9 +12,9 @@ import torch
 from worker.engine.config_digest import configured
 from worker.engine.errors import CheckpointError
 from worker.engine.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
-from worker.engine.model.config import DecoderConfig, ModelConfig, read_default_sampling
+from worker.engine.model.config import ModelConfig, TransformerConfig, read_default_sampling
 from worker.engine.serving.engine import LaneEngine, use_threads
-from worker.engine.serving.slot_queue import SlotLine, num_spare_slots
+from worker.engine.serving.slot_queue import SlotQueue, num_spare_slots
 from worker.engine.settings import EngineRole, VllmEngineSettings
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane
@@ -62,11 +62,13 @@ def _start_talker(
     model.arena.prepare(read_default_sampling(settings.checkpoint / "generation_config.json"))
     logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
     chunks = chunks_on_cpu(settings.profile)
-    lane = VllmTalkerLane(engine, model.arena, SlotLine(settings.slots, num_spare), num_rows, chunks)
+    lane = VllmTalkerLane(engine, model.arena, SlotQueue(settings.slots, num_spare), num_rows, chunks)
     return StartedTalker(lane, settings.slots, capacity)
 
 
-def _kv_bytes(decoder: DecoderConfig, num_rows: int, capacity: int, dtype: torch.dtype, device: torch.device) -> int:
+def _kv_bytes(
+    decoder: TransformerConfig, num_rows: int, capacity: int, dtype: torch.dtype, device: torch.device
+) -> int:
     """Keys and values of all rows at their longest, or what there is memory for, at least one row."""
     block = 2 * decoder.num_layers * decoder.num_kv_heads * decoder.head_dim * dtype.itemsize * _BLOCK_POSITIONS
     blocks_of_row = -(-(capacity + 1) // _BLOCK_POSITIONS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from worker.engine.errors import EngineError
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.slot_queue import SlotLine
+from worker.engine.serving.slot_queue import SlotQueue
 from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
 from worker.engine.vllm.arena import END_ID, Arena
 from worker.engine.vllm.internals import StockEngine
@@ -30,7 +30,7 @@ class VllmTalkerLane:
     frames of others.
     """
 
-    def __init__(self, engine: StockEngine, arena: Arena, line: SlotLine, num_rows: int, chunks: ChunkPlan) -> None:
+    def __init__(self, engine: StockEngine, arena: Arena, line: SlotQueue, num_rows: int, chunks: ChunkPlan) -> None:
         """num_rows: the arena's, as many as `line` gives away."""
         self._engine = engine
         self._arena = arena

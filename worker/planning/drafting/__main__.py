@@ -1,4 +1,4 @@
-"""The zygote of processes that draft plans: a request on standard input, its draft on standard output.
+"""The fork server of processes that draft plans: a request on standard input, its draft on standard output.
 
     python -m worker.planning.drafting    (started by `process`)
 

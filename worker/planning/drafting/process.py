@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Callable
 
 from storage.narration.sources import SourceType
-from storage.runtime.fork_server.client import Ended, Reading, Zygote
-from storage.runtime.fork_server.server_process import ZygoteBroken
+from storage.runtime.fork_server.client import Ended, ForkServer, Reading
+from storage.runtime.fork_server.server_process import ForkServerBroken
 from worker.errors import unusable
 from worker.planning.drafting.draft import Draft, DraftRequest, draft_plan
 from worker.planning.drafting.limits import LIMITS, PATIENCE_S
@@ -18,7 +18,7 @@ from worker.planning.drafting.too_complex import TOO_COMPLEX
 
 logger = logging.getLogger(__name__)
 
-DRAFTERS = Zygote((sys.executable, "-I", "-B", "-m", "worker.planning.drafting"))
+DRAFTERS = ForkServer((sys.executable, "-I", "-B", "-m", "worker.planning.drafting"))
 """This process's. Isolated: neither the working folder nor PYTHONPATH decides what runs."""
 
 
@@ -39,7 +39,7 @@ def draft_bounded(request: DraftRequest, check: Callable[[], None]) -> Draft:
     return draft_apart(request, check)
 
 
-def draft_apart(request: DraftRequest, check: Callable[[], None], drafters: Zygote = DRAFTERS) -> Draft:
+def draft_apart(request: DraftRequest, check: Callable[[], None], drafters: ForkServer = DRAFTERS) -> Draft:
     """As `draft_plan`. Takes what that takes; the first one half a second more.
 
     check: called some times a second, and may raise to give up. Raises `PermanentItemError` or `DrafterBroken`.
@@ -51,13 +51,13 @@ def draft_apart(request: DraftRequest, check: Callable[[], None], drafters: Zygo
     return _draft(ended.answer)
 
 
-def _run(drafters: Zygote, reading: Reading) -> Ended:
+def _run(drafters: ForkServer, reading: Reading) -> Ended:
     try:
         return drafters.run(reading)
     except TimeoutError as error:
         logger.warning("an input took too long to read")
         raise unusable(*TOO_COMPLEX) from error
-    except ZygoteBroken as error:
+    except ForkServerBroken as error:
         raise DrafterBroken(f"what drafts plans does not run: {error}") from error
 
 

@@ -1,7 +1,8 @@
-"""Values between a worker and its finishers, over a socket pair that nobody else holds an end of.
+"""Values between a worker and its post-processors, over a socket pair that nobody else holds an end of.
 
 A value travels as a pickle, its arrays behind it as they lie in memory, so that neither end copies samples. Both ends
-are of one release on one machine, and a finisher is the worker's own child: what it says is trusted as the worker is.
+are of one release on one machine, and a post-processor is the worker's own child: what it says is trusted as the worker
+is.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ _COUNTS = struct.Struct("=QI")
 _SIZE = struct.Struct("=Q")
 
 
-class LineClosed(ConnectionError):
+class ChannelClosed(ConnectionError):
     """The other end is gone."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Channel:
     """One end. Not for two threads at once.
 
     Every call raises `OSError` when the other end is gone; `TimeoutError`, which is one, when it is silent for longer
@@ -48,7 +49,7 @@ class Line:
                     self.stream.sendall(array)
 
     def receive(self) -> object:
-        """Raises `LineClosed` when the other end has closed."""
+        """Raises `ChannelClosed` when the other end has closed."""
         body_bytes, num_arrays = _COUNTS.unpack(self._read(_COUNTS.size))
         table = self._read(num_arrays * _SIZE.size) if num_arrays else bytearray()
         sizes = [size for (size,) in _SIZE.iter_unpack(table)]
@@ -71,7 +72,7 @@ class Line:
             with _silence_named():
                 received = self.stream.recv_into(view[filled:], flags=socket.MSG_WAITALL)
             if received == 0:
-                raise LineClosed("the other end has closed")
+                raise ChannelClosed("the other end has closed")
             filled += received
         return data
 

@@ -10,14 +10,14 @@ from worker.leases.put_once import put_once
 from worker.speech.audio.samples import require_finite, to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
-from worker.speech.postprocessing.interface import FinisherReport, StoredSpeech
+from worker.speech.postprocessing.interface import PostProcessorReport, StoredSpeech
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import Utterance, Verdict, measured_verdict
 
 
-class OwnFinisher:
-    """Implements `Finisher` in the thread that calls."""
+class InProcessPostProcessor:
+    """Implements `PostProcessor` in the thread that calls."""
 
     def __init__(self, artifacts: ArtifactStore) -> None:
         self._artifacts = artifacts
@@ -32,5 +32,5 @@ class OwnFinisher:
         data = encode_segment(SegmentAudio(header, samples, speech.frames))
         return StoredSpeech(len(data), put_once(self._artifacts, key, data), len(samples))
 
-    def report(self) -> FinisherReport:
-        return FinisherReport(processes=0, deaths=0)
+    def report(self) -> PostProcessorReport:
+        return PostProcessorReport(processes=0, deaths=0)

@@ -1,4 +1,4 @@
-"""What is done to speech, by whomever: `OwnFinisher` in this process, `FinisherPool` in others."""
+"""What is done to speech, by whomever: `InProcessPostProcessor` in this process, `PostProcessorPool` in others."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class StoredSpeech:
 
 
 @dataclass(frozen=True, slots=True)
-class FinisherReport:
+class PostProcessorReport:
     """processes: that run now, none where the worker does the work itself. deaths: since the start."""
 
     processes: int
     deaths: int
 
 
-class Finisher(Protocol):
+class PostProcessor(Protocol):
     """Any thread may call; a call returns when it is done, or fails when there is nobody to do it any more."""
 
     def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
@@ -45,4 +45,4 @@ class Finisher(Protocol):
         """
         ...
 
-    def report(self) -> FinisherReport: ...
+    def report(self) -> PostProcessorReport: ...

@@ -1,7 +1,7 @@
-"""Finishing in processes beside the worker: what one interpreter cannot do for hundreds of slots.
+"""Post-processing in processes beside the worker: what one interpreter cannot do for hundreds of slots.
 
 Judging and storing a segment takes more CPU than everything else the worker does for it, and Python gives a process one
-core. The caller's thread borrows a line to a process and waits on it, with no other thread between.
+core. The caller's thread borrows a channel to a process and waits on it, with no other thread between.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from storage.narration.quality import Gate
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 from storage.segments.file import SegmentHeader
 from worker.engine.interface import Speech
-from worker.speech.postprocessing.channel import Line
-from worker.speech.postprocessing.child import FinisherChild, FinisherUnusable
-from worker.speech.postprocessing.dispatch import CallBrokenOff, FinisherDied, Place, Places
-from worker.speech.postprocessing.interface import FinisherReport, StoredSpeech
+from worker.speech.postprocessing.channel import Channel
+from worker.speech.postprocessing.child import PostProcessorProcess, PostProcessorUnusable
+from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
+from worker.speech.postprocessing.interface import PostProcessorReport, StoredSpeech
 from worker.speech.postprocessing.protocol import Answer, Call, Done, Judge, Raised, Store
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
@@ -31,21 +31,21 @@ TRIES_ALONE = 2
 twice in a row."""
 
 
-class FinisherPool:
-    """Implements `Finisher` with processes that are started again when they end.
+class PostProcessorPool:
+    """Implements `PostProcessor` with processes that are started again when they end.
 
-    processes: how many. lines: calls at the same time, over all of them. environment: for them, beyond our own.
+    processes: how many. channels: calls at the same time, over all of them. environment: for them, beyond our own.
     store: what the object store is called in metrics.
     """
 
     def __init__(
-        self, processes: int, lines: int, store: str, worker: str, environment: Mapping[str, str] | None = None
+        self, processes: int, channels: int, store: str, worker: str, environment: Mapping[str, str] | None = None
     ) -> None:
-        self._lines_each = -(-lines // processes)
-        self._places = Places(processes, self._lines_each)
+        self._channels_each = -(-channels // processes)
+        self._dispatcher = Dispatcher(processes, self._channels_each)
         self._environment = environment or {}
         self._worker = worker
-        self._keeper = threading.Thread(target=self._keep, name="finisher-keeper", daemon=True)
+        self._keeper = threading.Thread(target=self._keep, name="postprocessor-keeper", daemon=True)
         # Whoever closes it second must not go on before the processes have gone.
         self._closing = threading.Lock()
         self._written = ARTIFACT_WRITTEN.labels(store)
@@ -54,24 +54,26 @@ class FinisherPool:
     @property
     def pids(self) -> tuple[int, ...]:
         """Of those that run."""
-        return self._places.pids
+        return self._dispatcher.pids
 
-    def report(self) -> FinisherReport:
-        return FinisherReport(len(self._places.pids), self._places.deaths)
+    def report(self) -> PostProcessorReport:
+        return PostProcessorReport(len(self._dispatcher.pids), self._dispatcher.deaths)
 
     def start(self) -> None:
-        """Start all and wait for them, in a thread that outlives them. Raises `FinisherUnusable`; all are gone then."""
-        children: list[FinisherChild] = []
+        """Start all and wait for them, in a thread that outlives them. Raises `PostProcessorUnusable`; all are gone
+        then.
+        """
+        children: list[PostProcessorProcess] = []
         try:
-            for _ in self._places.all:
+            for _ in self._dispatcher.all:
                 children.append(self._new_child())
             for child in children:
                 child.wait_ready()
-        except (OSError, FinisherUnusable) as error:
+        except (OSError, PostProcessorUnusable) as error:
             _close(children)
-            raise FinisherUnusable(f"a finisher process cannot start: {error}") from error
-        for place, child in zip(self._places.all, children, strict=True):
-            self._places.fill(place, child)
+            raise PostProcessorUnusable(f"a post-processor process cannot start: {error}") from error
+        for slot, child in zip(self._dispatcher.all, children, strict=True):
+            self._dispatcher.fill(slot, child)
         self._keeper.start()
 
     def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
@@ -85,9 +87,9 @@ class FinisherPool:
         return stored
 
     def close(self) -> None:
-        """Any thread, several times. Calls that are under way raise `FinishersClosed`."""
+        """Any thread, several times. Calls that are under way raise `PostProcessorsClosed`."""
         with self._closing:
-            _close(self._places.close())
+            _close(self._dispatcher.close())
             if self._keeper.ident is not None:
                 self._keeper.join()
 
@@ -108,48 +110,48 @@ class FinisherPool:
     def _answer(self, call: Call) -> Answer:
         """With others beside it; and where nobody else is, if that process ended."""
         try:
-            with self._places.line_among_others() as line:
-                return _asked(line, call)
+            with self._dispatcher.shared_channel() as channel:
+                return _asked(channel, call)
         except CallBrokenOff as broken_off:
-            place = broken_off.place
+            slot = broken_off.slot
         for _ in range(TRIES_ALONE):
-            with suppress(CallBrokenOff), self._places.line_alone(place) as line:
-                return _asked(line, call)
-        raise FinisherDied(f"{1 + TRIES_ALONE} finisher processes ended with the same call")
+            with suppress(CallBrokenOff), self._dispatcher.exclusive_channel(slot) as channel:
+                return _asked(channel, call)
+        raise PostProcessorDied(f"{1 + TRIES_ALONE} post-processor processes ended with the same call")
 
     # ------------------------------------------------------------------------------------------ keeper thread
 
     def _keep(self) -> None:
-        while place := self._places.next_vacancy():
+        while slot := self._dispatcher.next_vacancy():
             try:
-                self._restart(place)
-            except (OSError, FinisherUnusable) as error:
+                self._restart(slot)
+            except (OSError, PostProcessorUnusable) as error:
                 # No process or no descriptor to be had, or it ends at once. The next try comes later than this one.
-                logger.error("a finisher process cannot start", extra={"error": str(error)})
+                logger.error("a post-processor process cannot start", extra={"error": str(error)})
 
-    def _restart(self, place: Place) -> None:
+    def _restart(self, slot: ProcessSlot) -> None:
         child = self._new_child()
         try:
             child.wait_ready()
-        except (OSError, FinisherUnusable):
+        except (OSError, PostProcessorUnusable):
             child.end()
             raise
-        if self._places.fill(place, child):
-            logger.info("a finisher process is ready", extra={"finisher": child.pid})
+        if self._dispatcher.fill(slot, child):
+            logger.info("a post-processor process is ready", extra={"postprocessor": child.pid})
         else:
             child.close()
 
-    def _new_child(self) -> FinisherChild:
-        return FinisherChild(self._lines_each, self._environment, self._worker)
+    def _new_child(self) -> PostProcessorProcess:
+        return PostProcessorProcess(self._channels_each, self._environment, self._worker)
 
 
-def _asked(line: Line, call: Call) -> Answer:
-    line.send(call)
-    said = line.receive()
+def _asked(channel: Channel, call: Call) -> Answer:
+    channel.send(call)
+    said = channel.receive()
     assert isinstance(said, Answer)  # noqa: S101  (our own code wrote it)
     return said
 
 
-def _close(children: Sequence[FinisherChild]) -> None:
+def _close(children: Sequence[PostProcessorProcess]) -> None:
     for child in children:
         child.close()

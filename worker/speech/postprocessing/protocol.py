@@ -1,4 +1,4 @@
-"""What is asked of a finisher process, and its answers."""
+"""What is asked of a post-processor process, and its answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from storage.narration.quality import Gate
 from storage.segments.file import SegmentHeader
 from worker.engine.interface import Speech
-from worker.speech.postprocessing.interface import Finisher, StoredSpeech
+from worker.speech.postprocessing.interface import PostProcessor, StoredSpeech
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import Utterance, Verdict
@@ -47,14 +47,14 @@ class Raised:
 Answer = Done | Raised
 
 
-def answer(call: Call, finisher: Finisher) -> Answer:
+def answer(call: Call, postprocessor: PostProcessor) -> Answer:
     """Carry the call out. Never raises an `Exception`."""
     try:
         match call:
             case Judge(utterance, gate, bounds, norms):
-                return Done(finisher.judge(utterance, gate, bounds, norms))
+                return Done(postprocessor.judge(utterance, gate, bounds, norms))
             case Store(key, header, speech):
-                return Done(finisher.store(key, header, speech))
+                return Done(postprocessor.store(key, header, speech))
     except Exception as error:  # noqa: BLE001  (whatever it is, the caller is told)
         return Raised(_portable(error))
 
@@ -62,7 +62,7 @@ def answer(call: Call, finisher: Finisher) -> Answer:
 def _portable(error: Exception) -> Exception:
     """The error, or its words if it is of a kind that does not survive the journey."""
     try:
-        copy = pickle.loads(pickle.dumps(error))  # noqa: S301  (made one line earlier)
+        copy = pickle.loads(pickle.dumps(error))  # noqa: S301  (made one channel earlier)
     except Exception:  # noqa: BLE001  (an error of a library may do anything when it is copied)
         return RuntimeError(f"{type(error).__name__}: {error}")
     return copy if type(copy) is type(error) and str(copy) == str(error) else RuntimeError(f"{error!r}")

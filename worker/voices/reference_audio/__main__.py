@@ -1,4 +1,5 @@
-"""The zygote of processes that decode: a recording on standard input, a verdict and perhaps samples on standard output.
+"""The fork server of processes that decode: a recording on standard input, a verdict and perhaps samples on standard
+output.
 
     python -m worker.voices.reference_audio    (started by `storage.audio.recordings`)
 

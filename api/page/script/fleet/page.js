@@ -49,7 +49,7 @@ export function openFleet(main) {
       showWorkers(working.data.map((worker) => [worker.name, worker]));
       setHidden(nobody, working.data.length > 0);
       setHidden(crew, working.data.length === 0);
-      if (waiting.totals.dead_items || !dead.element.hidden) await dead.read(signal);
+      if (waiting.totals.dead_letters || !dead.element.hidden) await dead.read(signal);
       replace(trouble);
       setHidden(body, false);
     } catch (error) {

@@ -4,8 +4,8 @@ import { sendJson } from "../api.js";
 import { button, h, keepingFocus, setHidden, setText, whileBusy } from "../dom.js";
 import { ago, count, decimal } from "../wording.js";
 
-const STATES = { ready: "Ready", draining: "Draining", drained: "Drained", silent: "Silent" };
-const BADGES = { ready: "ready", draining: "processing", drained: "none", silent: "failed" };
+const STATES = { ready: "Ready", draining: "Draining", drained: "Drained", unresponsive: "Unresponsive" };
+const BADGES = { ready: "ready", draining: "processing", drained: "none", unresponsive: "failed" };
 const ROLES = { gpu: "speaks", cpu: "reads and puts together", hooks: "sends webhooks", janitor: "keeps house" };
 
 export const COLUMNS = ["Worker", "State", "Model", "Slots in use", "Batch fill", "Speech a second", "Step", "Voices kept", "Last heard", "Action"];

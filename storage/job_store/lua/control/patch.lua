@@ -7,7 +7,7 @@ local not_before = ARGV[7]
 local job = load_job(id)
 if not job or job.tenant ~= tenant then return answer('missing') end
 if is_terminal(job) or job.state == 'cancelling' then return answer('conflict', job.state) end
-if not_before ~= '' and not is_asleep(job) then return answer('begun') end
+if not_before ~= '' and not is_scheduled(job) then return answer('begun') end
 
 local function wanted(given, present)
   if given == 'none' then return 0 end
@@ -17,7 +17,7 @@ end
 local starts = wanted(not_before, tonumber(redis.call('HGET', K.job .. id, 'not_before_ms')) or 0)
 local ends = wanted(deadline, job.deadline_ms)
 local is_time_given = not_before ~= '' or deadline ~= ''
-if is_time_given and is_asleep(job) and ends > 0 and ends <= starts then return answer('late') end
+if is_time_given and is_scheduled(job) and ends > 0 and ends <= starts then return answer('late') end
 
 if metadata ~= '' then save(job, {metadata = metadata}) end
 if retention_s ~= '' then save(job, {retention_s = tonumber(retention_s)}) end
@@ -39,5 +39,5 @@ elseif not_before ~= '' then
   redis.call('HSET', K.job .. id, 'not_before_ms', not_before)
   redis.call('ZADD', K.scheduled, not_before, id)
 end
-if not_before ~= '' and starts <= now then wake(job) end
+if not_before ~= '' and starts <= now then release_scheduled(job) end
 return answer_job(job)

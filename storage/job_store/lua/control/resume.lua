@@ -10,7 +10,7 @@ if job.state == 'paused' then
     local count = redis.call('LLEN', parked)
     if count > 0 then
       redis.call('RENAME', parked, ready_key(job, queue))
-      enter_ring(job, queue)
+      enter_round_robin(job, queue)
       count_ready(job, queue, count)
       add_tickets(queue, count)
     end

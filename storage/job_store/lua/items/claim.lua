@@ -1,6 +1,6 @@
--- ARGV: queue, worker name, incarnation, lease ms, an id of this call
+-- ARGV: queue, worker name, boot_id, lease ms, an id of this call
 -- -> item + what its work needs; empty
-local queue, worker, incarnation, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local queue, worker, boot_id, lease_ms = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local call = K.claims .. ARGV[5]
 local CALL_KEPT_S = 20 -- longer than any client repeats a command
 local INTERACTIVE_SHARE = 5 -- of so many claims, bulk gets one, when both classes have work
@@ -65,7 +65,7 @@ local function lease(job, item)
   local fence = text(redis.call('INCR', K.fence))
   local name = lease_name(job.id, item, fence)
   redis.call('ZADD', K.leases, text(now + lease_ms), name)
-  redis.call('HSET', K.worker .. worker, name, incarnation)
+  redis.call('HSET', K.worker .. worker, name, boot_id)
   redis.call('HSET', K.live .. job.id, item, 'L' .. fence .. '|' .. worker)
   tally(job, 'leases:', 1)
   if is_reading(job, item) then redis.call('SADD', K.reading .. job.tenant, name) end
@@ -84,9 +84,9 @@ local function work_of(job, item, fence, waited_ms)
   local attempts, suspicions = read_tries(job.id, item)
   local work = redis.call('HMGET', K.job .. job.id, 'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace', 'recovered')
   local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
-  local in_vain = redis.call('HGET', K.tries .. job.id, 'in_vain:' .. item)
+  local rejected = redis.call('HGET', K.tries .. job.id, 'rejected:' .. item)
   return answer('item', job.id, job.tenant, item, fence, attempts + 1, suspicions,
-    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)), job.class, in_vain or 0,
+    work[1], work[2], work[3] or '', work[4] or '', edit or '', (take_of(job.id, item)), job.class, rejected or 0,
     waited_ms, work[5] or '', work[6] or '')
 end
 

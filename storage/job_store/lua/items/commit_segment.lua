@@ -25,7 +25,7 @@ if reuse_id ~= '' then
 end
 count_flow(job, 'out', job.cost_ms)
 local audio_ms = math.floor(result.samples * 1000 / rate)
-if not result.is_reused then count_drain(job.queue, audio_ms, engine_ms) end
+if not result.is_reused then count_throughput(job.queue, audio_ms, engine_ms) end
 count_usage(job, {
   segments = 1, characters = result.chars, audio_ms = audio_ms, engine_ms = engine_ms,
   cached_audio_ms = result.is_reused and audio_ms or 0,

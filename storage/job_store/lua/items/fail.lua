@@ -3,7 +3,7 @@
 -- -> ok | lost | aborted
 local id, item, fence, delay = ARGV[1], ARGV[2], ARGV[3], ARGV[6]
 local failure = {code = ARGV[4], detail = ARGV[5]}
-local in_vain = tonumber(ARGV[8])
+local rejected = tonumber(ARGV[8])
 
 local attempts, suspicions, last = read_tries(id, item)
 local was_retried = delay ~= '' and last == fence
@@ -13,10 +13,10 @@ if verdict ~= 'held' then return answer(verdict) end
 
 forget_lease(job, item, fence, worker)
 write_tries(id, item, attempts + 1, suspicions, fence)
-if in_vain > 0 then
+if rejected > 0 then
   -- Should the job be reopened, this item goes on with other seeds.
-  redis.call('HINCRBY', K.tries .. id, 'in_vain:' .. item, in_vain)
-  redis.call('HINCRBY', K.job .. id, 'rerolls', in_vain - 1)
+  redis.call('HINCRBY', K.tries .. id, 'rejected:' .. item, rejected)
+  redis.call('HINCRBY', K.job .. id, 'rerolls', rejected - 1)
 end
 if ARGV[9] ~= '' then
   redis.call('HSET', K.tries .. id, 'rejected:' .. item, ARGV[9])
@@ -30,5 +30,5 @@ redis.call('HSET', K.live .. id, item, 'W')
 redis.call('ZADD', K.retries, text(now + tonumber(delay)), id .. '|' .. item)
 tally(job, 'retries:', 1)
 save(job, {retries = job.retries + 1})
-if is_voice_job(job) then admit_crowded(job.queue) end
+if is_voice_job(job) then admit_waiter(job.queue) end
 return answer('ok')

@@ -14,8 +14,8 @@ redis.call('HSET', K.live .. id, item, 'W')
 redis.call('ZADD', K.retries, text(now + tonumber(ARGV[4])), id .. '|' .. item)
 tally(job, 'retries:', 1)
 if ARGV[5] == '1' then
-  redis.call('ZADD', K.crowded .. job.queue, text(now), id .. '|' .. item)
+  redis.call('ZADD', K.voice_slot_waiters .. job.queue, text(now), id .. '|' .. item)
 elseif is_voice_job(job) then
-  admit_crowded(job.queue)
+  admit_waiter(job.queue)
 end
 return answer('ok')

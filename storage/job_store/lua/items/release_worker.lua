@@ -1,4 +1,4 @@
--- ARGV: worker name, incarnation that lives, max attempts
+-- ARGV: worker name, boot_id that lives, max attempts
 -- -> ok
 local worker, living, max_attempts = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local held = redis.call('HGETALL', K.worker .. worker)

@@ -20,7 +20,7 @@ local TEXT = {
 local NUMBERS = {
   'estimated_audio_ms', 'out_ms', 'cost_ms', 'total', 'next', 'done', 'failed', 'leased', 'retries',
   'chars_done', 'samples_done', 'sample_rate_hz', 'engine_ms', 'started_at_ms', 'deadline_ms', 'retention_s', 'run',
-  'credit_ms', 'asleep',
+  'credit_ms', 'scheduled',
 }
 
 local function all_fields()
@@ -81,12 +81,12 @@ end
 
 -- The event's deliveries. Their ids follow from how often the job has told of its like, not from a clock: should the
 -- same end be reached again from an old copy of the database, receivers see the same ids.
-local function tell(job, kind, audio_ms, more)
+local function enqueue_webhook(job, kind, audio_ms, more)
   if not HOOK.JOB_EVENTS[kind] or (job.kind == 'batch') ~= (kind == 'batch.completed') then return end
   local function subject()
     return job.id .. '|' .. redis.call('HINCRBY', K.job .. job.id, 'told:' .. kind, 1)
   end
-  webhooks.tell(job.tenant, kind, job.id, job.webhook, subject, function()
+  webhooks.enqueue_webhook(job.tenant, kind, job.id, job.webhook, subject, function()
     local facts = {job = job.id, kind = job.kind or 'synthesis', state = job.state, phase = job.phase or nil,
       at_ms = now, segments_total = job.total, segments_done = job.done, segments_failed = job.failed,
       chars_done = job.chars_done, audio_ms_done = audio_ms, more = more and cjson.encode(more) or nil}
@@ -105,7 +105,7 @@ local function event(job, kind, more)
     'type', kind, 'at_ms', text(now), 'state', job.state, 'phase', job.phase or '',
     'segments_total', text(job.total), 'segments_done', text(job.done), 'chars_done', text(job.chars_done),
     'audio_ms_done', text(audio_ms), 'more', more and cjson.encode(more) or '')
-  tell(job, kind, audio_ms, more)
+  enqueue_webhook(job, kind, audio_ms, more)
 end
 
 -- Warnings. The record holds the first so many as JSON, and no field while there are none.
@@ -145,8 +145,8 @@ local function forget_warnings_of(job, code)
   if #kept < #known then write_warnings(job, kept) end
 end
 
--- Counters. Each is the sum of what every unfinished job contributes, and changes only here: a recount that has
--- looked at a job already (its `audit` is the recount's epoch) follows what happens to the job from then on.
+-- Counters. Each is the sum of what every unfinished job contributes, and changes only here: an audit that has
+-- looked at a job already (its `audit` is the audit's epoch) follows what happens to the job from then on.
 
 local audit_epoch
 
@@ -276,7 +276,7 @@ end
 -- Who comes anew has a turn before those who wait, behind others that came anew, so that what is short need not wait for
 -- everybody. That turn is ahead of time: the next such one is after everybody there has had one, so that leaving and
 -- coming back gains nothing. Those who have it are the front of the ring, in the order in which they came.
-local function seat_tenant(job, queue)
+local function activate_tenant(job, queue)
   local ring, newcomers = ring_key(job, queue), newcomers_key(job, queue)
   local is_new = redis.call('ZADD', newcomers, 'NX', '+inf', job.tenant) == 1
   local first_to_wait = is_new and redis.call('LINDEX', ring, redis.call('ZCOUNT', newcomers, '+inf', '+inf') - 1)
@@ -299,7 +299,7 @@ local function end_turn(job, queue)
   end
 end
 
-local function unseat_tenant(job, queue)
+local function deactivate_tenant(job, queue)
   local ring, newcomers = ring_key(job, queue), newcomers_key(job, queue)
   local is_new = redis.call('ZSCORE', newcomers, job.tenant) == 'inf'
   if is_new or redis.call('LINDEX', ring, 0) == job.tenant then end_turn(job, queue) end
@@ -314,9 +314,9 @@ local function unseat_tenant(job, queue)
   end
 end
 
-local function enter_ring(job, queue)
+local function enter_round_robin(job, queue)
   local line = line_key(job, queue)
-  if redis.call('RPUSH', line, job.id) == 1 then seat_tenant(job, queue) end
+  if redis.call('RPUSH', line, job.id) == 1 then activate_tenant(job, queue) end
   redis.call('ZADD', waiting_key(job, queue), text(now), job.id)
   tally(job, 'line:' .. line, 1)
 end
@@ -325,7 +325,7 @@ local function leave_ring(job, queue)
   local line = line_key(job, queue)
   redis.call('LREM', line, 1, job.id)
   redis.call('ZREM', waiting_key(job, queue), job.id)
-  if redis.call('EXISTS', line) == 0 then unseat_tenant(job, queue) end
+  if redis.call('EXISTS', line) == 0 then deactivate_tenant(job, queue) end
   tally(job, 'line:' .. line, -1)
 end
 
@@ -344,7 +344,7 @@ local function make_all_ready(job, items, push)
     put_in_line(parked_key(job, queue), items, push)
     return
   end
-  if put_in_line(ready_key(job, queue), items, push) == #items then enter_ring(job, queue) end
+  if put_in_line(ready_key(job, queue), items, push) == #items then enter_round_robin(job, queue) end
   count_ready(job, queue, #items)
   add_tickets(queue, #items)
 end
@@ -363,7 +363,7 @@ end
 
 local function forget_retry(job, item)
   redis.call('ZREM', K.retries, job.id .. '|' .. item)
-  redis.call('ZREM', K.crowded .. job.queue, job.id .. '|' .. item)
+  redis.call('ZREM', K.voice_slot_waiters .. job.queue, job.id .. '|' .. item)
   if item == 'plan' then redis.call('ZREM', K.unread .. job.tenant, job.id) end
   redis.call('HDEL', K.live .. job.id, item)
   tally(job, 'retries:', -1)
@@ -372,18 +372,18 @@ end
 -- Sleep. A job that may not start before a time waits for it in K.scheduled, with its plan in live as S. Its expected
 -- audio is admitted but in no flow until then: nobody's wait depends on it, and no worker is wanted for it.
 
-local function put_to_sleep(job, until_ms)
+local function schedule(job, until_ms)
   redis.call('HSET', K.live .. job.id, 'plan', 'S')
   redis.call('ZADD', K.scheduled, text(until_ms), job.id)
   tally(job, 'scheduled:', 1)
-  save(job, {asleep = 1})
+  save(job, {scheduled = 1})
 end
 
-local function forget_sleep(job)
+local function unschedule(job)
   redis.call('ZREM', K.scheduled, job.id)
   redis.call('HDEL', K.live .. job.id, 'plan')
   tally(job, 'scheduled:', -1)
-  save(job, {asleep = 0})
+  save(job, {scheduled = 0})
 end
 
 -- Behind all that wait, with its plan to make.
@@ -393,18 +393,18 @@ local function join_queue(job)
   make_ready(job, 'plan', 'RPUSH')
 end
 
-local function wake(job)
-  forget_sleep(job)
+local function release_scheduled(job)
+  unschedule(job)
   join_queue(job)
 end
 
-local function is_asleep(job) return job.asleep > 0 end
+local function is_scheduled(job) return job.scheduled > 0 end
 
 -- What of the job's expected audio came into a flow and has not gone out.
-local function audio_in_flow(job) return is_asleep(job) and 0 or job.estimated_audio_ms - job.out_ms end
+local function audio_in_flow(job) return is_scheduled(job) and 0 or job.estimated_audio_ms - job.out_ms end
 
 local function drop_unleased(job)
-  if is_asleep(job) then forget_sleep(job) end
+  if is_scheduled(job) then unschedule(job) end
   for _, queue in ipairs(queues_of(job)) do
     close_queue(job, queue)
     redis.call('DEL', ready_key(job, queue), parked_key(job, queue))
@@ -418,9 +418,9 @@ end
 -- The window: how many segments of a job are open, that is ready, under lease or waiting.
 
 -- What the workers of a queue can speak at the same time: slots of those that announced themselves lately.
-local function fleet_slots(queue)
+local function worker_slots(queue)
   local slots = 0
-  for _, value in ipairs(redis.call('HVALS', K.fleet .. queue)) do
+  for _, value in ipairs(redis.call('HVALS', K.worker_slots .. queue)) do
     local count, expires = string.match(value, '^(%d+)|(%d+)$')
     if tonumber(expires) > now then slots = slots + tonumber(count) end
   end
@@ -430,7 +430,7 @@ end
 -- A tenant's jobs together may fill all slots, half as many wait behind them, and no job has fewer than `least`: so
 -- one job alone keeps the fleet busy, and ten thousand jobs take the memory of `least` each.
 local function window_of(job, least)
-  local wanted = math.min(math.ceil(fleet_slots(job.queue) * 3 / 2), MOST_WINDOW)
+  local wanted = math.min(math.ceil(worker_slots(job.queue) * 3 / 2), MOST_WINDOW)
   local sharers = math.max(redis.call('LLEN', line_key(job, job.queue)), 1)
   return math.max(least, math.ceil(wanted / sharers))
 end
@@ -447,7 +447,7 @@ local function open_window(job, least, most)
   save(job, {next = job.next + count})
 end
 
--- Leases. live[item] = L<fence>|<worker name>, mirrored in K.leases (expiry) and K.worker (incarnation); A instead of L
+-- Leases. live[item] = L<fence>|<worker name>, mirrored in K.leases (expiry) and K.worker (boot_id); A instead of L
 -- once the item runs alone.
 
 local function lease_name(job_id, item, fence) return job_id .. '|' .. item .. '|' .. fence end
@@ -469,7 +469,7 @@ local MOST_PASSED = 100
 local function is_reading(job, item) return item == 'plan' and job.bulky == '1' end
 
 local function reading_places()
-  local places = fleet_slots('cpu')
+  local places = worker_slots('cpu')
   if places == 0 then return math.huge end -- nobody has said how many there are
   return math.max(1, math.floor(places / 2))
 end
@@ -641,28 +641,28 @@ end
 -- The pace of a queue's workers: what they have spoken by the time it took them. Both fade with time in which there was
 -- work, so that the pace of an idle fleet stays what it was; a rest is no longer than the segment that follows it took.
 
-local function count_drain(queue, audio_ms, engine_ms)
-  local audio, busy, at = unpack(redis.call('HMGET', K.drain, queue .. ':audio_ms', queue .. ':busy_ms', queue .. ':at_ms'))
+local function count_throughput(queue, audio_ms, engine_ms)
+  local audio, busy, at = unpack(redis.call('HMGET', K.throughput, queue .. ':audio_ms', queue .. ':busy_ms', queue .. ':at_ms'))
   local most = engine_ms + 250 -- and the way to the store
   local passed = math.max(0, math.min(at and now - at or most, most))
   local kept = math.exp(0 - passed / DRAIN_TAU_MS)
-  redis.call('HSET', K.drain, queue .. ':at_ms', text(now),
+  redis.call('HSET', K.throughput, queue .. ':at_ms', text(now),
     queue .. ':audio_ms', string.format('%.3f', (audio or 0) * kept + audio_ms),
     queue .. ':busy_ms', string.format('%.3f', (busy or 0) * kept + passed))
 end
 
 -- Audio time spoken in a unit of time; 0 while nothing is known.
-local function drain_rate(queue)
-  local audio, busy = unpack(redis.call('HMGET', K.drain, queue .. ':audio_ms', queue .. ':busy_ms'))
+local function throughput(queue)
+  local audio, busy = unpack(redis.call('HMGET', K.throughput, queue .. ':audio_ms', queue .. ':busy_ms'))
   return audio and audio / math.max(busy, 1) or 0
 end
 
 -- Of all queues together.
-local function total_drain_rate()
+local function total_throughput()
   local rate = 0
-  for _, field in ipairs(redis.call('HKEYS', K.drain)) do
+  for _, field in ipairs(redis.call('HKEYS', K.throughput)) do
     local queue = string.match(field, '^(.*):at_ms$')
-    if queue then rate = rate + drain_rate(queue) end
+    if queue then rate = rate + throughput(queue) end
   end
   return rate
 end
@@ -687,7 +687,7 @@ local function wait_for(scope, name, needed, needed_audio_ms)
   local jobs, ended, spent, at = unpack(redis.call('HMGET', K.ends .. scope, 'jobs', name, 'spent_ms', 'at_ms'))
   ended, spent = tonumber(ended) or 0, tonumber(spent) or 0
   if ended == 0 or spent == 0 then
-    local rate = total_drain_rate()
+    local rate = total_throughput()
     return rate > 0 and needed_audio_ms / rate or nil
   end
   -- It is given back by whole jobs, so on average half a one more than is needed.
@@ -702,7 +702,7 @@ end
 -- what: 'jobs' or 'audio_ms'
 local function refuse_held(scope, what, held, most, wait_ms)
   if scope == EVERYBODY then return refuse('total_' .. what, held, most, wait_ms) end
-  tell_of_quota(scope, what, held, most)
+  enqueue_quota_event(scope, what, held, most)
   return refuse('tenant_' .. what, held, most, wait_ms)
 end
 
@@ -734,7 +734,7 @@ local function admission_refusal(tenant, audio_ms, bytes, limits)
     local held = stored_of(tenant)
     -- What the job makes comes on top, and nobody knows how much that will be: it needs some room at least.
     if held + math.max(bytes, 1) > most_stored then
-      tell_of_quota(tenant, 'stored_bytes', held, most_stored)
+      enqueue_quota_event(tenant, 'stored_bytes', held, most_stored)
       return refuse('tenant_stored_bytes', held, most_stored)
     end
   end
@@ -796,7 +796,7 @@ local function take_back_result(job, item)
   return line
 end
 
--- Batches. Their items are chunks of lines that become jobs, which name the batch; the batch has succeeded once all
+-- Batches. Their items are shards of lines that become jobs, which name the batch; the batch has succeeded once all
 -- lines have become jobs and all of these have ended. Jobs that go on after their end are not counted again.
 
 local function settle_batch(id)
@@ -825,12 +825,12 @@ end
 local function is_voice_job(job) return job.kind == 'voice_cache' end
 
 -- Where voices are prepared there are fewer places than slots, and Redis does not know how many. What finds none waits
--- for its next look like any other, and in K.crowded for a voice that leaves, which makes room for whoever came first.
+-- for its next look like any other, and in K.voice_slot_waiters for a voice that leaves, which makes room for whoever came first.
 
 -- A place is free: returns the job whose voice may have it, or nil if none waits.
-local function admit_crowded(queue)
+local function admit_waiter(queue)
   for _ = 1, MOST_PASSED do
-    local name = redis.call('ZPOPMIN', K.crowded .. queue)[1]
+    local name = redis.call('ZPOPMIN', K.voice_slot_waiters .. queue)[1]
     if not name then return nil end
     local id, item = string.match(name, '^([^|]*)|([^|]*)$')
     local job = redis.call('ZSCORE', K.retries, name) and load_job(id)
@@ -846,7 +846,7 @@ end
 -- After a voice of this job, whatever became of it. Where none waits for a place there may be more than the one that is
 -- free now: another voice is opened to see, and waits if there are not.
 local function follow_voice(job, least)
-  local admitted = admit_crowded(job.queue)
+  local admitted = admit_waiter(job.queue)
   if admitted ~= job.id then open_window(job, least, admitted and 1 or 2) end
 end
 
@@ -872,7 +872,7 @@ local function is_callers_fault(job, item, code)
 end
 
 -- For operators; what it says holds no text of the job.
-local function bury(job, item, failure)
+local function dead_letter(job, item, failure)
   if is_callers_fault(job, item, failure.code) then return end
   redis.call('XADD', K.dead, 'MAXLEN', '~', DEAD_KEPT, '*', 'at_ms', text(now), 'job', job.id, 'tenant', job.tenant,
     'item', item, 'code', failure.code, 'detail', failure.detail, 'attempts', text((read_tries(job.id, item))))
@@ -881,7 +881,7 @@ end
 -- The item is given up, and the job with it unless it is one voice of many. failure.code and failure.detail are set.
 local function fail_item(job, item, fence, failure)
   redis.call('HSET', K.results .. job.id, item, 'X' .. fence)
-  bury(job, item, failure)
+  dead_letter(job, item, failure)
   if is_segment(item) then
     failure.segment = tonumber(item)
     save(job, {failed = job.failed + 1})

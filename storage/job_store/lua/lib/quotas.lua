@@ -8,7 +8,7 @@ end
 
 -- Tells that a tenant's limit has refused something: once a day (UTC) for each limit, however often it does. name: one
 -- of the quotas, as they are kept.
-local function tell_of_quota(tenant, name, held, most)
+local function enqueue_quota_event(tenant, name, held, most)
   local DAY_S, event = 86400, 'usage.quota_reached'
   if next(webhooks.receivers(tenant, event, false)) == nil then return end
   local at = clock()
@@ -16,7 +16,7 @@ local function tell_of_quota(tenant, name, held, most)
   local told = K.quota_told .. table.concat({tenant, name, period}, ':')
   if not redis.call('SET', told, 1, 'NX', 'EX', DAY_S) then return end
   local function subject() return table.concat({tenant, name, period}, '|') end
-  webhooks.tell(tenant, event, '', false, subject, function()
+  webhooks.enqueue_webhook(tenant, event, '', false, subject, function()
     return {quota = name, held = held, limit = most, at_ms = at}
   end)
 end
@@ -30,13 +30,13 @@ local function is_after(a, b)
   return #a > #b
 end
 
--- A recount of the tenant's bytes has met every record up to the place and id that it has reached; what becomes of those
+-- An audit of the tenant's bytes has met every record up to the place and id that it has reached; what becomes of those
 -- it is told here, and the others it will find as they are by then.
 local function follow_stored(tenant, place, id, bytes)
-  local recount = K.stored_recount .. tenant
-  local reached = redis.call('HGET', recount, 'reached')
+  local counter_audit = K.stored_bytes_audit .. tenant
+  local reached = redis.call('HGET', counter_audit, 'reached')
   if reached and not is_after(place .. '|' .. id, reached) then
-    redis.call('HINCRBY', recount, 'sum:' .. place, string.format('%.0f', bytes))
+    redis.call('HINCRBY', counter_audit, 'sum:' .. place, string.format('%.0f', bytes))
   end
 end
 
@@ -61,6 +61,6 @@ end
 local function stored_refusal(tenant, bytes, default)
   local held, most = stored_of(tenant), limit_of(tenant, 'stored_bytes', default)
   if bytes <= 0 or held + bytes <= most then return nil end
-  tell_of_quota(tenant, 'stored_bytes', held, most)
+  enqueue_quota_event(tenant, 'stored_bytes', held, most)
   return {'refused', 'tenant_stored_bytes', string.format('%.0f', held), string.format('%.0f', most), ''}
 end

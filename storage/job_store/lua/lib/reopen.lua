@@ -84,7 +84,7 @@ local function class_for(job, audio_ms)
   return 'interactive'
 end
 
-local function stand_behind_all(job, audio_ms)
+local function requeue_last(job, audio_ms)
   save(job, {queue_mark_ms = count_flow(job, 'in', audio_ms) - audio_ms})
 end
 
@@ -99,8 +99,8 @@ local function change_class(job, class)
     end
   end
   save(job, {class = class})
-  for _, queue in ipairs(waiting) do enter_ring(job, queue) end
-  stand_behind_all(job, left)
+  for _, queue in ipairs(waiting) do enter_round_robin(job, queue) end
+  requeue_last(job, left)
 end
 
 -- Reopening.
@@ -157,7 +157,7 @@ end
 
 -- An ended job waits again, for what it lacks: `items` are its segments that were opened and are not done.
 local function reopen_job(job, items, reason, window)
-  -- As in submit: a recount under way would not meet a job that came after its beginning.
+  -- As in submit: an audit under way would not meet a job that came after its beginning.
   if current_audit() then save(job, {audit = current_audit()}) end
   forget_attempts(job, items)
   -- They are of voices that failed, and these are tried again.
@@ -170,11 +170,11 @@ local function reopen_job(job, items, reason, window)
   job.started_at_ms, job.deadline_ms = 0, 0
   save(job, {
     class = class_for(job, left), out_ms = spoken, credit_ms = spoken, failed = 0, run = job.run + 1,
-    done_before = job.done,
+    done_at_reopen = job.done,
   })
   redis.call('SADD', K.active, job.id)
   count_admission(job, 1, left)
-  stand_behind_all(job, left)
+  requeue_last(job, left)
   move(job, 'pending')
   open_again(job, items, window)
   event(job, 'job.reopened', {reason = reason})

@@ -49,7 +49,7 @@ end
 local function ahead_of(came, went)
   if id == '' then return 0 end
   local job = load_job(id)
-  if not job or (job.state ~= 'pending' and job.state ~= 'paused') or is_asleep(job) then return 0 end
+  if not job or (job.state ~= 'pending' and job.state ~= 'paused') or is_scheduled(job) then return 0 end
   local mark = tonumber(redis.call('HGET', K.job .. id, 'queue_mark_ms')) or 0
   return math.max(0, math.min(mark - went, came - went - job.estimated_audio_ms))
 end
@@ -60,6 +60,6 @@ local backlog = came - went + others_came - others_went
 
 local ring = K.tenants .. queue .. ':' .. class
 return answer('ok',
-  math.max(served_before('cpu'), served_before(queue)), string.format('%.6f', drain_rate(queue)), fleet_slots(queue), text(backlog),
+  math.max(served_before('cpu'), served_before(queue)), string.format('%.6f', throughput(queue)), worker_slots(queue), text(backlog),
   length_with(ring, tenant), length_with(line_of(queue, tenant), id),
   redis.call('EXISTS', K.tenants .. queue .. ':' .. other_class), text(ahead_of(came, went)))

@@ -50,7 +50,7 @@ redis.call('HSET', K.job .. id, 'id', id, 'tenant', tenant, 'state', 'pending', 
   'queue', ARGV[10], 'estimated_audio_ms', text(estimate), 'created_at_ms', text(now), unpack(ARGV, FIRST_FIELD))
 -- What a batch makes is counted to the key that it came with.
 if parent and parent.key_id then redis.call('HSET', K.job .. id, 'key_id', parent.key_id) end
--- A recount under way would not meet a job that came after its beginning.
+-- An audit under way would not meet a job that came after its beginning.
 if current_audit() then redis.call('HSET', K.job .. id, 'audit', current_audit()) end
 local job = load_job(id)
 count_admission(job, 1, estimate)
@@ -65,6 +65,6 @@ redis.call('ZADD', (field('kind') == 'batch' and K.batches or K.jobs) .. tenant,
 if batch then redis.call('ZADD', K.children .. batch, 0, id) end
 job = load_job(id)
 local not_before = tonumber(field('not_before_ms')) or 0
-if not_before > now then put_to_sleep(job, not_before) else join_queue(job) end
+if not_before > now then schedule(job, not_before) else join_queue(job) end
 event(job, 'job.created')
 return answer('created', id, record_of(id))

@@ -36,6 +36,6 @@ end
 local awake = due(K.scheduled)
 for _, id in ipairs(awake) do
   local job = load_job(id)
-  if job and is_asleep(job) then wake(job) else redis.call('ZREM', K.scheduled, id) end
+  if job and is_scheduled(job) then release_scheduled(job) else redis.call('ZREM', K.scheduled, id) end
 end
 return answer('ok', #leases, #retries, #overdue, #awake)

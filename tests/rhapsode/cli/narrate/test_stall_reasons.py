@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from rhapsode import Rhapsode
-from rhapsode.cli.narrate import stall_reasons as hindrances
+from rhapsode.cli.narrate import stall_reasons as stall_reasons
 from rhapsode.cli.narrate.narrate import _cancel  # pyright: ignore[reportPrivateUsage]
 from rhapsode.cli.narrate.progress import Lines
-from rhapsode.cli.narrate.stall_reasons import Hindrances
+from rhapsode.cli.narrate.stall_reasons import StallReasons
 from rhapsode.client.resources import Job
 from tests.rhapsode.conftest import ScriptedServer
 
@@ -41,7 +41,7 @@ TOTALS = {
     "backlog_audio_s": 0.0,
     "leases": 0,
     "retries_waiting": 0,
-    "dead_items": 0,
+    "dead_letters": 0,
     "audio_s_per_s": 0.0,
 }
 
@@ -53,7 +53,7 @@ def job(**changes: object) -> Job:
 def standing(script: ScriptedServer, stands: Job) -> str | None:
     """What is said at the second look at a job that has not moved since the first."""
     with Rhapsode(script.url) as client:
-        seen = Hindrances(client, look_after_s=0)
+        seen = StallReasons(client, look_after_s=0)
         assert seen.of(stands) is None
         assert script.received == []
         return seen.of(stands)
@@ -62,9 +62,9 @@ def standing(script: ScriptedServer, stands: Job) -> str | None:
 @pytest.mark.parametrize(
     ("status", "changes", "sentence"),
     [
-        (503, {"status": "unavailable", "store": "unavailable"}, hindrances.STORE),
-        (503, {"status": "unavailable", "redis": "unavailable", "claims": None}, hindrances.REDIS),
-        (200, {"claims": "held"}, hindrances.HELD),
+        (503, {"status": "unavailable", "store": "unavailable"}, stall_reasons.STORE),
+        (503, {"status": "unavailable", "redis": "unavailable", "claims": None}, stall_reasons.REDIS),
+        (200, {"claims": "held"}, stall_reasons.HELD),
         (200, {}, None),
     ],
 )
@@ -79,7 +79,7 @@ def test_what_the_server_lacks_is_said(
 def test_that_nobody_reads_texts_is_said_to_those_who_may_know(script: ScriptedServer) -> None:
     script.answer(200, READY)
     script.answer(200, {"data": [CPU_QUEUE], "totals": TOTALS})
-    assert standing(script, job(state="pending", phase=None, progress={})) == hindrances.NO_READER
+    assert standing(script, job(state="pending", phase=None, progress={})) == stall_reasons.NO_READER
 
 
 def test_a_caller_who_is_no_operator_is_told_nothing_and_asks_once(script: ScriptedServer) -> None:
@@ -89,7 +89,7 @@ def test_a_caller_who_is_no_operator_is_told_nothing_and_asks_once(script: Scrip
         script.answer(status, body)
 
     with Rhapsode(script.url) as client:
-        seen = Hindrances(client, look_after_s=0)
+        seen = StallReasons(client, look_after_s=0)
         said = [seen.of(waiting), seen.of(waiting)]
         seen._look_at_s = 0.0  # pyright: ignore[reportPrivateUsage]
         said.append(seen.of(waiting))
@@ -122,10 +122,10 @@ def test_a_job_that_moves_on_is_not_hindered_any_more(script: ScriptedServer) ->
     script.answer(200, READY | {"claims": "held"})
 
     with Rhapsode(script.url) as client:
-        seen = Hindrances(client, look_after_s=0)
+        seen = StallReasons(client, look_after_s=0)
         said = [seen.of(each) for each in (job(), job(), job(progress={"segments": {"total": 4, "done": 2}}))]
 
-    assert said == [None, hindrances.HELD, None]
+    assert said == [None, stall_reasons.HELD, None]
 
 
 def test_the_line_of_progress_says_it_at_once_and_first() -> None:
@@ -133,12 +133,12 @@ def test_the_line_of_progress_says_it_at_once_and_first() -> None:
     lines = Lines(Console(file=written, width=40))
 
     lines.show(job(), None)
-    lines.show(job(), None, hindrances.HELD)
-    lines.show(job(), None, hindrances.HELD)
+    lines.show(job(), None, stall_reasons.HELD)
+    lines.show(job(), None, stall_reasons.HELD)
 
     assert written.getvalue().splitlines() == [
         "speaking: 1/4 segments, 0:00 spoken",
-        f"speaking: {hindrances.HELD}, 1/4 segments, 0:00 spoken",
+        f"speaking: {stall_reasons.HELD}, 1/4 segments, 0:00 spoken",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Zygotes of the tests' own: their children do what a line of Python says."""
+"""Fork servers of the tests' own: their children do what a line of Python says."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-from storage.runtime.fork_server.client import Ended, Reading, Zygote
+from storage.runtime.fork_server.client import Ended, ForkServer, Reading
 
 PRELUDE = """
 import json, os, signal, socket, sys, threading
@@ -18,15 +18,15 @@ def say(found):
 """
 
 
-def zygote_of(task: str, setup: str = "") -> Zygote:
-    """task: the body of a function of `arguments`; setup: what its zygote does before."""
+def fork_server_of(task: str, setup: str = "") -> ForkServer:
+    """task: the body of a function of `arguments`; setup: what its fork server does before."""
     body = "\n".join(f"    {line}" for line in ("pass", *task.splitlines()))
     program = f"{PRELUDE}\n{setup}\ndef task(arguments):\n{body}\nserve(task, ChildLimits(1 << 30, 5, 1 << 20))\n"
-    return Zygote((sys.executable, "-I", "-B", "-c", program))
+    return ForkServer((sys.executable, "-I", "-B", "-c", program))
 
 
 def ask(
-    zygote: Zygote,
+    fork_server: ForkServer,
     *arguments: str,
     data: bytes = b"",
     patience_s: float = 30.0,
@@ -34,4 +34,4 @@ def ask(
 ) -> Ended:
     with tempfile.TemporaryFile() as file:
         file.write(data)
-        return zygote.run(Reading(arguments, file, 1 << 20, patience_s, check))
+        return fork_server.run(Reading(arguments, file, 1 << 20, patience_s, check))

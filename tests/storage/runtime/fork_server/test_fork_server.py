@@ -1,4 +1,4 @@
-"""Children of a zygote: each alone with its file, none of them longer than somebody waits for it."""
+"""Children of a fork server: each alone with its file, none of them longer than somebody waits for it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.audio.recordings import DECODERS
-from storage.runtime.fork_server.client import Ended, Zygote
+from storage.runtime.fork_server.client import Ended, ForkServer
 from storage.runtime.fork_server.limits import MOST_DESCRIPTORS
 from storage.runtime.fork_server.protocol import ConnectionEnded, Order, receive_order, send_order
-from storage.runtime.fork_server.server_process import ZygoteBroken
+from storage.runtime.fork_server.server_process import ForkServerBroken
 from tests.process_tree import children_of, is_alive
-from tests.storage.runtime.fork_server.programs import PRELUDE, ask, zygote_of
+from tests.storage.runtime.fork_server.programs import PRELUDE, ask, fork_server_of
 from worker.planning.drafting.process import DRAFTERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
@@ -63,8 +63,8 @@ match arguments[0]:
 
 
 @pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    with zygote_of(TASKS, "seen = []") as made:
+def fork_server() -> Iterator[ForkServer]:
+    with fork_server_of(TASKS, "seen = []") as made:
         yield made
 
 
@@ -75,18 +75,20 @@ def wait_until(holds: Callable[[], bool]) -> None:
         os.sched_yield()
 
 
-def test_a_child_has_few_descriptors_to_close_however_many_the_system_allows(zygote: Zygote) -> None:
-    ask(zygote, "echo")
-    assert zygote.pid is not None
+def test_a_child_has_few_descriptors_to_close_however_many_the_system_allows(fork_server: ForkServer) -> None:
+    ask(fork_server, "echo")
+    assert fork_server.pid is not None
 
-    most, _ = resource.prlimit(zygote.pid, resource.RLIMIT_NOFILE)
+    most, _ = resource.prlimit(fork_server.pid, resource.RLIMIT_NOFILE)
 
     assert most <= MOST_DESCRIPTORS
 
 
-def test_a_child_holds_three_descriptors_and_nothing_of_others(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_holds_three_descriptors_and_nothing_of_others(
+    fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RHAPSODE_URL_SECRET", "between us")
-    with zygote_of(TASKS, "seen = []") as fresh:
+    with fork_server_of(TASKS, "seen = []") as fresh:
         for _ in range(2):
             ended = ask(fresh, "found")
 
@@ -96,28 +98,28 @@ def test_a_child_holds_three_descriptors_and_nothing_of_others(zygote: Zygote, m
             assert not [name for name in found["names"] if name.startswith(("RHAPSODE", "AWS"))]
 
 
-def test_what_it_inherits_lies_in_no_memory_of_the_process_that_asks(zygote: Zygote) -> None:
-    ask(zygote, "echo")
+def test_what_it_inherits_lies_in_no_memory_of_the_process_that_asks(fork_server: ForkServer) -> None:
+    ask(fork_server, "echo")
 
-    assert zygote.pid is not None
+    assert fork_server.pid is not None
     # A program of its own, not a copy of this one.
-    assert b"serve(task" in Path(f"/proc/{zygote.pid}/cmdline").read_bytes()
-    assert b"RHAPSODE" not in Path(f"/proc/{zygote.pid}/environ").read_bytes()
+    assert b"serve(task" in Path(f"/proc/{fork_server.pid}/cmdline").read_bytes()
+    assert b"RHAPSODE" not in Path(f"/proc/{fork_server.pid}/environ").read_bytes()
 
 
 @pytest.mark.parametrize("real", [DECODERS, DRAFTERS], ids=["recordings", "drafts"])
-def test_nothing_runs_in_a_zygote_beside_the_thread_that_forks(real: Zygote) -> None:
+def test_nothing_runs_in_a_zygote_beside_the_thread_that_forks(real: ForkServer) -> None:
     ask(real, "facts")
 
     assert len(os.listdir(f"/proc/{real.pid}/task")) == 1
     assert b"RHAPSODE" not in Path(f"/proc/{real.pid}/environ").read_bytes()
 
 
-def test_many_children_at_once_read_each_its_own_file(zygote: Zygote) -> None:
+def test_many_children_at_once_read_each_its_own_file(fork_server: ForkServer) -> None:
     files = [b"%d" % number for number in range(40)]
 
     def echo(data: bytes) -> Ended:
-        return ask(zygote, "echo", data=data)
+        return ask(fork_server, "echo", data=data)
 
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(echo, files))
@@ -125,50 +127,50 @@ def test_many_children_at_once_read_each_its_own_file(zygote: Zygote) -> None:
     assert answers == [Ended(0, data, "") for data in files]
 
 
-def test_a_child_is_held_to_its_memory_and_its_output(zygote: Zygote) -> None:
-    assert ask(zygote, "memory").answer == b'"refused"'
-    assert ask(zygote, "write").status != 0
+def test_a_child_is_held_to_its_memory_and_its_output(fork_server: ForkServer) -> None:
+    assert ask(fork_server, "memory").answer == b'"refused"'
+    assert ask(fork_server, "write").status != 0
 
 
-def test_a_task_that_fails_says_why(zygote: Zygote) -> None:
-    ended = ask(zygote, "fail")
+def test_a_task_that_fails_says_why(fork_server: ForkServer) -> None:
+    ended = ask(fork_server, "fail")
 
     assert ended.status == 1
     assert ended.complaints.endswith("ValueError: no good")
 
 
-def test_a_child_that_crashes_takes_its_zygote_along_and_one_at_its_limit_does_not(zygote: Zygote) -> None:
-    ask(zygote, "echo")
-    before = zygote.pid
+def test_a_child_that_crashes_takes_its_zygote_along_and_one_at_its_limit_does_not(fork_server: ForkServer) -> None:
+    ask(fork_server, "echo")
+    before = fork_server.pid
 
-    assert ask(zygote, "signal", str(int(signal.SIGXCPU))).status == -signal.SIGXCPU
-    assert zygote.pid == before
+    assert ask(fork_server, "signal", str(int(signal.SIGXCPU))).status == -signal.SIGXCPU
+    assert fork_server.pid == before
 
-    assert ask(zygote, "signal", str(int(signal.SIGSEGV))).status == -signal.SIGSEGV
-    assert ask(zygote, "echo", data=b"still here").answer == b"still here"
-    assert zygote.pid not in (None, before)
+    assert ask(fork_server, "signal", str(int(signal.SIGSEGV))).status == -signal.SIGSEGV
+    assert ask(fork_server, "echo", data=b"still here").answer == b"still here"
+    assert fork_server.pid not in (None, before)
 
 
-def test_a_crash_leaves_the_siblings_alone(zygote: Zygote) -> None:
-    ask(zygote, "echo")
-    first = zygote.pid
+def test_a_crash_leaves_the_siblings_alone(fork_server: ForkServer) -> None:
+    ask(fork_server, "echo")
+    first = fork_server.pid
     assert first is not None
     crashed: list[int] = []
 
     def crash_once() -> None:
         for sibling in children_of(first) if not crashed else []:
-            crashed.append(ask(zygote, "signal", str(int(signal.SIGSEGV))).status)
-            assert zygote.pid != first
+            crashed.append(ask(fork_server, "signal", str(int(signal.SIGSEGV))).status)
+            assert fork_server.pid != first
             assert is_alive(sibling)
             os.kill(sibling, signal.SIGTERM)
 
-    ended = ask(zygote, "hang", check=crash_once)
+    ended = ask(fork_server, "hang", check=crash_once)
 
     assert (crashed, ended.status) == ([-signal.SIGSEGV], -signal.SIGTERM)
     wait_until(lambda: not is_alive(first))
 
 
-def test_a_child_ends_with_its_readers_patience(zygote: Zygote) -> None:
+def test_a_child_ends_with_its_readers_patience(fork_server: ForkServer) -> None:
     class GivenUp(Exception):
         pass
 
@@ -176,36 +178,36 @@ def test_a_child_ends_with_its_readers_patience(zygote: Zygote) -> None:
         raise GivenUp
 
     with pytest.raises(GivenUp):
-        ask(zygote, "hang", check=give_up)
+        ask(fork_server, "hang", check=give_up)
     with pytest.raises(TimeoutError):
-        ask(zygote, "hang", patience_s=0.25)
+        ask(fork_server, "hang", patience_s=0.25)
 
-    pid = zygote.pid
+    pid = fork_server.pid
     assert pid is not None
     wait_until(lambda: children_of(pid) == [])
 
 
-def test_a_zygote_that_was_killed_is_started_again(zygote: Zygote) -> None:
-    ask(zygote, "echo")
-    killed = zygote.pid
+def test_a_zygote_that_was_killed_is_started_again(fork_server: ForkServer) -> None:
+    ask(fork_server, "echo")
+    killed = fork_server.pid
     assert killed is not None
 
     os.kill(killed, signal.SIGKILL)
 
-    assert ask(zygote, "echo", data=b"as before") == Ended(0, b"as before", "")
-    assert zygote.pid not in (None, killed)
+    assert ask(fork_server, "echo", data=b"as before") == Ended(0, b"as before", "")
+    assert fork_server.pid not in (None, killed)
 
 
-def test_a_file_whose_zygote_is_killed_goes_to_another_once(zygote: Zygote) -> None:
+def test_a_file_whose_zygote_is_killed_goes_to_another_once(fork_server: ForkServer) -> None:
     children: list[int] = []
 
     def kill() -> None:
-        if (pid := zygote.pid) is not None and (found := children_of(pid)):
+        if (pid := fork_server.pid) is not None and (found := children_of(pid)):
             children.extend(found)
             os.kill(pid, signal.SIGKILL)
 
-    with pytest.raises(ZygoteBroken, match="died twice"):
-        ask(zygote, "hang", check=kill)
+    with pytest.raises(ForkServerBroken, match="died twice"):
+        ask(fork_server, "hang", check=kill)
 
     assert len(children) == 2
     for child in children:
@@ -215,32 +217,32 @@ def test_a_file_whose_zygote_is_killed_goes_to_another_once(zygote: Zygote) -> N
 def test_nothing_outlives_the_process_that_asked() -> None:
     program = """
 import sys, tempfile
-from storage.runtime.fork_server.client import Reading, Zygote
-zygote = Zygote(tuple(sys.argv[1:]))
+from storage.runtime.fork_server.client import Reading, ForkServer
+fork_server = ForkServer(tuple(sys.argv[1:]))
 def look():
-    print(zygote.pid, flush=True)
+    print(fork_server.pid, flush=True)
     sys.stdin.read()
 with tempfile.TemporaryFile() as file:
-    zygote.run(Reading((), file, 100, 60.0, look))
+    fork_server.run(Reading((), file, 100, 60.0, look))
 """
     hang = f"{PRELUDE}\ndef task(_):\n  signal.pause()\nserve(task, ChildLimits(1 << 30, 5, 1 << 20))"
     command = [sys.executable, "-c", program, sys.executable, "-I", "-B", "-c", hang]
 
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as asking:
         assert asking.stdout is not None
-        zygote = int(asking.stdout.readline())
-        children = children_of(zygote)
+        fork_server = int(asking.stdout.readline())
+        children = children_of(fork_server)
         asking.kill()
 
     assert len(children) == 1
-    for pid in (zygote, *children):
+    for pid in (fork_server, *children):
         wait_until(lambda pid=pid: not is_alive(pid))
 
 
 def test_a_program_that_does_not_start_says_why() -> None:
-    with Zygote((sys.executable, "-I", "-c", "import soundfiles")) as broken:
+    with ForkServer((sys.executable, "-I", "-c", "import soundfiles")) as broken:
         for _ in range(2):
-            with pytest.raises(ZygoteBroken, match="No module named 'soundfiles'"):
+            with pytest.raises(ForkServerBroken, match="No module named 'soundfiles'"):
                 ask(broken)
 
         assert broken.pid is None

@@ -15,7 +15,7 @@ from worker.engine.cuda.kernels.decode_attention import decode_attention
 from worker.engine.cuda.kernels.predictor_attention import attend_first_pair, attend_position
 from worker.engine.cuda.kernels.prompt_attention import prompt_attention
 from worker.engine.cuda.kernels.rotary_heads import rotate_and_store
-from worker.engine.model.config import DecoderConfig
+from worker.engine.model.config import TransformerConfig
 from worker.engine.model.layers import RotaryTable
 
 EPS = 1e-6
@@ -58,7 +58,7 @@ class Rotary:
 
     @classmethod
     def of(cls, shape: Shape, positions: int, device: torch.device) -> Rotary:
-        config = DecoderConfig(
+        config = TransformerConfig(
             hidden_size=shape.heads * shape.head_dim,
             intermediate_size=1,
             num_layers=1,

@@ -230,7 +230,7 @@ def test_a_killed_engine_fails_all_in_flight_and_serves_the_next(engine: EngineP
             future.result(TIMEOUT_S)
     assert _serves(engine)
     assert engine.pid != first
-    assert (engine.deaths, engine.incarnation) == (1, 2)
+    assert (engine.deaths, engine.starts) == (1, 2)
     assert len(engine.restarts_s) == 1
     assert 0.5 <= engine.restarts_s[0] < TIMEOUT_S
 
@@ -361,7 +361,7 @@ def test_an_unusable_checkpoint_is_told_once_and_not_tried_again(tmp_path: Path)
     with pytest.raises(CheckpointError, match="nothing"):
         engine.start()
 
-    assert engine.incarnation == 1
+    assert engine.starts == 1
 
 
 def test_a_host_that_cannot_start_ends_the_start_at_the_third_try() -> None:
@@ -370,7 +370,7 @@ def test_a_host_that_cannot_start_ends_the_start_at_the_third_try() -> None:
     with pytest.raises(EngineDied, match=r"ended 3 times before it was ready: .*should have at least one slot"):
         engine.start()
 
-    assert engine.incarnation == 3
+    assert engine.starts == 3
 
 
 def test_a_host_that_is_never_ready_ends_the_start_after_its_time() -> None:

@@ -66,7 +66,7 @@ def test_delays_double_up_to_a_bound_while_nothing_is_served() -> None:
     assert [backoff.delay_s(served=False) for _ in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
 
 
-def test_an_incarnation_that_served_starts_the_delays_again() -> None:
+def test_a_host_that_served_starts_the_delays_again() -> None:
     backoff = Backoff()
     for _ in range(5):
         backoff.delay_s(served=False)

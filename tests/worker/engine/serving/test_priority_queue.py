@@ -7,19 +7,19 @@ from hypothesis import strategies as st
 
 from worker.engine.interface import Urgency
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.priority_queue import MOST_OVERTAKINGS, WaitingLine
+from worker.engine.serving.priority_queue import MOST_OVERTAKINGS, PriorityQueue
 
 BULK, INTERACTIVE = Urgency.BULK, Urgency.INTERACTIVE
 
 
-def line_of(*urgencies: Urgency) -> WaitingLine[int]:
-    line: WaitingLine[int] = WaitingLine()
+def line_of(*urgencies: Urgency) -> PriorityQueue[int]:
+    line: PriorityQueue[int] = PriorityQueue()
     for number, urgency in enumerate(urgencies):
         line.add(number, urgency)
     return line
 
 
-def popped(line: WaitingLine[int], count: int) -> list[int]:
+def popped(line: PriorityQueue[int], count: int) -> list[int]:
     return [line.pop() for _ in range(count)]
 
 
@@ -65,7 +65,7 @@ def test_one_is_taken_out_of_turn() -> None:
 @given(st.lists(st.sampled_from([*Urgency, None]), max_size=60))
 def test_nobody_is_lost_and_nobody_waits_for_ever(events: list[Urgency | None]) -> None:
     """None: somebody goes in."""
-    line: WaitingLine[int] = WaitingLine()
+    line: PriorityQueue[int] = PriorityQueue()
     waiting: dict[int, Urgency] = {}
     overtakings = 0
     for number, event in enumerate(events):

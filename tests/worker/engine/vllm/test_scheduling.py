@@ -18,7 +18,7 @@ from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.slot_queue import SlotLine
+from worker.engine.serving.slot_queue import SlotQueue
 from worker.engine.serving.talker_lane import EndedSpeech
 from worker.engine.settings import VllmRunner
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
@@ -45,7 +45,7 @@ class LaneRig:
     def run(self, requests: Sequence[SpeechRequest]) -> Mapping[str, EndedSpeech]:
         model = self._engine.model
         assert isinstance(model, VllmTalker)
-        lane = VllmTalkerLane(self._engine, model.arena, SlotLine(ROWS, 0), ROWS, ChunkPlan(1, 4))
+        lane = VllmTalkerLane(self._engine, model.arena, SlotQueue(ROWS, 0), ROWS, ChunkPlan(1, 4))
         for request in requests:
             prompt = self._prompts.build(request)
             assert request.max_frames is not None

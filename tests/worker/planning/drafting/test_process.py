@@ -13,7 +13,7 @@ from storage.narration.sources import DocumentFormat, Source, SourceType
 from storage.narration.spec import NarrationSpec, Normalization
 from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
 from storage.segments.plan import Chapter, Plan, PlannedSegment
-from tests.storage.runtime.fork_server.programs import zygote_of
+from tests.storage.runtime.fork_server.programs import fork_server_of
 from tests.worker.planning.documents.books import book, package, page
 from worker.errors import PermanentItemError
 from worker.planning.drafting.draft import Draft, DraftRequest, draft_plan
@@ -100,7 +100,7 @@ def test_a_word_without_end_is_refused_in_a_document_as_in_a_request(data: bytes
 
 def test_a_process_that_is_killed_blames_the_input() -> None:
     with (
-        zygote_of("os.kill(os.getpid(), signal.SIGXCPU)") as drafters,
+        fork_server_of("os.kill(os.getpid(), signal.SIGXCPU)") as drafters,
         pytest.raises(PermanentItemError, match=r"input_too_complex: .* more than 20 seconds of a processor or 2 GiB"),
     ):
         draft_apart(REQUEST, unconcerned, drafters)
@@ -113,20 +113,20 @@ def test_memory_without_end_blames_the_input() -> None:
         "program.draft_plan = endless"
     )
     with (
-        zygote_of("program.answer(arguments)", setup) as drafters,
+        fork_server_of("program.answer(arguments)", setup) as drafters,
         pytest.raises(PermanentItemError, match="input_too_complex"),
     ):
         draft_apart(REQUEST, unconcerned, drafters)
 
 
 def test_a_process_that_does_not_run_is_not_the_inputs_fault() -> None:
-    with zygote_of("raise RuntimeError('no parser')") as drafters, pytest.raises(DrafterBroken, match="no parser"):
+    with fork_server_of("raise RuntimeError('no parser')") as drafters, pytest.raises(DrafterBroken, match="no parser"):
         draft_apart(REQUEST, unconcerned, drafters)
-    with zygote_of("print('hello')") as drafters, pytest.raises(DrafterBroken, match="no answer"):
+    with fork_server_of("print('hello')") as drafters, pytest.raises(DrafterBroken, match="no answer"):
         draft_apart(REQUEST, unconcerned, drafters)
-    with zygote_of("print('{}')") as drafters, pytest.raises(DrafterBroken, match="no answer"):
+    with fork_server_of("print('{}')") as drafters, pytest.raises(DrafterBroken, match="no answer"):
         draft_apart(REQUEST, unconcerned, drafters)
-    with zygote_of("", "import lxmls") as drafters, pytest.raises(DrafterBroken, match="No module named 'lxmls'"):
+    with fork_server_of("", "import lxmls") as drafters, pytest.raises(DrafterBroken, match="No module named 'lxmls'"):
         draft_apart(REQUEST, unconcerned, drafters)
 
 
@@ -137,7 +137,7 @@ def test_drafting_ends_when_nobody_wants_the_plan_any_more() -> None:
     def give_up() -> None:
         raise GivenUp
 
-    with zygote_of("signal.pause()") as drafters, pytest.raises(GivenUp):
+    with fork_server_of("signal.pause()") as drafters, pytest.raises(GivenUp):
         draft_apart(REQUEST, give_up, drafters)
 
 
@@ -153,5 +153,5 @@ for door in (lambda: open('/etc/hostname'), socket.socket):
 raise RuntimeError(f'{opened} opened')
 """
 
-    with zygote_of(task) as drafters, pytest.raises(DrafterBroken, match="RuntimeError: 0 opened"):
+    with fork_server_of(task) as drafters, pytest.raises(DrafterBroken, match="RuntimeError: 0 opened"):
         draft_apart(REQUEST, unconcerned, drafters)

@@ -1,4 +1,4 @@
-"""A pool of finishers on a folder store, and the same work in this process."""
+"""A pool of post-processors on a folder store, and the same work in this process."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from storage.database.connections import open_artifacts
 from storage.runtime.config.settings import StorageSettings
-from worker.speech.postprocessing.in_process import OwnFinisher
-from worker.speech.postprocessing.pool import FinisherPool
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
+from worker.speech.postprocessing.pool import PostProcessorPool
 
 ROOT = Path(__file__).parents[4]
 
@@ -28,13 +28,13 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def pool(environment: dict[str, str]) -> Iterator[FinisherPool]:
-    pool = FinisherPool(2, 6, "folder", "test", environment)
+def pool(environment: dict[str, str]) -> Iterator[PostProcessorPool]:
+    pool = PostProcessorPool(2, 6, "folder", "test", environment)
     pool.start()
     yield pool
     pool.close()
 
 
 @pytest.fixture
-def own(folder: Path, storage_settings: StorageSettings) -> OwnFinisher:
-    return OwnFinisher(open_artifacts(storage_settings.model_copy(update={"store": f"file://{folder}"})))
+def own(folder: Path, storage_settings: StorageSettings) -> InProcessPostProcessor:
+    return InProcessPostProcessor(open_artifacts(storage_settings.model_copy(update={"store": f"file://{folder}"})))

@@ -1,4 +1,4 @@
-"""Texts whose arrival in a finisher process is an event: one is seen and waits there, one is the process's end."""
+"""Texts whose arrival in a post-processor is an event: one is seen and waits there, one is the end of its process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speech that has come from an engine, and what a finisher is asked with it."""
+"""Speech that has come from an engine, and what a post-processor is asked with it."""
 
 from __future__ import annotations
 

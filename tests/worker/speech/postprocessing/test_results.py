@@ -21,16 +21,18 @@ from storage.segments.file import SegmentHeader
 from tests.worker.speech.postprocessing.speech_to_finish import BOUNDS, HEADER, TEXT, key, speech, utterance
 from worker.engine.interface import Speech
 from worker.speech.audio.samples import NotFinite
-from worker.speech.postprocessing.channel import Line, LineClosed
-from worker.speech.postprocessing.child import FinisherUnusable
-from worker.speech.postprocessing.in_process import OwnFinisher
+from worker.speech.postprocessing.channel import Channel, ChannelClosed
+from worker.speech.postprocessing.child import PostProcessorUnusable
+from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import StoredSpeech
-from worker.speech.postprocessing.pool import FinisherPool
+from worker.speech.postprocessing.pool import PostProcessorPool
 from worker.speech.postprocessing.protocol import Raised, Store, answer
 
 
 @pytest.mark.parametrize("gate", [Gate.OFF, Gate.BASIC])
-def test_a_process_judges_as_the_worker_itself_would(pool: FinisherPool, own: OwnFinisher, gate: Gate) -> None:
+def test_a_process_judges_as_the_worker_itself_would(
+    pool: PostProcessorPool, own: InProcessPostProcessor, gate: Gate
+) -> None:
     for text in (TEXT, "Short."):
         there, here = pool.judge(utterance(text), gate, BOUNDS, None), own.judge(utterance(text), gate, BOUNDS, None)
 
@@ -39,7 +41,7 @@ def test_a_process_judges_as_the_worker_itself_would(pool: FinisherPool, own: Ow
     assert pool.judge(silent, Gate.BASIC, BOUNDS, None).flags[0] == "silent"
 
 
-def test_a_process_stores_the_same_bytes(pool: FinisherPool, own: OwnFinisher, folder: Path) -> None:
+def test_a_process_stores_the_same_bytes(pool: PostProcessorPool, own: InProcessPostProcessor, folder: Path) -> None:
     there, here = pool.store(key("there"), HEADER, speech()), own.store(key("here"), HEADER, speech())
 
     assert there == here
@@ -48,9 +50,9 @@ def test_a_process_stores_the_same_bytes(pool: FinisherPool, own: OwnFinisher, f
     assert len(files[0]) == there.num_bytes
 
 
-def test_a_process_stores_in_s3(own: OwnFinisher, weed: EmbeddedS3) -> None:
+def test_a_process_stores_in_s3(own: InProcessPostProcessor, weed: EmbeddedS3) -> None:
     where = {"RHAPSODE_STORE": f"s3://{BUCKET}/finishing", "RHAPSODE_S3_ENDPOINT_URL": weed.endpoint_url}
-    pool = FinisherPool(1, 2, "s3", "test", {**where, **weed.environment})
+    pool = PostProcessorPool(1, 2, "s3", "test", {**where, **weed.environment})
     pool.start()
 
     assert pool.store(key("there"), HEADER, speech()) == own.store(key("beside"), HEADER, speech())
@@ -58,7 +60,7 @@ def test_a_process_stores_in_s3(own: OwnFinisher, weed: EmbeddedS3) -> None:
     pool.close()
 
 
-def test_what_is_stored_already_is_no_error_and_something_else_there_is(pool: FinisherPool) -> None:
+def test_what_is_stored_already_is_no_error_and_something_else_there_is(pool: PostProcessorPool) -> None:
     first = pool.store(key("again"), HEADER, speech())
 
     assert pool.store(key("again"), HEADER, speech()) == first
@@ -66,7 +68,7 @@ def test_what_is_stored_already_is_no_error_and_something_else_there_is(pool: Fi
         pool.store(key("again"), HEADER, speech("Something of another length altogether, much longer."))
 
 
-def test_errors_arrive_as_what_they_are(pool: FinisherPool) -> None:
+def test_errors_arrive_as_what_they_are(pool: PostProcessorPool) -> None:
     broken = replace(speech(), pcm=np.full(2400, np.nan, np.float32))
 
     with pytest.raises(NotFinite, match="not finite"):
@@ -80,7 +82,7 @@ def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words(local_s
         def __init__(self, first: str, second: str) -> None:
             super().__init__(first + second)
 
-    class Broken(OwnFinisher):
+    class Broken(InProcessPostProcessor):
         def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
             raise Odd("it ", "broke")
 
@@ -94,9 +96,9 @@ def test_an_error_that_does_not_survive_the_journey_is_told_in_its_words(local_s
 def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folder: Path) -> None:
     (folder / "file").touch()
     full = {**environment, "RHAPSODE_STORE": f"file://{folder}/file/below"}
-    pool = FinisherPool(2, 2, "folder", "test", full)
+    pool = PostProcessorPool(2, 2, "folder", "test", full)
 
-    with pytest.raises(FinisherUnusable, match="Not a directory"):
+    with pytest.raises(PostProcessorUnusable, match="Not a directory"):
         pool.start()
     assert pool.pids == ()
 
@@ -107,7 +109,7 @@ def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folde
 )
 def test_values_and_arrays_come_out_of_a_line_as_they_went_in(body: object, sizes: list[int]) -> None:
     arrays = [np.arange(size, dtype=np.float32) for size in sizes]
-    ours, its = (Line(end) for end in socket.socketpair())
+    ours, its = (Channel(end) for end in socket.socketpair())
     sender = threading.Thread(target=lambda: (ours.send((body, arrays)), ours.close()))
     sender.start()
 
@@ -119,6 +121,6 @@ def test_values_and_arrays_come_out_of_a_line_as_they_went_in(body: object, size
     assert said == body
     for sent, received in zip(arrays, came, strict=True):
         np.testing.assert_array_equal(sent, received)
-    with pytest.raises(LineClosed):
+    with pytest.raises(ChannelClosed):
         its.receive()
     its.close()

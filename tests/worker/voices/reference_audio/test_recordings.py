@@ -22,7 +22,7 @@ from storage.audio.recordings import (
     inspect_recording,
     sniff_container,
 )
-from tests.storage.runtime.fork_server.programs import zygote_of
+from tests.storage.runtime.fork_server.programs import fork_server_of
 from tests.worker.voices.reference_audio.sounds import KINDS, file_of, tone
 
 HERE = Path(__file__).parent
@@ -163,7 +163,7 @@ def test_a_thousand_damaged_recordings_neither_crash_the_decoder_nor_fill_its_me
 def findings(task: str) -> list[str]:
     """What a child of our own finds; it answers as the refusal that the caller gets."""
     tell = "say({'refused': 'unreadable', 'detail': json.dumps(found)})"
-    with zygote_of(f"found = []\n{task}\n{tell}") as decoders, pytest.raises(RecordingRefused) as refused:
+    with fork_server_of(f"found = []\n{task}\n{tell}") as decoders, pytest.raises(RecordingRefused) as refused:
         decode_recording(silence(), decoders)
     found: list[str] = json.loads(refused.value.detail)
     return found
@@ -198,14 +198,17 @@ def test_the_decoder_sees_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_recording_that_kills_its_decoder_is_refused() -> None:
-    with zygote_of("os.kill(os.getpid(), 11)") as decoders, pytest.raises(RecordingRefused, match="cannot be decoded"):
+    with (
+        fork_server_of("os.kill(os.getpid(), 11)") as decoders,
+        pytest.raises(RecordingRefused, match="cannot be decoded"),
+    ):
         decode_recording(silence(), decoders)
 
 
 def test_a_decoder_that_does_not_run_is_not_blamed_on_the_recording() -> None:
-    with zygote_of("", "import soundfiles") as decoders, pytest.raises(DecoderBroken, match="No module named"):
+    with fork_server_of("", "import soundfiles") as decoders, pytest.raises(DecoderBroken, match="No module named"):
         decode_recording(silence(), decoders)
-    with zygote_of("print('hello')") as decoders, pytest.raises(DecoderBroken, match="no verdict"):
+    with fork_server_of("print('hello')") as decoders, pytest.raises(DecoderBroken, match="no verdict"):
         decode_recording(silence(), decoders)
 
 

@@ -23,7 +23,7 @@ from worker.engine.cuda.codec.pass_runner import (
     row_samples,
 )
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
-from worker.engine.cuda.codec.weights import DecoderWeights
+from worker.engine.cuda.codec.weights import CodecWeights
 from worker.engine.interface import Pcm
 
 logger = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 class CapturedPasses:
     """Raises whatever CUDA raises when a pass cannot be captured: the engine does not start then."""
 
-    def __init__(self, weights: DecoderWeights, plan: CodecPlan, priority: int = 0) -> None:
+    def __init__(self, weights: CodecWeights, plan: CodecPlan, priority: int = 0) -> None:
         """priority: of the CUDA stream, lower goes first."""
         self._device = weights.frame_table.device
         self._stream = torch.cuda.Stream(self._device, priority=priority)

@@ -28,7 +28,7 @@ from worker.engine.cuda.codec.kernels.window_attention import (
 from worker.engine.cuda.codec.stream_state import HistoryMoves, Past, StateArena, carve
 from worker.engine.cuda.codec.weights import (
     BlockWeights,
-    DecoderWeights,
+    CodecWeights,
     TransformerLayerWeights,
     TransformerWeights,
     UnitWeights,
@@ -40,7 +40,7 @@ from worker.engine.cuda.codec.weights import (
 class PassInputs:
     """On the device, int32. Row b: codes (B, T, Q), of which the first lengths[b] frames count.
 
-    A row goes on from the state in slot read_slots[b] and leaves its own in write_slots[b].
+    A row goes on from the state in slot read_slots[b] and saved_state its own in write_slots[b].
     """
 
     codes: Tensor
@@ -49,7 +49,7 @@ class PassInputs:
     write_slots: Tensor
 
 
-def pasts_of(weights: DecoderWeights) -> tuple[Past, ...]:
+def pasts_of(weights: CodecWeights) -> tuple[Past, ...]:
     """What each layer that looks back keeps, in the order in which a pass comes by them."""
     config = weights.transformer.config
     attention = Past(config.window - 1, 2 * config.num_heads * config.head_dim, 1)
@@ -68,15 +68,15 @@ def pasts_of(weights: DecoderWeights) -> tuple[Past, ...]:
     return (*pasts, Past(num_taps - 1, width, rate))
 
 
-def samples_per_frame(weights: DecoderWeights) -> int:
+def samples_per_frame(weights: CodecWeights) -> int:
     return pasts_of(weights)[-1].rows_per_frame
 
 
-class DecoderPass:
+class CodecPass:
     """Passes of one shape, over a workspace and an arena that passes of all shapes share."""
 
     def __init__(
-        self, weights: DecoderWeights, arena: StateArena, workspace: Tensor, num_streams: int, num_frames: int
+        self, weights: CodecWeights, arena: StateArena, workspace: Tensor, num_streams: int, num_frames: int
     ) -> None:
         pasts = pasts_of(weights)
         self._weights = weights

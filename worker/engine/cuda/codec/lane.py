@@ -12,9 +12,9 @@ import numpy as np
 
 from worker.engine.cuda.codec.pass_runner import PASSES_UNDER_WAY, Passes, PendingPass
 from worker.engine.cuda.codec.plan import CodecPlan, choose_pass, within
-from worker.engine.cuda.codec.streams import DecodeJob, DecodeJobs
+from worker.engine.cuda.codec.streams import DecodeRequest, DecodeRequests
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.codec_lane import DecoderClient, LaneCounters, Utterance
+from worker.engine.serving.codec_lane import CodecClient, LaneCounters, Utterance
 from worker.engine.serving.talker_lane import SpeechPart
 
 
@@ -28,7 +28,7 @@ class _Launched:
     """starts: of each job's row, the number of its first frame among the job's."""
 
     pending: PendingPass
-    jobs: tuple[DecodeJob, ...]
+    jobs: tuple[DecodeRequest, ...]
     starts: tuple[int, ...]
 
 
@@ -46,8 +46,8 @@ class Patience:
     least_company: int
 
 
-class BatchedDecoderLane:
-    """`DecoderLane` on one thread that keeps up to two passes under way.
+class BatchedCodecLane:
+    """`CodecLane` on one thread that keeps up to two passes under way.
 
     A stream's samples are those of its utterance up to the rounding of the device's format, which depends on the shapes
     of the passes, as it does for any two utterances.
@@ -67,14 +67,14 @@ class BatchedDecoderLane:
         self._closed = False
         self._thread: threading.Thread | None = None
         # Of the lane's thread alone.
-        self._jobs = DecodeJobs(passes.stream_slots, passes.scratch_slot)
+        self._jobs = DecodeRequests(passes.stream_slots, passes.scratch_slot)
         self._under_way: deque[_Launched] = deque()
 
     @property
     def counters(self) -> LaneCounters:
         return LaneCounters(self._passes.counters.graph_hits, self._passes.counters.fallbacks)
 
-    def start(self, client: DecoderClient) -> None:
+    def start(self, client: CodecClient) -> None:
         def decode() -> None:
             client.run_guarded(lambda: self._run(client))
 
@@ -105,14 +105,14 @@ class BatchedDecoderLane:
             self._arrivals.append(arrival)
             self._changed.notify()
 
-    def _run(self, client: DecoderClient) -> None:
+    def _run(self, client: CodecClient) -> None:
         while self._take_in(client):
             if self._patience_left_s(client) <= 0 and len(self._under_way) < PASSES_UNDER_WAY:
                 self._launch()
             elif self._under_way:
                 self._collect(client)
 
-    def _take_in(self, client: DecoderClient) -> bool:
+    def _take_in(self, client: CodecClient) -> bool:
         """Waits while nothing is due. False once the lane is closed and has done what it could."""
         with self._changed:
             while not (self._arrivals or self._under_way or (left_s := self._patience_left_s(client)) <= 0):
@@ -130,7 +130,7 @@ class BatchedDecoderLane:
                     self._jobs.drop(request)
         return True
 
-    def _add(self, utterance: Utterance, client: DecoderClient) -> None:
+    def _add(self, utterance: Utterance, client: CodecClient) -> None:
         if not client.is_wanted(utterance.request):
             self._jobs.drop(utterance.request)
             return
@@ -138,7 +138,7 @@ class BatchedDecoderLane:
         if job.is_complete:
             self._deliver(job, client)
 
-    def _patience_left_s(self, client: DecoderClient) -> float:
+    def _patience_left_s(self, client: CodecClient) -> float:
         """Until a pass is due; infinite while there is nothing to decode."""
         ready = self._jobs.ready()
         if not (ready.awaited or ready.others):
@@ -147,7 +147,7 @@ class BatchedDecoderLane:
             return 0.0
         if client.num_in_flight - self._jobs.num_utterances < self._patience.least_company:
             return 0.0
-        return ready.others[0].came_s + self._patience.seconds - time.monotonic()
+        return ready.others[0].arrived_s + self._patience.seconds - time.monotonic()
 
     def _launch(self) -> None:
         company = self._jobs.next_company(self._jobs.ready())
@@ -158,7 +158,7 @@ class BatchedDecoderLane:
         rows = [self._jobs.take_row(job, choice.shape.num_frames) for job in jobs]
         self._under_way.append(_Launched(self._passes.launch(choice.shape, rows), jobs, starts))
 
-    def _collect(self, client: DecoderClient) -> None:
+    def _collect(self, client: CodecClient) -> None:
         launched = self._under_way.popleft()
         for job, start, samples in zip(launched.jobs, launched.starts, launched.pending.samples(), strict=True):
             if job.request is None or job.is_dropped:
@@ -171,6 +171,6 @@ class BatchedDecoderLane:
                 self._deliver(job, client)
 
     @staticmethod
-    def _deliver(job: DecodeJob, client: DecoderClient) -> None:
+    def _deliver(job: DecodeRequest, client: CodecClient) -> None:
         assert job.utterance is not None  # noqa: S101  (it has ended)
         client.deliver(job.utterance, np.concatenate(job.parts) if job.parts else np.zeros(0, dtype=np.float32))

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from worker.engine.cuda.codec.decoder_pass import DecoderPass, PassInputs, pasts_of, samples_per_frame
+from worker.engine.cuda.codec.decoder_pass import CodecPass, PassInputs, pasts_of, samples_per_frame
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT, StateArena, workspace_size
-from worker.engine.cuda.codec.weights import DecoderWeights
+from worker.engine.cuda.codec.weights import CodecWeights
 from worker.engine.interface import CodecFrames, Pcm
 
 logger = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Passes(Protocol):
 class DevicePasses:
     """Passes kernel by kernel, on any device that the kernels run on. The results are there when `launch` returns."""
 
-    def __init__(self, weights: DecoderWeights, plan: CodecPlan) -> None:
+    def __init__(self, weights: CodecWeights, plan: CodecPlan) -> None:
         self.counters = PassCounters()
         self.device = weights.frame_table.device
         self._weights = weights
@@ -86,7 +86,7 @@ class DevicePasses:
         self._arena = StateArena(pasts, plan.num_streams, dtype, self.device)
         self._workspace = torch.zeros(largest, dtype=dtype, device=self.device)
         self._by_shape = {
-            shape: DecoderPass(weights, self._arena, self._workspace, shape.num_streams, shape.num_frames)
+            shape: CodecPass(weights, self._arena, self._workspace, shape.num_streams, shape.num_frames)
             for shape in plan.shapes
         }
         self._samples_per_frame = samples_per_frame(weights)

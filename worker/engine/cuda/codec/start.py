@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 
 from worker.engine.cuda.codec.captured_passes import CapturedPasses
-from worker.engine.cuda.codec.lane import BatchedDecoderLane, Patience
+from worker.engine.cuda.codec.lane import BatchedCodecLane, Patience
 from worker.engine.cuda.codec.plan import serving_plan
-from worker.engine.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.profiles import PROFILES, ServingProfile
 
@@ -18,18 +18,18 @@ _DTYPE = torch.float16
 _NUM_STREAMS = 256
 # 48 s of speech: passes of 600 frames run at 97 % of the speed of those of 1,600 on an H200.
 _ENOUGH_FRAMES = 600
-# With so few streams the talker leaves the device idle most of the time.
+# With so few streams the talker saved_state the device idle most of the time.
 _LEAST_COMPANY = 16
 
 
 @torch.inference_mode()
-def start_decoder_lane(decoder: CodecDecoder, device: torch.device, profile: ServingProfile) -> BatchedDecoderLane:
+def start_codec_lane(decoder: CodecDecoder, device: torch.device, profile: ServingProfile) -> BatchedCodecLane:
     """Raises whatever CUDA raises when a capture fails."""
     torch.cuda.set_device(device)
-    weights = DecoderWeights.of(decoder, Placement(device, _DTYPE))
+    weights = CodecWeights.of(decoder, Placement(device, _DTYPE))
     plan = serving_plan(_NUM_STREAMS)
     parameters = PROFILES[profile]
     patience = Patience(_ENOUGH_FRAMES, parameters.decoder_patience_s, _LEAST_COMPANY)
     passes = CapturedPasses(weights, plan, parameters.decoder_priority)
     beside_streams = parameters.decoder_frames_beside_streams
-    return BatchedDecoderLane(passes, plan, decoder.samples_per_frame, patience, beside_streams)
+    return BatchedCodecLane(passes, plan, decoder.samples_per_frame, patience, beside_streams)

@@ -20,7 +20,7 @@ from worker.engine.interface import CodecFrames, Pcm, Urgency
 from worker.engine.requests.prompt import PlacedFrames
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.codec_lane import Utterance
-from worker.engine.serving.priority_queue import Turns
+from worker.engine.serving.priority_queue import ClassWeights
 
 # One slot in so many is for the state behind a voice's reference.
 _WARM_SHARE = 8
@@ -29,21 +29,22 @@ _STREAM_SHARE = 0.75
 
 
 @dataclass(slots=True, eq=False)
-class DecodeJob:
-    """request: None of a reference. came_s: of the first frame that waits, on the monotonic clock. num_dropped: frames
-    at the beginning whose samples are not delivered. begins_behind: the state to go on from, if not from the origin.
-    leaves: where the state behind the last frame goes, if anywhere. utterance: known once it has ended. slot: of its
-    own state, once a part is decoded and another is not.
+class DecodeRequest:
+    """request: None of a reference. arrived_s: of the first frame that waits, on the monotonic clock. num_dropped:
+    frames at the beginning whose samples are not delivered. start_state: the state to go on from, if not from the
+    origin.
+    saved_state: where the state behind the last frame goes, if anywhere. utterance: known once it has ended. slot: of
+    its own state, once a part is decoded and another is not.
     """
 
     request: RequestState | None
     frames: CodecFrames
-    came_s: float
+    arrived_s: float
     is_ended: bool
     is_awaited: bool
     num_dropped: int = 0
-    begins_behind: WarmState | None = None
-    leaves: WarmState | None = None
+    start_state: WarmState | None = None
+    saved_state: WarmState | None = None
     utterance: Utterance | None = None
     num_launched: int = 0
     slot: int | None = None
@@ -64,7 +65,7 @@ class DecodeJob:
 
     @property
     def may_begin(self) -> bool:
-        return self.begins_behind is None or self.begins_behind.is_launched
+        return self.start_state is None or self.start_state.is_launched
 
     @property
     def is_complete(self) -> bool:
@@ -75,15 +76,15 @@ class DecodeJob:
 class ReadyJobs:
     """Who may be in the next pass, the one that has waited longest first: those somebody waits for, and the others."""
 
-    awaited: Sequence[DecodeJob]
-    others: Sequence[DecodeJob]
+    awaited: Sequence[DecodeRequest]
+    others: Sequence[DecodeRequest]
 
     @property
     def num_frames(self) -> int:
         return sum(job.num_waiting for job in (*self.awaited, *self.others))
 
 
-class DecodeJobs:
+class DecodeRequests:
     """Belongs to the lane's thread."""
 
     def __init__(self, slots: Sequence[int], scratch_slot: int) -> None:
@@ -93,10 +94,10 @@ class DecodeJobs:
         self._free_slots = list(slots[num_warm:])
         self._most_stream_slots = max(1, int(len(self._free_slots) * _STREAM_SHARE))
         self._scratch_slot = scratch_slot
-        self._turns = Turns()
+        self._turns = ClassWeights()
         # Jobs with frames that wait.
-        self._jobs: deque[DecodeJob] = deque()
-        self._streams: dict[RequestState, DecodeJob] = {}
+        self._jobs: deque[DecodeRequest] = deque()
+        self._streams: dict[RequestState, DecodeRequest] = {}
 
     @property
     def has_streams(self) -> bool:
@@ -115,7 +116,7 @@ class DecodeJobs:
         else:
             self._append(job, frames)
 
-    def add(self, utterance: Utterance) -> DecodeJob:
+    def add(self, utterance: Utterance) -> DecodeRequest:
         """All frames of an utterance; of a stream the last ones are new. The job, which may be complete."""
         job = self._streams.pop(utterance.request, None)
         if job is None:
@@ -136,14 +137,14 @@ class DecodeJobs:
         job.is_dropped = True
         if job.num_waiting:
             self._jobs.remove(job)
-        if job.begins_behind is not None and not job.num_launched:
-            job.begins_behind.users -= 1
+        if job.start_state is not None and not job.num_launched:
+            job.start_state.users -= 1
         self._release(job)
 
     def ready(self) -> ReadyJobs:
         """Each job without a slot may come to need one: there are never more of them in a pass than free slots."""
-        awaited: list[DecodeJob] = []
-        others: list[DecodeJob] = []
+        awaited: list[DecodeRequest] = []
+        others: list[DecodeRequest] = []
         num_free = len(self._free_slots)
         num_free_for_streams = self._most_stream_slots - sum(job.slot is not None for job in self._streams.values())
         for job in self._jobs:
@@ -157,7 +158,7 @@ class DecodeJobs:
             (awaited if job.is_awaited else others).append(job)
         return ReadyJobs(awaited, others)
 
-    def next_company(self, ready: ReadyJobs) -> Sequence[DecodeJob]:
+    def next_company(self, ready: ReadyJobs) -> Sequence[DecodeRequest]:
         """Among whom the next pass chooses. Somebody is ready.
 
         A pass for those somebody waits for is kept small; the others have their turns. Of streams, those that have
@@ -169,8 +170,10 @@ class DecodeJobs:
             return (*ready.others, *ready.awaited)
         return [job for job in ready.awaited if job.is_unheard] or ready.awaited
 
-    def take_row(self, job: DecodeJob, max_frames: int) -> PassRow:
-        """The job's next frames; the job moves on by them. Passes run in order: what one leaves, the next may read."""
+    def take_row(self, job: DecodeRequest, max_frames: int) -> PassRow:
+        """The job's next frames; the job moves on by them. Passes run in order: what one saved_state, the next may
+        read.
+        """
         frames = job.frames[job.num_launched : job.num_launched + max_frames]
         read_slot = self._first_slot(job) if job.slot is None else job.slot
         job.num_launched += len(frames)
@@ -183,16 +186,16 @@ class DecodeJobs:
         self._release(job)
         return PassRow(frames, read_slot, self._last_slot(job))
 
-    def _enter(self, request: RequestState, frames: CodecFrames, *, is_ended: bool) -> DecodeJob:
+    def _enter(self, request: RequestState, frames: CodecFrames, *, is_ended: bool) -> DecodeRequest:
         """A new job, and before it its reference's where that is new."""
-        job = DecodeJob(request, frames[:0], time.monotonic(), is_ended, request.is_awaited)
+        job = DecodeRequest(request, frames[:0], time.monotonic(), is_ended, request.is_awaited)
         placed = request.prompt.reference
         if placed is not None and len(placed.codes):
             self._begin_behind(placed, job)
         self._append(job, frames)
         return job
 
-    def _begin_behind(self, placed: PlacedFrames, job: DecodeJob) -> None:
+    def _begin_behind(self, placed: PlacedFrames, job: DecodeRequest) -> None:
         reference = placed.codes.astype(job.frames.dtype)
         warm, is_new = self._warm.enter(reference)
         if warm is None:
@@ -200,34 +203,36 @@ class DecodeJobs:
             job.num_dropped = len(reference)
             self._append(job, reference)
             return
-        job.begins_behind = warm
+        job.start_state = warm
         if is_new:
             self._jobs.append(
-                DecodeJob(None, reference, job.came_s, is_ended=True, is_awaited=job.is_awaited, leaves=warm)
+                DecodeRequest(
+                    None, reference, job.arrived_s, is_ended=True, is_awaited=job.is_awaited, saved_state=warm
+                )
             )
 
-    def _append(self, job: DecodeJob, frames: CodecFrames) -> None:
+    def _append(self, job: DecodeRequest, frames: CodecFrames) -> None:
         if not len(frames):
             return
         if not job.num_waiting:
-            job.came_s = time.monotonic()
+            job.arrived_s = time.monotonic()
             self._jobs.append(job)
         job.frames = np.concatenate((job.frames, frames))
 
-    def _release(self, job: DecodeJob) -> None:
+    def _release(self, job: DecodeRequest) -> None:
         if job.slot is not None:
             self._free_slots.append(job.slot)
             job.slot = None
 
     @staticmethod
-    def _first_slot(job: DecodeJob) -> int:
-        if job.begins_behind is None:
+    def _first_slot(job: DecodeRequest) -> int:
+        if job.start_state is None:
             return ORIGIN_SLOT
-        job.begins_behind.users -= 1
-        return job.begins_behind.slot
+        job.start_state.users -= 1
+        return job.start_state.slot
 
-    def _last_slot(self, job: DecodeJob) -> int:
-        if job.leaves is None:
+    def _last_slot(self, job: DecodeRequest) -> int:
+        if job.saved_state is None:
             return self._scratch_slot
-        job.leaves.is_launched = True
-        return job.leaves.slot
+        job.saved_state.is_launched = True
+        return job.saved_state.slot

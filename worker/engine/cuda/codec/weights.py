@@ -81,7 +81,7 @@ class BlockWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class DecoderWeights:
+class CodecWeights:
     """frame_table: float32 (Q, size, C), what each code adds to the first activations."""
 
     frame_table: Tensor
@@ -96,7 +96,7 @@ class DecoderWeights:
 
     @classmethod
     @torch.inference_mode()
-    def of(cls, decoder: CodecDecoder, place: Placement) -> DecoderWeights:
+    def of(cls, decoder: CodecDecoder, place: Placement) -> CodecWeights:
         """From a decoder as `CodecDecoder.load` returns it, whichever device that is on."""
         first, *blocks, leave, last = decoder.decoder
         last = cast("CausalConv", last)

@@ -14,15 +14,15 @@ from torch import Tensor
 
 from worker.engine.cuda.slot_state import FrameTables, SlotState
 from worker.engine.cuda.talker.decode.operations import Operations
-from worker.engine.cuda.talker.decode.stream import DecoderStream
-from worker.engine.cuda.talker.decode.weights import DecoderWeights
+from worker.engine.cuda.talker.decode.stream import TransformerStream
+from worker.engine.cuda.talker.decode.weights import TransformerWeights
 
 
 @dataclass(frozen=True, slots=True)
 class TalkerWeights:
     """head: (L, hidden), L > V: one lane per entry of codebook 0, the end of speech, and rows of zeros up to L."""
 
-    decoder: DecoderWeights
+    decoder: TransformerWeights
     head: Tensor
 
 
@@ -33,7 +33,7 @@ class PredictorWeights:
     projection: from the talker's hidden state, as (width, hidden) and (width,); None where both are equally wide.
     """
 
-    decoder: DecoderWeights
+    decoder: TransformerWeights
     inputs: Tensor
     heads: Tensor
     projection: tuple[Tensor, Tensor] | None
@@ -48,7 +48,7 @@ class KvMemory:
 
     @classmethod
     def allocate(
-        cls, weights: DecoderWeights, num_rows: int, num_positions: int, dtype: torch.dtype, device: torch.device
+        cls, weights: TransformerWeights, num_rows: int, num_positions: int, dtype: torch.dtype, device: torch.device
     ) -> KvMemory:
         heads = weights.layers[0].heads
         shape = (len(weights.layers), num_rows, heads.num_kv_heads, num_positions, heads.head_dim)
@@ -131,7 +131,7 @@ class FrameStep:
 
     def _pass_first_pair(
         self, hidden: Tensor, first: Tensor, memory: KvMemory, operations: Operations
-    ) -> DecoderStream:
+    ) -> TransformerStream:
         """What comes out at the second position."""
         weights = self._predictor.decoder
 
@@ -141,7 +141,9 @@ class FrameStep:
 
         return operations.run_decoder(weights, torch.cat((hidden, first)), attend).rows_from(hidden.shape[0])
 
-    def _pass_position(self, inputs: Tensor, position: int, memory: KvMemory, operations: Operations) -> DecoderStream:
+    def _pass_position(
+        self, inputs: Tensor, position: int, memory: KvMemory, operations: Operations
+    ) -> TransformerStream:
         weights = self._predictor.decoder
 
         def attend(layer: int, qkv: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from worker.engine.interface import Urgency
 from worker.engine.profiles import AdmissionPolicy
 from worker.engine.requests.budget import expected_frames
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.priority_queue import Turns
+from worker.engine.serving.priority_queue import ClassWeights
 
 # For every so many that run, one arrival is waited for before a pass over prompts holds them all up.
 _RUNNING_PER_ARRIVAL = 16
@@ -35,8 +35,8 @@ class SlotScheduler:
 
     Interactive requests go first, in the order they came, and wait for no company. Of bulk the openings of jobs go
     first, then the longest expected speech, so that the last ones to run are short and the batch stays full to the end.
-    Nobody is overtaken for ever: bulk has its turns (`Turns`), and of bulk, who has seen as many others go in as there
-    are slots is next.
+    Nobody is overtaken for ever: bulk has its turns (`ClassWeights`), and of bulk, who has seen as many others go in as
+    there are slots is next.
     """
 
     def __init__(self, num_slots: int, policy: AdmissionPolicy) -> None:
@@ -49,7 +49,7 @@ class SlotScheduler:
         self._by_arrival: deque[_Waiting] = deque()
         self._arrived = self._admitted = self._steps_waited = 0
         self._num_waiting = dict.fromkeys(Urgency, 0)
-        self._turns = Turns()
+        self._turns = ClassWeights()
 
     @property
     def num_waiting(self) -> int:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from worker.engine.cuda.codec.lane import BatchedDecoderLane, Patience
+from worker.engine.cuda.codec.lane import BatchedCodecLane, Patience
 from worker.engine.cuda.codec.pass_runner import DevicePasses
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
-from worker.engine.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.interface import CodecFrames, FinishReason, Pcm, SamplingParams
 from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.requests.prompt import PlacedFrames, PromptLayout
@@ -73,11 +73,9 @@ def listener() -> Listener:
 
 
 @pytest.fixture
-def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedDecoderLane]:
-    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
-    lane = BatchedDecoderLane(
-        DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, 0), BESIDE_STREAMS
-    )
+def lane(small_decoder: CodecDecoder, device: torch.device) -> Iterator[BatchedCodecLane]:
+    weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
+    lane = BatchedCodecLane(DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(10, 0.05, 0), BESIDE_STREAMS)
     yield lane
     lane.close()
     lane.join()
@@ -100,7 +98,7 @@ def plain_samples(decoder: CodecDecoder, frames: CodecFrames) -> Pcm:
 
 
 def test_utterances_of_all_lengths_are_delivered_whole(
-    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+    lane: BatchedCodecLane, listener: Listener, small_decoder: CodecDecoder
 ) -> None:
     frames = {f"u{length}": random_frames(length, seed=length) for length in (1, 11, 3, 5)}
     for name, some in frames.items():
@@ -115,7 +113,7 @@ def test_utterances_of_all_lengths_are_delivered_whole(
 
 
 def test_a_reference_is_heard_first_and_dropped(
-    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+    lane: BatchedCodecLane, listener: Listener, small_decoder: CodecDecoder
 ) -> None:
     reference, frames = random_frames(6, seed=1), random_frames(3, seed=2)
 
@@ -131,9 +129,9 @@ def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
     small_decoder: CodecDecoder, device: torch.device, listener: Listener
 ) -> None:
     roomy = CodecPlan(PLAN.shapes, frozenset(), num_streams=8)
-    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
+    weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
     passes = DevicePasses(weights, roomy)
-    lane = BatchedDecoderLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0, 0), BESIDE_STREAMS)
+    lane = BatchedCodecLane(passes, roomy, SAMPLES_PER_FRAME, Patience(1, 0.0, 0), BESIDE_STREAMS)
     references = {"a": random_frames(4, seed=1), "b": random_frames(3, seed=2)}
     frames = random_frames(2, seed=3)
 
@@ -153,7 +151,7 @@ def test_a_reference_is_decoded_once_for_all_that_go_on_from_it(
 
 
 def test_a_stream_is_heard_part_by_part_and_is_its_utterance(
-    lane: BatchedDecoderLane, listener: Listener, small_decoder: CodecDecoder
+    lane: BatchedCodecLane, listener: Listener, small_decoder: CodecDecoder
 ) -> None:
     frames, reference = random_frames(5, seed=1), random_frames(2, seed=2)
     whole = utterance("stream", frames, reference)
@@ -178,7 +176,7 @@ def test_a_stream_is_heard_part_by_part_and_is_its_utterance(
     assert set(listener.heard) == {"stream"}
 
 
-def test_an_utterance_without_frames_has_no_samples(lane: BatchedDecoderLane, listener: Listener) -> None:
+def test_an_utterance_without_frames_has_no_samples(lane: BatchedCodecLane, listener: Listener) -> None:
     lane.start(listener)
     lane.put(utterance("empty", random_frames(0, seed=0)))
     listener.wait_for(1)
@@ -186,7 +184,7 @@ def test_an_utterance_without_frames_has_no_samples(lane: BatchedDecoderLane, li
     assert listener.heard["empty"].shape == (0,)
 
 
-def test_what_nobody_wants_any_more_is_not_decoded(lane: BatchedDecoderLane, listener: Listener) -> None:
+def test_what_nobody_wants_any_more_is_not_decoded(lane: BatchedCodecLane, listener: Listener) -> None:
     listener.unwanted.add("cancelled")
     lane.put(utterance("cancelled", random_frames(4, seed=1)))
     lane.put(utterance("wanted", random_frames(2, seed=2)))
@@ -201,8 +199,8 @@ def test_what_nobody_wants_any_more_is_not_decoded(lane: BatchedDecoderLane, lis
 def test_it_waits_for_company_only_where_there_is_some(
     small_decoder: CodecDecoder, device: torch.device, listener: Listener
 ) -> None:
-    weights = DecoderWeights.of(small_decoder, Placement(device, torch.float32))
-    lane = BatchedDecoderLane(
+    weights = CodecWeights.of(small_decoder, Placement(device, torch.float32))
+    lane = BatchedCodecLane(
         DevicePasses(weights, PLAN), PLAN, SAMPLES_PER_FRAME, Patience(1000, 3600.0, least_company=4), BESIDE_STREAMS
     )
     lane.start(listener)
@@ -221,7 +219,7 @@ def test_it_waits_for_company_only_where_there_is_some(
     assert set(listener.heard) == {"alone", "patient"}
 
 
-def test_a_closed_lane_finishes_what_it_has(lane: BatchedDecoderLane, listener: Listener) -> None:
+def test_a_closed_lane_finishes_what_it_has(lane: BatchedCodecLane, listener: Listener) -> None:
     for number in range(5):
         lane.put(utterance(f"u{number}", random_frames(3, seed=number)))
 

@@ -12,7 +12,7 @@ import torch
 from worker.engine.cuda.codec.pass_runner import DevicePasses, PassRow
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
-from worker.engine.cuda.codec.weights import DecoderWeights, Placement
+from worker.engine.cuda.codec.weights import CodecWeights, Placement
 from worker.engine.model.codec_decoder import CodecDecoder
 
 SAMPLES_PER_FRAME = 8
@@ -29,7 +29,7 @@ def plain_samples(decoder: CodecDecoder, frames: np.ndarray) -> np.ndarray:
 
 
 def passes_in(dtype: torch.dtype, decoder: CodecDecoder, device: torch.device) -> DevicePasses:
-    weights = DecoderWeights.of(decoder, Placement(device, dtype))
+    weights = CodecWeights.of(decoder, Placement(device, dtype))
     return DevicePasses(weights, CodecPlan(SHAPES, frozenset(), num_streams=3))
 
 

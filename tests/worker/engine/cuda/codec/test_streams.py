@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
-from worker.engine.cuda.codec.streams import DecodeJob, DecodeJobs
+from worker.engine.cuda.codec.streams import DecodeRequest, DecodeRequests
 from worker.engine.interface import CodecFrames, FinishReason, SamplingParams, Urgency
 from worker.engine.requests.prompt import PlacedFrames, PromptLayout
 from worker.engine.requests.request_state import RequestState
@@ -44,11 +44,11 @@ def ended(request: RequestState, count: int) -> Utterance:
 class Device:
     """What the passes leave in the slots: which frames a state has heard."""
 
-    jobs: DecodeJobs
+    jobs: DecodeRequests
     heard: dict[int, list[int]] = field(default_factory=lambda: {ORIGIN_SLOT: []})
     said: dict[str, list[int]] = field(default_factory=dict)
 
-    def run(self, job: DecodeJob, max_frames: int) -> None:
+    def run(self, job: DecodeRequest, max_frames: int) -> None:
         row = self.jobs.take_row(job, max_frames)
         codes = row.frames[:, 0].tolist()
         state = self.heard[row.read_slot] + codes
@@ -68,7 +68,7 @@ class Device:
 
 
 def test_what_somebody_waits_for_has_a_pass_of_its_own_and_others_their_turns() -> None:
-    jobs = DecodeJobs(SLOTS, SCRATCH)
+    jobs = DecodeRequests(SLOTS, SCRATCH)
     bulk = jobs.add(ended(request_of("bulk"), 30))
     awaited = [jobs.add(ended(request_of(f"awaited {n}", urgency=Urgency.INTERACTIVE), 9)) for n in range(2)]
 
@@ -78,7 +78,7 @@ def test_what_somebody_waits_for_has_a_pass_of_its_own_and_others_their_turns() 
 
 
 def test_streams_that_were_not_heard_yet_have_a_pass_before_those_that_were() -> None:
-    jobs = DecodeJobs(SLOTS, SCRATCH)
+    jobs = DecodeRequests(SLOTS, SCRATCH)
     jobs.add_part(request_of("heard", is_streamed=True), numbered(3))
     (heard,) = jobs.ready().awaited
     jobs.take_row(heard, 2)
@@ -94,7 +94,7 @@ def test_streams_that_were_not_heard_yet_have_a_pass_before_those_that_were() ->
 
 
 def test_streams_leave_slots_to_whole_utterances() -> None:
-    jobs = DecodeJobs(SLOTS, SCRATCH)
+    jobs = DecodeRequests(SLOTS, SCRATCH)
     device = Device(jobs)
     streams = [request_of(f"stream {n}", is_streamed=True) for n in range(20)]
     for stream in streams:
@@ -113,7 +113,7 @@ def test_streams_leave_slots_to_whole_utterances() -> None:
 
 
 def test_a_stream_that_has_said_all_is_complete_with_its_end() -> None:
-    jobs = DecodeJobs(SLOTS, SCRATCH)
+    jobs = DecodeRequests(SLOTS, SCRATCH)
     stream = request_of("stream", is_streamed=True)
     jobs.add_part(stream, numbered(2))
     (job,) = jobs.ready().awaited
@@ -127,7 +127,7 @@ def test_a_stream_that_has_said_all_is_complete_with_its_end() -> None:
 
 
 def test_a_stream_begins_behind_its_voices_reference() -> None:
-    jobs = DecodeJobs(SLOTS, SCRATCH)
+    jobs = DecodeRequests(SLOTS, SCRATCH)
     device = Device(jobs)
     stream = request_of("stream", numbered(3, begin=100), is_streamed=True)
 
@@ -158,7 +158,7 @@ events = st.lists(
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(events)
 def test_no_order_of_events_mixes_states_or_forgets_anybody(events: list[tuple[str, int, int]]) -> None:
-    jobs = DecodeJobs(SLOTS, SCRATCH)
+    jobs = DecodeRequests(SLOTS, SCRATCH)
     device = Device(jobs)
     open_streams: list[tuple[RequestState, int]] = []
     expected: dict[str, int] = {}

@@ -42,7 +42,8 @@ def gated(gate_up: Tensor, out: Tensor) -> None:
 
 
 def rotate_and_keep(qkv: Tensor, frequencies: Tensor, starts: Tensor, queries: Tensor, kept: Tensor) -> None:
-    """Turns queries and keys to their positions; keys and values become the newest rows of the attention's buffer.
+    """ClassWeights queries and keys to their positions; keys and values become the newest rows of the attention's
+    buffer.
 
     qkv: (B * T, 3 * heads * d). frequencies: float32 (d / 2,). starts: int32 (B,), position of each stream's first new
     frame. queries: out, (B * T, heads * d). kept: (B, window - 1 + T, 2 * heads * d), keys before values.

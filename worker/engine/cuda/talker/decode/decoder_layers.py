@@ -8,11 +8,11 @@ from worker.engine.cuda.kernels.few_row_products import linear_add, norm_gate_up
 from worker.engine.cuda.kernels.rms_norm import add_rms_norm
 from worker.engine.cuda.kernels.skinny_products import skinny_gate_up, skinny_linear, skinny_parts
 from worker.engine.cuda.talker.decode.operations import RowOperations
-from worker.engine.cuda.talker.decode.stream import Attend, DecoderStream
-from worker.engine.cuda.talker.decode.weights import DecoderWeights, LayerWeights
+from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
+from worker.engine.cuda.talker.decode.weights import LayerWeights, TransformerWeights
 
 
-def run_few_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+def run_few_rows(weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
     """Inputs (N, hidden), N at most `few_row_products.MAX_ROWS`, become the residual stream and are lost."""
     eps, residual = weights.eps, inputs
     for index, layer in enumerate(weights.layers):
@@ -20,10 +20,12 @@ def run_few_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend) -> Dec
         linear_add(attend(index, qkv), layer.output, residual)
         gated = norm_gate_up(residual, layer.post_norm, eps, layer.gate_up)
         linear_add(gated, layer.down, residual)
-    return DecoderStream(residual, None)
+    return TransformerStream(residual, None)
 
 
-def run_many_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend, operations: RowOperations) -> DecoderStream:
+def run_many_rows(
+    weights: TransformerWeights, inputs: Tensor, attend: Attend, operations: RowOperations
+) -> TransformerStream:
     """Inputs (N, hidden) become the residual stream and are lost."""
     residual, update = inputs, None
     for index, layer in enumerate(weights.layers):
@@ -31,7 +33,7 @@ def run_many_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend, opera
         attended = attend(index, operations.linear(normed, layer.qkv))
         update = operations.linear(attended, layer.output)
         update = _mlp(layer, update, residual, weights.eps, operations)
-    return DecoderStream(residual, update)
+    return TransformerStream(residual, update)
 
 
 def _mlp(layer: LayerWeights, update: Tensor, residual: Tensor, eps: float, operations: RowOperations) -> Tensor:
@@ -44,7 +46,7 @@ def _mlp(layer: LayerWeights, update: Tensor, residual: Tensor, eps: float, oper
     return operations.linear_float8(operations.silu_multiply_float8(gate_up), layer.float8_mlp.down, residual.dtype)
 
 
-def run_some_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+def run_some_rows(weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
     """Inputs (N, hidden), N at most `skinny_products.MAX_TOKENS`, become the residual stream and are lost."""
     residual, update = inputs, None
     for index, layer in enumerate(weights.layers):
@@ -52,4 +54,4 @@ def run_some_rows(weights: DecoderWeights, inputs: Tensor, attend: Attend) -> De
         attended = attend(index, skinny_linear(normed, layer.qkv, normed.dtype))
         normed = add_rms_norm(skinny_parts(attended, layer.output), residual, layer.post_norm, weights.eps)
         update = skinny_parts(skinny_gate_up(normed, layer.gate_up), layer.down)
-    return DecoderStream(residual, update)
+    return TransformerStream(residual, update)

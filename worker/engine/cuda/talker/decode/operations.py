@@ -16,8 +16,8 @@ from torch import Tensor
 
 from worker.engine.cuda.float8 import Float8Rows
 from worker.engine.cuda.slot_state import FrameTables, SlotState
-from worker.engine.cuda.talker.decode.stream import Attend, DecoderStream
-from worker.engine.cuda.talker.decode.weights import DecoderWeights, Heads, RotaryFactors
+from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
+from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TransformerWeights
 
 
 class RowOperations(Protocol):
@@ -57,11 +57,11 @@ class Operations(RowOperations, Protocol):
         """slots int32 (B,) -> the rows' inputs (B, hidden) and positions int32 (B,)."""
         ...
 
-    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         """All layers. The inputs (N, hidden) become the residual stream and are lost."""
         ...
 
-    def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
+    def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
         """The last norm and the head (L, hidden) -> float32 (N, L). The stream is used up."""
         ...
 

@@ -12,7 +12,7 @@ Attend = Callable[[int, Tensor], Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class DecoderStream:
+class TransformerStream:
     """The residual stream behind the last layer, (N, hidden), and what is still to be added to it: the next norm can.
 
     An update may be in parts, (parts, N, hidden). None: there is nothing to add.
@@ -21,5 +21,5 @@ class DecoderStream:
     residual: Tensor
     update: Tensor | None
 
-    def rows_from(self, first: int) -> DecoderStream:
-        return DecoderStream(self.residual[first:], None if self.update is None else self.update[..., first:, :])
+    def rows_from(self, first: int) -> TransformerStream:
+        return TransformerStream(self.residual[first:], None if self.update is None else self.update[..., first:, :])

@@ -20,8 +20,8 @@ from worker.engine.cuda.kernels.skinny_products import MAX_TOKENS, skinny_linear
 from worker.engine.cuda.kernels.swiglu import silu_multiply, silu_multiply_float8
 from worker.engine.cuda.slot_state import FrameTables, SlotState
 from worker.engine.cuda.talker.decode.decoder_layers import run_few_rows, run_many_rows, run_some_rows
-from worker.engine.cuda.talker.decode.stream import Attend, DecoderStream
-from worker.engine.cuda.talker.decode.weights import DecoderWeights, Heads, RotaryFactors
+from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
+from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TransformerWeights
 from worker.engine.requests.sampling import MIN_FRAMES
 
 # The predictor's first pass takes two tokens of each row.
@@ -45,10 +45,10 @@ class TritonOperations:
     def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
         return begin_rows(slots, state)
 
-    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         return run_many_rows(weights, inputs, attend, self)
 
-    def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
+    def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
         return self.logits(self.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps), head)
 
     def add_rms_norm(self, update: Tensor | None, residual: Tensor, weight: Tensor, eps: float) -> Tensor:
@@ -141,12 +141,12 @@ class FewRowOperations(TritonOperations):
     Whatever has more rows than these products take, which prompts do, goes as in every other frame.
     """
 
-    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         if inputs.shape[0] > FEW_TOKENS:
             return super().run_decoder(weights, inputs, attend)
         return run_few_rows(weights, inputs, attend)
 
-    def norm_logits(self, stream: DecoderStream, weights: DecoderWeights, head: Tensor) -> Tensor:
+    def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
         if stream.update is not None:
             return super().norm_logits(stream, weights, head)
         return norm_linear(stream.residual, weights.norm, weights.eps, head, torch.float32)
@@ -164,7 +164,7 @@ class SomeRowOperations(TritonOperations):
     Measured on an H200: 21 against 27 microseconds a layer of width 1024, but 55 against 45 at width 2048.
     """
 
-    def run_decoder(self, weights: DecoderWeights, inputs: Tensor, attend: Attend) -> DecoderStream:
+    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         if inputs.shape[0] > SOME_TOKENS or inputs.shape[1] > _WIDEST_SKINNY:
             return super().run_decoder(weights, inputs, attend)
         return run_some_rows(weights, inputs, attend)

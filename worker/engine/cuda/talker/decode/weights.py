@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from worker.engine.cuda.float8 import Float8Rows
-from worker.engine.model.config import DecoderConfig
-from worker.engine.model.layers import DecoderLayer, DecoderStack
+from worker.engine.model.config import TransformerConfig
+from worker.engine.model.layers import TransformerLayer, TransformerStack
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class RotaryFactors:
     sin: Tensor
 
     @classmethod
-    def compute(cls, config: DecoderConfig, num_positions: int, device: torch.device) -> RotaryFactors:
+    def compute(cls, config: TransformerConfig, num_positions: int, device: torch.device) -> RotaryFactors:
         exponents = torch.arange(0, config.head_dim, 2, dtype=torch.float32) / config.head_dim
         angles = torch.outer(torch.arange(num_positions, dtype=torch.float32), config.rope_theta**-exponents)
         return cls(angles.cos().to(device), angles.sin().to(device))
@@ -65,23 +65,23 @@ class LayerWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class DecoderWeights:
+class TransformerWeights:
     layers: tuple[LayerWeights, ...]
     norm: Tensor
     eps: float
     rotary: RotaryFactors
 
     @classmethod
-    def of(cls, stack: DecoderStack, config: DecoderConfig, num_positions: int) -> DecoderWeights:
+    def of(cls, stack: TransformerStack, config: TransformerConfig, num_positions: int) -> TransformerWeights:
         """Shares the stack's storage. num_positions: how many the rotary factors are made for."""
         return cls(
-            layers=tuple(_layer(layer, config) for layer in stack.layers if isinstance(layer, DecoderLayer)),
+            layers=tuple(_layer(layer, config) for layer in stack.layers if isinstance(layer, TransformerLayer)),
             norm=stack.norm.weight.detach(),
             eps=config.rms_norm_eps,
             rotary=RotaryFactors.compute(config, num_positions, stack.norm.weight.device),
         )
 
-    def with_float8_mlps(self) -> DecoderWeights:
+    def with_float8_mlps(self) -> TransformerWeights:
         """The same layers; what many rows go through is rounded to eight bits."""
         return replace(self, layers=tuple(replace(layer, float8_mlp=_float8_mlp(layer)) for layer in self.layers))
 
@@ -90,7 +90,7 @@ def _float8_mlp(layer: LayerWeights) -> Float8Mlp:
     return Float8Mlp(Float8Rows.of(layer.gate_up), Float8Rows.of(layer.down))
 
 
-def _layer(layer: DecoderLayer, config: DecoderConfig) -> LayerWeights:
+def _layer(layer: TransformerLayer, config: TransformerConfig) -> LayerWeights:
     attention, mlp = layer.self_attn, layer.mlp
     norms = attention.qk_norm.weight.detach()
     return LayerWeights(

@@ -1,4 +1,4 @@
--- ARGV: epoch of this recount, cursor ('' to begin), jobs to look at, '1' if counters that differ get what was counted
+-- ARGV: epoch of this audit, cursor ('' to begin), jobs to look at, '1' if counters that differ get what was counted
 -- -> ok + next cursor ('0' when all is done) + name, expected, actual of what differs; overtaken
 --
 -- Counts a few of the jobs that have not ended, and at the end compares every counter with what was counted. In between
@@ -39,13 +39,13 @@ end
 -- Only what is counted: load_job reads twice as much.
 local function load_counts(id)
   local v = redis.call('HMGET', K.job .. id, 'state', 'tenant', 'class', 'queue', 'audit', 'phase', 'estimated_audio_ms',
-    'out_ms', 'next', 'done', 'leased', 'failed', 'credit_ms', 'asleep')
+    'out_ms', 'next', 'done', 'leased', 'failed', 'credit_ms', 'scheduled')
   if not v[1] then return nil end
   return {
     id = id, state = v[1], tenant = v[2], class = v[3], queue = v[4], audit = v[5], phase = v[6],
     estimated_audio_ms = tonumber(v[7]), out_ms = tonumber(v[8]) or 0, next = tonumber(v[9]) or 0,
     done = tonumber(v[10]) or 0, leased = tonumber(v[11]) or 0, failed = tonumber(v[12]) or 0,
-    credit_ms = tonumber(v[13]) or 0, asleep = tonumber(v[14]) or 0,
+    credit_ms = tonumber(v[13]) or 0, scheduled = tonumber(v[14]) or 0,
   }
 end
 
