@@ -20,7 +20,8 @@ from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.local_store import LocalArtifactStore
-from storage.objects.s3_store import S3ArtifactStore, connect_s3
+from storage.objects.s3_client import connect_s3
+from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.settings import StorageSettings
 from tests.run_guard import guarded_run

@@ -24,6 +24,7 @@ from storage.jobs.record import JobRecord
 from storage.jobs.states import JobState
 from storage.narration.outputs import AudioFormat, OutputFormat, default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
+from storage.objects import keys
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import num_gap_samples
 
@@ -72,6 +73,9 @@ def _ended(services: ApiServices, record: JobRecord, form: AudioFormat) -> Heari
     there = {result.index: result for result in services.jobs.segment_results(record.tenant, record.id)}
     segments = services.plans.get(record.plan_key or "").segments
     missing = [planned.index for planned in segments if planned.index not in there]
+    first = min(there.values(), key=lambda result: result.index)
+    # A store that does not answer is said now: once the stream has begun, it is waited for.
+    services.artifacts.stat(keys.segment(record.tenant, record.id, first.index, first.fence))
     if record.state is JobState.SUCCEEDED and missing:
         # An edit came in between: from here on it is a job that goes on.
         return Hearing(record, form)

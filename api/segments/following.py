@@ -8,14 +8,17 @@ its turn comes (or up to `READ_AHEAD` turns earlier); takes made later are for t
 from __future__ import annotations
 
 import hashlib
+import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
+from anyio import sleep
 from anyio.to_thread import run_sync
 
 from api.job_answers.waiting import BLOCK_S
 from api.services.container import ApiServices
-from storage.errors import ArtifactCorrupt, JobGone, JobNotFound
+from storage.errors import ArtifactCorrupt, JobGone, JobNotFound, StoreUnavailable
 from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.segments.file import StoredSegment, decode_segment
@@ -23,7 +26,14 @@ from storage.segments.plan import Plan
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import num_gap_samples
 
+logger = logging.getLogger(__name__)
+
 READ_AHEAD = 32
+
+STALL_S = 60.0
+"""A listener has heard less than was sent, and waits rather than begin anew, while the store does not answer."""
+
+STALL_PAUSE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,10 @@ class SegmentFollower:
         self._known = dict(known or {})
 
     async def segments(self) -> AsyncIterator[HeardSegment]:
-        """Ends with the job, or when the listener has gone. Raises a `StorageError` if a segment cannot be read."""
+        """Ends with the job, or when the listener has gone. Raises a `StorageError` if a segment cannot be read.
+
+        A store that does not answer is waited for.
+        """
         plan = await self._plan()
         if plan is None:
             return
@@ -67,7 +80,7 @@ class SegmentFollower:
                 if self._record.state.is_terminal:
                     continue
                 return
-            segment = await run_sync(self._read, result)
+            segment = await self._read_patiently(result)
             rate_hz = segment.header.sample_rate_hz
             yield HeardSegment(bytes(segment.pcm), num_gap_samples(planned.pause_after_s, rate_hz), rate_hz)
 
@@ -106,6 +119,17 @@ class SegmentFollower:
         except (JobGone, JobNotFound):
             return False
         return True
+
+    async def _read_patiently(self, result: SegmentResult) -> StoredSegment:
+        give_up_s = time.monotonic() + STALL_S
+        while True:
+            try:
+                return await run_sync(self._read, result)
+            except StoreUnavailable as error:
+                if time.monotonic() >= give_up_s or await self._is_abandoned():
+                    raise
+                logger.warning("a listener waits", extra={"job_id": self._record.id, "error": str(error)})
+            await sleep(STALL_PAUSE_S)
 
     def _read(self, result: SegmentResult) -> StoredSegment:
         record = self._record

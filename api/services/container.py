@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import redis
 from anyio import CapacityLimiter, to_thread
+from anyio.to_thread import current_default_thread_limiter
 
 from api.services.webhooks import WebhookServices, open_webhooks
 from api.settings import ApiSettings
@@ -20,6 +21,7 @@ from storage.job_store.plan_cache import PlanCache
 from storage.job_store.queue_position import QueuePositions
 from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.store import JobStore
+from storage.objects.patience import FOR_REQUESTS
 from storage.objects.store import ArtifactStore
 from storage.pronunciations.store import PronunciationStore
 from storage.queue.celery_queue import TicketQueue, create_celery
@@ -57,6 +59,10 @@ MAX_ENCODERS = 2
 MAX_PROBES = 2
 """Questions for readiness that are answered at the same time. Their threads are their own: requests may have taken all
 others."""
+
+
+REQUEST_THREADS = 40
+"""In which requests are worked on, beside those that wait for the object store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,8 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     client = connect_redis(settings)
     event_client = connect_redis_async(settings)
     tickets = TicketQueue(create_celery(settings, "rhapsode-api"))
-    artifacts = open_artifacts(settings)
+    artifacts = open_artifacts(settings, FOR_REQUESTS)
+    current_default_thread_limiter().total_tokens = REQUEST_THREADS + FOR_REQUESTS.places
     journal = Journal(artifacts, settings.key_prefix)
     try:
         yield ApiServices(

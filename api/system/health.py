@@ -23,6 +23,9 @@ POOL_WAIT_S = 1.0
 """A request that waits so long for a thread waits behind something that is stuck, or behind more than this process can
 do: others should be sent elsewhere. Who asks for readiness waits two seconds and more."""
 
+STORE_WAIT_S = 2.0
+"""A store that takes so long to write nothing is not one to accept jobs with."""
+
 
 @router.head("/livez", include_in_schema=False)
 @router.get("/livez", response_model=schemas.Health)
@@ -35,8 +38,9 @@ async def is_alive() -> schemas.Health:
 async def is_ready(services: Services, response: Response) -> schemas.Readiness:
     """200 when Redis answers, the store can be written and requests find a thread; a model is not needed, but told."""
     threads = await _threads()
+    store = await _store(services)
     # In threads that are kept for this: the others may be what is missing.
-    readiness = await run_sync(_readiness, services, threads, limiter=services.probes)
+    readiness = await run_sync(_readiness, services, threads, store, limiter=services.probes)
     response.status_code = 200 if readiness.status == "ready" else 503
     return readiness
 
@@ -50,9 +54,17 @@ async def _threads() -> Literal["ok", "busy"]:
     return "busy"
 
 
-def _readiness(services: ApiServices, threads: Literal["ok", "busy"]) -> schemas.Readiness:
+async def _store(services: ApiServices) -> Literal["ok", "unavailable"]:
+    with move_on_after(STORE_WAIT_S):
+        return await run_sync(_checked, services, limiter=services.probes, abandon_on_cancel=True)
+    logger.warning("the store is unavailable", extra={"error": f"no answer within {STORE_WAIT_S:.0f} s"})
+    return "unavailable"
+
+
+def _readiness(
+    services: ApiServices, threads: Literal["ok", "busy"], store: Literal["ok", "unavailable"]
+) -> schemas.Readiness:
     models = _models(services)
-    store = _store(services)
     is_whole = models is not None and store == "ok" and threads == "ok"
     return schemas.Readiness(
         status="ready" if is_whole else "unavailable",
@@ -82,7 +94,7 @@ def _claims(services: ApiServices) -> Literal["open", "held"] | None:
         return None
 
 
-def _store(services: ApiServices) -> Literal["ok", "unavailable"]:
+def _checked(services: ApiServices) -> Literal["ok", "unavailable"]:
     try:
         services.artifacts.check()
     except StoreUnavailable as error:

@@ -36,6 +36,7 @@ from storage.errors import (
     AdmissionRefused,
     ConsentNotFound,
     QuotaExceeded,
+    StoreUnavailable,
     VoiceChanged,
     VoiceGone,
     VoiceNameTaken,
@@ -147,7 +148,7 @@ def embedding_model(services: ApiServices, name: str | None) -> ModelCard:
 def _prepare(services: ApiServices, record: VoiceRecord) -> None:
     try:
         order_caches(services, record.tenant, record, CacheOrder())
-    except (AdmissionRefused, Problem):
+    except (AdmissionRefused, StoreUnavailable, Problem):
         # All or nothing: the caller sends the form again.
         services.voices.delete(record.tenant, record.id)
         raise

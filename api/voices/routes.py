@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Annotated, Literal
 
 from anyio.to_thread import run_sync
@@ -25,9 +26,12 @@ from api.voices.names import built_in_speaker
 from api.voices.schemas import BlendOrder, VoiceChange
 from api.voices.upload import read_upload
 from api.voices.view import built_in_voice, built_in_voices, own_voice
+from storage.errors import StoreUnavailable
 from storage.ids import VOICE_ID, VoiceId
 from storage.objects.store import Download
 from storage.voices.records import VoiceChanges, VoiceRecord
+
+logger = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=IdempotentRoute)
 
@@ -173,8 +177,13 @@ def get_embedding(
 def delete_discarded(services: ApiServices) -> None:
     """The objects that nothing points at any more; what fails here is done by the janitor."""
     due = services.voices.discarded()
-    for key in due.values():
-        services.artifacts.delete(key)
+    try:
+        for key in due.values():
+            services.artifacts.delete(key)
+    except StoreUnavailable as error:
+        # What the caller asked for is done: nobody can get at them any more.
+        logger.warning("discarded voice objects left in the store", extra={"error": str(error)})
+        return
     services.voices.forget_discarded(list(due))
 
 

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.local_store import LocalArtifactStore
-from storage.objects.s3_store import S3ArtifactStore, connect_s3
+from storage.objects.s3_client import connect_s3
+from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import ArtifactStore
 from tests.run_guard import guarded_run
 

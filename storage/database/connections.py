@@ -13,6 +13,7 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from storage.database.async_connections import ShrinkingPool
+from storage.objects.patience import FOR_WORK, Patience
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.settings import StorageSettings
 
@@ -43,8 +44,8 @@ def connect_redis_async(settings: StorageSettings) -> redis.asyncio.Redis:
     return redis.asyncio.Redis.from_pool(ShrinkingPool.from_url(url, retry=retry, **_options(url)))
 
 
-def open_artifacts(settings: StorageSettings) -> ArtifactStore:
-    """The object store that `settings.store` names."""
+def open_artifacts(settings: StorageSettings, patience: Patience = FOR_WORK) -> ArtifactStore:
+    """The object store that `settings.store` names. patience: with one that is a server."""
     if settings.store.startswith("file:"):
         from storage.objects.local_store import LocalArtifactStore
 
@@ -54,13 +55,14 @@ def open_artifacts(settings: StorageSettings) -> ArtifactStore:
             min_free_bytes=settings.store_min_free_mb * 1024 * 1024,
         )
     # boto3 costs a third of a second to import, which a folder store need not pay.
-    from storage.objects.s3_store import S3ArtifactStore, connect_s3
+    from storage.objects.s3_client import connect_s3
+    from storage.objects.s3_store import S3ArtifactStore
 
     parts = urlsplit(settings.store)
-    client = connect_s3(settings.s3_endpoint_url, settings.s3_region, tls=settings.tls_files)
+    client = connect_s3(settings.s3_endpoint_url, settings.s3_region, tls=settings.tls_files, patience=patience)
     public = settings.s3_public_endpoint
     signer = connect_s3(public, client.meta.region_name) if public else client
-    return S3ArtifactStore(client, parts.netloc, parts.path.strip("/"), signer)
+    return S3ArtifactStore(client, parts.netloc, parts.path.strip("/"), signer, patience)
 
 
 def _options(url: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError, ClientError
 
 from storage.errors import StoreUnavailable
-from storage.objects.s3_store import connect_s3
+from storage.objects.s3_client import connect_s3
 from storage.runtime.server_process import ServerProcess
 
 BUCKET = "rhapsode"

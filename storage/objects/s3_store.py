@@ -14,31 +14,48 @@ import threading
 import time
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager, nullcontext
+from io import BytesIO
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from storage.errors import ArtifactExists, ArtifactMissing, StoreUnavailable
+from storage.objects.call_places import CallPlaces
 from storage.objects.key_rules import check_folder, check_key, check_prefix
+from storage.objects.pace import paced
+from storage.objects.patience import FOR_WORK, Patience
+from storage.objects.s3_errors import error_code, s3_errors_named
 from storage.objects.store import Download, ObjectEntry, StoredObject, UploadLink
-from storage.runtime.config.tls import SYSTEM_TRUST, TlsFiles
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
     from mypy_boto3_s3 import S3Client
-    from mypy_boto3_s3.type_defs import CompletedPartTypeDef
+    from mypy_boto3_s3.type_defs import (
+        CompletedPartTypeDef,
+        GetObjectOutputTypeDef,
+        HeadObjectOutputTypeDef,
+        MultipartUploadTypeDef,
+        PutObjectOutputTypeDef,
+        UploadPartOutputTypeDef,
+    )
+
+    _Answer = GetObjectOutputTypeDef | HeadObjectOutputTypeDef | PutObjectOutputTypeDef | UploadPartOutputTypeDef
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PART_BYTES = 8 * 1024 * 1024
 """One part is held in memory; 10,000 of them make the largest object, 80 GiB."""
 
 PIECE_BYTES = 1024 * 1024
+
+SENT_WHOLE_BYTES = 256 * 1024
+"""What the buffers on the way take nearly at once. More costs the server's `100 Continue` first."""
+
 MAX_URL_TTL_S = 24 * 3600
 DELETE_BATCH = 1000
 
@@ -47,41 +64,10 @@ PROBES = "probes/"
 
 _WRITTEN = ARTIFACT_WRITTEN.labels("s3")
 
+_IN_THE_WAY = {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchUpload", "412", "409"}
+
 _WRITER = "writer"
 """Metadata that tells a writer whether the object in its way is its own, from a try whose answer was lost."""
-
-
-def connect_s3(
-    endpoint_url: str | None,
-    region: str | None,
-    access_key: str | None = None,
-    secret_key: str | None = None,
-    tls: TlsFiles = SYSTEM_TRUST,
-) -> S3Client:
-    """A client with time-outs and retries; credentials not given come from where boto3 looks for them. Close it."""
-    ours = (str(tls.certificate), str(tls.key)) if tls.certificate is not None else None
-    config = Config(
-        client_cert=ours,
-        signature_version="s3v4",
-        # Servers with an address of their own rarely have a DNS name per bucket.
-        s3={"addressing_style": "path" if endpoint_url else "auto"},
-        retries={"mode": "standard", "total_max_attempts": 4},
-        connect_timeout=3,
-        read_timeout=20,
-        max_pool_connections=64,
-        tcp_keepalive=True,
-    )
-    default_region = "us-east-1" if endpoint_url else None
-    return boto3.session.Session().client(
-        "s3",
-        endpoint_url=endpoint_url,
-        region_name=region or default_region,
-        aws_access_key_id=access_key,
-        aws_secret_access_key=secret_key,
-        # None: the bundle that boto3 brings, or AWS_CA_BUNDLE.
-        verify=str(tls.ca) if tls.ca is not None else None,
-        config=config,
-    )
 
 
 class S3ArtifactStore:
@@ -89,40 +75,54 @@ class S3ArtifactStore:
 
     signer: makes the links, for whoever reaches the server by another address than this process does. A signature
         holds for one host, so the address in a link cannot be exchanged afterwards. Sends nothing.
+    patience: the client's, which reads and threads have as well.
     """
 
-    def __init__(self, client: S3Client, bucket: str, prefix: str, signer: S3Client | None = None) -> None:
+    def __init__(
+        self,
+        client: S3Client,
+        bucket: str,
+        prefix: str,
+        signer: S3Client | None = None,
+        patience: Patience = FOR_WORK,
+    ) -> None:
         self._client = client
         self._signer = signer or client
         self._bucket = bucket
         self._root = f"{prefix}/" if prefix else ""
+        self._patience_s = patience.read_s
+        self._places = CallPlaces(patience.places) if patience.places else None
         self._probing = threading.Lock()
+        self._probed_in_vain_s = 0.0
         self._conditional: bool | None = None
 
     @property
     def has_conditional_writes(self) -> bool:
         """Whether the server refuses a second write itself; asked once, by trying. Raises `StoreUnavailable`."""
-        with self._probing:
-            if self._conditional is None:
-                self._conditional = self._probe()
-                if not self._conditional:
-                    logger.warning("no conditional writes", extra={"bucket": self._bucket})
-            return self._conditional
+        if self._conditional is None:
+            with self._calling("the store"):
+                self._conditional = self._probed(time.monotonic())
+        return self._conditional
 
     @store_call("put", "s3")
     def put(self, key: str, data: bytes) -> StoredObject:
         check_key(key)
         writer = uuid.uuid4().hex
         self._refuse_taken(key)
-        with _s3_errors_named(key), self._own_write_recognised(key, writer):
+        with self._calling(key), self._own_write_recognised(key, writer):
             if self.has_conditional_writes:
-                self._client.put_object(
-                    Bucket=self._bucket, Key=self._root + key, Body=data, Metadata={_WRITER: writer}, IfNoneMatch="*"
+                answer = self._client.put_object(
+                    Bucket=self._bucket,
+                    Key=self._root + key,
+                    Body=_to_send(data),
+                    Metadata={_WRITER: writer},
+                    IfNoneMatch="*",
                 )
             else:
-                self._client.put_object(
-                    Bucket=self._bucket, Key=self._root + key, Body=data, Metadata={_WRITER: writer}
+                answer = self._client.put_object(
+                    Bucket=self._bucket, Key=self._root + key, Body=_to_send(data), Metadata={_WRITER: writer}
                 )
+            _etag(answer)
         _WRITTEN.inc(len(data))
         return StoredObject(key, len(data), hashlib.sha256(data).hexdigest())
 
@@ -136,20 +136,21 @@ class S3ArtifactStore:
 
     @store_call("get", "s3")
     def get(self, key: str) -> bytes:
-        with _s3_errors_named(key), closing(self._body(key)) as body:
-            return body.read()
+        with self._calling(key), closing(self._body(key)) as body:
+            return b"".join(paced(body.read, self._patience_s))
 
     def read_stream(self, key: str) -> Iterator[bytes]:
-        with _s3_errors_named(key):
+        with self._calling(key):
             body = self._body(key)
-        return _pieces(key, body)
+        return self._pieces(key, body)
 
     @store_call("stat", "s3")
     def stat(self, key: str) -> ObjectEntry | None:
         check_key(key)
         try:
-            with _s3_errors_named(key):
+            with self._calling(key):
                 head = self._client.head_object(Bucket=self._bucket, Key=self._root + key)
+                _etag(head)
         except ArtifactMissing:
             return None
         return ObjectEntry(key, head["ContentLength"], head["LastModified"].timestamp())
@@ -160,7 +161,7 @@ class S3ArtifactStore:
     @store_call("delete", "s3")
     def delete(self, key: str) -> None:
         check_key(key)
-        with _s3_errors_named(key):
+        with self._calling(key):
             self._client.delete_object(Bucket=self._bucket, Key=self._root + key)
 
     @store_call("delete_prefix", "s3")
@@ -177,7 +178,7 @@ class S3ArtifactStore:
         check_key(key)
         if not 0 < ttl_s <= MAX_URL_TTL_S:
             raise ValueError(f"a link lives for 1 to {MAX_URL_TTL_S} seconds, not {ttl_s}")
-        with _s3_errors_named(key):
+        with self._calling(key):
             return self._signer.generate_presigned_url(
                 "get_object",
                 Params={
@@ -201,23 +202,23 @@ class S3ArtifactStore:
         headers = {"Content-Length": str(num_bytes)}
         if self.has_conditional_writes:
             parameters["IfNoneMatch"] = headers["If-None-Match"] = "*"
-        with _s3_errors_named(key):
+        with self._calling(key):
             url = self._signer.generate_presigned_url("put_object", Params=parameters, ExpiresIn=ttl_s)
         return UploadLink(url, headers)
 
     def check(self) -> None:
-        with _s3_errors_named("the store"):
+        with self._calling("the store"):
             self._client.put_object(Bucket=self._bucket, Key=f"{self._root}{PROBES}check", Body=b"")
 
     def sweep_temporary(self, older_than_s: float) -> int:
         number = 0
-        started_before = time.time() - older_than_s
-        with _s3_errors_named("unfinished uploads"):
+        untouched_since_s = time.time() - older_than_s
+        with self._calling("unfinished uploads"):
             pages = self._client.get_paginator("list_multipart_uploads").paginate(
                 Bucket=self._bucket, Prefix=self._root
             )
             for upload in itertools.chain.from_iterable(page.get("Uploads", ()) for page in pages):
-                if upload["Initiated"].timestamp() < started_before:
+                if upload["Initiated"].timestamp() < untouched_since_s and self._has_stopped(upload, untouched_since_s):
                     self._client.abort_multipart_upload(
                         Bucket=self._bucket,
                         Key=upload["Key"],
@@ -225,6 +226,16 @@ class S3ArtifactStore:
                     )
                     number += 1
         return number
+
+    def _has_stopped(self, upload: MultipartUploadTypeDef, since_s: float) -> bool:
+        """Whether an unfinished upload has got no part since then: that of a long book goes on for hours."""
+        pages = self._client.get_paginator("list_parts").paginate(
+            Bucket=self._bucket,
+            Key=upload["Key"],  # pyright: ignore[reportTypedDictNotRequiredAccess]
+            UploadId=upload["UploadId"],  # pyright: ignore[reportTypedDictNotRequiredAccess]
+        )
+        parts = itertools.chain.from_iterable(page.get("Parts", ()) for page in pages)
+        return all(part["LastModified"].timestamp() < since_s for part in parts)
 
     def _put_multipart(self, key: str, parts: Iterable[bytes]) -> StoredObject:
         digest = hashlib.sha256()
@@ -235,14 +246,18 @@ class S3ArtifactStore:
             completed: list[CompletedPartTypeDef] = []
             # What goes wrong in making the chunks is the caller's affair and keeps its own type.
             for number, part in enumerate(parts, start=1):
-                with _s3_errors_named(key):
+                with self._calling(key):
                     uploaded = self._client.upload_part(
-                        Bucket=self._bucket, Key=self._root + key, UploadId=upload_id, PartNumber=number, Body=part
+                        Bucket=self._bucket,
+                        Key=self._root + key,
+                        UploadId=upload_id,
+                        PartNumber=number,
+                        Body=_to_send(part),
                     )
-                completed.append({"PartNumber": number, "ETag": uploaded["ETag"]})
+                completed.append({"PartNumber": number, "ETag": _etag(uploaded)})
                 digest.update(part)
                 size += len(part)
-            with _s3_errors_named(key), self._own_write_recognised(key, writer):
+            with self._calling(key), self._own_write_recognised(key, writer):
                 self._complete(key, upload_id, completed)
         _WRITTEN.inc(size)
         return StoredObject(key, size, digest.hexdigest())
@@ -250,7 +265,7 @@ class S3ArtifactStore:
     @contextmanager
     def _upload(self, key: str, writer: str) -> Generator[str]:
         """An upload's id; an upload that does not come to its end is taken back, or left to the sweep."""
-        with _s3_errors_named(key):
+        with self._calling(key):
             created = self._client.create_multipart_upload(
                 Bucket=self._bucket, Key=self._root + key, Metadata={_WRITER: writer}
             )
@@ -290,7 +305,7 @@ class S3ArtifactStore:
         try:
             yield
         except ClientError as error:
-            if _code(error) not in {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchUpload", "412", "409"}:
+            if error_code(error) not in _IN_THE_WAY:
                 raise
             found = self._writer_of(key)
             if found == writer:
@@ -305,46 +320,81 @@ class S3ArtifactStore:
         try:
             head = self._client.head_object(Bucket=self._bucket, Key=self._root + key)
         except ClientError as error:
-            if _code(error) in {"404", "NoSuchKey", "NotFound"}:
+            if error_code(error) in {"404", "NoSuchKey", "NotFound"}:
                 return None
             raise
         return head["Metadata"].get(_WRITER, "")
 
+    def _probed(self, since_s: float) -> bool:
+        """What one thread finds out for all that wait with it: also that the server does not answer."""
+        with self._probing:
+            if self._conditional is not None:
+                return self._conditional
+            if self._probed_in_vain_s > since_s:
+                raise StoreUnavailable("the store did not answer a question that others had asked")
+            try:
+                with s3_errors_named("the store"):
+                    conditional = self._probe()
+            except StoreUnavailable:
+                self._probed_in_vain_s = time.monotonic()
+                raise
+        if not conditional:
+            logger.warning("no conditional writes", extra={"bucket": self._bucket})
+        return conditional
+
     def _probe(self) -> bool:
         """Try to write a name twice."""
         name = f"{self._root}{PROBES}{uuid.uuid4().hex}"
-        with _s3_errors_named("the store"):
-            self._client.put_object(Bucket=self._bucket, Key=name, Body=b"")
-            try:
-                self._client.put_object(Bucket=self._bucket, Key=name, Body=b"", IfNoneMatch="*")
-            except ClientError as error:
-                if _code(error) in {"PreconditionFailed", "412"}:
-                    return True
-                if _code(error) in {"NotImplemented", "501"}:
-                    return False
-                raise
-            finally:
-                self._client.delete_object(Bucket=self._bucket, Key=name)
+        self._client.put_object(Bucket=self._bucket, Key=name, Body=b"")
+        try:
+            self._client.put_object(Bucket=self._bucket, Key=name, Body=b"", IfNoneMatch="*")
+        except ClientError as error:
+            if error_code(error) in {"PreconditionFailed", "412"}:
+                return True
+            if error_code(error) in {"NotImplemented", "501"}:
+                return False
+            raise
+        finally:
+            self._client.delete_object(Bucket=self._bucket, Key=name)
         return False
+
+    @contextmanager
+    def _calling(self, key: str) -> Generator[None]:
+        """One call of the server, or one step of a long answer."""
+        with self._places.place() if self._places else nullcontext(), s3_errors_named(key):
+            yield
+
+    def _stepwise(self, key: str, steps: Iterator[T]) -> Iterator[T]:
+        """The same, without a place while somebody does something with a step."""
+        while True:
+            with self._calling(key):
+                step = next(steps, None)
+            if step is None:
+                return
+            yield step
+
+    def _pieces(self, key: str, body: StreamingBody) -> Iterator[bytes]:
+        with closing(body):
+            yield from _parts(self._stepwise(key, paced(body.read, self._patience_s)), PIECE_BYTES)
 
     def _body(self, key: str) -> StreamingBody:
         check_key(key)
-        return self._client.get_object(Bucket=self._bucket, Key=self._root + key)["Body"]
+        answer = self._client.get_object(Bucket=self._bucket, Key=self._root + key)
+        _etag(answer)
+        return answer["Body"]
 
     def _listing(self, prefix: str) -> Iterator[ObjectEntry]:
-        with _s3_errors_named(prefix):
-            pages = self._client.get_paginator("list_objects_v2").paginate(
-                Bucket=self._bucket, Prefix=self._root + prefix
-            )
-            for item in itertools.chain.from_iterable(page.get("Contents", ()) for page in pages):
-                key = item["Key"].removeprefix(self._root)  # pyright: ignore[reportTypedDictNotRequiredAccess]
-                if not key.startswith(PROBES):
-                    modified = item["LastModified"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
-                    size = item["Size"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
-                    yield ObjectEntry(key, size, modified.timestamp())
+        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._root + prefix)
+        answers = self._stepwise(prefix, iter(pages))
+        for item in itertools.chain.from_iterable(page.get("Contents", ()) for page in answers):
+            key = item["Key"].removeprefix(self._root)  # pyright: ignore[reportTypedDictNotRequiredAccess]
+            if not key.startswith(PROBES):
+                modified = item["LastModified"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+                size = item["Size"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
+                yield ObjectEntry(key, size, modified.timestamp())
 
     def _delete_batch(self, prefix: str, batch: Sequence[ObjectEntry]) -> None:
-        with _s3_errors_named(prefix):
+        with self._calling(prefix):
             answer = self._client.delete_objects(
                 Bucket=self._bucket,
                 Delete={"Objects": [{"Key": self._root + entry.key} for entry in batch], "Quiet": True},
@@ -353,44 +403,36 @@ class S3ArtifactStore:
             raise StoreUnavailable(f"{len(errors)} objects under {prefix} stay: {errors[0].get('Message')}")
 
 
-def _parts(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in parts of `PART_BYTES`, the last one shorter."""
+def _etag(answer: _Answer) -> str:
+    """Raises `StoreUnavailable` for a yes that is no S3 server's, but a proxy's page."""
+    etag = answer.get("ETag")
+    if not etag:
+        raise StoreUnavailable("what answers in the place of the store is no S3 server")
+    return etag
+
+
+def _to_send(data: bytes) -> bytes | BytesIO:
+    """Whole, a large body would have to be sent within one time-out; read bit by bit, each bit has that time."""
+    return data if len(data) <= SENT_WHOLE_BYTES else BytesIO(data)
+
+
+def _parts(chunks: Iterable[bytes], part_bytes: int = PART_BYTES) -> Iterator[bytes]:
+    """The same bytes in parts of this size, the last one shorter."""
     held = bytearray()
     for chunk in chunks:
         rest = memoryview(chunk)
         while rest:
-            taken = rest[: PART_BYTES - len(held)]
+            taken = rest[: part_bytes - len(held)]
             held += taken
             rest = rest[len(taken) :]
-            if len(held) == PART_BYTES:
+            if len(held) == part_bytes:
                 yield bytes(held)
                 held.clear()
     if held:
         yield bytes(held)
 
 
-def _pieces(key: str, body: StreamingBody) -> Iterator[bytes]:
-    with _s3_errors_named(key), closing(body):
-        yield from body.iter_chunks(PIECE_BYTES)
-
-
 def _content_disposition(filename: str) -> str:
     """RFC 6266: the name in ASCII for old readers, and as it is."""
     plain = "".join(c if c.isascii() and c.isprintable() and c not in '"\\%' else "_" for c in filename)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
-
-
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
-@contextmanager
-def _s3_errors_named(key: str) -> Generator[None]:
-    try:
-        yield
-    except ClientError as error:
-        if _code(error) in {"NoSuchKey", "404", "NotFound"}:
-            raise ArtifactMissing(key) from None
-        raise StoreUnavailable(f"the store cannot serve {key}: {error}") from error
-    except BotoCoreError as error:
-        raise StoreUnavailable(f"the store cannot serve {key}: {error}") from error

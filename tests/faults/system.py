@@ -156,7 +156,8 @@ class RunningSystem:
         return StorageSettings(
             redis_url=SecretStr(self._valkey.url),
             broker_url=SecretStr(self._valkey.broker_url),
-            store=self.data_dir.objects.as_uri(),
+            store=self._settings.get("RHAPSODE_STORE", self.data_dir.objects.as_uri()),
+            s3_endpoint_url=self._settings.get("RHAPSODE_S3_PUBLIC_ENDPOINT"),
             url_secret=SecretStr(self.data_dir.secret("url")),
         )
 

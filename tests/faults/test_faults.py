@@ -12,6 +12,7 @@ import random
 import signal
 import threading
 import time
+import uuid
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,14 +28,19 @@ from storage.ids import WorkQueue
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
+from storage.objects.embedded_s3 import BUCKET, REGION, EmbeddedS3
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, Figures, check_honest_end, check_standard_pass, collect
 from tests.faults.load import Load, NarrationJob, Outcome, standard_load
 from tests.faults.system import SLOTS, RunningSystem, api_key
 from tests.process_tree import is_alive
+from tests.storage.objects.faulty_proxy import Mode, faulty_proxy
 from worker.engine.fake import POISON_MARKER
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(1800)]
+
+STORE_FAULT_S = 6
+"""Longer than the tries of one call of a server that refuses."""
 
 TWICE = Path(__file__).parent / "duplicate_calls"
 """A folder for PYTHONPATH that makes processes repeat their commits."""
@@ -240,6 +246,35 @@ def test_row_5_killing_the_database_loses_nothing(
     strike = _repeated(_scaled(num_jobs, 2), seed, partial(_kill, system, processes.VALKEY))
 
     _run_row("5 kill -9 Valkey", system, standard_load(num_jobs, seed), seed, report, strike)
+
+
+def test_a_failing_object_store_fails_no_job_and_charges_nobody(
+    start_system: StartSystem, weed: EmbeddedS3, num_jobs: int, seed: int, report: Report
+) -> None:
+    """An S3 server that is stopped, busy, silent and slow in turn, under all that reads and writes it."""
+    with faulty_proxy(weed.endpoint_url) as proxy:
+        system = start_system(
+            RHAPSODE_STORE=f"s3://{BUCKET}/faults/{uuid.uuid4().hex}",
+            RHAPSODE_S3_ENDPOINT_URL=proxy.address,
+            RHAPSODE_S3_PUBLIC_ENDPOINT=weed.endpoint_url,
+            RHAPSODE_S3_REGION=REGION,
+            **weed.environment,
+        )
+        modes = itertools.cycle((Mode.STOPPED, Mode.BUSY, Mode.SILENT, Mode.TRICKLING))
+
+        def fail(load: Load, log: FaultLog) -> None:
+            mode, struck_s = next(modes), time.time()
+            proxy.become(mode)
+            log.struck(f"store {mode.value}")
+            time.sleep(STORE_FAULT_S)
+            proxy.become(Mode.WELL)
+            log.until_progress(system, load, struck_s, since_s=time.time())
+
+        strike = _repeated(_scaled(num_jobs, 4), seed, fail)
+        _run_row("failing S3", system, standard_load(num_jobs // 2, seed), seed, report, strike)
+
+        told = [str(event) for event in system.log_events("item failed unexpectedly")]
+        assert told == []
 
 
 def test_row_9_a_flushed_broker_is_filled_again(

@@ -13,6 +13,7 @@ from storage.database.schema_version import LayoutMismatch, agree_on_layout
 from storage.database.sweep_lock import JanitorLock
 from storage.errors import StoreUnavailable
 from storage.job_store.store import JobStore
+from storage.objects.patience import FOR_CHORES
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.worker_registry import WorkerRegistry, WorkerRole
 from storage.recovery.audit_log import AuditLog
@@ -28,7 +29,7 @@ from storage.voices.consent_store import ConsentStore
 from storage.voices.store import VoiceStore
 from storage.webhooks.deliveries import WebhookQueue
 from worker.janitor.periodic_jobs import run_chores
-from worker.janitor.sweeper import LEAVE_WITHIN_S, LOCK_S, Janitor, chores_of, holds_lock
+from worker.janitor.sweeper import LEAVE_WITHIN_S, LOCK_S, Janitor, Leadership, chores_of, removals_of
 from worker.janitor.uploads import UploadJanitor
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
@@ -73,7 +74,7 @@ def main() -> None:
         reporting = Reporting(WorkerRegistry(redis, settings.key_prefix), name, WorkerRole.JANITOR)
         reporting.begin()
         logger.info("janitor ready")
-        artifacts = open_artifacts(settings)
+        artifacts = open_artifacts(settings, FOR_CHORES)
         consents = ConsentStore(redis, settings.key_prefix)
         voices = VoiceJanitor(VoiceStore(redis, settings.key_prefix), consents, artifacts)
         hooks = HookJanitor(WebhookQueue(redis, settings.key_prefix), tickets, settings.ticket_cap)
@@ -82,7 +83,12 @@ def main() -> None:
         files = UploadJanitor(UploadLedger(redis, settings.key_prefix), artifacts)
         guard = StateGuard(redis, artifacts, settings.key_prefix)
         state = StateWatch(guard, Reconciler(redis, artifacts, settings.key_prefix), tickets)
-        run_chores(chores_of(janitor, state, voices, files, hooks), lambda: holds_lock(lock.renew, janitor), stop)
+        leadership = Leadership(lock.renew, janitor)
+        removals = removals_of(janitor, voices, files)
+        remover = threading.Thread(target=run_chores, args=(removals, leadership.is_held, stop), name="removals")
+        remover.start()
+        run_chores(chores_of(janitor, state, hooks), leadership.renew, stop)
+        remover.join()
         reporting.close()
         try:
             lock.release()

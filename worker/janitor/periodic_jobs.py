@@ -15,6 +15,9 @@ logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
 
+AGAIN_S = 5.0
+"""After a store did not answer, at most; what is done every few seconds is tried again sooner."""
+
 
 @dataclass(slots=True)
 class Chore:
@@ -35,14 +38,15 @@ def run_chores(chores: Sequence[Chore], may_work: Callable[[], bool], stop: thre
         started = time.monotonic()
         if may_work():
             for chore in chores:
-                if chore.due_at <= started and not stop.is_set() and _is_over(chore):
+                if chore.due_at <= started and not stop.is_set():
+                    pause_s = chore.interval_s if _is_over(chore) else min(chore.interval_s / 4, AGAIN_S)
                     # A little early counts as due, or a tick of 1.001 s would skip every other one.
-                    chore.due_at = started + chore.interval_s - TICK_S / 2
+                    chore.due_at = started + pause_s - TICK_S / 2
         stop.wait(max(0.0, started + TICK_S - time.monotonic()))
 
 
 def _is_over(chore: Chore) -> bool:
-    """Do it; False if it is to be tried again at the next tick."""
+    """Do it; False if it is to be tried again soon."""
     try:
         chore.run()
     except StoreUnavailable as error:

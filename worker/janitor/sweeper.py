@@ -7,6 +7,7 @@ do twice, and everything a janitor does is visible in its log.
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,7 +18,6 @@ from storage.job_store.counter_audit import CounterDrift, Difference
 from storage.job_store.object_folders import folders_of
 from storage.job_store.store import JobStore
 from storage.jobs.tickets import Tickets
-from storage.objects.local_store import LocalArtifactStore
 from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
 from storage.recovery.audit_log import AuditLog
@@ -163,11 +163,10 @@ class Janitor:
             logger.info("retention over", extra={"job_id": job, "objects": removed})
 
     def sweep_temporary(self) -> None:
-        """Unfinished files of writers that died. S3 has its own rule for unfinished uploads."""
-        if isinstance(self._artifacts, LocalArtifactStore):
-            removed = self._artifacts.sweep_temporary(TEMPORARY_AGE_S)
-            if removed:
-                logger.info("temporary files removed", extra={"files": removed})
+        """What writers left unfinished that died, or that lost the store and could not take it back."""
+        removed = self._artifacts.sweep_temporary(TEMPORARY_AGE_S)
+        if removed:
+            logger.info("temporary files removed", extra={"files": removed})
 
     def sweep_journal(self) -> None:
         """What was accepted longer ago than any backup is old."""
@@ -188,10 +187,8 @@ def _report_drift(differences: Sequence[Difference]) -> None:
         )
 
 
-def chores_of(
-    janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
-) -> Sequence[Chore]:
-    """What is to be done, and how often; first what the others rest on."""
+def chores_of(janitor: Janitor, state: StateWatch, hooks: HookJanitor) -> Sequence[Chore]:
+    """What Redis is asked about, and how often; first what the others rest on."""
     return (
         # What is missing comes back before anything is swept or given out.
         Chore(STATE_INTERVAL_S, state.watch_state),
@@ -199,9 +196,15 @@ def chores_of(
         Chore(TICK_S, janitor.top_up),
         Chore(TICK_S, hooks.sweep_hooks),
         Chore(TICK_S, janitor.recall_batches),
-        Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
         Chore(AUDIT_INTERVAL_S, janitor.audit),
         Chore(LEFTOVERS_INTERVAL_S, janitor.audit_stored),
+    )
+
+
+def removals_of(janitor: Janitor, voices: VoiceJanitor, files: UploadJanitor) -> Sequence[Chore]:
+    """What is to be removed from the object store: each takes as long as the store does, and nobody waits for it."""
+    return (
+        Chore(RETENTION_INTERVAL_S, janitor.end_retentions),
         Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_temporary),
         Chore(LEFTOVERS_INTERVAL_S, files.sweep_uploads),
         Chore(LEFTOVERS_INTERVAL_S, janitor.sweep_journal),
@@ -213,13 +216,30 @@ def chores_of(
     )
 
 
-def holds_lock(renew: Callable[[], bool], janitor: Janitor) -> bool:
-    """Whether this janitor is the one that works. Not while Redis cannot be asked, and then leases get time."""
-    try:
-        is_ours = renew()
-    except StoreUnavailable as error:
-        logger.warning("no lock", extra={"error": str(error)})
-        janitor.redis_was_away()
-        is_ours = False
-    LEADER.set(is_ours)
-    return is_ours
+class Leadership:
+    """Whether this janitor is the one that works. Not while Redis cannot be asked, and then leases get time.
+
+    renew: asks for the lock; always the same thread does, to which it belongs. Any may ask `is_held`.
+    """
+
+    def __init__(self, lock: Callable[[], bool], janitor: Janitor) -> None:
+        self._lock = lock
+        self._janitor = janitor
+        self._held = threading.Event()
+
+    def is_held(self) -> bool:
+        return self._held.is_set()
+
+    def renew(self) -> bool:
+        try:
+            is_ours = self._lock()
+        except StoreUnavailable as error:
+            logger.warning("no lock", extra={"error": str(error)})
+            self._janitor.redis_was_away()
+            is_ours = False
+        if is_ours:
+            self._held.set()
+        else:
+            self._held.clear()
+        LEADER.set(is_ours)
+        return is_ours

@@ -19,7 +19,8 @@ import pytest
 from storage.database.connections import open_artifacts
 from storage.errors import ArtifactExists, StoreUnavailable
 from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
-from storage.objects.s3_store import S3ArtifactStore, connect_s3
+from storage.objects.s3_client import connect_s3
+from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import Download
 from storage.runtime.config.settings import StorageSettings
 

@@ -32,8 +32,8 @@ from storage.webhooks.deliveries import WebhookQueue
 from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.janitor.orphans import ORPHAN_AGE_S
-from worker.janitor.periodic_jobs import run_chores
-from worker.janitor.sweeper import Janitor, chores_of, holds_lock
+from worker.janitor.periodic_jobs import Chore, run_chores
+from worker.janitor.sweeper import Janitor, Leadership, chores_of, removals_of
 from worker.janitor.uploads import UploadJanitor
 from worker.janitor.voices import VoiceJanitor
 from worker.janitor.webhooks import HookJanitor
@@ -219,7 +219,7 @@ def test_unfinished_files_are_swept(janitor: Janitor, studio: Studio, tmp_path: 
 
 
 def test_a_failing_chore_does_not_stop_the_others(
-    studio: Studio, janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
+    studio: Studio, janitor: Janitor, state: StateWatch, hooks: HookJanitor
 ) -> None:
     stop = threading.Event()
     studio.submit()
@@ -231,8 +231,8 @@ def test_a_failing_chore_does_not_stop_the_others(
             raise StoreUnavailable("for a moment")
         return True
 
-    chores = chores_of(janitor, state, voices, files, hooks)
-    thread = threading.Thread(target=run_chores, args=(chores, lambda: holds_lock(lock, janitor), stop))
+    chores = chores_of(janitor, state, hooks)
+    thread = threading.Thread(target=run_chores, args=(chores, Leadership(lock, janitor).renew, stop))
     thread.start()
     give_up = time.monotonic() + 30
     while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
@@ -243,12 +243,41 @@ def test_a_failing_chore_does_not_stop_the_others(
     assert studio.services.tickets.waiting(CPU_QUEUE) == 1
 
 
-def test_without_the_lock_nothing_is_done(
+def test_a_store_that_does_not_answer_holds_up_nothing_that_needs_none(
     studio: Studio, janitor: Janitor, state: StateWatch, voices: VoiceJanitor, files: UploadJanitor, hooks: HookJanitor
+) -> None:
+    """However long the removal of something takes."""
+    stop, silent, asked = threading.Event(), threading.Event(), threading.Event()
+
+    def removes_nothing() -> None:
+        asked.set()
+        silent.wait()
+        raise StoreUnavailable("at last")
+
+    leadership = Leadership(lambda: True, janitor)
+    removals = (Chore(1.0, removes_nothing), *removals_of(janitor, voices, files))
+    rounds = ((removals, leadership.is_held), (chores_of(janitor, state, hooks), leadership.renew))
+    threads = [threading.Thread(target=run_chores, args=(*chores, stop)) for chores in rounds]
+    for thread in threads:
+        thread.start()
+    assert asked.wait(30)
+    studio.submit()
+    give_up = time.monotonic() + 30
+    while studio.services.tickets.waiting(CPU_QUEUE) == 0 and time.monotonic() < give_up:
+        time.sleep(0.02)
+    assert studio.services.tickets.waiting(CPU_QUEUE) == 1
+    stop.set()
+    silent.set()
+    for thread in threads:
+        thread.join(30)
+
+
+def test_without_the_lock_nothing_is_done(
+    studio: Studio, janitor: Janitor, state: StateWatch, hooks: HookJanitor
 ) -> None:
     stop = threading.Event()
     studio.submit()
-    chores = chores_of(janitor, state, voices, files, hooks)
+    chores = chores_of(janitor, state, hooks)
     thread = threading.Thread(target=run_chores, args=(chores, lambda: False, stop))
 
     thread.start()

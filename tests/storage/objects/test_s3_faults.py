@@ -1,0 +1,174 @@
+"""A real S3 server behind a network that fails: what the store says, and that nobody waits for ever."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from storage.errors import StoreUnavailable
+from storage.objects.call_places import CallPlaces
+from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
+from storage.objects.patience import FOR_REQUESTS
+from storage.objects.s3_client import connect_s3
+from storage.objects.s3_store import S3ArtifactStore
+from tests.storage.objects.faulty_proxy import FaultyProxy, Mode, faulty_proxy
+
+KEY = "jobs/local/job_01k/artifacts/3/narration.wav"
+MIB = 1024 * 1024
+IMPATIENT = replace(FOR_REQUESTS, connect_s=0.5, read_s=0.5)
+
+
+@pytest.fixture
+def proxy(weed: EmbeddedS3) -> Iterator[FaultyProxy]:
+    with faulty_proxy(weed.endpoint_url) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def store(weed: EmbeddedS3, proxy: FaultyProxy, request: pytest.FixtureRequest) -> Iterator[S3ArtifactStore]:
+    """One that gives up soon, over the proxy."""
+    client = connect_s3(proxy.address, None, *weed.credentials, patience=IMPATIENT)
+    yield S3ArtifactStore(client, BUCKET, f"test/faults/{request.node.name}", patience=IMPATIENT)
+    client.close()
+
+
+@pytest.mark.parametrize("mode", [Mode.STOPPED, Mode.BUSY, Mode.PAGE, Mode.SILENT], ids=lambda mode: mode.value)
+def test_a_store_that_fails_is_unavailable_until_it_is_well(
+    store: S3ArtifactStore, proxy: FaultyProxy, mode: Mode
+) -> None:
+    store.put(KEY, b"before")
+    proxy.become(mode)
+
+    calls = (
+        partial(store.get, KEY),
+        lambda: b"".join(store.read_stream(KEY)),
+        partial(store.put, f"{KEY}-2", b"during"),
+        lambda: list(store.list("jobs/")),
+        partial(store.delete_prefix, "jobs/"),
+        lambda: store.put_stream(f"{KEY}-3", [bytes(MIB)] * 9),
+    )
+    with ThreadPoolExecutor(len(calls)) as at_once:
+        outcomes = [at_once.submit(call) for call in calls]
+    for outcome in outcomes:
+        assert isinstance(outcome.exception(), StoreUnavailable), outcome.exception()
+
+    proxy.become(Mode.WELL)
+    assert store.get(KEY) == b"before"
+    assert store.put_stream(f"{KEY}-4", [bytes(MIB)] * 9).bytes == 9 * MIB
+
+
+def test_what_comes_too_slowly_is_given_up(store: S3ArtifactStore, proxy: FaultyProxy) -> None:
+    store.put(KEY, bytes(MIB))
+    proxy.become(Mode.TRICKLING)
+
+    for read in (partial(store.get, KEY), lambda: list(store.read_stream(KEY))):
+        with pytest.raises(StoreUnavailable, match="too slowly"):
+            read()
+
+
+def test_a_slow_upload_is_waited_for_as_long_as_it_goes_on(weed: EmbeddedS3, proxy: FaultyProxy) -> None:
+    """Each part takes longer than it may to send something; then there is time until all that is under way is there."""
+    patience = replace(IMPATIENT, read_s=20, tries=1)
+    client = connect_s3(proxy.address, None, *weed.credentials, patience=patience)
+    store = S3ArtifactStore(client, BUCKET, "test/faults/slow", patience=patience)
+    proxy.become(Mode.SLOW_UPLOADS)
+
+    store.put_stream(KEY, [bytes([number]) * MIB for number in range(9)])
+
+    proxy.become(Mode.WELL)
+    assert store.get(KEY) == b"".join(bytes([number]) * MIB for number in range(9))
+    client.close()
+
+
+def test_an_upload_that_broke_off_is_swept_and_one_that_goes_on_is_not(
+    store: S3ArtifactStore, proxy: FaultyProxy
+) -> None:
+    def lost_on_the_way() -> Iterator[bytes]:
+        yield bytes(17 * MIB)
+        proxy.become(Mode.STOPPED)
+        yield bytes(8 * MIB)
+
+    def long() -> Iterator[bytes]:
+        yield bytes(17 * MIB)
+        assert store.sweep_temporary(older_than_s=4) == 1
+        yield bytes(8 * MIB)
+
+    with pytest.raises(StoreUnavailable):
+        store.put_stream(KEY, lost_on_the_way())
+    proxy.become(Mode.WELL)
+    # What S3 says of its times has whole seconds.
+    time.sleep(5)
+
+    assert store.put_stream(KEY, long()).bytes == 25 * MIB
+    assert store.sweep_temporary(older_than_s=-60) == 0
+
+
+def test_threads_that_wait_for_the_same_question_hear_together_that_nobody_answers(
+    weed: EmbeddedS3, proxy: FaultyProxy
+) -> None:
+    """Each for itself would wait for all that came before it."""
+    client = connect_s3(proxy.address, None, *weed.credentials, patience=IMPATIENT)
+    store = S3ArtifactStore(client, BUCKET, "test/faults/probe", patience=IMPATIENT)
+    proxy.become(Mode.SILENT)
+    began_s = time.monotonic()
+    with pytest.raises(StoreUnavailable):
+        store.put(KEY, b"alone")
+    alone_s = time.monotonic() - began_s
+
+    def put(number: int) -> Exception | None:
+        try:
+            store.put(f"{KEY}-{number}", b"in company")
+        except StoreUnavailable as error:
+            return error
+        return None
+
+    began_s = time.monotonic()
+    with ThreadPoolExecutor(12) as at_once:
+        errors = list(at_once.map(put, range(12)))
+    assert all(errors)
+    assert time.monotonic() - began_s < 6 * alone_s
+    client.close()
+
+
+def test_a_store_that_answers_nobody_takes_no_more_threads_than_it_has_places() -> None:
+    places, inside, end = CallPlaces(3, stuck_s=0.2), threading.Semaphore(0), threading.Event()
+
+    def stuck() -> None:
+        with places.place():
+            inside.release()
+            end.wait()
+
+    threads = [threading.Thread(target=stuck) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in threads:
+        inside.acquire()
+
+    with pytest.raises(StoreUnavailable), places.place():
+        pass
+
+    end.set()
+    for thread in threads:
+        thread.join()
+    with places.place():
+        pass
+
+
+def test_while_calls_are_answered_everybody_gets_a_place() -> None:
+    places, done = CallPlaces(2, stuck_s=2), []
+
+    def call(number: int) -> None:
+        with places.place():
+            time.sleep(0.05)
+        done.append(number)
+
+    with ThreadPoolExecutor(30) as at_once:
+        list(at_once.map(call, range(30)))
+
+    assert sorted(done) == list(range(30))
