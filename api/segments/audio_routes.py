@@ -64,6 +64,9 @@ async def _hearing(
     if record.state.is_terminal and record.segments.done == 0:
         raise state_conflict(f"the job is {record.state} and no segment of it was finished")
     if not record.state.is_terminal:
+        if record.plan_key is not None:
+            # Read again from memory when the stream begins.
+            await run_sync(services.plans.get, record.plan_key)
         return Hearing(record, form)
     return await run_sync(_ended, services, record, form)
 

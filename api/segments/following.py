@@ -12,6 +12,8 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from anyio import sleep
 from anyio.to_thread import run_sync
@@ -27,6 +29,8 @@ from storage.segments.results import SegmentResult
 from storage.segments.timeline import num_gap_samples
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 READ_AHEAD = 32
 
@@ -80,7 +84,7 @@ class SegmentFollower:
                 if self._record.state.is_terminal:
                     continue
                 return
-            segment = await self._read_patiently(result)
+            segment = await self._patiently(partial(self._read, result))
             rate_hz = segment.header.sample_rate_hz
             yield HeardSegment(bytes(segment.pcm), num_gap_samples(planned.pause_after_s, rate_hz), rate_hz)
 
@@ -88,7 +92,7 @@ class SegmentFollower:
         while self._record.plan_key is None:
             if not await self._may_come():
                 return None
-        return await run_sync(self._services.plans.get, self._record.plan_key)
+        return await self._patiently(partial(self._services.plans.get, self._record.plan_key))
 
     async def _result(self, index: int, total: int) -> SegmentResult | None:
         if self._is_all_known:
@@ -120,11 +124,11 @@ class SegmentFollower:
             return False
         return True
 
-    async def _read_patiently(self, result: SegmentResult) -> StoredSegment:
+    async def _patiently(self, read: Callable[[], T]) -> T:
         give_up_s = time.monotonic() + STALL_S
         while True:
             try:
-                return await run_sync(self._read, result)
+                return await run_sync(read)
             except StoreUnavailable as error:
                 if time.monotonic() >= give_up_s or await self._is_abandoned():
                     raise
