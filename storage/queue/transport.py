@@ -43,18 +43,32 @@ SWEPT_AT_A_TIME = 500
 MOST_SWEEPS = 20
 """Of one list, after which Celery's loop has its turn; the next message that is no ticket begins anew."""
 
+_SWEPT_BYTES = 4_000_000
+"""Of one call, as large messages are: after that much it ends, whatever their number."""
+
 _MOST_TICKET_BYTES = 4_096
 
-# KEYS[1]: a queue's list, whose end is taken first. ARGV: the most messages, what is in every ticket, a ticket's bytes
-# at most. -> how many were thrown away, and 1 if there may be more before the next ticket
+# KEYS[1]: a queue's list, whose end is taken first. ARGV: the most messages, their bytes, a ticket's task, a ticket's
+# bytes at most. -> how many were thrown away, and 1 if there may be more before the next ticket
 _SWEEP = """
-for thrown = 0, ARGV[1] - 1 do
-  local message = redis.call('LINDEX', KEYS[1], -1)
-  if not message then return {thrown, 0} end
-  if #message <= tonumber(ARGV[3]) and string.find(message, ARGV[2], 1, true) then return {thrown, 0} end
-  redis.call('RPOP', KEYS[1])
+local most, most_bytes, task, ticket_bytes = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+
+-- As `_is_ticket`. Decoded is only what is short and names the task.
+local function is_ticket(message)
+  if #message > ticket_bytes or not string.find(message, task, 1, true) then return false end
+  local is_json, ticket = pcall(cjson.decode, message)
+  if not is_json or type(ticket) ~= 'table' or type(ticket.headers) ~= 'table' then return false end
+  return ticket.headers.task == task and ticket['content-type'] == 'application/json'
 end
-return {tonumber(ARGV[1]), 1}
+
+local thrown, bytes = 0, 0
+while thrown < most and bytes < most_bytes do
+  local message = redis.call('LINDEX', KEYS[1], -1)
+  if not message or is_ticket(message) then return {thrown, 0} end
+  redis.call('LTRIM', KEYS[1], 0, -2)
+  thrown, bytes = thrown + 1, bytes + #message
+end
+return {thrown, 1}
 """
 
 
@@ -117,8 +131,8 @@ class TicketChannel(redis_transport.Channel):
         for _ in range(MOST_SWEEPS):
             # The client spells the key of no EVAL.
             key = f"{self.global_keyprefix}{name}"
-            sizes = str(SWEPT_AT_A_TIME), TICKET_TASK, str(_MOST_TICKET_BYTES)
-            number, more = cast("tuple[int, int]", client.eval(_SWEEP, 1, key, *sizes))
+            bounds = str(SWEPT_AT_A_TIME), str(_SWEPT_BYTES), TICKET_TASK, str(_MOST_TICKET_BYTES)
+            number, more = cast("tuple[int, int]", client.eval(_SWEEP, 1, key, *bounds))
             thrown += number
             if not more:
                 break
