@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from rhapsode.stack import commands
+from rhapsode.stack import commands, foreign_lines
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.supervision.child import ProcessSpec
+
+if TYPE_CHECKING:
+    from storage.runtime.observability.logs import LogFormat
 
 CLIENT_ONLY = frozenset(
     {"RHAPSODE_SERVER_URL", "RHAPSODE_API_KEY", "RHAPSODE_DATA_DIR", "RHAPSODE_PORT", "RHAPSODE_DEBUG"}
@@ -73,3 +78,11 @@ def hooks_worker(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
 
 def janitor(shared: Mapping[str, str], data_dir: DataDir) -> ProcessSpec:
     return ProcessSpec(JANITOR, commands.janitor(), shared, data_dir.run, grace_s=5.0)
+
+
+def logged_like_ours(foreign: ProcessSpec, log_format: LogFormat) -> ProcessSpec:
+    """A program that is not ours, with lines in its log as those that ours write into theirs."""
+    if log_format == "console":
+        return foreign
+    writer = commands.python("-I", "-S", foreign_lines.__file__, foreign.name)
+    return replace(foreign, environment={**foreign.environment, "TZ": "UTC"}, log_writer=writer)

@@ -28,6 +28,7 @@ from rhapsode.stack.state_file import ProcessRecord, StackState, read_state, tak
 from rhapsode.stack.supervision.child import Child, ProcessSpec
 from rhapsode.stack.supervision.orphans import end_orphans
 from rhapsode.stack.supervision.supervisor import Supervisor
+from storage.runtime.observability.logs import LogFormat
 
 LOOK_S = 0.1
 
@@ -142,19 +143,23 @@ class Stack:
         objects = choose_object_server(self._options.object_store, self._environ, self._data_dir)
         placed = {**backing.environment, **objects.environment}
         shared = processes.shared_environment(self._environ, self._data_dir, self._options, placed)
-        with closing(StateWatch(storage_settings(shared))) as state:
+        settings = storage_settings(shared)
+        with closing(StateWatch(settings)) as state:
             self._observer(WaitingFor("Valkey" if backing.server else "Redis"))
             if backing.server:
-                self._supervisor.start([Child(backing.server, self._data_dir.logs)])
+                self._start_foreign(backing.server, settings.log_format)
             if not self._await(state.is_answering):
                 return
             if objects.spec:
                 self._observer(WaitingFor("the S3 server"))
-                self._supervisor.start([Child(objects.spec, self._data_dir.logs)])
+                self._start_foreign(objects.spec, settings.log_format)
                 if not self._await(objects.is_ready):
                     return
             self._supervisor.start([Child(spec, self._data_dir.logs) for spec in self._specs(shared)])
             self._await_service(state)
+
+    def _start_foreign(self, spec: ProcessSpec, log_format: LogFormat) -> None:
+        self._supervisor.start([Child(processes.logged_like_ours(spec, log_format), self._data_dir.logs)])
 
     def _await_service(self, state: StateWatch) -> None:
         with httpx.Client(base_url=self._url, timeout=1.0, trust_env=False) as client:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -96,6 +97,12 @@ class RunningSystem:
         self.eventually(lambda: "worker ready" in log.read_text(), START_S)
         return process.pid
 
+    def stop(self) -> None:
+        """As Ctrl-C does. Returns when all is gone."""
+        assert self._up is not None
+        self._up.send_signal(signal.SIGINT)
+        self._up.wait(START_S)
+
     def kill_everything(self) -> None:
         """SIGKILL to the supervisor and all the others, down to those that the workers and the API have started."""
         assert self._up is not None
@@ -141,7 +148,7 @@ class RunningSystem:
 
     def restarts(self, name: str) -> int:
         """How often the supervisor has started this process again."""
-        return (self.data_dir.root / "up.log").read_text(errors="replace").count(f"{name} runs again")
+        return sum(event["process_name"] == name for event in self._up_events("process runs again"))
 
     # ------------------------------------------------------------------------------------------ views
 
@@ -291,8 +298,12 @@ class RunningSystem:
         assert self._up is not None
         if self._up.poll() is not None:
             raise AssertionError(f"`rhapsode up` ended with {self._up.returncode}\n{self.last_words()}")
-        said = (self.data_dir.root / "up.log").read_text(errors="replace")
-        return said.count("is ready after") == self._starts
+        return len(self._up_events("ready")) == self._starts
+
+    def _up_events(self, event: str) -> list[dict[str, object]]:
+        """What the supervisor told so far; its last line may be half written."""
+        lines = (self.data_dir.root / "up.log").read_text(errors="replace").split("\n")[:-1]
+        return [told for line in lines if (told := json.loads(line))["event"] == event]
 
     def _below_gpu_worker(self, module: str) -> list[int]:
         return [pid for pid in children_of(self.pid(processes.GPU_WORKER)) if runs_module(pid, module)]

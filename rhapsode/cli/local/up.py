@@ -25,9 +25,7 @@ from rhapsode.cli.options import (
 if TYPE_CHECKING:
     from types import FrameType
 
-    from rich.console import Console
-
-    from rhapsode.stack.events import StackReady
+    from rhapsode.cli.local.up_display import UpDisplay
     from rhapsode.stack.layout import DataDir
     from rhapsode.stack.options import StackOptions
     from rhapsode.stack.stack import Stack
@@ -51,8 +49,6 @@ def up(
     ] = False,
 ) -> None:
     """Start Valkey, API, workers and janitor, and keep them running until Ctrl-C."""
-    from rich.console import Console
-
     from rhapsode.stack.options import ObjectStore, StackOptions
     from rhapsode.stack.state_file import Lifetime
 
@@ -69,30 +65,35 @@ def up(
         lifetime=Lifetime.SERVER,
         has_local_webhooks=local_webhooks,
     )
-    _serve(options, folder, Console(stderr=True))
+    _serve(options, folder)
 
 
-def _serve(options: StackOptions, folder: DataDir, console: Console) -> None:
+def _serve(options: StackOptions, folder: DataDir) -> None:
     from rhapsode.cli.local.requirements import require_stack_packages
-    from rhapsode.cli.local.stack_display import Narrator
-    from rhapsode.stack.errors import StopAsked
 
     require_stack_packages()
+    from rhapsode.cli.local.up_display import choose_display
+
+    display = choose_display(os.environ.get("RHAPSODE_LOG_FORMAT", ""))
+    with display.failures():
+        _run(options, folder, display)
+    display.say_stopped()
+
+
+def _run(options: StackOptions, folder: DataDir, display: UpDisplay) -> None:
+    from rhapsode.stack.errors import StopAsked
     from rhapsode.stack.stack import Stack
 
     began_s = time.monotonic()
-    spinner = console.status("starting")
-    narrator = Narrator(console, spinner)
-    with Stack(options, os.environ, narrator) as stack, _stopped_by_signals(stack):
+    with Stack(options, os.environ, display) as stack, _stopped_by_signals(stack):
         with suppress(StopAsked):
-            with spinner:
+            with display.starting():
                 stack.wait_ready()
-            if narrator.ready:
-                _greet(narrator.ready, folder, time.monotonic() - began_s, console)
+            if display.ready:
+                display.greet(display.ready, folder, time.monotonic() - began_s)
         while not stack.has_ended(0.5):
             pass
         stack.raise_failure()
-    console.print("stopped")
 
 
 @contextmanager
@@ -114,23 +115,3 @@ def _stopped_by_signals(stack: Stack) -> Generator[None]:
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
-
-
-def _greet(ready: StackReady, folder: DataDir, seconds: float, console: Console) -> None:
-    from rhapsode.cli.formatting import span
-    from rhapsode.stack.layout import default_data_dir
-
-    where = "" if folder.root == default_data_dir(os.environ) else f" --server {ready.url}"
-    lines = [
-        f"Rhapsode is ready after {span(seconds)} at {ready.url}",
-        f"  model      {ready.model}",
-        f"  page       {ready.url}/",
-        f"  API        {ready.url}/openapi.json",
-        f"  data       {folder.root}",
-        f"  logs       {folder.logs}",
-        f"  try        rhapsode narrate FILE{where}",
-    ]
-    if ready.notice:
-        lines.insert(2, f"             {ready.notice}")
-    console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
-    console.print("Ctrl-C stops it; unfinished jobs continue at the next start.", markup=False)

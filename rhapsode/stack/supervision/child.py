@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.state_file import ProcessRecord
 from rhapsode.stack.supervision import launcher
+from rhapsode.stack.supervision.log_writer import LogWriter
 
 FIRST_RESTART_S = 0.5
 LONGEST_RESTART_S = 4.0
@@ -32,6 +35,7 @@ class ProcessSpec:
     """command: absolute program first. environment: all of it. grace_s: between SIGTERM and SIGKILL.
 
     orphan_signal: what the kernel sends it when the supervisor dies without having stopped it.
+    log_writer: a program that reads what the process says and writes its log; empty: the process does that itself.
     """
 
     name: str
@@ -41,6 +45,7 @@ class ProcessSpec:
     grace_s: float
     inherited_fds: tuple[int, ...] = ()
     orphan_signal: signal.Signals = signal.SIGTERM
+    log_writer: tuple[str, ...] = ()
 
 
 class Child:
@@ -52,6 +57,7 @@ class Child:
         self.failures = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._record: ProcessRecord | None = None
+        self._writer: LogWriter | None = None
         self._started_s = 0.0
         self._log_start = 0
         self._due_s = 0.0
@@ -67,11 +73,11 @@ class Child:
     def start(self) -> None:
         """Start the process in a session of its own: a terminal's Ctrl-C is for the supervisor alone."""
         self._log_start = _rotate(self.log)
-        with self.log.open("ab") as log:
+        with self._output() as output:
             self._process = subprocess.Popen(
                 [*_launcher(), str(os.getpid()), str(int(self.spec.orphan_signal)), *self.spec.command],
                 stdin=subprocess.DEVNULL,
-                stdout=log,
+                stdout=output,
                 stderr=subprocess.STDOUT,
                 env=dict(self.spec.environment),
                 cwd=self.spec.working_dir,
@@ -88,6 +94,7 @@ class Child:
             return None
         # What it started is in its session; nothing of it may hold a lease or the model's memory any longer.
         self._signal_group(signal.SIGKILL)
+        self._finish_log()
         self._process, self._record = None, None
         healthy = time.monotonic() - self._started_s >= HEALTHY_S
         self.failures = 1 if healthy else self.failures + 1
@@ -110,7 +117,13 @@ class Child:
             return
         self._signal_group(signal.SIGKILL)
         self._process.wait()
+        self._finish_log()
         self._process, self._record = None, None
+
+    def mend_log(self) -> None:
+        """Replace the writer of the log if it has died."""
+        if self._writer is not None:
+            self._writer.mend()
 
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -122,14 +135,41 @@ class Child:
         with self.log.open("rb") as log:
             size = log.seek(0, os.SEEK_END)
             log.seek(max(self._log_start, size - LOG_TAIL_BYTES))
-            said = log.read().decode(errors="replace").splitlines()
-        return next((line.strip() for line in reversed(said) if line.strip()), "")
+            said = log.read().decode(errors="replace").split("\n")
+        return next((_told(line.strip()) for line in reversed(said) if line.strip()), "")
+
+    @contextmanager
+    def _output(self) -> Generator[int | IO[bytes]]:
+        """Where the process writes: into its log, or to who writes that."""
+        if self.spec.log_writer:
+            self._writer = LogWriter(self.spec.log_writer, self.log)
+            with self._writer.input() as to_writer:
+                yield to_writer
+        else:
+            with self.log.open("ab") as log:
+                yield log
+
+    def _finish_log(self) -> None:
+        if self._writer is not None:
+            self._writer.finish()
+            self._writer = None
 
     def _signal_group(self, signum: signal.Signals) -> None:
         if self._process is not None:
             # The group is empty when the process was the last of it.
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signum)
+
+
+def _told(line: str) -> str:
+    """Of an event in JSON what it says and, if it names one, the error; any other line as it is."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(event, dict) or "event" not in event:
+        return line
+    return ": ".join(str(event[name]) for name in ("event", "error") if name in event)
 
 
 def _launcher() -> tuple[str, ...]:

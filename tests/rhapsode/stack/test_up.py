@@ -38,7 +38,7 @@ def up(start_cli: Any, data_dir: Path) -> Up:
         said: list[str] = []
         for line in lines:
             said.append(line)
-            if line.startswith("Ctrl-C stops it"):
+            if line.startswith(("Ctrl-C stops it", '{"event": "ready"')):
                 return process, state_of(data_dir)
         raise AssertionError("".join(said))
 
@@ -226,7 +226,8 @@ def test_two_narrates_at_the_same_moment_share_one_stack(start_cli: Any, tmp_pat
 
 
 def test_s3_keeps_the_artifacts_in_a_bucket(up: Up, tmp_path: Path, data_dir: Path) -> None:
-    _, state = up("--s3")
+    """And its server's lines are events in a log like all others."""
+    _, state = up("--s3", env={"RHAPSODE_LOG_FORMAT": "json"})
 
     with Rhapsode(state.url) as client:
         job = client.wait(client.submit_job(TEXT), timeout_s=PATIENCE_S).raise_unless_succeeded()
@@ -234,3 +235,15 @@ def test_s3_keeps_the_artifacts_in_a_bucket(up: Up, tmp_path: Path, data_dir: Pa
 
     assert (job.artifact("narration.wav").url or "").startswith("http://127.0.0.1:")
     assert not list((data_dir / "objects").iterdir())
+    lines = (DataDir(data_dir).logs / "object-server.log").read_text().split("\n")[:-1]
+    assert lines
+    assert {json.loads(line)["role"] for line in lines} == {"object-server"}
+
+
+def test_a_start_that_fails_is_an_event_for_who_collects_them(run_cli: Any, data_dir: Path) -> None:
+    wrong = {"RHAPSODE_LOG_FORMAT": "json", "RHAPSODE_STORE": "gopher://here"}
+    outcome = run_cli("up", "--port", "0", "--data-dir", str(data_dir), env=wrong)
+
+    *_, last = [json.loads(line) for line in outcome.stderr.splitlines()]
+    assert (outcome.returncode, last["event"], last["level"]) == (1, "not started", "critical")
+    assert "RHAPSODE_STORE" in last["error"]
