@@ -105,8 +105,8 @@ def add_engine(snapshot: Snapshot, meter: EngineMeter) -> None:
     snapshot.add("rhapsode_engine_frames", total.frames)
     snapshot.add("rhapsode_engine_finished_requests", total.finished)
     snapshot.add("rhapsode_engine_deaths", meter.deaths)
-    snapshot.add("rhapsode_engine_decoder_passes", total.decoder_graph_passes, path="graph")
-    snapshot.add("rhapsode_engine_decoder_passes", total.decoder_fallbacks, path="fallback")
+    snapshot.add("rhapsode_engine_codec_passes", total.codec_graph_passes, path="graph")
+    snapshot.add("rhapsode_engine_codec_passes", total.codec_fallbacks, path="fallback")
 
 
 def _rank(job_class: JobClass) -> str:

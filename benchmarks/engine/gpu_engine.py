@@ -1,4 +1,4 @@
-"""The native engine on a GPU: decoder, closed loop by streams, random arrivals, first audio, memory.
+"""The native engine on a GPU: codec, closed loop by streams, random arrivals, first audio, memory.
 
     python benchmarks/engine/gpu_engine.py --size 1.7b --streams 1,8,32,64,128,256 --json engine.json
 
@@ -55,7 +55,7 @@ WORDS = (Path(__file__).resolve().parents[2] / "rhapsode/demo/fables.txt").read_
 GFLOP_PER_AUDIO_S = {"0.6b": 106, "1.7b": 130}
 H200_TFLOP_PER_S = 790
 MOST_WARM_UP_S, WATCH_EVERY_S, SAY_EVERY_S = 10.0, 1.0, 30.0
-DECODER_SHAPES = ((1, 1), (1, 4), (1, 25), (8, 1), (32, 1), (32, 8), (1, 100), (1, 300), (4, 100), (8, 150), (16, 100))
+CODEC_SHAPES = ((1, 1), (1, 4), (1, 25), (8, 1), (32, 1), (32, 8), (1, 100), (1, 300), (4, 100), (8, 150), (16, 100))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class FirstAudio:
 
 
 @dataclass(frozen=True, slots=True)
-class DecoderSpeed:
+class CodecSpeed:
     streams: int
     frames: int
     graph_ms: float
@@ -285,21 +285,21 @@ def percentiles(values: list[float]) -> Percentiles:
     return Percentiles(float(np.percentile(values, 50)), float(np.percentile(values, 95)))
 
 
-def measure_decoder(checkpoint: Path, device: torch.device) -> list[DecoderSpeed]:
+def measure_codec(checkpoint: Path, device: torch.device) -> list[CodecSpeed]:
     """Passes by shape, the published sizes among them, as graphs and kernel by kernel."""
     decoder = CodecStage.load(checkpoint, str(device)).decoder
     weights = CodecWeights.of(decoder, Placement(device, torch.float16))
     published = [shape for shape in published_plan(num_streams=8).shapes if shape.num_streams == 1]
-    shapes = tuple(dict.fromkeys([*(PassShape(*shape) for shape in DECODER_SHAPES), *published]))
+    shapes = tuple(dict.fromkeys([*(PassShape(*shape) for shape in CODEC_SHAPES), *published]))
     plan = CodecPlan(shapes, frozenset(shapes), num_streams=8)
     graphs, kernels = CapturedPasses(weights, plan), CapturedPasses(weights, uncaptured(plan))
-    results: list[DecoderSpeed] = []
+    results: list[CodecSpeed] = []
     for shape in shapes:
         graph_ms, kernels_ms = pass_ms(graphs, shape), pass_ms(kernels, shape)
         rate = shape.size * FRAME_S / graph_ms * 1e3
-        row = DecoderSpeed(shape.num_streams, shape.num_frames, round(graph_ms, 3), round(kernels_ms, 3), round(rate))
+        row = CodecSpeed(shape.num_streams, shape.num_frames, round(graph_ms, 3), round(kernels_ms, 3), round(rate))
         results.append(row)
-        print("decoder", json.dumps(asdict(row)), flush=True)
+        print("codec", json.dumps(asdict(row)), flush=True)
     return results
 
 
@@ -409,7 +409,7 @@ def main() -> None:
     parser.add_argument("--poisson-load", type=float, default=0.7, help="share of the fastest closed loop")
     parser.add_argument("--first-running", type=numbers, default=[0, 32], help="streams beside a first audio")
     parser.add_argument("--first-samples", type=int, default=40)
-    parser.add_argument("--decoder", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--codec", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--reference", choices=("qwen-tts",))
     parser.add_argument("--reference-path", default="", help="where that package and what it needs are installed")
     parser.add_argument("--json", type=Path)
@@ -430,8 +430,8 @@ def main() -> None:
             "mlp_precision": options.mlp_precision,
             "machine": machine(options),
         }
-        if options.decoder:
-            report["decoder"] = [asdict(row) for row in measure_decoder(checkpoint, torch.device(options.device))]
+        if options.codec:
+            report["codec"] = [asdict(row) for row in measure_codec(checkpoint, torch.device(options.device))]
         engine_report = measure_engine(checkpoint, options)
         report |= asdict(engine_report)
         if options.reference:

@@ -2,7 +2,7 @@
 
     python benchmarks/engine/talker_frame.py --size 1.7B --rows 1,8,32,64,128,256 --json frame.json
 
-A frame is everything but the decoder: talker step, head, draws, fifteen predictor passes, next inputs. Each bucket is
+A frame is everything but the codec: talker step, head, draws, fifteen predictor passes, next inputs. Each bucket is
 one CUDA graph over rows whose histories have `--position` tokens. `--profile` lists the kernels by their time, and
 `--lane` drives the engine's own lane (prompts, launches ahead, results read late) with requests of mixed lengths.
 """
@@ -101,7 +101,7 @@ def random_weights(size: Size, num_positions: int, dtype: torch.dtype, device: t
     return SpeechWeights(
         talker=TalkerWeights(stack(size.talker, num_positions), head),
         predictor=PredictorWeights(
-            decoder=stack(size.predictor, CODEBOOKS),
+            transformer=stack(size.predictor, CODEBOOKS),
             inputs=normal(CODEBOOKS - 1, CODEBOOK_SIZE, width),
             heads=normal(CODEBOOKS - 1, CODEBOOK_SIZE, width),
             projection=None if hidden == width else (normal(width, hidden), ones(width)),
@@ -246,13 +246,15 @@ def drive_lane(weights: SpeechWeights, options: argparse.Namespace) -> dict[str,
 def weight_bytes(weights: SpeechWeights) -> int:
     """Read for every frame: the talker once, the predictor's layers fifteen times, the heads."""
 
-    def stack(decoder: TransformerWeights) -> int:
-        return sum(t.nbytes for layer in decoder.layers for t in (layer.qkv, layer.output, layer.gate_up, layer.down))
+    def stack(transformer: TransformerWeights) -> int:
+        return sum(
+            t.nbytes for layer in transformer.layers for t in (layer.qkv, layer.output, layer.gate_up, layer.down)
+        )
 
     passes = weights.num_codebooks - 1
     return (
-        stack(weights.talker.decoder)
-        + passes * stack(weights.predictor.decoder)
+        stack(weights.talker.transformer)
+        + passes * stack(weights.predictor.transformer)
         + weights.talker.head.nbytes
         + weights.predictor.heads.nbytes
     )

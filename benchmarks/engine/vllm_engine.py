@@ -5,7 +5,7 @@
 
 `make vllm-test` makes the environment. Each engine runs in a process of its own. A step is one frame of every request:
 as many requests as there are slots, all of the same length, so a step is the wall time by the frames of one request;
-the decoder runs beside it. Start: from the settings to the engine that takes requests, imports included.
+the codec runs beside it. Start: from the settings to the engine that takes requests, imports included.
 """
 
 from __future__ import annotations

@@ -58,7 +58,10 @@ class Normalization(enum.StrEnum):
 
 
 class Reproducibility(enum.StrEnum):
-    """Whether a segment's codes may depend, in rounding, on what else its worker speaks at the time."""
+    """Whether a segment's codes may depend, in rounding, on what else its worker speaks at the time.
+
+    Twin of `worker.engine.profiles.Reproducibility`.
+    """
 
     BEST_EFFORT = "best_effort"
     STRICT = "strict"

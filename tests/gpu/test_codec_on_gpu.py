@@ -1,4 +1,4 @@
-"""The decoder's graphs on a real device: as the plain decoder in float32, without a seam, whoever shares a pass."""
+"""The codec's graphs on a real device: as the plain decoder in float32, without a seam, whoever shares a pass."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_hundred_requests_at_once_all_end(gpu: NativeEngine) -> None:
     assert gpu.stats().active == gpu.stats().waiting == 0
 
 
-def test_the_decoder_makes_the_cpus_samples_of_the_same_frames(gpu: NativeEngine, cpu: NativeEngine) -> None:
+def test_the_codec_makes_the_cpus_samples_of_the_same_frames(gpu: NativeEngine, cpu: NativeEngine) -> None:
     request = SpeechRequest("one", TEXT, BuiltInSpeaker(gpu.info.speakers[0]), seed=3)
 
     speech = spoken(gpu, replace(request, request_id="two"))

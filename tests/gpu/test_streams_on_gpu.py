@@ -18,7 +18,7 @@ from worker.engine.streaming import SpeechStream
 SMALL_VOICE = Path(__file__).parents[2] / "worker" / "small_voice"
 TEXT = "The rain in the north had stopped before the evening train arrived."
 WAIT_S = 120
-# The decoder's format is float16, and rounding depends on the shape of a pass.
+# The codec's format is float16, and rounding depends on the shape of a pass.
 LEAST_DB = 30
 
 
@@ -71,7 +71,7 @@ def test_forty_streams_beside_whole_utterances_are_each_their_own(engine: Native
         assert snr_db(joined, expected[n % 8].pcm) > LEAST_DB
     for n, future in enumerate(futures):
         np.testing.assert_array_equal(future.result(WAIT_S).frames, expected[n % 8].frames)
-    assert engine.stats().decoder_fallbacks == 0
+    assert engine.stats().codec_fallbacks == 0
 
 
 def test_streams_that_are_given_up_leave_room_for_others(engine: NativeEngine) -> None:

@@ -72,7 +72,10 @@ class FinishReason(enum.StrEnum):
 
 
 class Urgency(enum.StrEnum):
-    """Who goes first where there is not room for all: see `serving.priority_turns`."""
+    """Who goes first where there is not room for all: see `serving.admission_queue`.
+
+    Twin of `storage.jobs.service_classes.JobClass`, which the engine, a library, does not import.
+    """
 
     INTERACTIVE = "interactive"
     """Somebody waits for it."""
@@ -165,7 +168,7 @@ class SpeechRequest:
 
 @dataclass(frozen=True, slots=True)
 class FramesRequest:
-    """Frames (T, Q) of a talker elsewhere, to be made audible by an engine in the decoder's role.
+    """Frames (T, Q) of a talker elsewhere, to be made audible by an engine in the codec's role.
 
     reference: frames (R, Q) that the utterance goes on from, an `InContextPrompt`'s; they shape its beginning, and
     their own samples are not returned.
@@ -184,7 +187,7 @@ EngineRequest = SpeechRequest | FramesRequest
 class Speech:
     """What one request became. `pcm` holds `frames.shape[0] * samples_per_frame` samples.
 
-    From an engine in the talker's role it holds none: the frames are for a decoder elsewhere.
+    From an engine in the talker's role it holds none: the frames are for a codec elsewhere.
     """
 
     pcm: Pcm
@@ -245,7 +248,7 @@ class EngineInfo:
 class EngineStats:
     """Counters since start. `steps` grows while any request is active: the watchdog reads it.
 
-    decoder_graph_passes, decoder_fallbacks: decoder passes on a GPU that replayed a captured graph, and that did not.
+    codec_graph_passes, codec_fallbacks: codec passes on a GPU that replayed a captured graph, and that did not.
     """
 
     steps: int
@@ -253,8 +256,8 @@ class EngineStats:
     active: int
     waiting: int
     finished: int
-    decoder_graph_passes: int = 0
-    decoder_fallbacks: int = 0
+    codec_graph_passes: int = 0
+    codec_fallbacks: int = 0
 
 
 class Engine(Protocol):

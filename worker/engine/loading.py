@@ -85,9 +85,9 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
     prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
     codec = CodecStage.load(checkpoint, str(device))
     _require_same_codebooks(config, codec, checkpoint)
-    # The decoder first: the talker's slots are planned from the memory that is left.
-    decoder = (
-        SilentCodecLane() if settings.role is EngineRole.TALKER else _decoder_lane(codec, device, settings.profile)
+    # The codec first: the talker's slots are planned from the memory that is left.
+    codec_lane = (
+        SilentCodecLane() if settings.role is EngineRole.TALKER else _codec_lane(codec, device, settings.profile)
     )
     talker = start_talker(config, capacity)
     speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
@@ -97,7 +97,7 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
         prompts=prompts,
         talker=talker.lane,
         codec=codec,
-        decoder=decoder,
+        codec_lane=codec_lane,
         voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), _voices_together_s(device)),
         capacity=talker.capacity,
     )
@@ -108,7 +108,7 @@ def device_named(name: str) -> torch.device:
     return torch.device("cuda:0" if name == "cuda" else name)
 
 
-def _decoder_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> CodecLane:
+def _codec_lane(codec: CodecStage, device: torch.device, profile: ServingProfile) -> CodecLane:
     """The lane of the device's kind."""
     if device.type == "cuda":
         from worker.engine.cuda.codec.start import start_codec_lane
@@ -118,7 +118,7 @@ def _decoder_lane(codec: CodecStage, device: torch.device, profile: ServingProfi
 
 
 def chunks_on_cpu(profile: ServingProfile) -> ChunkPlan:
-    """Of streams, and of the decoder's passes, which are divided as streams are."""
+    """Of streams, and of the codec's passes, which are divided as streams are."""
     return ChunkPlan(PROFILES[profile].first_chunk_frames, FRAMES_PER_PASS_CPU)
 
 
@@ -161,7 +161,7 @@ def _describe(
         samples_per_frame=codec.config.samples_per_frame,
         num_codebooks=config.talker.num_codebooks,
         codebook_size=config.predictor.codebook_size,
-        speaker_dim=config.talker.decoder.hidden_size,
+        speaker_dim=config.talker.transformer.hidden_size,
         slots=talker.num_slots,
         max_text_tokens=max_text_tokens(talker.capacity),
         max_text_chars=read_max_text_chars(checkpoint / "generation_config.json"),

@@ -34,7 +34,7 @@ def _start_talker(
 ) -> StartedTalker:
     """The lane of the role and of the device's kind."""
     capacity = capacity // LENGTH_STEP * LENGTH_STEP
-    if settings.role is EngineRole.DECODER:
+    if settings.role is EngineRole.CODEC:
         return StartedTalker(HandedFramesLane(), settings.slots, capacity)
     path = settings.checkpoint / "model.safetensors"
     if device.type == "cuda":

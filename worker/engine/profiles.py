@@ -13,7 +13,10 @@ class ServingProfile(enum.StrEnum):
 
 
 class Reproducibility(enum.StrEnum):
-    """Whether a request's codes may depend, in rounding, on who shares the batch."""
+    """Whether a request's codes may depend, in rounding, on who shares the batch.
+
+    Twin of `storage.narration.spec.Reproducibility`, which the engine, a library, does not import.
+    """
 
     BEST_EFFORT = "best_effort"
     STRICT = "strict"
@@ -36,47 +39,47 @@ class AdmissionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ProfileParameters:
-    """frames_in_flight: frame steps launched and not yet looked at; an end is noticed so many frames late at most.
+    """frames_in_flight: frame steps launched and not read back yet; an end is noticed so many frames late at most.
 
-    decoder_patience_s: how long an ended utterance that nobody waits for may wait for others to be decoded with.
+    codec_patience_s: how long an ended utterance that nobody waits for may wait for others to be decoded with.
     first_chunk_frames: of an utterance that is heard while it is made; also on a CPU.
-    decoder_frames_beside_streams: of a pass of the decoder while anybody is heard, over all utterances: the next part
+    codec_frames_beside_streams: of a pass of the codec while anybody is heard, over all utterances: the next part
         of a stream waits for the pass that is under way.
-    decoder_priority: of the decoder's kernels on the device, lower goes first, where the talker's have -1. Behind a
+    codec_priority: of the codec's kernels on the device, lower goes first, where the talker's have -1. Behind a
         talker that always has the next frame ready, a pass of one frame takes 20 ms instead of 3.
     """
 
     admission: AdmissionPolicy
     frames_in_flight: int
-    decoder_patience_s: float
+    codec_patience_s: float
     first_chunk_frames: int
-    decoder_frames_beside_streams: int
-    decoder_priority: int
+    codec_frames_beside_streams: int
+    codec_priority: int
 
 
 PROFILES = {
     ServingProfile.LATENCY: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=256),
         frames_in_flight=2,
-        decoder_patience_s=0.0,
+        codec_patience_s=0.0,
         first_chunk_frames=1,
-        decoder_frames_beside_streams=128,
-        decoder_priority=-2,
+        codec_frames_beside_streams=128,
+        codec_priority=-2,
     ),
     ServingProfile.BALANCED: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=1024, least_together=4, patience_steps=3),
         frames_in_flight=3,
-        decoder_patience_s=0.02,
+        codec_patience_s=0.02,
         first_chunk_frames=2,
-        decoder_frames_beside_streams=256,
-        decoder_priority=0,
+        codec_frames_beside_streams=256,
+        codec_priority=0,
     ),
     ServingProfile.THROUGHPUT: ProfileParameters(
         AdmissionPolicy(max_prefill_rows=2048, least_together=8, patience_steps=8),
         frames_in_flight=3,
-        decoder_patience_s=0.1,
+        codec_patience_s=0.1,
         first_chunk_frames=4,
-        decoder_frames_beside_streams=400,
-        decoder_priority=0,
+        codec_frames_beside_streams=400,
+        codec_priority=0,
     ),
 }

@@ -25,7 +25,7 @@ def usable_cores() -> int:
 
 
 class EngineRole(enum.StrEnum):
-    """Which stages an engine has: decoders may run on smaller GPUs, or on CPUs, than talkers."""
+    """Which stages an engine has: codecs may run on smaller GPUs, or on CPUs, than talkers."""
 
     WHOLE = "whole"
     """Text in, samples out."""
@@ -33,7 +33,7 @@ class EngineRole(enum.StrEnum):
     TALKER = "talker"
     """Text in, frames out: 400 bytes for each second of speech."""
 
-    DECODER = "decoder"
+    CODEC = "codec"
     """Frames in, samples out."""
 
 
@@ -44,9 +44,9 @@ class NativeEngineSettings:
     checkpoint: directory in the published Qwen3-TTS 12 Hz layout.
     slots: requests that run at the same time.
     num_threads: torch intra-op threads on the CPU; 0 takes half of the cores this process may use, because the codec
-        decoder runs beside the talker and more threads than cores cost a multiple of what they bring.
-    profile, reproducibility: of an engine on a GPU; on a CPU every frame is looked at and rows round alike anyway, so
-        that of the profile only the length of a stream's first chunk is left.
+        runs beside the talker and more threads than cores cost a multiple of what they bring.
+    profile, reproducibility: of an engine on a GPU; on a CPU every frame is read back at once and rows round alike
+        anyway, so that of the profile only the length of a stream's first chunk is left.
     kv_precision, mlp_precision: of the talker's cache and of its MLPs where many rows go through them; on a GPU.
     """
 

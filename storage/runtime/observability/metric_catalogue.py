@@ -164,7 +164,7 @@ _GPU = (
     _counter("engine_deaths", "processes", Source.GPU, "engine processes that ended without being asked to"),
     _gauge("postprocessors", "processes", Source.GPU, "processes beside the worker that judge and store speech"),
     _counter("postprocessor_deaths", "processes", Source.GPU, "such processes that ended without being asked to"),
-    _counter("engine_decoder_passes", "passes", Source.GPU, "decoder passes on a GPU", "path"),
+    _counter("engine_codec_passes", "passes", Source.GPU, "codec passes on a GPU", "path"),
     _counter("gate_attempts", "attempts", Source.GPU, "utterances judged by the quality gate", "verdict"),
     _counter("gate_defects", "attempts", Source.GPU, "what the gate found", "defect"),
     _counter("gate_rerolls", "attempts", Source.GPU, "attempts made because another did not pass", "reason"),

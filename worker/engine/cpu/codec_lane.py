@@ -1,4 +1,4 @@
-"""The decoder lane of a CPU: one utterance at a time on each of a few threads, pass by pass."""
+"""The codec lane of a CPU: one utterance at a time on each of a few threads, pass by pass."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from worker.engine.cpu.reference_decoders import WarmReferences
+from worker.engine.cpu.warm_references import WarmReferences
 from worker.engine.interface import CodecFrames, Pcm
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.chunks import ChunkPlan
@@ -17,7 +17,7 @@ from worker.engine.serving.talker_lane import SpeechPart
 from worker.engine.stages.codec import CodecStage, DecodeStream
 
 # An utterance is decoded in small passes that do not fill a second core, so two at a time.
-_DECODERS = 2
+_NUM_THREADS = 2
 
 
 @dataclass(slots=True, eq=False)
@@ -60,7 +60,7 @@ class ThreadedCodecLane:
             client.run_guarded(lambda: self._run(client))
 
         self._threads = tuple(
-            threading.Thread(target=decode, name=f"codec-decoder-{n}", daemon=True) for n in range(_DECODERS)
+            threading.Thread(target=decode, name=f"codec-lane-{n}", daemon=True) for n in range(_NUM_THREADS)
         )
         for thread in self._threads:
             thread.start()

@@ -60,7 +60,7 @@ class StepRunner:
         first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
         return cls(
             config,
-            TalkerStage(config.talker.decoder, talker, num_rows, capacity),
+            TalkerStage(config.talker.transformer, talker, num_rows, capacity),
             TalkerEnds(config, talker, predictor.residual_embeddings),
             CodePredictorStage(config.predictor, predictor, first_table, num_rows),
             num_rows,

@@ -1,4 +1,4 @@
-"""The talker's lane of a CPU: requests to frames, each frame looked at before the next begins."""
+"""The talker's lane of a CPU: requests to frames, each frame read back before the next begins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_PREFILL_ROWS = 512
 
 
 class EagerTalkerLane:
-    """One frame at a time, each looked at before the next begins."""
+    """One frame at a time, each read back before the next begins."""
 
     def __init__(self, runner: StepRunner, num_slots: int, chunks: ChunkPlan) -> None:
         """runner: with `rows_for` so many slots."""

@@ -30,7 +30,7 @@ class StackedTables(StackedModule):
 
 class CodePredictorModel(TransformerStack):
     def __init__(self, config: CodePredictorConfig) -> None:
-        super().__init__(config.decoder)
+        super().__init__(config.transformer)
         self.embeddings = StackedTables(
             "codec_embedding", config.num_codebooks - 1, config.codebook_size, config.talker_hidden_size
         )
@@ -41,10 +41,10 @@ class CodePredictor(nn.Module):
         super().__init__()
         self.model = CodePredictorModel(config)
         self.heads = StackedTables(
-            "lm_head", config.num_codebooks - 1, config.codebook_size, config.decoder.hidden_size
+            "lm_head", config.num_codebooks - 1, config.codebook_size, config.transformer.hidden_size
         )
         # Checkpoints whose talker is as wide as the predictor have no tensors for it.
-        widths = (config.talker_hidden_size, config.decoder.hidden_size)
+        widths = (config.talker_hidden_size, config.transformer.hidden_size)
         self.small_to_mtp_projection = nn.Linear(*widths) if widths[0] != widths[1] else nn.Identity()
 
     @classmethod

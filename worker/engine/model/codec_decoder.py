@@ -48,7 +48,9 @@ class CodecDecoder(nn.Module):
             for ratio, block in ((ratio, ConvNeXt(config.latent_dim)) for ratio in config.upsampling_ratios)
         )
         widths = [config.decoder_dim >> halvings for halvings in range(len(config.upsample_rates) + 1)]
-        blocks = [DecoderBlock(*shape) for shape in zip(widths[:-1], widths[1:], config.upsample_rates, strict=True)]
+        blocks = [
+            CodecDecoderBlock(*shape) for shape in zip(widths[:-1], widths[1:], config.upsample_rates, strict=True)
+        ]
         self.decoder = nn.ModuleList(
             (
                 CausalConv(config.latent_dim, config.decoder_dim, 7),
@@ -184,7 +186,7 @@ class ConvNeXt(nn.Module):
         return torch.addcmul(x, y, self.gamma)
 
 
-class DecoderBlock(nn.Module):
+class CodecDecoderBlock(nn.Module):
     """Raises the rate, then three residual units that look back ever further."""
 
     def __init__(self, inputs: int, outputs: int, rate: int) -> None:

@@ -1,4 +1,4 @@
-"""The decoder's building blocks, each able to go on where the last chunk of a stream ended.
+"""The codec decoder's building blocks, each able to go on where the last chunk of a stream ended.
 
 Activations are time-major, (T, C): pointwise and transposed convolutions are then plain matrix products, and the others
 reach 62 instead of 32 GFLOP/s where a CPU suffers most, at 18 channels (one AVX-512 core, torch 2.13).

@@ -1,4 +1,4 @@
-"""The decoder's transformer: causal, with a window, so that a stream's memory of it does not grow."""
+"""The codec decoder's transformer: causal, with a window, so that a stream's memory of it does not grow."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def read_config(path: Path) -> ConfigFields:
 
 @dataclass(frozen=True, slots=True)
 class TransformerConfig:
-    """Dimensions of one stack of Qwen3 decoder layers."""
+    """Dimensions of one stack of Qwen3 transformer layers."""
 
     hidden_size: int
     intermediate_size: int
@@ -152,7 +152,7 @@ class TextControlIds:
 class TalkerConfig:
     """languages, speakers: name -> codec id; dialects: speaker -> the language name of the dialect it speaks."""
 
-    decoder: TransformerConfig
+    transformer: TransformerConfig
     vocab_size: int
     text_vocab_size: int
     text_hidden_size: int
@@ -168,7 +168,7 @@ class TalkerConfig:
 class CodePredictorConfig:
     """talker_hidden_size: width of the embedding tables, which are the talker's inputs too."""
 
-    decoder: TransformerConfig
+    transformer: TransformerConfig
     codebook_size: int
     num_codebooks: int
     talker_hidden_size: int
@@ -253,7 +253,7 @@ def _task(fields: ConfigFields) -> ModelTask:
     return ModelTask(name)
 
 
-def _decoder(fields: ConfigFields) -> TransformerConfig:
+def _transformer(fields: ConfigFields) -> TransformerConfig:
     if fields.text("hidden_act") != "silu":
         raise fields.wrong("hidden_act", "should be 'silu'")
     if fields.boolean("attention_bias"):
@@ -285,7 +285,7 @@ def _talker(fields: ConfigFields) -> TalkerConfig:
     vocab_size = fields.integer("vocab_size")
     languages = _ids(fields, "codec_language_id", vocab_size)
     return TalkerConfig(
-        decoder=_decoder(fields),
+        transformer=_transformer(fields),
         vocab_size=vocab_size,
         text_vocab_size=fields.integer("text_vocab_size"),
         text_hidden_size=fields.integer("text_hidden_size"),
@@ -310,10 +310,10 @@ def _code_predictor(fields: ConfigFields, talker: TalkerConfig) -> CodePredictor
             "num_code_groups", f"({num_codebooks}) should be the talker's ({talker.num_codebooks}) and at least 2"
         )
     return CodePredictorConfig(
-        decoder=_decoder(fields),
+        transformer=_transformer(fields),
         codebook_size=codebook_size,
         num_codebooks=num_codebooks,
-        talker_hidden_size=talker.decoder.hidden_size,
+        talker_hidden_size=talker.transformer.hidden_size,
     )
 
 

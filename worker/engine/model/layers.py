@@ -1,4 +1,4 @@
-"""The decoder layer that talker and code predictor share: Qwen3, pre-norm, grouped-query attention, SwiGLU.
+"""The transformer layer that talker and code predictor share: Qwen3, pre-norm, grouped-query attention, SwiGLU.
 
 A layer works on N tokens in a row, whatever sequences they belong to. Where keys are kept and which of them a
 token may see is the business of the `Attend` it is given.

@@ -22,7 +22,7 @@ class TextProjection(nn.Module):
     def __init__(self, config: TalkerConfig) -> None:
         super().__init__()
         self.linear_fc1 = nn.Linear(config.text_hidden_size, config.text_hidden_size)
-        self.linear_fc2 = nn.Linear(config.text_hidden_size, config.decoder.hidden_size)
+        self.linear_fc2 = nn.Linear(config.text_hidden_size, config.transformer.hidden_size)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.linear_fc2(F.silu(self.linear_fc1(x)))
@@ -30,9 +30,9 @@ class TextProjection(nn.Module):
 
 class TalkerModel(TransformerStack):
     def __init__(self, config: TalkerConfig) -> None:
-        super().__init__(config.decoder)
+        super().__init__(config.transformer)
         self.text_embedding = nn.Embedding(config.text_vocab_size, config.text_hidden_size)
-        self.codec_embedding = nn.Embedding(config.vocab_size, config.decoder.hidden_size)
+        self.codec_embedding = nn.Embedding(config.vocab_size, config.transformer.hidden_size)
 
 
 class Talker(nn.Module):
@@ -40,7 +40,7 @@ class Talker(nn.Module):
         super().__init__()
         self.model = TalkerModel(config)
         self.text_projection = TextProjection(config)
-        self.codec_head = nn.Linear(config.decoder.hidden_size, config.vocab_size, bias=False)
+        self.codec_head = nn.Linear(config.transformer.hidden_size, config.vocab_size, bias=False)
 
     @classmethod
     def load(

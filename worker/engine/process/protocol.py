@@ -431,8 +431,8 @@ def _decode_stats(fields: MessageFields) -> EngineStats:
         active=fields.integer("active"),
         waiting=fields.integer("waiting"),
         finished=fields.integer("finished"),
-        decoder_graph_passes=fields.integer("decoder_graph_passes"),
-        decoder_fallbacks=fields.integer("decoder_fallbacks"),
+        codec_graph_passes=fields.integer("codec_graph_passes"),
+        codec_fallbacks=fields.integer("codec_fallbacks"),
     )
 
 

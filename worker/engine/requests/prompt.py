@@ -228,7 +228,7 @@ class PromptBuilder:
         return ids
 
     def _speaker_embedding(self, conditioning: XVectorPrompt | InContextPrompt) -> NDArray[np.float32]:
-        embedding, width = conditioning.speaker_embedding, self._config.talker.decoder.hidden_size
+        embedding, width = conditioning.speaker_embedding, self._config.talker.transformer.hidden_size
         if embedding.shape != (width,):
             raise RequestRejected(
                 f"the speaker embedding has shape {embedding.shape}, this checkpoint needs ({width},)"

@@ -22,7 +22,7 @@ class FrameRows:
     def __init__(
         self, config: ModelConfig, num_rows: int, capacity: int, dtype: torch.dtype, device: torch.device
     ) -> None:
-        codebook_size, hidden_size = config.predictor.codebook_size, config.talker.decoder.hidden_size
+        codebook_size, hidden_size = config.predictor.codebook_size, config.talker.transformer.hidden_size
         num_codebooks = config.talker.num_codebooks
         self.frame = torch.zeros(num_rows, dtype=torch.int64, device=device)
         self.max_frames = torch.zeros_like(self.frame)

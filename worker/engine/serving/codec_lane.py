@@ -1,4 +1,4 @@
-"""Frames to samples, beside the talker: what every decoder lane is.
+"""Frames to samples, beside the talker: what every codec lane is.
 
 A lane knows frames and samples. Futures, tickets and what a request may still want are the engine's.
 """
@@ -24,7 +24,7 @@ class Utterance:
 
     @property
     def reference(self) -> CodecFrames | None:
-        """Frames (R, Q) that the utterance goes on from: the decoder hears them first, their samples are dropped."""
+        """Frames (R, Q) that the utterance goes on from: the codec hears them first, their samples are dropped."""
         placed = self.request.prompt.reference
         return None if placed is None else placed.codes
 

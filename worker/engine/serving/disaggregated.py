@@ -37,7 +37,7 @@ def handed_frames(request: FramesRequest, codec: CodecStage) -> RequestState:
 
 
 class HandedFramesLane:
-    """`TalkerLane` of a decoder: every request has ended before it begins."""
+    """`TalkerLane` of a codec alone: every request has ended before it begins."""
 
     def __init__(self) -> None:
         self._waiting: deque[RequestState] = deque()
@@ -99,7 +99,7 @@ class SilentCodecLane:
 
 
 def _given(request: RequestState) -> CodecFrames:
-    assert request.given is not None  # noqa: S101  (a decoder accepts no other requests)
+    assert request.given is not None  # noqa: S101  (a codec accepts no other requests)
     return request.given
 
 

@@ -1,6 +1,6 @@
 """Lanes behind futures: what every engine of this model family is, whatever runs its talker.
 
-The loop, a thread, runs the talker's lane: take in, step, commit, once per step. A decoder lane turns finished frames
+The loop, a thread, runs the talker's lane: take in, step, commit, once per step. A codec lane turns finished frames
 into samples on threads of its own, so that the loop never waits for audio. A voice lane turns recordings into voice
 prompts.
 
@@ -75,9 +75,9 @@ class LaneEngine:
         self._voices: set[Future[VoicePrompt]] = set()
         self._stopped: EngineDied | None = None
         self._steps = self._frames = self._finished = 0
-        self._decoder = parts.decoder
+        self._codec_lane = parts.codec_lane
         self._loop = threading.Thread(target=self.run_guarded, args=(self._run_loop,), name="talker-loop", daemon=True)
-        self._decoder.start(self)
+        self._codec_lane.start(self)
         parts.voices.start(self.run_guarded, self._settle_voice)
         self._loop.start()
 
@@ -131,14 +131,14 @@ class LaneEngine:
                 active=active,
                 waiting=len(self._tickets) - active,
                 finished=self._finished,
-                decoder_graph_passes=self._decoder.counters.graph_passes,
-                decoder_fallbacks=self._decoder.counters.fallbacks,
+                codec_graph_passes=self._codec_lane.counters.graph_passes,
+                codec_fallbacks=self._codec_lane.counters.fallbacks,
             )
 
     def close(self) -> None:
         self._stop(EngineDied("the engine was closed"))
         self._loop.join()
-        self._decoder.join()
+        self._codec_lane.join()
         self._parts.voices.join()
 
     # ------------------------------------------------------------------------------------------ any thread
@@ -152,12 +152,12 @@ class LaneEngine:
         return state
 
     def _state_of(self, request: EngineRequest) -> RequestState:
-        is_decoder = self._role is EngineRole.DECODER
+        is_codec = self._role is EngineRole.CODEC
         if isinstance(request, FramesRequest):
-            if not is_decoder:
-                raise RequestRejected("frames of others are decoded by an engine in the decoder's role")
+            if not is_codec:
+                raise RequestRejected("frames of others are decoded by an engine in the codec's role")
             return handed_frames(request, self._parts.codec)
-        if is_decoder:
+        if is_codec:
             raise RequestRejected("this engine only decodes frames")
         return self._accept_text(request)
 
@@ -202,7 +202,7 @@ class LaneEngine:
             self._tickets.clear()
             self._voices.clear()
             self._wake.notify_all()
-        self._decoder.close()
+        self._codec_lane.close()
         self._parts.voices.close()
         for future in futures:
             future.set_exception(reason)
@@ -236,7 +236,7 @@ class LaneEngine:
                 self._talker.add(state)
             for state in self._cancelled:
                 self._talker.cancel(state)
-                self._decoder.drop(state)
+                self._codec_lane.drop(state)
             self._arrivals.clear()
             self._cancelled.clear()
             return self._stopped is None
@@ -244,14 +244,14 @@ class LaneEngine:
     def _commit(self, step: LaneStep, began_s: float) -> None:
         self._note_progress(step, began_s)
         for part in step.parts:
-            self._decoder.put_part(part)
+            self._codec_lane.put_part(part)
         for one in step.ended:
             if one.end is RowEnd.NON_FINITE:
-                self._decoder.drop(one.request)
+                self._codec_lane.drop(one.request)
                 self._reject(one.request, f"the numbers stopped being finite after {len(one.frames)} frames")
                 continue
             reason = FinishReason.EOS if one.end is RowEnd.EOS else FinishReason.LENGTH
-            self._decoder.put(Utterance(one.request, one.frames, reason))
+            self._codec_lane.put(Utterance(one.request, one.frames, reason))
 
     def _note_progress(self, step: LaneStep, began_s: float) -> None:
         with self._wake:
@@ -270,7 +270,7 @@ class LaneEngine:
             del self._tickets[state.request_id]
         ticket.future.set_exception(RequestRejected(complaint))
 
-    # ------------------------------------------------------------------------------------------ decoder lane
+    # ------------------------------------------------------------------------------------------ codec lane
 
     def is_wanted(self, request: RequestState) -> bool:
         with self._wake:
@@ -290,7 +290,7 @@ class LaneEngine:
 
     def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
         with self._wake:
-            self._steps += 1  # the watchdog sees progress while only the decoder works
+            self._steps += 1  # the watchdog sees progress while only the codec works
             ticket = self._ticket(utterance.request)
             if ticket is None:
                 return  # cancelled, or stopped, while it was decoded

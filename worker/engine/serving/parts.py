@@ -22,6 +22,6 @@ class EngineParts:
     prompts: PromptBuilder
     talker: TalkerLane
     codec: CodecStage
-    decoder: CodecLane
+    codec_lane: CodecLane
     voices: VoiceLane
     capacity: int

@@ -24,7 +24,7 @@ class CodePredictorStage:
         self, config: CodePredictorConfig, predictor: CodePredictor, first_table: Tensor, num_rows: int
     ) -> None:
         """first_table: the talker's embeddings of codebook 0, (codebook_size, talker_hidden)."""
-        decoder, device = config.decoder, first_table.device
+        transformer, device = config.transformer, first_table.device
         self._predictor = predictor
         self._num_codebooks = config.num_codebooks
         self._heads = tuple(predictor.heads.weight)
@@ -32,9 +32,9 @@ class CodePredictorStage:
         # The last codebook is never an input.
         tables = (first_table, *predictor.residual_embeddings[:-1])
         self._input_tables = tuple(predictor.project(table) for table in tables)
-        rotary = RotaryTable(decoder, config.num_codebooks, device)
+        rotary = RotaryTable(transformer, config.num_codebooks, device)
         self._rotations = tuple(rotary.span(position, position + 1) for position in range(config.num_codebooks))
-        shape = (decoder.num_layers, num_rows, config.num_codebooks, decoder.num_kv_heads, decoder.head_dim)
+        shape = (transformer.num_layers, num_rows, config.num_codebooks, transformer.num_kv_heads, transformer.head_dim)
         self._keys = torch.zeros(shape, dtype=first_table.dtype, device=device)
         self._values = torch.zeros_like(self._keys)
 

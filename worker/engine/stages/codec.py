@@ -1,6 +1,6 @@
 """The speech tokenizer as it is run: frames to samples, and recordings to frames.
 
-Whole utterances go through the incremental decoder as well: chunks that fit the processor's cache are faster than
+Whole utterances go through the incremental codec as well: chunks that fit the processor's cache are faster than
 one pass, and memory does not grow with the utterance.
 """
 

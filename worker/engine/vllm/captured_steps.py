@@ -74,7 +74,7 @@ class CapturedSteps:
             self._step(*inputs)
         self._stream.synchronize()
         graph = torch.cuda.CUDAGraph()
-        # The codec's decoder may be at work on a thread of its own, which a global capture would forbid.
+        # The codec may be at work on a thread of its own, which a global capture would forbid.
         with torch.cuda.graph(graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"):
             tokens = self._step(*inputs)
         return graph, tokens

@@ -54,7 +54,7 @@ def _start_talker(
     dtype = torch.float32 if device.type == "cpu" else torch.bfloat16
     num_spare = num_spare_slots(settings.slots)
     num_rows = settings.slots + num_spare
-    kv_bytes = _kv_bytes(config.talker.decoder, num_rows, capacity, dtype, device)
+    kv_bytes = _kv_bytes(config.talker.transformer, num_rows, capacity, dtype, device)
     limits = TalkerLimits(num_rows, capacity, settings.max_step_tokens, kv_bytes, _memory_share(kv_bytes, device))
     engine = StockEngine(MODELS[settings.runner], settings.runner, settings.checkpoint, dtype, limits)
     model = engine.model
@@ -67,10 +67,12 @@ def _start_talker(
 
 
 def _kv_bytes(
-    decoder: TransformerConfig, num_rows: int, capacity: int, dtype: torch.dtype, device: torch.device
+    transformer: TransformerConfig, num_rows: int, capacity: int, dtype: torch.dtype, device: torch.device
 ) -> int:
     """Keys and values of all rows at their longest, or what there is memory for, at least one row."""
-    block = 2 * decoder.num_layers * decoder.num_kv_heads * decoder.head_dim * dtype.itemsize * _BLOCK_POSITIONS
+    block = (
+        2 * transformer.num_layers * transformer.num_kv_heads * transformer.head_dim * dtype.itemsize * _BLOCK_POSITIONS
+    )
     blocks_of_row = -(-(capacity + 1) // _BLOCK_POSITIONS)
     least, most = (blocks_of_row + _OWN_BLOCKS) * block, (num_rows * blocks_of_row + _OWN_BLOCKS) * block
     room = int(_MEMORY_SHARE * _free_bytes(device))

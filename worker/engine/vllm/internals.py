@@ -28,7 +28,7 @@ CONFIG_FORMAT = "rhapsode-talker"
 ARCHITECTURE = "RhapsodeTalker"
 _MODEL = "worker.engine.vllm.talker_model:VllmTalkerV1"
 
-# One process with us, so that the model can be reached; no binding of threads to cores, because the codec's decoder
+# One process with us, so that the model can be reached; no binding of threads to cores, because the codec
 # runs beside the talker; nothing is reported to anybody.
 _ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",

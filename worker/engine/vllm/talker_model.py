@@ -56,7 +56,7 @@ class VllmTalker(nn.Module):
             if is_layer[name] or name == _NORM
         ]
         # Nobody looks an input up by its token, but the layers have a table for that.
-        unused = torch.zeros(self._vocab_size, self._config.talker.decoder.hidden_size)
+        unused = torch.zeros(self._vocab_size, self._config.talker.transformer.hidden_size)
         return load_into(self, [*layers, ("model.embed_tokens.weight", unused)])
 
     def embed_input_ids(self, input_ids: Tensor) -> Tensor:
@@ -65,8 +65,8 @@ class VllmTalker(nn.Module):
 
     def _build_arena(self, tensors: dict[str, Tensor], source: str) -> Arena:
         """tensors: without those of the talker's layers."""
-        decoder = replace(self._config.talker.decoder, num_layers=0)
-        config = replace(self._config, talker=replace(self._config.talker, decoder=decoder))
+        transformer = replace(self._config.talker.transformer, num_layers=0)
+        config = replace(self._config, talker=replace(self._config.talker, transformer=transformer))
         talker, predictor = modules_from(tensors, config, source, self._dtype, self._device)
         ends = TalkerEnds(self._config, talker, predictor.residual_embeddings)
         first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]

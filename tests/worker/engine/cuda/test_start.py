@@ -18,7 +18,7 @@ from worker.engine.settings import NativeEngineSettings
 def test_heads_that_no_kernel_holds_are_refused(checkpoints: Mapping[str, Path]) -> None:
     path = checkpoints["custom_voice"]
     config = read_model_config(path / "config.json")
-    predictor = replace(config.predictor, decoder=replace(config.predictor.decoder, head_dim=96))
+    predictor = replace(config.predictor, transformer=replace(config.predictor.transformer, head_dim=96))
 
     with pytest.raises(CheckpointError, match="code predictor's head_dim should be a power of two"):
         start_slot_lane(

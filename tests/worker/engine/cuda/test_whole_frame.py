@@ -50,7 +50,7 @@ def test_prompts_and_frames_are_those_of_plain_torch(
     path = checkpoints["custom_voice"]
     config = read_model_config(path / "config.json")
     weights = shortened(SpeechWeights.load(path / "model.safetensors", config, CAPACITY, torch.float32, device))
-    arrivals = torch.zeros(SLOTS * config.talker.decoder.num_kv_heads, dtype=torch.int32, device=device)
+    arrivals = torch.zeros(SLOTS * config.talker.transformer.num_kv_heads, dtype=torch.int32, device=device)
     kernels = kind(2, arrivals)
     plain = PlainOperations(weights.num_codebooks, weights.codebook_size, device)
 

@@ -1,4 +1,4 @@
-"""Talker and decoder in engines of their own: together they say what one engine says."""
+"""Talker and codec in engines of their own: together they say what one engine says."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def start(checkpoints: Mapping[str, Path]) -> Iterator[Callable[[EngineRole], En
         engine.close()
 
 
-def test_a_talker_and_a_decoder_say_what_one_engine_says(start: Callable[[EngineRole], Engine]) -> None:
+def test_a_talker_and_a_codec_say_what_one_engine_says(start: Callable[[EngineRole], Engine]) -> None:
     whole = start(EngineRole.WHOLE).submit(REQUEST).result(WAIT_S)
 
     spoken = start(EngineRole.TALKER).submit(REQUEST).result(WAIT_S)
-    heard = start(EngineRole.DECODER).submit(FramesRequest("r", spoken.frames)).result(WAIT_S)
+    heard = start(EngineRole.CODEC).submit(FramesRequest("r", spoken.frames)).result(WAIT_S)
 
     assert spoken.pcm.size == 0
     np.testing.assert_array_equal(spoken.frames, whole.frames)
@@ -45,23 +45,23 @@ def test_a_talker_and_a_decoder_say_what_one_engine_says(start: Callable[[Engine
     np.testing.assert_array_equal(heard.frames, whole.frames)
 
 
-def test_a_decoder_lets_its_samples_be_heard_and_a_talker_has_none(start: Callable[[EngineRole], Engine]) -> None:
+def test_a_codec_lets_its_samples_be_heard_and_a_talker_has_none(start: Callable[[EngineRole], Engine]) -> None:
     frames = np.random.default_rng(1).integers(0, 64, size=(21, 16), dtype=np.int16)
-    decoder = start(EngineRole.DECODER)
+    codec = start(EngineRole.CODEC)
 
-    chunks = list(SpeechStream(decoder, FramesRequest("f", frames)))
+    chunks = list(SpeechStream(codec, FramesRequest("f", frames)))
 
     assert len(chunks) > 2
     np.testing.assert_array_equal(
-        np.concatenate(chunks), decoder.submit(FramesRequest("again", frames)).result(WAIT_S).pcm
+        np.concatenate(chunks), codec.submit(FramesRequest("again", frames)).result(WAIT_S).pcm
     )
     with pytest.raises(RequestRejected, match="nothing to hear"):
         list(SpeechStream(start(EngineRole.TALKER), REQUEST))
 
 
-def test_a_decoder_behind_a_process_takes_frames_and_a_reference(checkpoints: Mapping[str, Path]) -> None:
+def test_a_codec_behind_a_process_takes_frames_and_a_reference(checkpoints: Mapping[str, Path]) -> None:
     frames = np.random.default_rng(1).integers(0, 64, size=(5, 16), dtype=np.int16)
-    settings = NativeEngineSettings(checkpoints["custom_voice"], slots=2, num_threads=1, role=EngineRole.DECODER)
+    settings = NativeEngineSettings(checkpoints["custom_voice"], slots=2, num_threads=1, role=EngineRole.CODEC)
     process = EngineProcess(settings)
     process.start()
 
@@ -77,8 +77,8 @@ def test_each_role_says_what_it_does_not_do(start: Callable[[EngineRole], Engine
     frames = np.zeros((2, 16), dtype=np.int16)
 
     with pytest.raises(RequestRejected, match="only decodes"):
-        start(EngineRole.DECODER).submit(REQUEST).result(WAIT_S)
-    with pytest.raises(RequestRejected, match="decoder's role"):
+        start(EngineRole.CODEC).submit(REQUEST).result(WAIT_S)
+    with pytest.raises(RequestRejected, match="codec's role"):
         start(EngineRole.WHOLE).submit(FramesRequest("f", frames)).result(WAIT_S)
 
 
@@ -87,4 +87,4 @@ def test_each_role_says_what_it_does_not_do(start: Callable[[EngineRole], Engine
 )
 def test_frames_of_another_codec_are_rejected(start: Callable[[EngineRole], Engine], frames: np.ndarray) -> None:
     with pytest.raises(RequestRejected, match="frames"):
-        start(EngineRole.DECODER).submit(FramesRequest("f", frames)).result(WAIT_S)
+        start(EngineRole.CODEC).submit(FramesRequest("f", frames)).result(WAIT_S)

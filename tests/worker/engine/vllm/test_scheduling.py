@@ -59,8 +59,8 @@ class LaneRig:
 
 def block_bytes(checkpoint: Path) -> int:
     """Of one block of vLLM's: keys and values of 128 positions."""
-    decoder = read_model_config(checkpoint / "config.json").talker.decoder
-    return 2 * decoder.num_layers * decoder.num_kv_heads * decoder.head_dim * 4 * 128
+    transformer = read_model_config(checkpoint / "config.json").talker.transformer
+    return 2 * transformer.num_layers * transformer.num_kv_heads * transformer.head_dim * 4 * 128
 
 
 def test_requests_that_lose_their_memory_to_others_say_the_same(tiny: Path) -> None:

@@ -1,7 +1,7 @@
-"""Decoder passes as CUDA graphs, beside the talker: captured at start, replayed on a stream of their own.
+"""Codec passes as CUDA graphs, beside the talker: captured at start, replayed on a stream of their own.
 
 Kernels keep the priority of the stream that they are captured on. Below the talker's, a frame step never waits for a
-pass: blocks of the talker's kernels go first wherever one of the decoder's ends. Above it, first audio does not wait
+pass: blocks of the talker's kernels go first wherever one of the codec's ends. Above it, first audio does not wait
 for frames that nobody is short of yet.
 """
 
@@ -92,7 +92,7 @@ class CapturedPasses:
             graphs[shape] = graph
         self._stream.synchronize()
         logger.info(
-            "decoder: %d of %d pass shapes captured in %.1f s, %.2f GiB of buffers and states",
+            "codec: %d of %d pass shapes captured in %.1f s, %.2f GiB of buffers and states",
             len(graphs),
             len(plan.shapes),
             time.monotonic() - started_s,

@@ -1,4 +1,4 @@
-"""The decoder lane of a GPU: many utterances at a time, pass by pass, beside the talker."""
+"""The codec lane of a GPU: many utterances at a time, pass by pass, beside the talker."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class BatchedCodecLane:
         def decode() -> None:
             client.run_guarded(lambda: self._run(client))
 
-        self._thread = threading.Thread(target=decode, name="codec-decoder", daemon=True)
+        self._thread = threading.Thread(target=decode, name="codec-lane", daemon=True)
         self._thread.start()
 
     def put_part(self, part: SpeechPart) -> None:

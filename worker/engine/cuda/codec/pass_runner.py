@@ -1,4 +1,4 @@
-"""Runs decoder passes: rows of frames in, samples out, captured into CUDA graphs or kernel by kernel.
+"""Runs codec passes: rows of frames in, samples out, captured into CUDA graphs or kernel by kernel.
 
 Two passes can be under way: while the device works on one, the host collects the other's samples. What a pass reads
 and writes on the device belongs to all passes, which run one behind the other on one CUDA stream.
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from worker.engine.cuda.codec.decoder_pass import CodecPass, PassInputs, pasts_of, samples_per_frame
+from worker.engine.cuda.codec.codec_pass import CodecPass, PassInputs, pasts_of, samples_per_frame
 from worker.engine.cuda.codec.plan import CodecPlan, PassShape
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT, StateArena, workspace_size
 from worker.engine.cuda.codec.weights import CodecWeights
@@ -154,7 +154,7 @@ class DevicePasses:
             return
         self.counters.fallbacks += 1
         if self.counters.fallbacks == 1:
-            logger.warning("decoder passes run outside the captured graphs, first at %s", shape)
+            logger.warning("codec passes run outside the captured graphs, first at %s", shape)
 
     def _pass_inputs(self, shape: PassShape) -> PassInputs:
         inputs = self.inputs_of(shape)

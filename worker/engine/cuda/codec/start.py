@@ -1,4 +1,4 @@
-"""The decoder's lane on a CUDA device: weights, states, graphs, before the first request."""
+"""The codec's lane on a CUDA device: weights, states, graphs, before the first request."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from worker.engine.profiles import PROFILES, ServingProfile
 # Eleven bits of mantissa against bfloat16's eight for the same speed; what exceeds its range is cut off, see
 # `narrowed`. Signal to noise against float32 is in the README.
 _DTYPE = torch.float16
-# Utterances that can be in the middle of being decoded: 2.6 MB each with the published decoder.
+# Utterances that can be in the middle of being decoded: 2.6 MB each with the published codec.
 _NUM_STREAMS = 256
 # 48 s of speech: passes of 600 frames run at 97 % of the speed of those of 1,600 on an H200.
 _ENOUGH_FRAMES = 600
-# With so few streams the talker saved_state the device idle most of the time.
+# With so few streams the talker leaves the device idle most of the time.
 _LEAST_COMPANY = 16
 
 
@@ -29,7 +29,7 @@ def start_codec_lane(decoder: CodecDecoder, device: torch.device, profile: Servi
     weights = CodecWeights.of(decoder, Placement(device, _DTYPE))
     plan = serving_plan(_NUM_STREAMS)
     parameters = PROFILES[profile]
-    patience = Patience(_ENOUGH_FRAMES, parameters.decoder_patience_s, _LEAST_COMPANY)
-    passes = CapturedPasses(weights, plan, parameters.decoder_priority)
-    beside_streams = parameters.decoder_frames_beside_streams
+    patience = Patience(_ENOUGH_FRAMES, parameters.codec_patience_s, _LEAST_COMPANY)
+    passes = CapturedPasses(weights, plan, parameters.codec_priority)
+    beside_streams = parameters.codec_frames_beside_streams
     return BatchedCodecLane(passes, plan, decoder.samples_per_frame, patience, beside_streams)

@@ -1,4 +1,4 @@
-"""What a decoder lane has to decode: whose frames may be in the next pass, and where each one's state is. No tensors.
+"""What a codec lane has to decode: whose frames may be in the next pass, and where each one's state is. No tensors.
 
 Three kinds of job: a whole utterance; a stream, whose frames come as they are made, and which keeps its state between
 them; and the reference of a voice, whose samples nobody wants but whose state others go on from.

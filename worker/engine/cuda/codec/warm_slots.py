@@ -12,10 +12,8 @@ from worker.engine.interface import CodecFrames
 
 @dataclass(slots=True, eq=False)
 class WarmState:
-    """slot: where it is. is_launched: the pass that saved_state it there is launched, so later passes may begin from
-    it.
-
-    users: utterances that have yet to begin from it.
+    """slot: where it is. is_launched: the pass that leaves it there is launched, so later passes may begin
+    from it. users: utterances that have yet to begin from it.
     """
 
     slot: int

@@ -1,4 +1,4 @@
-"""The decoder's published weights, folded for the kernels of this package."""
+"""The codec decoder's published weights, folded for the kernels of this package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from worker.engine.cuda.codec.kernels.causal_conv import ConvWeights
 from worker.engine.cuda.codec.kernels.depthwise_norm import DepthwiseNormWeights
 from worker.engine.cuda.codec.kernels.snake import SnakeTable
 from worker.engine.model.codec_config import CodecTransformerConfig
-from worker.engine.model.codec_decoder import CodecDecoder, ConvNeXt, DecoderBlock, ResidualUnit
+from worker.engine.model.codec_decoder import CodecDecoder, CodecDecoderBlock, ConvNeXt, ResidualUnit
 from worker.engine.model.codec_layers import CausalConv, CausalTransposedConv, PointwiseConv, SnakeBeta
 from worker.engine.model.codec_transformer import CodecTransformer, CodecTransformerLayer
 
@@ -97,7 +97,7 @@ class CodecWeights:
     @classmethod
     @torch.inference_mode()
     def of(cls, decoder: CodecDecoder, place: Placement) -> CodecWeights:
-        """From a decoder as `CodecDecoder.load` returns it, whichever device that is on."""
+        """From a codec decoder as `CodecDecoder.load` returns it, whichever device that is on."""
         first, *blocks, leave, last = decoder.decoder
         last = cast("CausalConv", last)
         return cls(
@@ -106,7 +106,7 @@ class CodecWeights:
             transformer=_transformer(decoder.pre_transformer, place),
             upsamples=tuple(_upsample(cast("nn.ModuleList", stage), place) for stage in decoder.upsample),
             first=_conv(cast("CausalConv", first), place),
-            blocks=tuple(_block(cast("DecoderBlock", block), place) for block in blocks),
+            blocks=tuple(_block(cast("CodecDecoderBlock", block), place) for block in blocks),
             leave=SnakeTable.of(cast("SnakeBeta", leave), place.device),
             last_taps=place.vector(last.kernel[0, :, 0].T),
             last_bias=place.vector(last.bias),
@@ -180,7 +180,7 @@ def _upsample(stage: nn.ModuleList, place: Placement) -> UpsampleWeights:
     )
 
 
-def _block(block: DecoderBlock, place: Placement) -> BlockWeights:
+def _block(block: CodecDecoderBlock, place: Placement) -> BlockWeights:
     activation, widen, *units = block.block
     return BlockWeights(
         enter=SnakeTable.of(cast("SnakeBeta", activation), place.device),

@@ -1,4 +1,4 @@
-"""Matrix products of a few rows, each with what stands before or after it in a decoder layer.
+"""Matrix products of a few rows, each with what stands before or after it in a transformer layer.
 
 With so few rows a product is the reading of its weights, and the multiply-adds hide behind it on the plain cores. A
 program holds its weights in registers, complete and requested before its inputs exist (`programmatic_launch`), and

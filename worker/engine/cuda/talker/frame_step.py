@@ -22,7 +22,7 @@ from worker.engine.cuda.talker.decode.weights import TransformerWeights
 class TalkerWeights:
     """head: (L, hidden), L > V: one lane per entry of codebook 0, the end of speech, and rows of zeros up to L."""
 
-    decoder: TransformerWeights
+    transformer: TransformerWeights
     head: Tensor
 
 
@@ -33,7 +33,7 @@ class PredictorWeights:
     projection: from the talker's hidden state, as (width, hidden) and (width,); None where both are equally wide.
     """
 
-    decoder: TransformerWeights
+    transformer: TransformerWeights
     inputs: Tensor
     heads: Tensor
     projection: tuple[Tensor, Tensor] | None
@@ -80,7 +80,7 @@ class FrameStep:
         self._num_codebooks = predictor.heads.shape[0] + 1
         self._num_lanes = tables.first.shape[0] + 1
         self._frame_memory = KvMemory.allocate(
-            predictor.decoder, max_rows, self._num_codebooks, state.next_input.dtype, memory.keys.device
+            predictor.transformer, max_rows, self._num_codebooks, state.next_input.dtype, memory.keys.device
         )
 
     @property
@@ -106,13 +106,13 @@ class FrameStep:
 
     def _talk(self, slots: Tensor, operations: Operations) -> Tensor:
         inputs, positions = operations.begin_rows(slots, self._state)
-        weights, memory = self._talker.decoder, self._memory
+        weights, memory = self._talker.transformer, self._memory
 
         def attend(layer: int, qkv: Tensor) -> Tensor:
             heads, keys, values = weights.layers[layer].heads, memory.keys[layer], memory.values[layer]
             return operations.decode_attention(qkv, heads, weights.rotary, slots, positions, keys, values)
 
-        stream = operations.run_decoder(weights, inputs, attend)
+        stream = operations.run_transformer(weights, inputs, attend)
         return operations.add_rms_norm(stream.update, stream.residual, weights.norm, weights.eps)
 
     def _complete(
@@ -126,31 +126,31 @@ class FrameStep:
             if codebook > 1:
                 inputs = operations.gather_codes(codes, codebook - 1, predictor.inputs[codebook - 1])
                 passed = self._pass_position(inputs, codebook, memory, operations)
-            logits = operations.norm_logits(passed, predictor.decoder, predictor.heads[codebook - 1])
+            logits = operations.norm_logits(passed, predictor.transformer, predictor.heads[codebook - 1])
             operations.draw_residual(logits, codebook, slots, self._state, codes, finite)
 
     def _pass_first_pair(
         self, hidden: Tensor, first: Tensor, memory: KvMemory, operations: Operations
     ) -> TransformerStream:
         """What comes out at the second position."""
-        weights = self._predictor.decoder
+        weights = self._predictor.transformer
 
         def attend(layer: int, qkv: Tensor) -> Tensor:
             keys, values = memory.keys[layer], memory.values[layer]
             return operations.attend_first_pair(qkv, weights.layers[layer].heads, weights.rotary, keys, values)
 
-        return operations.run_decoder(weights, torch.cat((hidden, first)), attend).rows_from(hidden.shape[0])
+        return operations.run_transformer(weights, torch.cat((hidden, first)), attend).rows_from(hidden.shape[0])
 
     def _pass_position(
         self, inputs: Tensor, position: int, memory: KvMemory, operations: Operations
     ) -> TransformerStream:
-        weights = self._predictor.decoder
+        weights = self._predictor.transformer
 
         def attend(layer: int, qkv: Tensor) -> Tensor:
             heads, keys, values = weights.layers[layer].heads, memory.keys[layer], memory.values[layer]
             return operations.attend_position(qkv, heads, weights.rotary, keys, values, position)
 
-        return operations.run_decoder(weights, inputs, attend)
+        return operations.run_transformer(weights, inputs, attend)
 
     def _projected(self, hidden: Tensor, operations: Operations) -> Tensor:
         if self._predictor.projection is None:

@@ -8,8 +8,9 @@ launch, so no step in flight can meet the slot's next owner.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,22 @@ from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.talker_lane import EndedSpeech, LaneStep, SpeechPart, is_part_due
 
-Admit = Callable[[Sequence[SlotAdmission], int], None]
-"""(prompts, tokens of their pass): launches the pass."""
+
+class Prefill(Protocol):
+    """The pass over the prompts of those that are admitted together."""
+
+    def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
+        """One pass of `num_tokens` tokens, at least the prompt rows of all. Returns before it is done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LaneShape:
+    """num_positions: of each slot, and so the most frames of a request."""
+
+    num_slots: int
+    num_positions: int
+    num_codebooks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,30 +55,29 @@ class SlotTalkerLane:
 
     def __init__(
         self,
-        admit: Admit,
+        prefill: Prefill,
         frames: FrameExecutor,
         scheduler: SlotScheduler,
         plan: CapturePlan,
-        shape: tuple[int, int, int],
+        shape: LaneShape,
         max_in_flight: int,
         chunks: ChunkPlan,
     ) -> None:
-        """shape: slots, positions of each, codebooks. max_in_flight: steps launched and not yet looked at.
+        """max_in_flight: steps launched and not read back yet.
 
-        chunks: what streamed requests hand on, counted in frames that were looked at.
+        chunks: what streamed requests hand on, counted in frames that were read back.
         """
-        num_slots, capacity, num_codebooks = shape
-        self._admit = admit
+        self._prefill = prefill
         self._frames = frames
         self._scheduler = scheduler
         self._plan = plan
         self._max_in_flight = max_in_flight
         self._chunks = chunks
         self._in_flight: deque[_InFlight] = deque()
-        self._codes = np.zeros((num_slots, capacity, num_codebooks), dtype=np.int16)
-        self._num_frames = np.zeros(num_slots, dtype=np.int64)
-        self._steps_left = np.zeros(num_slots, dtype=np.int64)
-        self._owner = np.zeros(num_slots, dtype=np.int64)
+        self._codes = np.zeros((shape.num_slots, shape.num_positions, shape.num_codebooks), dtype=np.int16)
+        self._num_frames = np.zeros(shape.num_slots, dtype=np.int64)
+        self._steps_left = np.zeros(shape.num_slots, dtype=np.int64)
+        self._owner = np.zeros(shape.num_slots, dtype=np.int64)
         self._streamed: dict[int, RequestState] = {}
 
     @property
@@ -86,12 +100,12 @@ class SlotTalkerLane:
                 break
         if not self._in_flight:
             return LaneStep(admitted, (), (), 0)
-        return self._take_back(self._in_flight.popleft(), admitted)
+        return self._read_back(self._in_flight.popleft(), admitted)
 
     def _admit_waiting(self) -> list[RequestState]:
         admissions = self._scheduler.admit()
         for group in self._plan.groups(admissions):
-            self._admit(group.admissions, group.num_tokens)
+            self._prefill.launch(group.admissions, group.num_tokens)
         for admission in admissions:
             self._num_frames[admission.slot] = 0
             # The step after the last frame says whether the speech had ended by itself.
@@ -110,7 +124,7 @@ class SlotTalkerLane:
         self._in_flight.append(_InFlight(slots, self._owner[slots], self._frames.launch(slots.tolist())))
         return True
 
-    def _take_back(self, step: _InFlight, admitted: Sequence[RequestState]) -> LaneStep:
+    def _read_back(self, step: _InFlight, admitted: Sequence[RequestState]) -> LaneStep:
         packet = step.launched.wait()
         statuses = packet[:, -1]
         owned = self._owner[step.slots] == step.owners

@@ -12,7 +12,7 @@ from worker.engine.model.config import ModelConfig
 
 logger = logging.getLogger(__name__)
 
-# For what is not slots: the graphs' intermediate values, passes over prompts, and the decoder beside the talker.
+# For what is not slots: the graphs' intermediate values, passes over prompts, and the codec beside the talker.
 _SHARE_FOR_SLOTS = 0.7
 # 82 s of speech and prompt together: room for five ordinary segments.
 _LEAST_POSITIONS = 1024
@@ -55,6 +55,6 @@ def plan_slots(wanted: int, capacity: int, bytes_per_position: int, free_bytes: 
 
 def bytes_per_position(config: ModelConfig, dtype: torch.dtype) -> int:
     """Keys and values of all layers, and one text id."""
-    decoder = config.talker.decoder
-    keys_and_values = 2 * decoder.num_layers * decoder.num_kv_heads * decoder.head_dim * dtype.itemsize
+    transformer = config.talker.transformer
+    keys_and_values = 2 * transformer.num_layers * transformer.num_kv_heads * transformer.head_dim * dtype.itemsize
     return keys_and_values + torch.int32.itemsize

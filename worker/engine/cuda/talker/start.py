@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -14,7 +15,7 @@ from worker.engine.cuda.talker.capture_plan import CapturePlan, capture_plan
 from worker.engine.cuda.talker.decode.operations import Operations
 from worker.engine.cuda.talker.decode.triton_operations import operations_kind
 from worker.engine.cuda.talker.frame_executor import GraphedFrames
-from worker.engine.cuda.talker.lane import SlotTalkerLane
+from worker.engine.cuda.talker.lane import LaneShape, SlotTalkerLane
 from worker.engine.cuda.talker.memory_plan import MemoryPlan, bytes_per_position, plan_slots
 from worker.engine.cuda.talker.prefill.captured import CapturedPromptLayers
 from worker.engine.cuda.talker.prefill.layers import PromptLayers
@@ -39,9 +40,9 @@ _FIRST_WITH_FLOAT8 = (8, 9)
 _ATTENTION_PROGRAMS = 512
 _MAX_SPLITS = 16
 _LEAST_HEAD_DIM = 16
-# Of an utterance that is heard while it is made: 2 s, a shape that the decoder has captured.
+# Of an utterance that is heard while it is made: 2 s, a shape that the codec's lane has captured.
 _MOST_CHUNK_FRAMES = 25
-# Lower goes first: frames go before the decoder's convolutions, unless the profile puts those in front of them.
+# Lower goes first: frames go before the codec's convolutions, unless the profile puts those in front of them.
 _TALKER_PRIORITY = -1
 
 
@@ -67,6 +68,19 @@ def start_slot_lane(
     return lane, memory
 
 
+@dataclass(frozen=True, slots=True)
+class StreamPrefill:
+    """`Prefill` on the talker's stream."""
+
+    talker: SlotTalker
+    layers: PromptLayers
+    stream: torch.cuda.Stream
+
+    def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
+        with torch.cuda.stream(self.stream):
+            self.talker.admit(admissions, num_tokens, self.layers)
+
+
 def slot_lane(
     weights: SpeechWeights, num_slots: int, capacity: int, pad_id: int, settings: NativeEngineSettings
 ) -> SlotTalkerLane:
@@ -84,16 +98,12 @@ def slot_lane(
             talker.warm_up(num_tokens, prompt_layers)
         frames = GraphedFrames(talker.step, plan, operations_for, num_slots, parameters.frames_in_flight, stream)
 
-    def admit(admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
-        with torch.cuda.stream(stream):
-            talker.admit(admissions, num_tokens, prompt_layers)
-
     return SlotTalkerLane(
-        admit,
+        StreamPrefill(talker, prompt_layers, stream),
         frames,
         SlotScheduler(num_slots, parameters.admission),
         plan,
-        (num_slots, capacity, weights.num_codebooks),
+        LaneShape(num_slots, capacity, weights.num_codebooks),
         parameters.frames_in_flight,
         ChunkPlan(parameters.first_chunk_frames, _MOST_CHUNK_FRAMES),
     )
@@ -112,7 +122,7 @@ def _prompt_layers(
 
 def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[int], Operations]:
     """Operations for a bucket: few rows divide their histories into more parts, unless all are to round alike."""
-    num_kv_heads = weights.talker.decoder.layers[0].heads.num_kv_heads
+    num_kv_heads = weights.talker.transformer.layers[0].heads.num_kv_heads
     arrivals = torch.zeros(plan.max_rows * num_kv_heads, dtype=torch.int32, device=weights.device)
 
     def operations(num_rows: int) -> Operations:
@@ -124,11 +134,11 @@ def operations_by_rows(weights: SpeechWeights, plan: CapturePlan) -> Callable[[i
 
 def _require_kernels_for(config: ModelConfig) -> None:
     """A program of ours holds a head in registers, whose number is a power of two."""
-    for name, decoder in (("talker", config.talker.decoder), ("code predictor", config.predictor.decoder)):
-        if decoder.head_dim < _LEAST_HEAD_DIM or decoder.head_dim & (decoder.head_dim - 1):
+    for name, transformer in (("talker", config.talker.transformer), ("code predictor", config.predictor.transformer)):
+        if transformer.head_dim < _LEAST_HEAD_DIM or transformer.head_dim & (transformer.head_dim - 1):
             raise CheckpointError(
                 f"on a GPU the {name}'s head_dim should be a power of two and at least {_LEAST_HEAD_DIM}, "
-                f"is {decoder.head_dim}"
+                f"is {transformer.head_dim}"
             )
 
 

@@ -36,19 +36,19 @@ class SlotTalker:
             num_slots, capacity, weights.codebook_size, hidden_size, weights.dtype, weights.device
         )
         self.memory = KvMemory.allocate(
-            weights.talker.decoder, num_slots + 1, capacity, cache_dtype or weights.dtype, weights.device
+            weights.talker.transformer, num_slots + 1, capacity, cache_dtype or weights.dtype, weights.device
         )
         self.step = FrameStep(weights.talker, weights.predictor, weights.tables, self.state, self.memory, max_rows)
         self.capacity = capacity
         self.num_codebooks = weights.num_codebooks
         self._prompts = PromptPass(weights.codec_table, weights.tables, self.state)
-        self._decoder = weights.talker.decoder
+        self._transformer = weights.talker.transformer
         self._codebook_size = weights.codebook_size
         self._pad_id = pad_id
 
     def eager_layers(self, operations: Operations) -> EagerPromptLayers:
         """The layers that prompts go through, kernel by kernel."""
-        return EagerPromptLayers(self._decoder, self.memory, operations)
+        return EagerPromptLayers(self._transformer, self.memory, operations)
 
     @torch.inference_mode()
     def warm_up(self, num_tokens: int, layers: PromptLayers) -> None:

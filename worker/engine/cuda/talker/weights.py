@@ -58,7 +58,7 @@ class SpeechWeights:
         first, residual = codec_table[: config.predictor.codebook_size], predictor.residual_embeddings.detach()
         return cls(
             talker=TalkerWeights(
-                TransformerWeights.of(talker.model, config.talker.decoder, num_positions), _head(talker, config)
+                TransformerWeights.of(talker.model, config.talker.transformer, num_positions), _head(talker, config)
             ),
             predictor=_predictor_weights(predictor, first, config),
             tables=FrameTables(first, residual, _text_table(talker)),
@@ -68,7 +68,7 @@ class SpeechWeights:
     @torch.inference_mode()
     def with_float8_mlps(self) -> SpeechWeights:
         """The talker's MLPs have eight bits as well; the predictor's products are too narrow to gain by them."""
-        return replace(self, talker=replace(self.talker, decoder=self.talker.decoder.with_float8_mlps()))
+        return replace(self, talker=replace(self.talker, transformer=self.talker.transformer.with_float8_mlps()))
 
 
 def _head(talker: Talker, config: ModelConfig) -> Tensor:
@@ -85,7 +85,9 @@ def _predictor_weights(predictor: CodePredictor, first: Tensor, config: ModelCon
     """An input is the projection of a table's row, so the tables are projected once instead of every frame."""
     projection = predictor.small_to_mtp_projection
     return PredictorWeights(
-        decoder=TransformerWeights.of(predictor.model, config.predictor.decoder, config.predictor.num_codebooks),
+        transformer=TransformerWeights.of(
+            predictor.model, config.predictor.transformer, config.predictor.num_codebooks
+        ),
         inputs=torch.stack([predictor.project(table) for table in (first, *predictor.residual_embeddings[:-1])]),
         heads=predictor.heads.weight.detach(),
         projection=(

@@ -1,4 +1,4 @@
-"""A decoder of a few thousand weights and eight samples a frame, so that the interpreter gets through it."""
+"""A codec decoder of a few thousand weights and eight samples a frame, so that the interpreter gets through it."""
 
 from __future__ import annotations
 

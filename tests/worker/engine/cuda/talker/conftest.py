@@ -15,7 +15,9 @@ from worker.engine.cuda.float8 import FLOAT8
 from worker.engine.cuda.talker.capture_plan import capture_plan
 from worker.engine.cuda.talker.decode.torch_operations import PlainOperations
 from worker.engine.cuda.talker.frame_executor import EagerFrames
-from worker.engine.cuda.talker.lane import SlotTalkerLane
+from worker.engine.cuda.talker.lane import LaneShape, SlotTalkerLane
+from worker.engine.cuda.talker.prefill.layers import PromptLayers
+from worker.engine.cuda.talker.prefill.pack import SlotAdmission
 from worker.engine.cuda.talker.scheduler import SlotScheduler
 from worker.engine.cuda.talker.talker import SlotTalker
 from worker.engine.cuda.talker.weights import SpeechWeights
@@ -53,6 +55,15 @@ class Arrival:
     is_streamed: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class EagerPrefill:
+    talker: SlotTalker
+    layers: PromptLayers
+
+    def launch(self, admissions: Sequence[SlotAdmission], num_tokens: int) -> None:
+        self.talker.admit(admissions, num_tokens, self.layers)
+
+
 class LaneRig:
     """One loaded checkpoint, with a new lane for every run."""
 
@@ -83,11 +94,11 @@ class LaneRig:
         layers = talker.eager_layers(operations)
         talker.warm_up(plan.token_buckets[0], layers)
         return SlotTalkerLane(
-            lambda admissions, num_tokens: talker.admit(admissions, num_tokens, layers),
+            EagerPrefill(talker, layers),
             EagerFrames(talker.step, plan, operations, SLOTS),
             SlotScheduler(SLOTS, AdmissionPolicy(max_prefill_rows=64)),
             plan,
-            (SLOTS, CAPACITY, weights.num_codebooks),
+            LaneShape(SLOTS, CAPACITY, weights.num_codebooks),
             max_in_flight=3,
             chunks=CHUNKS,
         )

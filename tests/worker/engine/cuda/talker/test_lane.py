@@ -66,7 +66,7 @@ def test_streamed_requests_hand_on_what_they_say(lane: str, rigs: Any, arrive: A
 
 def test_every_kind_of_voice_is_prefilled_as_on_the_cpu(rigs: Any, arrive: Any) -> None:
     generator = np.random.default_rng(4)
-    width = rigs["base"].config.talker.decoder.hidden_size
+    width = rigs["base"].config.talker.transformer.hidden_size
     embedding = generator.standard_normal(width).astype(np.float32)
     ref_code = generator.integers(0, 64, (7, 16)).astype(np.int16)
     voices = {

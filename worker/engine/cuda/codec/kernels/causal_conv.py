@@ -1,6 +1,6 @@
-"""A causal convolution as one matrix product, with everything that follows it in the decoder done on the way out.
+"""A causal convolution as one matrix product, with everything that follows it in the codec done on the way out.
 
-One kernel serves all of the decoder's convolutions and wide linear maps: k taps with a dilation, transposed ones (two
+One kernel serves all of the codec's convolutions and wide linear maps: k taps with a dilation, transposed ones (two
 taps, the outputs of one input side by side), pointwise ones and the ConvNeXt's products. A residual unit reads its
 activated input once and writes its sum and the next layer's activated input once: the activation is computed where its
 argument still is in registers, never in a pass of its own.

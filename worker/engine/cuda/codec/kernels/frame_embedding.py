@@ -1,4 +1,4 @@
-"""Codec frames into the decoder's first activations: the rows of all codebooks, already projected, in one sum."""
+"""Codec frames into the codec's first activations: the rows of all codebooks, already projected, in one sum."""
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.
 # pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false

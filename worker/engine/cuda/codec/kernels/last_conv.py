@@ -1,4 +1,4 @@
-"""The decoder's last convolution: all channels into one sample, clamped to [-1, 1]. Bound by reading its input once."""
+"""The codec's last convolution: all channels into one sample, clamped to [-1, 1]. Bound by reading its input once."""
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.
 # pyright: reportAttributeAccessIssue=false, reportCallIssue=false, reportReturnType=false

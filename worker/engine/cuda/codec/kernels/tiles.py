@@ -1,4 +1,4 @@
-"""How a matrix product of the decoder is cut into programs."""
+"""How a matrix product of the codec is cut into programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The decoder's transformer between its matrix products: norms, rotation, gated units and windowed attention.
+"""The codec's transformer between its matrix products: norms, rotation, gated units and windowed attention.
 
 Sums, norms, rotation and softmax are float32, and so is the residual stream: a layer adds a hundredth of it, less than
 a 16-bit float's last bits.
@@ -42,7 +42,7 @@ def gated(gate_up: Tensor, out: Tensor) -> None:
 
 
 def rotate_and_keep(qkv: Tensor, frequencies: Tensor, starts: Tensor, queries: Tensor, kept: Tensor) -> None:
-    """ClassWeights queries and keys to their positions; keys and values become the newest rows of the attention's
+    """Turns queries and keys to their positions; keys and values become the newest rows of the attention's
     buffer.
 
     qkv: (B * T, 3 * heads * d). frequencies: float32 (d / 2,). starts: int32 (B,), position of each stream's first new

@@ -57,7 +57,7 @@ class Operations(RowOperations, Protocol):
         """slots int32 (B,) -> the rows' inputs (B, hidden) and positions int32 (B,)."""
         ...
 
-    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         """All layers. The inputs (N, hidden) become the residual stream and are lost."""
         ...
 

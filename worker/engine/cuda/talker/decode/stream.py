@@ -1,4 +1,4 @@
-"""What runs through a stack of decoder layers."""
+"""What runs through a stack of transformer layers."""
 
 from __future__ import annotations
 

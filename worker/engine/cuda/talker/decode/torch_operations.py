@@ -8,8 +8,8 @@ from torch import Tensor
 
 from worker.engine.cuda.float8 import Float8Rows, stored_as
 from worker.engine.cuda.slot_state import FrameTables, SlotSampling, SlotState
-from worker.engine.cuda.talker.decode.decoder_layers import run_many_rows
 from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
+from worker.engine.cuda.talker.decode.transformer_layers import run_many_rows
 from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TransformerWeights
 from worker.engine.requests.request_state import RowEnd
 from worker.engine.requests.sampling import MIN_FRAMES, NoiseTable, StepSampling, TopP, penalise_repetition, sample
@@ -24,7 +24,7 @@ class PlainOperations:
     def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
         return state.next_input[slots], state.position[slots]
 
-    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         return run_many_rows(weights, inputs, attend, self)
 
     def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:

@@ -9,25 +9,29 @@ from torch import Tensor
 from worker.engine.cuda.float8 import Float8Rows
 from worker.engine.cuda.kernels.code_embedding import begin_rows, gather_codes
 from worker.engine.cuda.kernels.decode_attention import decode_attention
-from worker.engine.cuda.kernels.few_row_products import MAX_ROWS, linear, norm_linear
+from worker.engine.cuda.kernels.few_row_products import linear, norm_linear
 from worker.engine.cuda.kernels.frame_end import finish_frame
 from worker.engine.cuda.kernels.predictor_attention import attend_first_pair, attend_position
 from worker.engine.cuda.kernels.prompt_attention import prompt_attention
 from worker.engine.cuda.kernels.rms_norm import add_rms_norm, add_rms_norm_float8
 from worker.engine.cuda.kernels.rotary_heads import rotate_and_store
 from worker.engine.cuda.kernels.sampler import draw_first, draw_residual
-from worker.engine.cuda.kernels.skinny_products import MAX_TOKENS, skinny_linear
+from worker.engine.cuda.kernels.skinny_products import skinny_linear
 from worker.engine.cuda.kernels.swiglu import silu_multiply, silu_multiply_float8
 from worker.engine.cuda.slot_state import FrameTables, SlotState
-from worker.engine.cuda.talker.decode.decoder_layers import run_few_rows, run_many_rows, run_some_rows
 from worker.engine.cuda.talker.decode.stream import Attend, TransformerStream
+from worker.engine.cuda.talker.decode.transformer_layers import (
+    FEW_TOKENS,
+    MOST_FEW_ROWS,
+    MOST_SOME_ROWS,
+    SOME_TOKENS,
+    WIDEST_SOME_ROWS,
+    run_few_rows,
+    run_many_rows,
+    run_some_rows,
+)
 from worker.engine.cuda.talker.decode.weights import Heads, RotaryFactors, TransformerWeights
 from worker.engine.requests.sampling import MIN_FRAMES
-
-# The predictor's first pass takes two tokens of each row.
-MOST_FEW_ROWS, FEW_TOKENS = MAX_ROWS // 2, MAX_ROWS
-MOST_SOME_ROWS, SOME_TOKENS = MAX_TOKENS // 2, MAX_TOKENS
-_WIDEST_SKINNY = 1024
 
 
 class TritonOperations:
@@ -45,7 +49,7 @@ class TritonOperations:
     def begin_rows(self, slots: Tensor, state: SlotState) -> tuple[Tensor, Tensor]:
         return begin_rows(slots, state)
 
-    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         return run_many_rows(weights, inputs, attend, self)
 
     def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
@@ -141,9 +145,9 @@ class FewRowOperations(TritonOperations):
     Whatever has more rows than these products take, which prompts do, goes as in every other frame.
     """
 
-    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
         if inputs.shape[0] > FEW_TOKENS:
-            return super().run_decoder(weights, inputs, attend)
+            return super().run_transformer(weights, inputs, attend)
         return run_few_rows(weights, inputs, attend)
 
     def norm_logits(self, stream: TransformerStream, weights: TransformerWeights, head: Tensor) -> Tensor:
@@ -159,18 +163,15 @@ class FewRowOperations(TritonOperations):
 
 
 class SomeRowOperations(TritonOperations):
-    """The same for frames of at most `MOST_SOME_ROWS` rows: our own products where they are the faster ones.
+    """The same for frames of at most `MOST_SOME_ROWS` rows: our own products where they are the faster ones."""
 
-    Measured on an H200: 21 against 27 microseconds a layer of width 1024, but 55 against 45 at width 2048.
-    """
-
-    def run_decoder(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
-        if inputs.shape[0] > SOME_TOKENS or inputs.shape[1] > _WIDEST_SKINNY:
-            return super().run_decoder(weights, inputs, attend)
+    def run_transformer(self, weights: TransformerWeights, inputs: Tensor, attend: Attend) -> TransformerStream:
+        if inputs.shape[0] > SOME_TOKENS or inputs.shape[1] > WIDEST_SOME_ROWS:
+            return super().run_transformer(weights, inputs, attend)
         return run_some_rows(weights, inputs, attend)
 
     def logits(self, x: Tensor, weight: Tensor) -> Tensor:
-        if x.shape[0] > SOME_TOKENS or x.shape[1] > _WIDEST_SKINNY:
+        if x.shape[0] > SOME_TOKENS or x.shape[1] > WIDEST_SOME_ROWS:
             return super().logits(x, weight)
         return skinny_linear(x, weight, torch.float32)
 

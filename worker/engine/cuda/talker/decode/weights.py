@@ -1,4 +1,4 @@
-"""A loaded stack of decoder layers as the plain tensors that a frame step multiplies with."""
+"""A loaded stack of transformer layers as the plain tensors that a frame step multiplies with."""
 
 from __future__ import annotations
 

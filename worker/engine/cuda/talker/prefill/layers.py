@@ -67,4 +67,4 @@ class EagerPromptLayers:
             return operations.prompt_attention(queries, keys, values, tokens.slots, tokens.starts, tokens.max_length)
 
         # The hidden states that come out belong to positions that nothing is drawn from.
-        operations.run_decoder(weights, inputs, attend)
+        operations.run_transformer(weights, inputs, attend)

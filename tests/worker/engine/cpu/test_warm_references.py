@@ -1,4 +1,4 @@
-"""A decoder that has heard a reference once speaks on from it as if it heard it again."""
+"""A codec that has heard a reference once speaks on from it as if it heard it again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from worker.engine.cpu.reference_decoders import WarmReferences
+from worker.engine.cpu.warm_references import WarmReferences
 from worker.engine.interface import CodecFrames
 from worker.engine.stages.codec import CodecStage
 

@@ -1,4 +1,4 @@
-"""One pass of the decoder: the next frames of several streams into samples, as a fixed sequence of kernels.
+"""One pass of the codec: the next frames of several streams into samples, as a fixed sequence of kernels.
 
 Same arithmetic as `model.codec_decoder`, which it is tested against, with 16-bit operands and float32 sums. Nothing
 here reads the device or depends on values, so that a pass can be captured into a CUDA graph.
@@ -40,7 +40,7 @@ from worker.engine.cuda.codec.weights import (
 class PassInputs:
     """On the device, int32. Row b: codes (B, T, Q), of which the first lengths[b] frames count.
 
-    A row goes on from the state in slot read_slots[b] and saved_state its own in write_slots[b].
+    A row goes on from the state in slot read_slots[b] and leaves its own in write_slots[b].
     """
 
     codes: Tensor

@@ -1,6 +1,6 @@
-"""Decoders that have heard a reference already: each utterance in an in-context voice goes on from the recording.
+"""Codec streams that have heard a reference already: each utterance in an in-context voice goes on from the recording.
 
-Decoding the recording anew for every segment would cost as much as the segment itself. What a decoder keeps of it is a
+Decoding the recording anew for every segment would cost as much as the segment itself. What a codec keeps of it is a
 value that a stream replaces and never writes into, so any number of utterances start from one.
 """
 
