@@ -56,7 +56,7 @@ class FaultyProxy:
         self._mode = Mode.WELL
         self._changed = threading.Event()
         self._clients: set[socket.socket] = set()
-        self._lock = threading.Lock()
+        self._ended = threading.Condition()
         self._port = 0
         self._listen()
         self.connections = 0
@@ -98,22 +98,25 @@ class FaultyProxy:
             while True:
                 client, _ = listener.accept()
                 self.connections += 1
-                with self._lock:
+                with self._ended:
                     self._clients.add(client)
                 threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection(("127.0.0.1", self._server_port)) as server:
-            down = threading.Thread(target=self._answer, args=(server, client), daemon=True)
-            down.start()
-            with contextlib.suppress(OSError):
-                self._forward_requests(client, server)
-            for end in (server, client):
+        try:
+            with client, socket.create_connection(("127.0.0.1", self._server_port)) as server:
+                down = threading.Thread(target=self._answer, args=(server, client), daemon=True)
+                down.start()
                 with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-            down.join()
-        with self._lock:
-            self._clients.discard(client)
+                    self._forward_requests(client, server)
+                for end in (server, client):
+                    with contextlib.suppress(OSError):
+                        end.shutdown(socket.SHUT_RDWR)
+                down.join()
+        finally:
+            with self._ended:
+                self._clients.discard(client)
+                self._ended.notify_all()
 
     def _forward_requests(self, client: socket.socket, server: socket.socket) -> None:
         while request := client.recv(_BUFFER_BYTES):
@@ -148,11 +151,14 @@ class FaultyProxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def _reset_all(self) -> None:
-        with self._lock:
-            for client in self._clients:
+        """Returns when none of them is left: nobody finds one in a pool that is about to go."""
+        with self._ended:
+            there = set(self._clients)
+            for client in there:
                 with contextlib.suppress(OSError):
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
-                    client.shutdown(socket.SHUT_RD)
+                    client.shutdown(socket.SHUT_RDWR)
+            assert self._ended.wait_for(lambda: not there & self._clients, 60), "connections stay"
 
 
 def _say(client: socket.socket, status: bytes, body: bytes) -> None:

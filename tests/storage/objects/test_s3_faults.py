@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +15,7 @@ import pytest
 from storage.errors import StoreUnavailable
 from storage.objects.call_places import CallPlaces
 from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
-from storage.objects.patience import FOR_REQUESTS
+from storage.objects.patience import FOR_REQUESTS, FOR_WORK, Patience
 from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from tests.storage.objects.faulty_proxy import FaultyProxy, Mode, faulty_proxy
@@ -22,6 +23,7 @@ from tests.storage.objects.faulty_proxy import FaultyProxy, Mode, faulty_proxy
 KEY = "jobs/local/job_01k/artifacts/3/narration.wav"
 MIB = 1024 * 1024
 IMPATIENT = replace(FOR_REQUESTS, connect_s=0.5, read_s=0.5)
+SWEPT_S = 7
 
 
 @pytest.fixture
@@ -30,83 +32,83 @@ def proxy(weed: EmbeddedS3) -> Iterator[FaultyProxy]:
         yield proxy
 
 
-@pytest.fixture
-def store(weed: EmbeddedS3, proxy: FaultyProxy, request: pytest.FixtureRequest) -> Iterator[S3ArtifactStore]:
-    """One that gives up soon, over the proxy."""
-    client = connect_s3(proxy.address, None, *weed.credentials, patience=IMPATIENT)
-    yield S3ArtifactStore(client, BUCKET, f"test/faults/{request.node.name}", patience=IMPATIENT)
+@contextmanager
+def over(proxy: FaultyProxy, weed: EmbeddedS3, prefix: str, patience: Patience) -> Generator[S3ArtifactStore]:
+    client = connect_s3(proxy.address, None, *weed.credentials, patience=patience)
+    yield S3ArtifactStore(client, BUCKET, prefix, patience=patience)
     client.close()
 
 
 @pytest.mark.parametrize("mode", [Mode.STOPPED, Mode.BUSY, Mode.PAGE, Mode.SILENT], ids=lambda mode: mode.value)
-def test_a_store_that_fails_is_unavailable_until_it_is_well(
-    store: S3ArtifactStore, proxy: FaultyProxy, mode: Mode
-) -> None:
-    store.put(KEY, b"before")
-    proxy.become(mode)
+def test_a_store_that_fails_is_unavailable_until_it_is_well(proxy: FaultyProxy, weed: EmbeddedS3, mode: Mode) -> None:
+    prefix = f"test/faults/{mode.value}"
+    with over(proxy, weed, prefix, FOR_WORK) as patient, over(proxy, weed, prefix, IMPATIENT) as store:
+        patient.put(KEY, b"before")
+        proxy.become(mode)
 
-    calls = (
-        partial(store.get, KEY),
-        lambda: b"".join(store.read_stream(KEY)),
-        partial(store.put, f"{KEY}-2", b"during"),
-        lambda: list(store.list("jobs/")),
-        partial(store.delete_prefix, "jobs/"),
-        lambda: store.put_stream(f"{KEY}-3", [bytes(MIB)] * 9),
-    )
-    with ThreadPoolExecutor(len(calls)) as at_once:
-        outcomes = [at_once.submit(call) for call in calls]
-    for outcome in outcomes:
-        assert isinstance(outcome.exception(), StoreUnavailable), outcome.exception()
+        calls = (
+            partial(store.get, KEY),
+            lambda: b"".join(store.read_stream(KEY)),
+            partial(store.put, f"{KEY}-2", b"during"),
+            lambda: list(store.list("jobs/")),
+            partial(store.delete_prefix, "jobs/"),
+            lambda: store.put_stream(f"{KEY}-3", [bytes(MIB)] * 9),
+        )
+        with ThreadPoolExecutor(len(calls)) as at_once:
+            outcomes = [at_once.submit(call) for call in calls]
+        for outcome in outcomes:
+            assert isinstance(outcome.exception(), StoreUnavailable), outcome.exception()
 
-    proxy.become(Mode.WELL)
-    assert store.get(KEY) == b"before"
-    assert store.put_stream(f"{KEY}-4", [bytes(MIB)] * 9).bytes == 9 * MIB
-
-
-def test_what_comes_too_slowly_is_given_up(store: S3ArtifactStore, proxy: FaultyProxy) -> None:
-    store.put(KEY, bytes(MIB))
-    proxy.become(Mode.TRICKLING)
-
-    for read in (partial(store.get, KEY), lambda: list(store.read_stream(KEY))):
-        with pytest.raises(StoreUnavailable, match="too slowly"):
-            read()
+        proxy.become(Mode.WELL)
+        assert patient.get(KEY) == b"before"
+        assert patient.put_stream(f"{KEY}-4", [bytes(MIB)] * 9).bytes == 9 * MIB
 
 
-def test_a_slow_upload_is_waited_for_as_long_as_it_goes_on(weed: EmbeddedS3, proxy: FaultyProxy) -> None:
+def test_what_comes_too_slowly_is_given_up(proxy: FaultyProxy, weed: EmbeddedS3) -> None:
+    """Though something comes well within every time-out."""
+    with over(proxy, weed, "test/faults/trickle", replace(IMPATIENT, connect_s=5, read_s=5)) as store:
+        store.put(KEY, bytes(MIB))
+        proxy.become(Mode.TRICKLING)
+
+        with ThreadPoolExecutor(2) as at_once:
+            reads = [at_once.submit(store.get, KEY), at_once.submit(lambda: b"".join(store.read_stream(KEY)))]
+        for read in reads:
+            with pytest.raises(StoreUnavailable, match="too slowly"):
+                read.result()
+
+
+def test_a_slow_upload_is_waited_for_as_long_as_it_goes_on(proxy: FaultyProxy, weed: EmbeddedS3) -> None:
     """Each part takes longer than it may to send something; then there is time until all that is under way is there."""
-    patience = replace(IMPATIENT, read_s=20, tries=1)
-    client = connect_s3(proxy.address, None, *weed.credentials, patience=patience)
-    store = S3ArtifactStore(client, BUCKET, "test/faults/slow", patience=patience)
-    proxy.become(Mode.SLOW_UPLOADS)
+    with over(proxy, weed, "test/faults/slow", replace(FOR_WORK, connect_s=0.5, tries=1)) as store:
+        proxy.become(Mode.SLOW_UPLOADS)
 
-    store.put_stream(KEY, [bytes([number]) * MIB for number in range(9)])
+        store.put_stream(KEY, [bytes([number]) * MIB for number in range(9)])
 
-    proxy.become(Mode.WELL)
-    assert store.get(KEY) == b"".join(bytes([number]) * MIB for number in range(9))
-    client.close()
+        proxy.become(Mode.WELL)
+        with over(proxy, weed, "test/faults/slow", FOR_WORK) as patient:
+            assert patient.get(KEY) == b"".join(bytes([number]) * MIB for number in range(9))
 
 
-def test_an_upload_that_broke_off_is_swept_and_one_that_goes_on_is_not(
-    store: S3ArtifactStore, proxy: FaultyProxy
-) -> None:
-    def lost_on_the_way() -> Iterator[bytes]:
-        yield bytes(17 * MIB)
-        proxy.become(Mode.STOPPED)
-        yield bytes(8 * MIB)
+def test_an_upload_that_broke_off_is_swept_and_one_that_goes_on_is_not(proxy: FaultyProxy, weed: EmbeddedS3) -> None:
+    with over(proxy, weed, "test/faults/swept", FOR_WORK) as store:
 
-    def long() -> Iterator[bytes]:
-        yield bytes(17 * MIB)
-        assert store.sweep_temporary(older_than_s=4) == 1
-        yield bytes(8 * MIB)
+        def lost_on_the_way() -> Iterator[bytes]:
+            yield bytes(17 * MIB)
+            proxy.become(Mode.STOPPED)
+            yield bytes(8 * MIB)
 
-    with pytest.raises(StoreUnavailable):
-        store.put_stream(KEY, lost_on_the_way())
-    proxy.become(Mode.WELL)
-    # What S3 says of its times has whole seconds.
-    time.sleep(5)
+        def long() -> Iterator[bytes]:
+            yield bytes(17 * MIB)
+            assert store.sweep_temporary(older_than_s=SWEPT_S) == 1
+            yield bytes(8 * MIB)
 
-    assert store.put_stream(KEY, long()).bytes == 25 * MIB
-    assert store.sweep_temporary(older_than_s=-60) == 0
+        with pytest.raises(StoreUnavailable):
+            store.put_stream(KEY, lost_on_the_way())
+        proxy.become(Mode.WELL)
+        time.sleep(SWEPT_S)
+
+        assert store.put_stream(KEY, long()).bytes == 25 * MIB
+        assert store.sweep_temporary(older_than_s=-60) == 0
 
 
 def test_threads_that_wait_for_the_same_question_hear_together_that_nobody_answers(
