@@ -24,6 +24,7 @@ from storage.objects.s3_client import connect_s3
 from storage.objects.s3_store import S3ArtifactStore
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.settings import StorageSettings
+from tests.command_line import CommandLine, loaded_command_line
 from tests.run_guard import guarded_run
 from tests.run_order import arranged
 
@@ -64,6 +65,13 @@ def short_dir(run_dir: Path) -> Path:
     folder = run_dir / "session"
     folder.mkdir()
     return folder
+
+
+@pytest.fixture(scope="session")
+def command_line(run_dir: Path) -> Iterator[CommandLine]:
+    """Asks for the run's folder, whose guard ends what a run of the command leaves."""
+    with loaded_command_line() as command_line:
+        yield command_line
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ import pytest
 from rhapsode.client.client import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
+from tests.command_line import CommandLine
 from tests.operations.ports import free_ports
 from tests.operations.test_metrics import scrape
 
-CLI = str(Path(sys.executable).parent / "rhapsode")
 NUM_SENTENCES = 240
 """More than are spoken while the command line starts."""
 
@@ -33,13 +33,14 @@ ROLES = {"gpu", "cpu", "hooks", "janitor"}
 class Running:
     url: str
     ports: range
+    command_line: CommandLine
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([CLI, *words, "--server", self.url], capture_output=True, text=True, check=False)
+        return self.command_line.run(*words, "--server", self.url, environment=os.environ)
 
 
 @pytest.fixture(scope="module")
-def running(run_dir: Path) -> Iterator[Running]:
+def running(run_dir: Path, command_line: CommandLine) -> Iterator[Running]:
     """A system with a slow engine of tones, whose workers show their metrics."""
     ports = free_ports(6)
     environ = {
@@ -50,7 +51,7 @@ def running(run_dir: Path) -> Iterator[Running]:
     }
     with Stack(StackOptions(run_dir / "operators"), environ, lambda _: None) as stack:
         stack.wait_ready()
-        yield Running(stack.url, ports)
+        yield Running(stack.url, ports, command_line)
 
 
 def eventually(is_so: Callable[[], bool], timeout_s: float = 120) -> None:

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ import pytest
 from rhapsode import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
+from tests.command_line import CLI, CommandLine
 from tests.environment import without_settings
 from tests.process_tree import end_everything_below
 
-CLI = str(Path(sys.executable).parent / "rhapsode")
 FAKE_ENGINE = {"RHAPSODE_ENGINE": "fake", "RHAPSODE_SLOTS": "4"}
 
 
@@ -55,22 +54,12 @@ RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def run_cli(tmp_path: Path) -> RunCli:
+def run_cli(command_line: CommandLine, tmp_path: Path) -> RunCli:
     """Run the command line in a folder of its own; `input` goes to standard input, `env` adds variables."""
 
     def run(*arguments: str, input: bytes = b"", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        outcome = subprocess.run(
-            [CLI, *arguments],
-            input=input,
-            capture_output=True,
-            cwd=tmp_path,
-            env=clean_environment(**({"XDG_DATA_HOME": str(tmp_path / "share")} | (env or {}))),
-            timeout=120,
-            check=False,
-        )
-        return subprocess.CompletedProcess(
-            outcome.args, outcome.returncode, outcome.stdout.decode(), outcome.stderr.decode()
-        )
+        environment = clean_environment(**({"XDG_DATA_HOME": str(tmp_path / "share")} | (env or {})))
+        return command_line.run(*arguments, input=input, folder=tmp_path, environment=environment)
 
     return run
 
