@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 SHORT, LONG = 50_000, 200_000
 
-PROBES = (3_125, 12_500)
-SQUARE_S = 0.0015
-"""What the longer probe may take beyond four times the shorter one: if that is a square, a third of a second at `LONG`.
-Nearly everything is let go here, without the long texts."""
+PROBES = ((1_000, 4_000), (3_125, 12_500))
+SQUARE_S = 0.4
+"""What is quadratic in the time for a run of `LONG`, at the most. Nearly everything is let go after the shortest probe
+or the next, without the long texts."""
 
 SHORT_FLOOR_S = 0.02
 
@@ -80,20 +80,21 @@ def run_of(unit: str, length: int) -> str:
 def steep(work: Callable[[str], object], units: Sequence[str] = UNITS) -> Iterator[Growth]:
     """Runs for which the time of `work` grows faster than their length."""
     for unit in units:
-        if _is_surely_linear(work, unit):
+        if any(_is_surely_linear(work, unit, *probe) for probe in PROBES):
             continue
         # A square shows at these already, long before `LONG` takes a minute.
-        for lengths in ((PROBES[1], SHORT), (SHORT, LONG)):
+        for lengths in ((PROBES[-1][1], SHORT), (SHORT, LONG)):
             growth = _growth(work, unit, *lengths)
             if growth is not None:
                 yield growth
                 break
 
 
-def _is_surely_linear(work: Callable[[str], object], unit: str) -> bool:
-    shorter, longer = (run_of(unit, length) for length in PROBES)
-    longer_s = _time_s(work, longer)
-    return longer_s < SQUARE_S or longer_s - 4 * _time_s(work, shorter) < SQUARE_S
+def _is_surely_linear(work: Callable[[str], object], unit: str, short: int, long: int) -> bool:
+    """What the longer run takes beyond four times the shorter one is little, even if all of it is a square."""
+    little_s = SQUARE_S * (long / LONG) ** 2
+    longer_s = _time_s(work, run_of(unit, long))
+    return longer_s < little_s or longer_s - 4 * _time_s(work, run_of(unit, short)) < little_s
 
 
 def _growth(work: Callable[[str], object], unit: str, short: int, long: int) -> Growth | None:
