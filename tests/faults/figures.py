@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.faults.load import Load, Outcome
-from tests.faults.system import Leftovers, RunningSystem
+from tests.faults.system import LOOK_S, Leftovers, RunningSystem
 
 
 @dataclass
@@ -30,7 +30,7 @@ class FaultLog:
             if system.last_commit_s() > since_s:
                 self.recoveries_s.append(time.time() - struck_s)
                 return
-            time.sleep(0.02)
+            time.sleep(LOOK_S)
         assert load.is_over, f"no progress within 300 s\n{system.last_words()}"
 
 

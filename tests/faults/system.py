@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -38,6 +39,9 @@ TENANTS = tuple(f"tenant-{number}" for number in range(7))
 SLOTS = 16
 STEP_S = 0.007
 START_S = 120
+LOOK_S = 0.05
+"""Between two looks at the system, which take time from it."""
+
 ENGINE_HOST = "worker.engine.process.host"
 FINISHER = "worker.speech.postprocessing.process"
 KEYS = RedisKeys("rhapsode")
@@ -158,8 +162,9 @@ class RunningSystem:
         assert state is not None
         return state.url
 
+    @functools.cached_property
     def storage_settings(self) -> StorageSettings:
-        """As the processes of this system have them."""
+        """As the processes of this system have them; known once it has started."""
         return StorageSettings(
             redis_url=SecretStr(self._valkey.url),
             broker_url=SecretStr(self._valkey.broker_url),
@@ -170,13 +175,13 @@ class RunningSystem:
 
     def redis(self) -> redis.Redis:
         """A client of the state database."""
-        return connect_redis(self.storage_settings())
+        return connect_redis(self.storage_settings)
 
     def jobs(self, client: redis.Redis) -> JobStore:
         return JobStore(client)
 
     def tickets(self) -> TicketQueue:
-        return TicketQueue(create_celery(self.storage_settings(), "fault-tests"))
+        return TicketQueue(create_celery(self.storage_settings, "fault-tests"))
 
     def flush_broker(self) -> None:
         with self.redis() as client:
@@ -193,7 +198,7 @@ class RunningSystem:
 
     def bombs(self, canary: Path) -> list[bytes]:
         """Messages that are no tickets; one of them would make the file `canary`."""
-        return [*bombs(true_ticket(self.storage_settings()), canary).values(), *NO_ENVELOPE]
+        return [*bombs(true_ticket(self.storage_settings), canary).values(), *NO_ENVELOPE]
 
     def leases(self) -> int:
         with self.redis() as client:
@@ -248,7 +253,7 @@ class RunningSystem:
 
     def objects(self, prefix: str) -> list[str]:
         """Keys in the store that begin like this."""
-        return [entry.key for entry in open_artifacts(self.storage_settings()).list(prefix)]
+        return [entry.key for entry in open_artifacts(self.storage_settings).list(prefix)]
 
     def log_events(self, event: str) -> list[dict[str, object]]:
         """Every line of every process's log with this message."""
@@ -269,7 +274,7 @@ class RunningSystem:
         while not is_so():
             if time.monotonic() > until_s:
                 raise AssertionError(f"it did not come true in {timeout_s:.0f} s\n{self.last_words()}")
-            time.sleep(0.02)
+            time.sleep(LOOK_S)
 
     # ------------------------------------------------------------------------------------------ inside
 

@@ -163,7 +163,7 @@ def aof_of(system: RunningSystem) -> Path:
 
 
 def journalled(system: RunningSystem) -> set[str]:
-    artifacts = open_artifacts(system.storage_settings())
+    artifacts = open_artifacts(system.storage_settings)
     return {
         str(each.id)
         for key in journal_keys(artifacts, "rhapsode", None)
