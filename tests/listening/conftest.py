@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 import torch
 
 import worker
+from rhapsode.stack.options import StackOptions
+from rhapsode.stack.stack import Stack
+from tests.environment import without_settings
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest
 from worker.engine.native import NativeEngine
 from worker.engine.settings import NativeEngineSettings
@@ -41,6 +45,14 @@ def unseen_sentences() -> Sequence[str]:
 @pytest.fixture(scope="session")
 def recogniser() -> MoonshineTiny:
     return MoonshineTiny()
+
+
+@pytest.fixture(scope="session")
+def stack(run_dir: Path) -> Iterator[Stack]:
+    """A whole system with nothing chosen."""
+    with Stack(StackOptions(run_dir / "listening"), without_settings(os.environ), lambda event: None) as stack:
+        stack.wait_ready()
+        yield stack
 
 
 @pytest.fixture(scope="session")

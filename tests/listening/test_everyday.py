@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ import numpy as np
 import pytest
 import soundfile
 
-from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
 from tests.listening.conftest import HERE, SPEAKERS
@@ -48,14 +46,6 @@ class Spoken:
             return False
         pcm, rate_hz = soundfile.read(io.BytesIO(self.wav), dtype="float32")
         return word_errors(self.text, recogniser.transcribe(np.asarray(pcm, np.float32), rate_hz)).errors == 0
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    options = StackOptions(tmp_path_factory.mktemp("everyday"))
-    with Stack(options, without_settings(os.environ), lambda event: None) as stack:
-        stack.wait_ready()
-        yield stack
 
 
 def spoken(stack: Stack, text: str, speaker: str) -> Spoken:

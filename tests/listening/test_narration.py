@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import soundfile
 
+from rhapsode.stack.stack import Stack
 from tests.environment import without_settings
 from tests.listening.conftest import HERE
 from worker.speech.quality.recognisers.moonshine import MoonshineTiny
@@ -31,13 +32,13 @@ def story() -> str:
     return (HERE / "narration.txt").read_text(encoding="utf-8")
 
 
-def narrated(text: str, data_dir: Path, recogniser: MoonshineTiny) -> str:
+def narrated(text: str, stack: Stack, folder: Path, recogniser: MoonshineTiny) -> str:
     """What a listener hears of the finished file."""
-    source, target = data_dir / "story.txt", data_dir / "story.wav"
+    source, target = folder / "story.txt", folder / "story.wav"
     source.write_text(text, encoding="utf-8")
     environment = without_settings(os.environ)
     done = subprocess.run(
-        [CLI, "narrate", str(source), "-o", str(target), "--data-dir", str(data_dir / "data")],
+        [CLI, "narrate", str(source), "-o", str(target), "--server", stack.url],
         env=environment,
         capture_output=True,
         text=True,
@@ -49,10 +50,10 @@ def narrated(text: str, data_dir: Path, recogniser: MoonshineTiny) -> str:
     return recogniser.transcribe(np.asarray(pcm, np.float32), rate_hz)
 
 
-def test_a_narration_says_its_text_once_and_whole(data_dir: Path, recogniser: MoonshineTiny) -> None:
+def test_a_narration_says_its_text_once_and_whole(stack: Stack, tmp_path: Path, recogniser: MoonshineTiny) -> None:
     text = "\n\n".join(story().split("\n\n")[:2])
 
-    heard = narrated(text, data_dir, recogniser)
+    heard = narrated(text, stack, tmp_path, recogniser)
 
     faults = sentence_faults(_SENTENCE_END.split(text), heard)
     assert word_errors(text, heard).rate < MAX_WER_OF_EXCERPT
@@ -61,10 +62,10 @@ def test_a_narration_says_its_text_once_and_whole(data_dir: Path, recogniser: Mo
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
-def test_six_hundred_words_are_said_once_and_whole(data_dir: Path, recogniser: MoonshineTiny) -> None:
+def test_six_hundred_words_are_said_once_and_whole(stack: Stack, tmp_path: Path, recogniser: MoonshineTiny) -> None:
     text = story()
 
-    heard = narrated(text, data_dir, recogniser)
+    heard = narrated(text, stack, tmp_path, recogniser)
 
     faults = sentence_faults(_SENTENCE_END.split(text), heard)
     assert word_errors(text, heard).rate <= MAX_WER
