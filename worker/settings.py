@@ -21,7 +21,7 @@ from worker.engine.settings import (
     usable_cores,
 )
 from worker.process.metrics_settings import MeasuredSettings
-from worker.speech.quality.recognisers.installed import RecogniserChoice
+from worker.speech.quality.recognisers.choice import RecogniserChoice
 
 SMALL_VOICE = Path(__file__).parent / "small_voice"
 """The checkpoint that comes with the project."""

@@ -19,7 +19,8 @@ from storage.jobs.submissions import Submission
 from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.objects import keys
 from storage.voices.plan import encode_voice_plan
-from worker.items.dispatch import run_cpu_ticket, run_gpu_ticket
+from worker.items.cpu_ticket import run_cpu_ticket
+from worker.items.dispatch import run_gpu_ticket
 
 IDLE_S = 0.005
 """Between two tickets of a thread that found nothing to do; in a worker, a ticket comes when there is."""

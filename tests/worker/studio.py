@@ -16,7 +16,8 @@ from storage.narration.estimates import expected_audio_ms
 from storage.narration.spec import NarrationSpec, Segmentation
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
-from worker.items.dispatch import run_cpu_ticket, run_gpu_ticket
+from worker.items.cpu_ticket import run_cpu_ticket
+from worker.items.dispatch import run_gpu_ticket
 from worker.services import SpeechServices
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 

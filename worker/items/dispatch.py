@@ -6,7 +6,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.job_store.object_folders import destination_of
@@ -23,16 +23,13 @@ from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
 from storage.runtime.observability.logs import item_fields
 from storage.runtime.observability.tracing import span
-from worker.assembly.item import run_assembly
 from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.profiles import Reproducibility as EngineReproducibility
 from worker.errors import FAULT, NotYet, NoVoiceSlot, PermanentItemError
-from worker.items.batches import run_batch_item
-from worker.items.voices import run_voice_item, run_voice_plan
+from worker.items.voices import run_voice_item
 from worker.leases.keeper import DropReason, HeldLease, WorkDropped
 from worker.leases.persistence import settle
 from worker.metrics import ItemMeter
-from worker.planning.item import run_plan
 from worker.services import SpeechServices, WorkerServices
 from worker.speech.postprocessing.dispatch import PostProcessorsClosed
 from worker.synthesis.item import run_segment
@@ -60,31 +57,13 @@ Next = Callable[[float], AbstractContextManager[ClaimedItem | None]]
 """Claims an item for the time of the block; given is until when, on the monotonic clock, it may wait with that."""
 
 
-def run_cpu_ticket(services: WorkerServices) -> None:
-    """Plan or assemble whatever is next."""
-    _run_ticket(
-        services, lambda _: nullcontext(_claim(services)), lambda item, held: _run_cpu_item(item, held, services)
-    )
-
-
 def run_gpu_ticket(services: SpeechServices) -> None:
     """Speak, or prepare, whatever is next of this worker's model, once the engine is about to have room for it."""
-    _run_ticket(
+    run_ticket(
         services,
         lambda until_s: _next_with_room(services, until_s),
         lambda item, held: _run_gpu_item(item, held, services),
     )
-
-
-def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
-    match item.spec:
-        case VoiceCacheSpec() as spec:
-            return run_voice_plan(item, spec, held, services)
-        case BatchSpec() as spec:
-            return run_batch_item(item, spec, held, services)
-        case NarrationSpec():
-            run = run_plan if item.lease.item == PLAN_ITEM else run_assembly
-            return run(item, held, services)
 
 
 def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) -> Tickets:
@@ -107,7 +86,7 @@ def _leave_to_strict_workers(spec: NarrationSpec, services: SpeechServices) -> N
         raise NotYet(OTHER_WORKER_S)
 
 
-def _run_ticket(services: WorkerServices, claimed: Next, run: Run) -> None:
+def run_ticket(services: WorkerServices, claimed: Next, run: Run) -> None:
     """One item; and as long as an item has made another one ready in this queue, this is that one's ticket too."""
     until_s = time.monotonic() + TICKET_LIFE_S
     while services.claims:
@@ -129,7 +108,7 @@ def _next_with_room(services: SpeechServices, until_s: float) -> Generator[Claim
         return
     item: ClaimedItem | None = None
     try:
-        item = _claim(services)
+        item = claim(services)
     finally:
         services.ahead.claimed(item.lease if item else None)
     if item is None:
@@ -141,7 +120,7 @@ def _next_with_room(services: SpeechServices, until_s: float) -> Generator[Claim
         services.ahead.give_back(item.lease)
 
 
-def _claim(services: WorkerServices) -> ClaimedItem | None:
+def claim(services: WorkerServices) -> ClaimedItem | None:
     try:
         claim = services.jobs.claim(services.queue, services.identity, services.lease_s)
     except StoreUnavailable as error:

@@ -11,6 +11,8 @@ import logging
 import threading
 import time
 import uuid
+from collections.abc import Callable
+from functools import partial
 from typing import assert_never
 
 from storage.database.connections import connect_redis, open_artifacts
@@ -40,7 +42,7 @@ from storage.voices.store import VoiceStore
 from worker.engine.errors import EngineError
 from worker.engine.interface import Engine, EngineInfo
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
-from worker.items.dispatch import run_cpu_ticket, run_gpu_ticket
+from worker.items.dispatch import run_gpu_ticket
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import DropReason, LeaseKeeper
 from worker.leases.quarantine import QuarantineGate
@@ -108,6 +110,7 @@ class WorkerProcess:
         self._worker_slots = WorkerSlots(self._redis, settings.key_prefix)
         self._periodic = [Periodic("consumption-watch", CHECK_INTERVAL_S, self._watch.check)]
         self._services: WorkerServices | SpeechServices | None = None
+        self._answer: Callable[[], None] | None = None
         self._meter: EngineMeter | None = None
         self._consumption: TicketConsumption | None = None
         self._places = 0
@@ -151,13 +154,9 @@ class WorkerProcess:
     def run_ticket(self) -> None:
         """One ticket of this process's queue."""
         self._watch.seen()
-        match self._services:
-            case SpeechServices() as services:
-                run_gpu_ticket(services)
-            case WorkerServices() as services:
-                run_cpu_ticket(services)
-            case None:
-                raise RuntimeError("a ticket arrived before the worker had started")
+        if self._answer is None:
+            raise RuntimeError("a ticket arrived before the worker had started")
+        self._answer()
 
     def consumes(self, consumption: TicketConsumption) -> None:
         """From Celery's thread, once the first tickets may come."""
@@ -212,9 +211,15 @@ class WorkerProcess:
         )
         match self._settings.lane:
             case Lane.CPU:
+                # Here and not above: the other lane needs nothing of what this loads.
+                from worker.items.cpu_ticket import run_cpu_ticket
+
+                self._answer = partial(run_cpu_ticket, common)
                 return common
             case Lane.GPU:
-                return self._with_engine(common)
+                services = self._with_engine(common)
+                self._answer = partial(run_gpu_ticket, services)
+                return services
             case _:
                 assert_never(self._settings.lane)
 

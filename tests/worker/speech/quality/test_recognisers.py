@@ -9,7 +9,8 @@ import pytest
 
 from worker.engine.interface import FinishReason, Speech
 from worker.speech.quality.listening import RecogniserPool, listen, longest_run_allowed, word_findings
-from worker.speech.quality.recognisers.installed import RecogniserChoice, RecogniserUnusable, worker_recognisers
+from worker.speech.quality.recognisers.choice import RecogniserChoice
+from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
 from worker.speech.quality.recognisers.whisper import LANGUAGE_CODES
 from worker.speech.quality.words.word_errors import word_errors
 

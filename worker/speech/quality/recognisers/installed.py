@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import importlib.util
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from worker.speech.quality.listening import RecogniserPool, Recognisers
+from worker.speech.quality.recognisers.choice import RecogniserChoice
 from worker.speech.quality.recognisers.interface import Recogniser
-
-
-class RecogniserChoice(enum.StrEnum):
-    AUTO = "auto"
-    """Whisper where its weights are named, else Moonshine where it is installed, else none."""
-
-    NONE = "none"
-    MOONSHINE = "moonshine"
-    """Small, English, with its weights in a package."""
-
-    WHISPER = "whisper"
-    """faster-whisper with weights in a folder of yours."""
 
 
 class RecogniserUnusable(Exception):

@@ -1,0 +1,38 @@
+"""A ticket of the lane that plans and joins.
+
+Apart from `dispatch`, so that a worker that speaks loads nothing that reads documents or writes files: a third of its
+start.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from storage.jobs.batches import BatchSpec
+from storage.jobs.tickets import Tickets
+from storage.jobs.work_items import PLAN_ITEM, ClaimedItem
+from storage.narration.spec import NarrationSpec
+from storage.narration.voice_reference import VoiceCacheSpec
+from worker.assembly.item import run_assembly
+from worker.items.batches import run_batch_item
+from worker.items.dispatch import claim, run_ticket
+from worker.items.voices import run_voice_plan
+from worker.leases.keeper import HeldLease
+from worker.planning.item import run_plan
+from worker.services import WorkerServices
+
+
+def run_cpu_ticket(services: WorkerServices) -> None:
+    """Plan or assemble whatever is next."""
+    run_ticket(services, lambda _: nullcontext(claim(services)), lambda item, held: _run_cpu_item(item, held, services))
+
+
+def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
+    match item.spec:
+        case VoiceCacheSpec() as spec:
+            return run_voice_plan(item, spec, held, services)
+        case BatchSpec() as spec:
+            return run_batch_item(item, spec, held, services)
+        case NarrationSpec():
+            run = run_plan if item.lease.item == PLAN_ITEM else run_assembly
+            return run(item, held, services)
