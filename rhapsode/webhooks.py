@@ -27,7 +27,7 @@ ID_HEADER = "webhook-id"
 TIMESTAMP_HEADER = "webhook-timestamp"
 
 MAX_BODY_BYTES = 64 * 1024
-"""More than any webhook has; whoever sends more is not Rhapsode."""
+"""More than any webhook has; a sender of more is not Rhapsode."""
 
 
 class WebhookRefused(RhapsodeError):

@@ -16,7 +16,7 @@ StorageError
 ├── AdmissionRefused       try again after `retry_after_s`, if there is one
 │   ├── QuotaExceeded      this tenant's own limit
 │   └── BacklogFull        the system's limit
-├── LeaseLost              somebody else holds the item now, or nobody; drop the work
+├── LeaseLost              another worker holds the item now, or none; drop the work
 ├── AuditOvertaken       another audit began; its result counts
 ├── JobAborted             the job was cancelled, failed or expired meanwhile; drop the work
 ├── ConsentNotFound        no such consent for this tenant
@@ -26,7 +26,7 @@ StorageError
 ├── VoiceGone              the voice existed and was deleted
 ├── VoiceNameTaken         this tenant has a voice of that name
 ├── VoiceChanged           the voice got another recording meanwhile; read it again
-├── BuildRefused           the cache is not wanted any more, or somebody else builds it; delete what you stored
+├── BuildRefused           the cache is not wanted any more, or another worker builds it; delete what you stored
 ├── ArtifactError
 │   ├── ArtifactMissing    no object under this key
 │   ├── ArtifactExists     the key is taken; keys are written once
@@ -158,7 +158,7 @@ def refusal_of(answer: Sequence[object]) -> AdmissionRefused:
 
 
 class LeaseLost(StorageError):
-    """The lease is held by nobody or by somebody else."""
+    """The lease is held by no worker or by another one."""
 
 
 class JobAborted(StorageError):
@@ -207,7 +207,7 @@ class VoiceChanged(StorageError):
 
 
 class BuildRefused(StorageError):
-    """The cache was deleted or its build is somebody else's now."""
+    """The cache was deleted or its build is another worker's now."""
 
 
 class ArtifactError(StorageError):

@@ -6,7 +6,7 @@
     (StoreUnavailable    a store does not answer: the item is tried again later, and loses no attempt)
     (EngineDied          the engine went away: the item goes back, innocent)
     (PostProcessorsClosed     the worker is leaving: the item goes back, and loses no attempt)
-    (WorkDropped         nobody wants the result: nothing is said about the item)
+    (WorkDropped         the result is not wanted: nothing is said about the item)
 
 Those in brackets belong to `storage.errors`, `worker.engine.errors`, `worker.speech.postprocessing.dispatch` and
 `worker.leases.keeper`.

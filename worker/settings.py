@@ -31,7 +31,7 @@ SLOTS_OF_A_POSTPROCESSOR = 32
 
 
 class ItemSettings(MeasuredSettings):
-    """What everybody who hands items back must agree on.
+    """What all processes that hand items back must agree on.
 
     max_attempts: tries of one item before its job fails.
     """

@@ -49,7 +49,7 @@ def refuse_late_start(not_before_ms: int | None, deadline_ms: int | None) -> Non
 def refuse_unreachable(services: ApiServices, submission: Submission) -> None:
     """Raises the `Problem` if the job would not be done by its deadline, as far as the measured pace tells.
 
-    Without a measured pace, or without a worker, nobody can say so and the job is accepted.
+    Without a measured pace, or without a worker, that cannot be said and the job is accepted.
     """
     if submission.deadline_ms is None:
         return
@@ -61,7 +61,7 @@ def refuse_unreachable(services: ApiServices, submission: Submission) -> None:
     )
     if needed_s is None:
         return
-    # What the workers will have to do by then, nobody knows: what they have now is taken for it.
+    # What the workers will have to do by then is not known: what they have now is taken for it.
     begins_ms = max(time.time() * 1000, submission.not_before_ms or 0)
     done_ms = round(begins_ms + needed_s * 1000)
     if done_ms > submission.deadline_ms:

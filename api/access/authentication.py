@@ -77,7 +77,7 @@ async def identify(request: Request, services: ApiServices) -> Caller:
 
 
 def scope_of(path: str) -> Scope | None:
-    """What a key needs for this path. Raises `KeyError` for one that nobody has thought about."""
+    """What a key needs for this path. Raises `KeyError` for one that the table lacks."""
     for prefix, scope in _SCOPES_BY_PATH:
         if path == prefix or path.startswith(f"{prefix}/"):
             return scope

@@ -66,7 +66,7 @@ async def _once(
     try:
         response = await carry_out()
     except BaseException:
-        # A refusal, which does nothing and may be mended; or a failure, of which nobody knows what it did.
+        # A refusal, which does nothing and may be mended; or a failure, of which it is not known what it did.
         await services.idempotent_responses.free(tenant, key, token)
         raise
     if _is_final(response):
@@ -87,7 +87,7 @@ def _comparable(request: Request, body: bytes) -> bytes:
 
 
 def _again(request: Request, body: bytes) -> Request:
-    """The request as if nobody had read it."""
+    """The request as if it had not been read."""
     is_sent = False
 
     async def receive() -> Message:

@@ -145,7 +145,7 @@ def get_results(
 ) -> StreamingResponse:
     """One line for each line of the file, in its order, as they stand now; the batch need not have ended.
 
-    `offset` and `limit` choose a part: whoever was cut off goes on where it was.
+    `offset` and `limit` choose a part: a client that was cut off goes on where it was.
     """
     record = services.jobs.get(tenant, batch_id)
     headers = {"Content-Disposition": f'attachment; filename="{batch_id}.jsonl"'}

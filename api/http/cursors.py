@@ -1,4 +1,4 @@
-"""Where a list goes on: the last entry of a page, wrapped so that nobody builds on what it says."""
+"""Where a list goes on: the last entry of a page, wrapped so that no client builds on what it says."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How much structure a JSON text may have, whatever it says: looked at before it is built, in one pass.
 
-A byte of `[` or `,` becomes fifty bytes of Python, and a key that nobody asked for a line of a refusal; the limit of a
+A byte of `[` or `,` becomes fifty bytes of Python, and an unknown key a line of a refusal; the limit of a
 body's bytes alone does not bound either.
 """
 

@@ -25,7 +25,7 @@ async def held_answer(
     wait_s: int,
     is_abandoned: Callable[[], Awaitable[bool]],
 ) -> Response:
-    """200 with the job at its end, 202 with the job as it is by then, or as it was accepted if nobody can say more."""
+    """200 with the job at its end, 202 with the job as it is by then, or as it was accepted if Redis says no more."""
     try:
         record = accepted.job
         if not record.state.is_terminal:

@@ -27,7 +27,7 @@ class TimeLeft:
 
 
 def time_left(record: JobRecord, waiting: Waiting | None, now_s: float) -> TimeLeft | None:
-    """The one ETA of a job, in lists as where it is read alone: until all is spoken; None if nobody can know.
+    """The one ETA of a job, in lists as where it is read alone: until all is spoken; None if that cannot be known.
 
     How long the assembly takes is not measured.
     """

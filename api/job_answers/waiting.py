@@ -32,7 +32,7 @@ def requested_wait_s(prefer: str | None) -> int | None:
 async def wait_until_ended(
     services: ApiServices, record: JobRecord, wait_s: float, is_abandoned: Callable[[], Awaitable[bool]]
 ) -> JobRecord:
-    """The job once it has ended, or as it is when the time is over, nobody listens any more or the server stops."""
+    """The job once it has ended, or as it is when the time is over, the client has gone or the server stops."""
     deadline = time.monotonic() + wait_s
     # From the log's beginning: an end between the caller's read and ours must not be missed.
     after = "0"

@@ -206,7 +206,7 @@ def _cancel(services: ApiServices, record: JobRecord) -> None:
     try:
         services.tickets.send(services.jobs.cancel(record.tenant, record.id).tickets)
     except StateConflict:
-        # It ended by itself meanwhile, and nobody is there to hear it.
+        # It ended by itself meanwhile, and the client has gone.
         return
 
 

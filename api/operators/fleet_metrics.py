@@ -19,7 +19,7 @@ DEFAULT_CLASS = "default"
 
 
 class FleetMetrics:
-    """tenant_classes: tenant -> the class that operators put it in; whoever is in none is in `default`."""
+    """tenant_classes: tenant -> the class that operators put it in; one in none is in `default`."""
 
     def __init__(
         self, overviews: QueueOverviews, worker_registry: WorkerRegistry, tenant_classes: Mapping[str, str]

@@ -81,7 +81,7 @@ def _wished(services: ApiServices, name: str, *, is_draining: bool) -> WorkerVie
 
 
 def _queues_of_idle(overview: Overview, workers: tuple[ListedWorker, ...]) -> list[QueueOverview]:
-    """Queues that never had a job: somebody works there all the same. Also that of the webhooks, whose deliveries are
+    """Queues that never had a job, with workers all the same. Also that of the webhooks, whose deliveries are
     counted elsewhere.
     """
     known = {queue.name for queue in overview.queues}

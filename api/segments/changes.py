@@ -45,7 +45,7 @@ def change_segment(
 
 
 def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
-    """None once nobody has heard of the model for long: its workers say then what they cannot do."""
+    """None once the model was not heard of for long: its workers say then what they cannot do."""
     return next((card for card in services.models.list() if card.name == spec.model), None)
 
 

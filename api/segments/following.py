@@ -112,7 +112,7 @@ class SegmentFollower:
         self._known = await run_sync(self._services.segments.results, self._record.id, indices)
 
     async def _may_come(self) -> bool:
-        """Wait for something to happen; False if nobody listens any more or the job is gone."""
+        """Wait for something to happen; False if the client has gone or the job is gone."""
         if await self._is_abandoned():
             return False
         events = await self._services.events.follow(self._record.id, self._seen_event, BLOCK_S)

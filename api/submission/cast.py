@@ -42,7 +42,7 @@ def choose_cast(
 ) -> Cast:
     """Raises a `Problem` or a `StorageError`.
 
-    Without `voice`, a model that has no voice of its own speaks with the first of the cast what nobody is named for.
+    Without `voice`, a model that has no voice of its own speaks with the first of the cast what no member is named for.
     """
     roles = tuple(_roles(request, prepared))
     if len(roles) > MAX_SPEAKERS:

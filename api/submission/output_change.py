@@ -52,6 +52,6 @@ def _as_asked(output: OutputSpec, model_rate_hz: int) -> dict[str, JsonValue]:
 
 
 def _format(form: OutputFormat, rate_hz: int) -> dict[str, object]:
-    """Without a bitrate that nobody chose, for another sample rate has another."""
+    """Without a bitrate that was not chosen, for another sample rate has another."""
     is_chosen = form.bitrate_kbps != default_bitrate_kbps(form.type, rate_hz)
     return {"type": form.type, "bitrate_kbps": form.bitrate_kbps} if is_chosen else {"type": form.type}

@@ -86,7 +86,7 @@ def resolve_narration(
 
 
 def _segmentation(wanted: SegmentationRequest, card: ModelCard, max_bytes: int) -> Segmentation:
-    """No longer than the model's texts, whoever asks for it: it would say them twice, or not to their end."""
+    """No longer than the model's texts, also if asked for: it would say them twice, or not to their end."""
     target_chars = min(wanted.target_chars, card.max_text_chars)
     return Segmentation(
         target_chars,

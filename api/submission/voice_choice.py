@@ -35,7 +35,7 @@ _OVERRIDES = ("ref_text", "x_vector_only", "if_cache_missing")
 class ChosenVoice:
     """Whose voice speaks: one of the model's (`own` is None), or the caller's in one mode.
 
-    is_cacheable: False when the request replaced what the recording says, or brought the voice along: nobody keeps a
+    is_cacheable: False when the request replaced what the recording says, or brought the voice along: no cache is kept,
     cache of that. embedding: what it brought along.
     """
 

@@ -1,4 +1,4 @@
-"""What this system understands and makes, as data: so that nobody has to try."""
+"""What this system understands and makes, as data, so that no client has to try."""
 
 from __future__ import annotations
 

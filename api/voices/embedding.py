@@ -27,7 +27,7 @@ from storage.voices.records import CacheArtifact, VoiceCacheRecord, VoiceRecord
 
 SAFETENSORS = "application/octet-stream"
 UPLOADED = "uploaded"
-"""In place of the revision of a checkpoint, where nobody said which one an embedding came from."""
+"""In place of the revision of a checkpoint, where an embedding does not say which one it came from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from storage.voices.store import VoiceStore
 
 
 def find_own_voice(voices: VoiceStore, tenant: TenantId, wanted: str) -> VoiceRecord | None:
-    """By id or by name; None if nobody has it. Raises `VoiceNotFound` or `VoiceGone` for an id."""
+    """By id or by name; None if there is none. Raises `VoiceNotFound` or `VoiceGone` for an id."""
     if VOICE_ID.fullmatch(wanted):
         return voices.get(tenant, VoiceId(wanted))
     return voices.find(tenant, wanted)

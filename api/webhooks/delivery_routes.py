@@ -94,7 +94,7 @@ def list_job_deliveries(tenant: Tenant, services: Services, job_id: KnownJobId) 
     """Everything that was told of this job, newest first, up to a hundred; also once the job is deleted."""
     data = [shown_delivery(each) for each in services.webhooks.store.job_deliveries(tenant, job_id)]
     if not data:
-        # Nobody was told, or there is no such job.
+        # No webhook was sent, or there is no such job.
         services.jobs.get(tenant, job_id)
     return schemas.WebhookDeliveryList(data=data, next_cursor=None, has_more=False)
 

@@ -172,7 +172,7 @@ def _median_ms(action: Callable[[int], None], count: int) -> float:
 
 
 def _fill(url: str, jobs: int) -> None:
-    """All of them wait: nobody works here, so that the figures are the page's and its API's alone."""
+    """All of them wait: there is no worker, so that the figures are the page's and its API's alone."""
     with httpx.Client(base_url=url) as http:
         for number in range(jobs):
             order = {"input": {"text": f"Line {number}."}, "metadata": {"title": f"Narration number {number}"}}

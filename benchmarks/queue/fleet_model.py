@@ -281,7 +281,7 @@ class Simulation:
         self._claim()
 
     def _claim(self) -> None:
-        """Whoever has the most free slots takes the next: all wait for tickets of the same queue."""
+        """The worker with the most free slots takes the next: all wait for tickets of the same queue."""
         while self._ready:
             gpu = min(range(self.fleet.gpus), key=self._taken.__getitem__)
             if self._taken[gpu] >= self.measured.slots:

@@ -1,4 +1,4 @@
-"""From what went wrong to one line on stderr and an exit status. Nobody sees a traceback who did not ask for it.
+"""From what went wrong to one line on stderr and an exit status. A traceback is shown only where it was asked for.
 
 0 done, 1 it did not work, 2 the command was used wrongly, 130 Ctrl-C, 143 SIGTERM.
 """

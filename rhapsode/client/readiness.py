@@ -26,7 +26,7 @@ class Readiness(Resource):
 
 
 def read_readiness(url: str) -> Readiness | None:
-    """At once and without a key; None if nobody answers as Rhapsode does."""
+    """At once and without a key; None if no server answers as Rhapsode does."""
     try:
         with httpx.Client(mounts=PROXY_FREE, timeout=PATIENCE_S) as client:
             # A server that is not ready says so with 503 and the same body.

@@ -1,4 +1,4 @@
-"""What to execute for each kind of process, whoever supervises it: `rhapsode up`, a container, or a unit of systemd."""
+"""What to execute for each kind of process, under any supervisor: `rhapsode up`, a container, or a unit of systemd."""
 
 from __future__ import annotations
 

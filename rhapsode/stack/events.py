@@ -1,4 +1,4 @@
-"""What a stack tells whoever started it; said from the stack's own thread."""
+"""What a stack tells its starter; said from the stack's own thread."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StackReady:
 
 @dataclass(frozen=True, slots=True)
 class ProcessEnded:
-    """A process that nobody asked to end; it starts again after `restart_s`."""
+    """A process that ended unasked; it starts again after `restart_s`."""
 
     name: str
     status: str

@@ -132,7 +132,7 @@ class Stack:
             self._start_processes()
             while not self._stop_asked.wait(LOOK_S):
                 self._supervisor.watch()
-        except BaseException as error:  # noqa: BLE001  # the thread's end: whoever waits raises it
+        except BaseException as error:  # noqa: BLE001  # the thread's end: its waiter raises it
             self._failure = error
         finally:
             self._stop_processes()

@@ -162,7 +162,7 @@ class _Reader:
         return self._position
 
     def close(self) -> None:
-        """The file belongs to whoever opened it."""
+        """The file belongs to its opener."""
 
 
 def _describe(container: OutputContainer, form: AudioFormat, description: Description) -> None:

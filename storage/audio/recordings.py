@@ -106,7 +106,7 @@ def _run(decoders: ForkServer, reading: Reading) -> Ended:
 
 def _require_end(ended: Ended) -> None:
     if ended.status < 0:
-        # By its limits, by a crash, or by somebody who needed its memory.
+        # By its limits, by a crash, or by the system for its memory.
         logger.warning("a recording killed its decoder", extra={"signal": -ended.status})
         raise RecordingRefused(RefusalCode.UNREADABLE, "the recording cannot be decoded")
     if ended.status > 0:

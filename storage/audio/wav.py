@@ -23,7 +23,7 @@ def wav_header(num_samples: int, sample_rate_hz: int) -> bytes:
 
 
 def streaming_wav_header(sample_rate_hz: int) -> bytes:
-    """The 44 bytes before samples whose number nobody knows yet: readers go on until the stream ends."""
+    """The 44 bytes before samples whose number is not known yet: readers go on until the stream ends."""
     return _riff(_UNKNOWN) + _format(sample_rate_hz) + _data(_UNKNOWN)
 
 

@@ -1,7 +1,7 @@
 """A Valkey server of our own in a data folder, for one machine: Unix socket, password, append-only file.
 
 `python -m storage.database.embedded_valkey FOLDER` takes the folder's lock and then becomes the server (exec), so the
-lock lives exactly as long as the server does: no kill -9, of the server or of whoever started it, leaves a
+lock lives exactly as long as the server does: no kill -9, of the server or of its supervisor, leaves a
 lock behind. A server whose supervisor was killed goes on running, which loses nothing; the next start stops
 it cleanly and takes its place.
 """

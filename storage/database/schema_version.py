@@ -22,7 +22,7 @@ class LayoutMismatch(StorageError):
 
 
 def agree_on_layout(client: redis.Redis, key_prefix: str) -> None:
-    """Say which layout this version has, or find that somebody said otherwise. Safe at every start, by anybody.
+    """Say which layout this version has, or find that another is written there. Safe at every start of every process.
 
     Raises `LayoutMismatch` or `StoreUnavailable`.
     """

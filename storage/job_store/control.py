@@ -202,7 +202,7 @@ class JobControl:
             if reply[0] != "changed":
                 self._raise_for(reply, tenant, job_id, action)
                 return transitioned(reply)
-        raise StateConflict("changed by somebody else all the time", action)
+        raise StateConflict("changed by other calls all the time", action)
 
     def _raise_for(self, reply: Reply, tenant: TenantId, job_id: JobId, action: str) -> None:
         match reply[0]:

@@ -66,7 +66,7 @@ class AsyncEventLog:
         return self._stopping.is_set()
 
     def stop(self) -> None:
-        """From now on nobody waits: whoever does is told that nothing came."""
+        """From now on no caller waits: each is told that nothing came."""
         self._stopping.set()
 
     async def follow(self, job_id: JobId, after: str, block_s: float) -> list[JobEvent]:

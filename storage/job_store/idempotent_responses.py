@@ -1,8 +1,8 @@
 """Answers kept under idempotency keys, so that a repeated request is answered again and not carried out again.
 
 For requests whose effect is not one script; jobs keep theirs in the script that makes them. A key belongs to a tenant.
-It is first taken by the request that carries it out, under a token; whoever comes meanwhile is told to wait. Should its
-process die, the key is free again after `TAKEN_S`.
+It is first taken by the request that carries it out, under a token; a repeat that comes meanwhile is told to wait.
+Should its process die, the key is free again after `TAKEN_S`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class IdempotentResponses:
         return KeptAnswer(**json.loads(answer))
 
     async def keep(self, tenant: TenantId, key: IdempotencyKey, token: str, answer: KeptAnswer) -> None:
-        """From now on this is the answer. Nothing if the key was given to somebody else meanwhile."""
+        """From now on this is the answer. Nothing if the key was given to another request meanwhile."""
         kept = json.dumps({"status": answer.status, "headers": dict(answer.headers), "body": answer.body})
         await self._settle(tenant, key, token, json.dumps([key.fingerprint, token, kept]))
 

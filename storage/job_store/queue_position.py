@@ -42,7 +42,7 @@ class QueuePosition:
     ahead_audio_s: float = 0.0
 
     def seconds_for(self, audio_s: float) -> float | None:
-        """Until so much of the job's audio is spoken; None if nobody can know.
+        """Until so much of the job's audio is spoken; None if that cannot be known.
 
         Those who share the workers take turns: the job gets its share of the pace as long as the others have work,
         and never has to wait for more than everything that is there.

@@ -1,6 +1,6 @@
 """Segments that were spoken before: what makes two of them the same, and where the newest of them lies.
 
-Only a hint is kept for each, which ends with its job's retention. Whoever follows it checks what it finds.
+Only a hint is kept for each, which ends with its job's retention. Its reader checks what it finds.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ReuseIndex:
         self._keys = RedisKeys(key_prefix)
 
     def find(self, tenant: TenantId, content_id: str) -> ReusableSegment | None:
-        """None if nobody has it, or its job has changed it or is gone. Raises `StoreUnavailable`."""
+        """None if no job has it, or its job has changed it or is gone. Raises `StoreUnavailable`."""
         with redis_errors_named():
             hint = cast("str | None", self._redis.get(self._keys.reuse(tenant, content_id)))
             if hint is None:

@@ -55,7 +55,7 @@ class Sweeps(JobScripts):
             return cast("list[JobId]", self._redis.hkeys(self._keys.single("recalled")))
 
     def recall(self, batch: JobId, limit: int = RECALL_STEP) -> RecallStep:
-        """Cancel the next jobs of a cancelled batch. Whoever does it, and however often: each of them is once."""
+        """Cancel the next jobs of a cancelled batch. By any process, and however often: each of them is once."""
         reply = self._run("recall", batch, limit)
         return RecallStep(reply[2] == 1, tickets_of(reply))
 

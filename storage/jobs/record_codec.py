@@ -139,7 +139,7 @@ def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> Jo
 
 @lru_cache(maxsize=512)
 def decode_spec(text: str) -> JobSpec:
-    """Equal texts give the same value, which nobody can change: a job's items are claimed by the thousand."""
+    """Equal texts give the same immutable value: a job's items are claimed by the thousand."""
     return _SPEC.validate_json(text)
 
 

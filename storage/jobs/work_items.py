@@ -84,8 +84,8 @@ QUARANTINE_SUSPICIONS = 3
 class ReleaseReason(enum.StrEnum):
     """Why an item goes back without a result.
 
-    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran alone: whoever shares a batch with
-    poison is innocent until it fails alone. A suspect that still waited to run alone is held nothing against.
+    All but SHUTDOWN add one suspicion, and charge the attempt only if the item ran alone: an item that shares a batch
+    with poison is innocent until it fails alone. A suspect that still waited to run alone is held nothing against.
     """
 
     SHUTDOWN = "shutdown"
@@ -98,7 +98,7 @@ class ReleaseReason(enum.StrEnum):
     """A new boot_id of the worker found its predecessor's lease."""
 
     LEASE_EXPIRED = "lease_expired"
-    """Nobody extended the lease."""
+    """The lease was not extended in time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,5 +21,5 @@ class SpeakerVoice:
 
 
 def find_speaker(cast: tuple[SpeakerVoice, ...], name: str) -> SpeakerVoice | None:
-    """The member of this name, exactly as it is spelt; None if nobody has it."""
+    """The member of this name, exactly as it is spelt; None if no member has it."""
     return next((member for member in cast if member.name == name), None)

@@ -1,4 +1,4 @@
-"""How a text begins, for whoever has to know one job from another. Pure."""
+"""How a text begins, to know one job from another. Pure."""
 
 from __future__ import annotations
 

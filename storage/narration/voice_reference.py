@@ -81,7 +81,7 @@ class VoiceSource:
 class VoiceReference:
     """A voice as a job names it: everything a worker needs to find its cache or to do without one.
 
-    voice: "" for an embedding that came with the request, of which nobody keeps a cache; `consent` is then the
+    voice: "" for an embedding that came with the request, of which no cache is kept; `consent` is then the
         statement that came with it. ref_text: what the recording says, "" in x-vector mode; a request may have replaced
         the voice's own.
     """

@@ -143,7 +143,7 @@ def _credentials(path: Path) -> tuple[str, str]:
 
 
 def free_ports(number: int) -> list[int]:
-    """So many ports of 127.0.0.1 that nobody listened on a moment ago."""
+    """So many ports of 127.0.0.1 that were free a moment ago."""
     ports: list[int] = []
     while len(ports) < number:
         port = random.choice(_PORT_RANGE)

@@ -1,7 +1,7 @@
 """Every key of the object store, as functions; nothing else spells one. Redis keys are in `storage.database.keys`.
 
 Keys are built only from our own ids and numbers, and hold the fence of the lease under which they were written: a late
-writer writes a name that nobody reads. A caller's words are in none but those of finished files with a destination,
+writer writes a name that is never read. A caller's words are in none but those of finished files with a destination,
 where they are folders above the job's own: what they spell, they never meet another job's objects.
 """
 

@@ -325,7 +325,7 @@ class LocalArtifactStore:
         try:
             descriptor = os.open(folder, _FOLDER)
         except (FileNotFoundError, NotADirectoryError):
-            # Somebody else removed it meanwhile, or it never was a folder. A lost file system is not that.
+            # Another process removed it meanwhile, or it never was a folder. A lost file system is not that.
             self._objects.stat()
             return
         try:
@@ -392,7 +392,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 @contextmanager
 def _os_errors_named(key: str) -> Generator[None]:
-    """What the operating system refuses and nobody above expected is a store that does not work now."""
+    """What the operating system refuses and no caller expected is a store that does not work now."""
     try:
         yield
     except OSError as error:

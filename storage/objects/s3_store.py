@@ -73,7 +73,7 @@ _WRITER = "writer"
 class S3ArtifactStore:
     """Implements `ArtifactStore` in `bucket` under `prefix` ("" or "a/b"). Safe to share between threads.
 
-    signer: makes the links, for whoever reaches the server by another address than this process does. A signature
+    signer: makes the links, for clients that reach the server by another address than this process does. A signature
         holds for one host, so the address in a link cannot be exchanged afterwards. Sends nothing.
     patience: the client's, which reads and threads have as well.
     """

@@ -21,7 +21,7 @@ UNUSED_S = 2 * LINK_TTL_S
 
 @dataclass(frozen=True, slots=True)
 class TakenUpload:
-    """The job's own copy, which nobody can change any more."""
+    """The job's own copy, which its uploader cannot change any more."""
 
     stored: StoredObject
     head: bytes

@@ -38,7 +38,7 @@ SEND_TIMEOUT_S = 2.0
 """How long one try waits for a broker that accepts and says nothing; there are two tries."""
 
 REST_AFTER_FAILURE_S = 1.0
-"""After a failure nobody tries for so long: forty threads must not queue up behind a dead broker's time-out. The
+"""After a failure no thread tries for so long: forty threads must not queue up behind a dead broker's time-out. The
 janitor's sweep, which replaces what was not sent, has the same period."""
 
 _BROKER_TROUBLE = (KombuError, RedisError, OSError)
@@ -47,7 +47,7 @@ _BROKER_TROUBLE = (KombuError, RedisError, OSError)
 def create_celery(settings: StorageSettings, app_name: str, consumed: Sequence[WorkQueue] = ()) -> Celery:
     """The Celery application of a producer or a worker; both sides must agree on every line of it.
 
-    consumed: what a worker of this application takes tickets from. Whoever only sends need not know any queue.
+    consumed: what a worker of this application takes tickets from. A process that only sends need not know any queue.
     """
     broker = settings.tls_files.redis_url(settings.broker_url.get_secret_value())
     amqp = TicketAmqp if consumed else None
@@ -154,7 +154,7 @@ class TicketQueue:
             return self._client
 
     def _reach_broker(self) -> redis.Redis:
-        """Whoever waited while somebody else tried in vain does not try again."""
+        """A thread that waited while another tried in vain does not try again."""
         if time.monotonic() < self._rest_until:
             raise OperationalError("the broker was away a moment ago")
         try:

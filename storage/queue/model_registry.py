@@ -134,7 +134,7 @@ class ModelRegistry:
 
 @lru_cache(maxsize=256)
 def _card(text: str, strict_at_ms: str) -> ModelCard:
-    """Equal texts give the same card, which nobody can change: every submit reads all of them.
+    """Equal texts give the same immutable card: every submit reads all of them.
 
     A worker of a later release may say more than is known here.
     """

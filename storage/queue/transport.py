@@ -1,7 +1,7 @@
 """How a worker reads the broker: whatever looks like a ticket is one, and what else it says is not looked at.
 
 A ticket tells nothing but that it is there. So none is handed on as it came: Celery gets a copy of the one that it
-composed itself. Nothing that somebody else put into the list is decoded further, run, or able to end the worker, which
+composed itself. Nothing that a stranger put into the list is decoded further, run, or able to end the worker, which
 Celery would on messages with the wrong number of arguments, and then again on the same one, given back, for ever.
 
 What does not look like a ticket is thrown away where it lies, hundreds in one call: whoever fills a list holds nobody

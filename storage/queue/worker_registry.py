@@ -125,7 +125,7 @@ class WorkerRegistry:
         self._wish(name, "")
 
     def list(self) -> tuple[ListedWorker, ...]:
-        """Everybody who was heard of in the last minute, by name. Raises `StoreUnavailable`."""
+        """Every worker that was heard of in the last minute, by name. Raises `StoreUnavailable`."""
         with redis_errors_named():
             pipeline = self._redis.pipeline(transaction=True)
             pipeline.hgetall(self._keys.single("worker_registry"))

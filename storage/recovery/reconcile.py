@@ -114,7 +114,7 @@ class Reconciler:
 
     def _move_fences(self) -> None:
         """Beyond all that were given out since the backup, also after an earlier return to it: the fence becomes at
-        least the Unix time in microseconds, and nobody claims a million items a second.
+        least the Unix time in microseconds, and no system claims a million items a second.
         """
         key = self._keys.single("fence")
         fence = int(str(self._redis.incrby(key, FENCE_JUMP)))

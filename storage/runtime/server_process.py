@@ -51,11 +51,11 @@ class ServerProcess(ABC):
 
     @abstractmethod
     def wait_ready(self, timeout_s: float = 30.0) -> None:
-        """Return when the server does its work, whoever started it. Raises `StoreUnavailable`."""
+        """Return when the server does its work, also if another process started it. Raises `StoreUnavailable`."""
 
     @abstractmethod
     def _launch(self) -> subprocess.Popen[bytes]:
-        """In a session of its own: Ctrl-C in a terminal is for whoever stops the server last."""
+        """In a session of its own: Ctrl-C in a terminal is for the process that stops the server last."""
 
     def __enter__(self) -> Self:
         self.start()

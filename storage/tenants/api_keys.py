@@ -89,7 +89,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """`secret` is known here and now, and to nobody afterwards but its owner."""
+    """`secret` is known here and now, and afterwards to its owner alone."""
 
     secret: str
     record: ApiKey

@@ -1,7 +1,7 @@
 """What uploads count against a tenant's bytes: from the link's being given out until the file is gone.
 
-The store is asked by nobody while a file arrives, so a link counts as if it had been used. What came of it is settled
-by whoever looks: a deletion at once, the janitor once an hour.
+The store is not asked while a file arrives, so a link counts as if it had been used. What came of it is settled
+by the next look: a deletion at once, the janitor once an hour.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class ConsentStore:
         return ConsentPage(found, has_more=len(wanted) > limit)
 
     def delete(self, consent: ConsentRecord) -> None:
-        """Forget it; its recording is deleted by whoever deletes what is discarded.
+        """Forget it; its recording is deleted with what else is discarded.
 
         Raises `ConsentInUse` while a voice rests on it, and `ConsentNotFound` if it is gone already.
         """

@@ -179,10 +179,10 @@ class ClaimStatus(enum.StrEnum):
     """Another live lease builds it."""
 
     FAILED = "failed"
-    """The last build failed for good and nobody asked again."""
+    """The last build failed for good and was not asked for again."""
 
     UNKNOWN = "unknown"
-    """Nobody keeps a cache of this content; build for your own use and store nothing."""
+    """No cache of this content is kept; build for your own use and store nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,7 @@ class VoiceStore:
         """No further attempt can help; what was served before still is. Raises `BuildRefused`."""
         _check_build(content, self._run("voice_build_fail", content, _lease_name(lease), error.code, error.detail))
 
-    # Objects nobody points at
+    # Objects that no record points at
 
     def discarded(self, limit: int = 500) -> dict[str, str]:
         """Objects that may be deleted now: a name for `forget_discarded` -> the object's key."""
@@ -362,7 +362,7 @@ def _claim(content: ContentKey, lease: Lease, reply: Sequence[object]) -> BuildC
 
 def _check_build(content: ContentKey, reply: Sequence[object]) -> None:
     if reply[0] == "gone":
-        raise BuildRefused(f"nobody wants the cache {content} any more")
+        raise BuildRefused(f"the cache {content} is not wanted any more")
     if reply[0] == "lost":
         raise BuildRefused(f"the build of {content} is not this lease's")
 

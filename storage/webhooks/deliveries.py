@@ -57,7 +57,7 @@ class WebhookQueue:
         return str(reply[0]) if reply else None
 
     def done(self, claimed: ClaimedDelivery, verdict: Verdict) -> DeliveryState | None:
-        """The state it has now; None when the lease was over, and somebody else tries again."""
+        """The state it has now; None when the lease was over, and another worker tries again."""
         reply = self._scripts.run(
             "webhook_done",
             claimed.record.id,

@@ -3,7 +3,7 @@
 StorageError
 ├── EndpointNotFound   no such endpoint for this tenant
 ├── EndpointGone       the endpoint existed and was deleted
-├── EndpointDisabled   it takes nothing until somebody enables it
+├── EndpointDisabled   it takes nothing until its owner enables it
 ├── DeliveryNotFound   no such delivery for this tenant, or it is forgotten
 └── DeliveryBusy       an attempt is under way; wait for it
 """

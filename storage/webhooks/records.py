@@ -1,6 +1,6 @@
 """Webhooks: endpoints, events, deliveries and their states. Pure.
 
-An endpoint is a receiver that somebody registered. A delivery is one event for one receiver, tried until it is taken
+An endpoint is a receiver that a tenant registered. A delivery is one event for one receiver, tried until it is taken
 or given up. Conventions are those of Standard Webhooks 1.0.
 """
 

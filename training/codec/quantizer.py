@@ -2,7 +2,7 @@
 
     python -m training.codec.quantizer --speech DIR --out quantizer.pt --hours 3
 
-Codebook 0 clusters what a small network hears of the phones, whoever speaks; its entry stands for the mean sound of
+Codebook 0 clusters what a small network hears of the phones, for any speaker; its entry stands for the mean sound of
 the cluster. Codebooks 1 and up quantize what is left, one after the other, in the principal directions. A frame's
 vector is the sum of its entries, as the published decoder has it.
 """

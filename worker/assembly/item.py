@@ -193,7 +193,7 @@ class Assembly:
 
 
 def uncalibrated(headers: Sequence[SegmentHeader]) -> list[JobWarning]:
-    """That segments were judged by somebody who did not know how long their text takes in that voice. Pure."""
+    """That segments were judged without knowing how long their text takes in that voice. Pure."""
     judged = [header for header in headers if "speech_s" in header.checks]
     unknown = sum("duration_ratio" not in header.checks for header in judged)
     if not unknown:

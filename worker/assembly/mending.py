@@ -1,7 +1,7 @@
 """What the store has lost or damaged of a finished segment is spoken again: text, seed and voice of its take are known.
 
 The assembly that met the damage looks at all segments, so that one round mends all of them, and hands its item back.
-Each run of a job has a few rounds, because a store that damages everything it is given is mended by nobody here.
+Each run of a job has a few rounds, because a store that damages everything it is given is not mended here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def mend_segments(
         raise NotYet(LOOK_AGAIN_S)
     for damage in damages:
         logger.error("segment damaged in the store", extra={"segment": damage.segment, "found": damage.found})
-        # Nobody is to take it for a whole one, least of all who looks for what a lost Redis has forgotten.
+        # It must not be taken for a whole one, least of all by a search for what a lost Redis has forgotten.
         until_available(lambda key=damage.key: services.artifacts.delete(key), held)
     warnings = [JobWarning(SEGMENT_DAMAGED, f"{damage}; it was spoken again", damage.segment) for damage in damages]
     tickets = until_available(lambda: services.jobs.mend(item.lease, warnings, MOST_ROUNDS), held)

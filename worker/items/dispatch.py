@@ -102,7 +102,9 @@ def run_ticket(services: WorkerServices, claimed: Next, run: Run) -> None:
 
 @contextmanager
 def _next_with_room(services: SpeechServices, until_s: float) -> Generator[ClaimedItem | None]:
-    """None also if there was no room until then: the item is for whoever has some, and the janitor sends a ticket."""
+    """None also if there was no room until then: the item is for a worker that has some, and the janitor sends a
+    ticket.
+    """
     if not services.ahead.take(lambda: services.claims, until_s - time.monotonic()):
         yield None
         return
@@ -224,7 +226,7 @@ def _discard(item: ClaimedItem, artifacts: ArtifactStore) -> None:
 
 
 def _settled(verdict: Callable[[], Tickets], services: WorkerServices) -> Tickets:
-    """Say the verdict; if it cannot be said, the lease runs out and the item is given to somebody else."""
+    """Say the verdict; if it cannot be said, the lease runs out and the item is given to another worker."""
     patience_s = SHUTDOWN_PATIENCE_S if services.closing.is_set() else services.lease_s
     try:
         return settle(verdict, patience_s)
@@ -248,11 +250,11 @@ def _without_voice_slot(jobs: JobStore, lease: Lease, delay_s: float) -> Callabl
 
 
 def _failed(jobs: JobStore, lease: Lease, failure: PermanentItemError) -> Callable[[], Tickets]:
-    """What is refused is no failure: somebody has changed the job meanwhile, and so what was read of it in pieces."""
+    """What is refused is no failure: a call has changed the job meanwhile, and so what was read of it in pieces."""
 
     def fail() -> Tickets:
         tickets = jobs.fail(lease, failure.error)
-        # Nobody has to be woken for what a caller got wrong: the job says it to them.
+        # No alarm for what a caller got wrong: the job says it to them.
         level = logging.INFO if failure.error.code in CALLERS_FAULTS else logging.ERROR
         logger.log(level, "item failed for good", extra=_told_of(failure))
         return tickets

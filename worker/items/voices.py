@@ -30,7 +30,8 @@ logger = logging.getLogger(__name__)
 
 
 NO_VOICE_SLOT_S = (0.5, 4.0)
-"""When an item returns that found every place taken and was let into none: one may be free that nobody left, as those
+"""When an item returns that found every place taken and was let into none: one may be free without an end that was
+told, as those
 of a worker that has just started are. Spread, so that Redis has peace."""
 
 

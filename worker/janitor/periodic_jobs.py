@@ -1,4 +1,4 @@
-"""Things to be done every so often, by whoever may do them at the time."""
+"""Things to be done every so often, by the process that holds their lock at the time."""
 
 from __future__ import annotations
 

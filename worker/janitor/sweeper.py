@@ -45,7 +45,7 @@ LEAVE_WITHIN_S = 7.0
 
 BATCH = 200
 RECALLS_A_TICK = 100
-"""Steps of twenty jobs: a batch of 10,000 takes five seconds, and nobody waits for Redis meanwhile."""
+"""Steps of twenty jobs: a batch of 10,000 takes five seconds, and no other call waits for Redis meanwhile."""
 
 PATIENCE_AFTER_OUTAGE_S = 5.0
 """Two rounds of the workers' lease keepers."""

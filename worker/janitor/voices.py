@@ -59,7 +59,7 @@ class VoiceJanitor:
                 logger.warning("recording of an unknown consent", extra={"consent_id": consent})
 
     def sweep_caches(self) -> None:
-        """Caches that nobody names: of builders that died, or of builds that were refused. They can be made again."""
+        """Caches that no voice names: of builders that died, or of builds that were refused. They can be made again."""
         for entry in self._artifacts.list("voice-caches/"):
             _, tenant, content, name = entry.key.split("/")
             served = self._voices.find_artifact(TenantId(tenant), ContentKey(content)) if _is_old(entry) else None

@@ -1,6 +1,6 @@
 """How much a worker claims before its engine has room for it.
 
-What is claimed is served: it stands in the engine's own line, and nobody who comes later can go before it, however fair
+What is claimed is served: it stands in the engine's own queue, and no later item can go before it, however fair
 the queue is. So a worker takes little more than its slots hold. What has been spoken and is on its way to the store
 does not count, because that may take as long as the store does and keeps no slot.
 """

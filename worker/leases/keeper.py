@@ -17,7 +17,7 @@ MAX_INTERVAL_S = 2.0
 
 class DropReason(enum.Enum):
     LOST = "lost"
-    """The lease expired and the item is somebody else's."""
+    """The lease expired and the item is another worker's."""
 
     ABORTED = "aborted"
     """The job was cancelled, failed or expired."""

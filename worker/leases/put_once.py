@@ -9,7 +9,7 @@ from storage.objects.store import ArtifactStore
 
 
 def put_once(artifacts: ArtifactStore, key: str, data: bytes) -> str:
-    """One try at a key that nobody else writes; returns its sha256.
+    """One try at a key of this lease alone; returns its sha256.
 
     Finding the key taken by as many bytes means that an earlier try arrived and its answer did not. Raises
     `ArtifactExists` for another number of bytes, and `StoreUnavailable`.

@@ -1,7 +1,7 @@
-"""Who may run together: everybody, or one suspect alone.
+"""Which items may run together: all, or one suspect alone.
 
-An item that was present at several deaths (of the engine, or of the whole worker) runs with nobody else beside it,
-so that a further death convicts it and nobody innocent pays. Nor does the suspect itself pay for a death before its
+An item that was present at several deaths (of the engine, or of the whole worker) runs with no other beside it,
+so that a further death convicts it and no innocent item pays. Nor does the suspect itself pay for a death before its
 turn: the job store is told when it runs.
 """
 
@@ -18,7 +18,7 @@ from worker.leases.persistence import until_available
 
 
 class QuarantineGate:
-    """A shared and exclusive lock. A waiting suspect lets nobody else in, so that it is not starved."""
+    """A shared and exclusive lock. A waiting suspect lets no other in, so that it is not starved."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -54,7 +54,7 @@ class QuarantineGate:
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """Enter when everybody else has left."""
+        """Enter when all others have left."""
         with self._changed:
             self._suspects_waiting += 1
             try:

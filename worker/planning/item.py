@@ -58,7 +58,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
 
 
 def _drafted(item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) -> Draft:
-    """But for short texts nobody reads a character of the input here: that is for a process which may die of it."""
+    """But for short texts no character of the input is read here: that is for a process which may die of it."""
     spec, lease = item.narration, item.lease
     data = until_available(lambda: _stored(item.input_key, "the job's input", artifacts), held)
     dictionaries = tuple(

@@ -25,7 +25,7 @@ PREVIEW_FORMAT = 1
 
 
 def finish_preview(item: ClaimedItem, draft: Draft, held: HeldLease, services: WorkerServices) -> Tickets:
-    """Store the plan where everybody can read it and end the job; returns the tickets to send."""
+    """Store the plan where the API reads it and end the job; returns the tickets to send."""
     pace = until_available(lambda: services.jobs.pace(speech_queue(item.narration.model)), held)
     data = json.dumps(preview(draft, item.narration, pace), ensure_ascii=False, indent=1).encode()
     key = keys.artifact(item.lease, PREVIEW_NAME)

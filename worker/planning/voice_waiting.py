@@ -12,13 +12,13 @@ from worker.leases.persistence import until_available
 from worker.services import WorkerServices
 
 LOOK_AGAIN_S = 0.5
-"""How long an item waits for a cache that somebody else builds: about as long as a build takes on a GPU."""
+"""How long an item waits for a cache that another worker builds: about as long as a build takes on a GPU."""
 
 
 def wait_for_voice(voice: VoiceReference, held: HeldLease, services: WorkerServices) -> None:
     """Return once the voice's cache is ready.
 
-    Raises `NotYet` while it is being built, and `PermanentItemError` when nobody is going to build it.
+    Raises `NotYet` while it is being built, and `PermanentItemError` when no worker is going to build it.
     """
     cache = until_available(lambda: _cache(voice, held.lease.tenant, services), held)
     match cache:

@@ -13,7 +13,8 @@ class MeasuredSettings(StorageSettings):
 
     metrics_port: where; a range such as 9101-9120 is for several processes of a host, each of which takes the first
         free one. Empty: nowhere.
-    metrics_host: the address to listen at; metrics name no tenant and no job, but whoever reaches the port reads them.
+    metrics_host: the address to listen at; metrics name no tenant and no job, but every process that reaches the port
+    reads them.
     """
 
     metrics_port: str = ""

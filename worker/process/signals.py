@@ -54,7 +54,7 @@ class TicketConsumption:
 
 def connect_signals(process: TicketProcess) -> None:
     def on_logging(**_: object) -> None:
-        """That somebody listens to this signal keeps Celery from setting up logs its own way."""
+        """A listener to this signal keeps Celery from setting up logs its own way."""
 
     def on_init(**_: object) -> None:
         process.start()

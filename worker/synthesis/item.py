@@ -54,7 +54,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     try:
         outcome = _spoken(item, segment, plan, held, services)
     except SegmentRejected as rejected:
-        # Why it failed is to be heard: what nobody wants to keep is kept for that.
+        # Why it failed is to be heard: rejected takes are kept for that.
         raise store_rejected(rejected, item, segment, held, services) from rejected
     header = segment_header(item, segment, outcome, services.engine.info)
     stored = until_available(lambda: services.postprocessor.store(_key(held.lease), header, outcome.speech), held)

@@ -1,4 +1,4 @@
-"""The attempts at a segment that failed, stored so that somebody can listen to what was wrong."""
+"""The attempts at a segment that failed, stored so that the user can listen to what was wrong."""
 
 from __future__ import annotations
 

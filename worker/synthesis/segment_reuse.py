@@ -62,7 +62,7 @@ def find_reusable(content: SegmentContent, held: HeldLease, services: SpeechServ
     try:
         segment = _verified(found, content, held, services)
     except (ArtifactMissing, ArtifactCorrupt, SegmentFormatError) as error:
-        # It was deleted meanwhile, or damaged: then it is spoken, as if nobody had.
+        # It was deleted meanwhile, or damaged: then it is spoken, as if there had been none.
         logger.info("segment of an earlier job cannot be reused", extra={"source": found.job, "error": str(error)})
         return None
     return _as_own(segment, held.lease, found)

@@ -58,7 +58,7 @@ def effective_sampling(default: SamplingParams, overrides: SamplingOverrides) ->
     """The checkpoint's sampling with the caller's fields in it.
 
     They apply to codebook 0. The predictor keeps the checkpoint's own sampling, except that temperature 0 means
-    the most likely entry everywhere: half-greedy speech is what nobody asks for.
+    the most likely entry everywhere: half-greedy speech is never asked for.
     """
     talker, predictor = default.talker, default.predictor
     if overrides.temperature is not None:

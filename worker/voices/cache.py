@@ -51,7 +51,7 @@ class VoiceCache:
     ) -> VoicePrompt:
         """The voice, by `load` if it is not here. One load of a content is under way at a time.
 
-        A load that fails fails its own caller; whoever waited for it tries in turn, because the failure may have been
+        A load that fails fails its own caller; each waiter tries in turn, because the failure may have been
         that caller's alone (its lease was lost). `check` is called while waiting, and ends the wait by raising.
         """
         found = self._look_up(content)
@@ -100,7 +100,7 @@ class VoiceCache:
         start = time.perf_counter()
         try:
             with self._lock:
-                # Somebody may have brought it between our look and our turn.
+                # Another thread may have brought it between our look and our turn.
                 prompt = self._voices.get(content)
             if prompt is None:
                 prompt = load()

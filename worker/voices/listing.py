@@ -83,7 +83,7 @@ def _stored_source(voice: ListedVoice, index: int, lease: Lease, artifacts: Arti
         _fetch(voice, keys.listed_recording(lease.tenant, lease.job, index), artifacts, file)
         facts = _facts(voice, file)
         key = keys.voice_source(lease.tenant, voice.voice, str(lease.fence))
-        # Nobody else writes under our fence: what lies there is of an earlier try whose answer was lost.
+        # No other worker writes under our fence: what lies there is of an earlier try whose answer was lost.
         artifacts.delete(key)
         return put_recording(artifacts, key, file, facts)
 

@@ -1,7 +1,7 @@
 """A voice that a job names, as the engine wants it: from memory, from the store, or made from what was uploaded.
 
-What is made under the record of a cache is stored for everybody. The rest is made for this worker alone: while another
-worker is building the same cache, and for a request that replaces the voice's own reference text.
+What is made under the record of a cache is stored for all workers. The rest is made for this worker alone: while
+another worker is building the same cache, and for a request that replaces the voice's own reference text.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class VoiceResolver:
 
     @contextmanager
     def place_to_prepare(self) -> Generator[bool]:
-        """Whether there is one for the time of the block. Nobody waits for it: a thread that did could not speak."""
+        """Whether there is one for the time of the block. No thread waits for it: one that did could not speak."""
         has_place = self._preparing.acquire(blocking=False)
         try:
             yield has_place
@@ -236,7 +236,7 @@ class VoiceResolver:
         try:
             self._artifacts.delete(key)
         except StoreUnavailable as error:
-            # The janitor sweeps what nobody points at.
+            # The janitor sweeps what no record points at.
             logger.warning("refused voice left in the store", extra={"error": str(error)})
 
 

@@ -24,7 +24,7 @@ GONE = 410
 
 
 class DeliveryForgotten(Exception):
-    """The delivery expired while it was claimed; nobody waits for it."""
+    """The delivery expired while it was claimed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Sender:
         return self._judged(claimed, answer, begun_s, started)
 
     def given_up(self, claimed: ClaimedDelivery, error: Exception) -> Verdict:
-        """What an attempt comes to that failed for a reason nobody foresaw: it counts, and the schedule goes on."""
+        """What an attempt comes to that failed for an unforeseen reason: it counts, and the schedule goes on."""
         attempt = _attempt(time.time(), time.monotonic(), None, "internal", type(error).__name__)
         return self._failed(claimed, attempt, None)
 

@@ -32,7 +32,7 @@ VERDICT_PATIENCE_S = LEASE_S / 2
 class Places:
     """How many attempts at suspects there may be at the same time: the other threads are for those that answer.
 
-    A receiver that hangs takes a thread for fifteen seconds; however many of them there are, they delay nobody else.
+    A receiver that hangs takes a thread for fifteen seconds; however many of them there are, they delay no other.
     """
 
     most: int

@@ -1,4 +1,4 @@
-"""HTTP/1.1 connections that end: broken framing is answered with a problem, and nobody holds one by being slow.
+"""HTTP/1.1 connections that end: broken framing is answered with a problem, and no slow client holds one.
 
 Uvicorn's protocol on h11, which knows no time-outs while a request arrives and answers what it cannot read with plain
 text. Times are counted while the server is ready to read: a body that waits for the application costs its sender
@@ -33,7 +33,7 @@ from api.http.problems.problem import (
 logger = logging.getLogger(__name__)
 
 MIN_BODY_BYTES_PER_S = 500
-"""A body that comes more slowly than this, beyond its first seconds, is nobody's upload."""
+"""A body that comes more slowly than this, beyond its first seconds, is no upload."""
 
 MAX_HEAD_BYTES = 16 * 1024
 """Of a request's line and header fields together."""

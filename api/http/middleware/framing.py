@@ -1,7 +1,7 @@
 """Requests that say two things about where they end are no requests (RFC 9112, 6.1 and 6.3).
 
 h11 takes one of the two statements and goes on. A proxy in front may take the other: what it holds for a request's body
-would be the next request here, of whoever sent it, behind the proxy's back.
+would be the next request here, of any sender, behind the proxy's back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The outermost layer of a request: it gets an id, and what nobody handled becomes a 500 that tells nothing."""
+"""The outermost layer of a request: it gets an id, and an error without a handler becomes a 500 that tells nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RequestBoundary:
         with request_fields(request_id):
             try:
                 await self._app(scope, receive, send_with_id)
-            except Exception:  # the outermost edge: whoever asked gets an answer with the id that the log has
+            except Exception:  # the outermost edge: the caller gets an answer with the id that the log has
                 logger.exception("request failed", extra={"path": scope["path"]})
                 if is_answering:
                     # Half an answer is out; only breaking off tells the client that it is not whole.

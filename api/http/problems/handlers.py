@@ -58,7 +58,7 @@ async def _answer(request: Request, error: Exception) -> Response:
     request_id = request_id_of(request.scope)
     problem = _problem(request, error)
     if problem is None:
-        # The boundary around the application answers what nobody knows, and logs it.
+        # The boundary around the application answers what has no handler, and logs it.
         raise error
     if isinstance(error, StoreUnavailable):
         logger.warning(

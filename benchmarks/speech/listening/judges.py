@@ -1,6 +1,6 @@
 """Two published judges of speech whose weights come in PyPI packages: whose voice it is, and how good it sounds.
 
-Their packages demand things that nobody needs here (a compiler, an audio library that does not load beside this
+Their packages demand things that are not needed here (a compiler, an audio library that does not load beside this
 torch), so they are installed without dependencies:
 
     pip install --no-deps Resemblyzer==0.1.4 distillmos==0.9.1 xls-r-sqa==0.1.0

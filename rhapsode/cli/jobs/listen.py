@@ -49,7 +49,7 @@ def listen(
 
     For instance: rhapsode jobs listen job_... | ffplay -i -
 
-    A WAV that goes into a file says its length at the end, also after Ctrl-C; in a pipe nobody can know it.
+    A WAV that goes into a file says its length at the end, also after Ctrl-C; in a pipe it cannot be known.
     """
     if output == "-" and sys.stdout.isatty():
         raise Misuse("audio is nothing for a terminal; send it to a player or a file: | ffplay -i -, or -o FILE")

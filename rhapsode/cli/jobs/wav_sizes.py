@@ -1,4 +1,4 @@
-"""The sizes in a WAV that was written as it came: nobody knew its length when its header was sent."""
+"""The sizes in a WAV that was written as it came: its length was not known when its header was sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rhapsode run PROCESS`: become one process of a system whose parts somebody else supervises, such as a container."""
+"""`rhapsode run PROCESS`: become one process of a system with another supervisor, such as a container runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are no text, known by how they begin, so that whoever gives one is told what it is. Pure."""
+"""Files that are no text, known by how they begin, so that the refusal can say what they are. Pure."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class OrderOptions:
     ] = None
 
     def wishes(self) -> JobOptions:
-        """Raises `Misuse` for what is no time, and for what nobody can be told at."""
+        """Raises `Misuse` for what is no time, and for what is no address of a webhook."""
         return {
             "priority": self.priority,
             "not_before": read_time("--not-before", self.not_before) if self.not_before else None,

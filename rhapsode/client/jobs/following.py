@@ -15,7 +15,7 @@ from rhapsode.client.resources import EventJob, Job, JobEvent
 from rhapsode.errors import BadAnswer, WaitTimedOut
 
 EVENT_SILENCE_S = 45.0
-"""Three missed keep-alives: the connection is dead even if nobody said so."""
+"""Three missed keep-alives: the connection is dead, also if no reset came."""
 
 
 class EventCursor:

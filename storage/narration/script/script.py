@@ -36,7 +36,7 @@ class Voicing:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """[start, end) of one voicing. pause_after_s: a pause somebody asked for, in place of the usual one."""
+    """[start, end) of one voicing. pause_after_s: a pause that the input asks for, in place of the usual one."""
 
     start: int
     end: int

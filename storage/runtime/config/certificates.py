@@ -1,7 +1,7 @@
 """A look at every server's certificate when a process starts.
 
-A server that nobody vouches for is a mistake of configuration: it ends the process with one line, instead of looking
-like a store that is away for a while.
+A server whose certificate no known authority signed is a mistake of configuration: it ends the process with one line,
+instead of looking like a store that is away for a while.
 """
 
 from __future__ import annotations
@@ -73,5 +73,5 @@ def _check(setting: str, url: str, default_port: int, ping: bytes, files: TlsFil
             "RHAPSODE_TLS_CERTIFICATE and RHAPSODE_TLS_KEY"
         ) from error
     except OSError:
-        # Not there, or not yet: whoever needs it says so, again and again, and starts when it is.
+        # Not there, or not yet: the process that needs it says so, again and again, and starts when it is.
         return

@@ -19,13 +19,13 @@ from storage.runtime.config.settings import SettingsError
 
 FailpointName = Literal[
     "submit.after_put",  # the text lies in the store, no job knows it
-    "submit.before_tickets",  # the job is durable, nobody was told
+    "submit.before_tickets",  # the job is durable, no worker was told
     "claim.after",  # the lease is taken, nothing is done
     "plan.after_put",  # the plan lies in the store, the job does not know it
     "plan.before_tickets",
     "segment.after_put",  # the audio lies in the store, the job does not know it
     "segment.before_tickets",
-    "voice.after_put",  # the voice's cache lies in the store, nobody serves it
+    "voice.after_put",  # the voice's cache lies in the store, its record does not say so
     "assemble.after_put",  # the artifacts lie in the store, the job has not ended
     "assemble.after_finish",  # the job has ended, the ticket is not acknowledged
     "batch.after_input",  # a line's input lies in the store, its job is not made

@@ -1,6 +1,6 @@
 """Where the stores are and how to reach them: the settings that every process shares.
 
-`load_settings` is the only reader of the environment. A variable that begins with RHAPSODE_ and is nobody's
+`load_settings` is the only reader of the environment. A variable that begins with RHAPSODE_ and is no
 setting stops the process: a misspelt limit must not be silently ignored.
 """
 

@@ -1,4 +1,4 @@
-"""Why a request to an address that somebody named came to nothing. `reason` is the word for logs and records.
+"""Why a request to an address that a caller named came to nothing. `reason` is the word for logs and records.
 
 SafeHttpError
 ├── UrlRefused            not a URL we would ever open: scheme, port, credentials, no host

@@ -11,5 +11,5 @@ What siblings share that separate programs would not: the layout of their memory
 attempt to guess it, so a fork server whose child crashed is replaced, and the next guess begins anew.
 
 Lives are tied to each other: a fork server ends when the process that started it does, and a child when its fork server
-does or when nobody waits for its answer any more.
+does or when its caller waits no more.
 """

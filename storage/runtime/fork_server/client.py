@@ -1,4 +1,4 @@
-"""The fork server of one kind of reading: whoever has a file to be read asks it for a child."""
+"""The fork server of one kind of reading, as its callers see it: a child for each file that is to be read."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ForkServer:
         try:
             return self._run(reading)
         except _ForkServerDied:
-            # Killed from outside, by somebody who needed its memory for instance: the file deserves another.
+            # Killed from outside, for its memory for instance: the file deserves another.
             logger.warning("a fork server died", extra={"program": self._command[-1]})
         try:
             return self._run(reading)

@@ -27,7 +27,7 @@ class ConnectionEnded(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One child. The descriptors are open in whoever holds this; whoever received it closes them."""
+    """One child. The descriptors are open in the process that holds this; its receiver closes them."""
 
     arguments: tuple[str, ...]
     file: int
@@ -63,7 +63,7 @@ def receive_order(control: socket.socket) -> Order:
 
 
 def send_status(channel: socket.socket, status: int) -> None:
-    """status: as `os.waitstatus_to_exitcode` has it. Raises `ConnectionEnded` if nobody waits for it."""
+    """status: as `os.waitstatus_to_exitcode` has it. Raises `ConnectionEnded` if its caller has gone."""
     try:
         channel.sendall(_STATUS.pack(status))
     except (BrokenPipeError, ConnectionResetError) as error:

@@ -92,7 +92,7 @@ class _Children:
         self._selector.register(channel, selectors.EVENT_READ, lambda: self._give_up(pid))
 
     def _give_up(self, pid: int) -> None:
-        """Nobody waits any more. A process id in `_channels` is still the child's: only `_reap` lets go of it."""
+        """The caller waits no more. A process id in `_channels` is still the child's: only `_reap` lets go of it."""
         if pid in self._channels:  # else it ended in the same step
             self._selector.unregister(self._channels[pid])
             os.kill(pid, signal.SIGKILL)

@@ -23,7 +23,7 @@ _ADDRESS_BEGINS = r"(?<![^\s?\"'<>])(?=[^\s?\"'<>/]*+/[^\s?\"'<>])"
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # user:password@ of any URL
     (re.compile(r"(?<=://)[^\s/@\"']*@"), f"{HIDDEN}@"),
-    # the query of an address, which may be signed or carry somebody's token
+    # the query of an address, which may be signed or carry a token
     (re.compile(rf"{_ADDRESS_BEGINS}([^\s?\"'<>]++)\?[^\s\"'<>]++"), rf"\1?{HIDDEN}"),
     (re.compile(r"(?i)\b((?:x-amz-)?(?:signature|credential|security-token))=[^\s&\"'<>,]+"), rf"\1={HIDDEN}"),
     (re.compile(r"(?i)\b(bearer|basic) +[^\s\"',]+"), rf"\1 {HIDDEN}"),

@@ -1,8 +1,8 @@
 """One trace from a request to its webhook: spans that carry a job's id, its parts, and how long each took.
 
 Off, which is the default, a span costs a look at a global: nothing of OpenTelemetry is loaded by us. The trace travels
-with the job's record, not with a ticket, so whoever claims an item goes on with it. No span holds a text, a key or a
-link.
+with the job's record, not with a ticket, so the worker that claims an item goes on with it. No span holds a text, a key
+or a link.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from storage.runtime.observability.spans import Attribute, Span, Tracer
 
 class _NoSpan:
     def note(self, **attributes: Attribute) -> None:
-        """Nobody listens."""
+        """No exporter is configured."""
 
 
 _NOTHING = contextlib.nullcontext(_NoSpan())

@@ -29,7 +29,7 @@ _READ_AS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk"
 
 _UNSPEAKABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffd\ufffe\uffff]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
-"""Soft hyphens, zero widths and the controls of writing direction: on paper nobody sees them either."""
+"""Soft hyphens, zero widths and the controls of writing direction: on paper they are not seen either."""
 
 
 def decode_text(data: bytes) -> str:

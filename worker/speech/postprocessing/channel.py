@@ -1,4 +1,4 @@
-"""Values between a worker and its post-processors, over a socket pair that nobody else holds an end of.
+"""Values between a worker and its post-processors, over a socket pair of theirs alone.
 
 A value travels as a pickle, its arrays behind it as they lie in memory, so that neither end copies samples. Both ends
 are of one release on one machine, and a post-processor is the worker's own child: what it says is trusted as the worker

@@ -28,7 +28,7 @@ class PostProcessorUnusable(Exception):
 class PostProcessorProcess:
     """A process and its channels. Only `end` may be called while others use them.
 
-    idle: the channels that nobody has borrowed; whoever borrows one closes it if the process has ended meanwhile.
+    idle: the channels that are not borrowed; a borrower closes its channel if the process has ended meanwhile.
     """
 
     def __init__(self, num_channels: int, environment: Mapping[str, str], worker: str) -> None:

@@ -1,7 +1,7 @@
 """Dispatches calls to post-processing processes: the least busy one takes a call, a suspect call runs alone.
 
-A process that dies takes all its calls along, and nobody can say which of them it died of. So each is tried once more
-alone in the same slot; what dies then is to blame, and the others have lost nothing but time.
+A process that dies takes all its calls along, and it cannot be known which of them it died of. So each is tried once
+more alone in the same slot; what dies then is to blame, and the others have lost nothing but time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUEUE_S = 60.0
 """How long a call waits for a channel. There is one for each thread of the worker, so only restarts make it wait."""
 
 LOOK_S = 1.0
-"""Between looks for processes that have ended while nobody asked anything of them."""
+"""Between looks for processes that have ended while they had no call."""
 
 
 class PostProcessorDied(Exception):
@@ -97,8 +97,8 @@ class Dispatcher:
         Raises `PostProcessorsClosed`, `PostProcessorDied` if there is none for a minute, and `CallBrokenOff` for an
         `OSError`.
 
-        Whatever is raised in the block, its process is killed: of a conversation that was broken off nobody knows how
-        it would have gone on.
+        Whatever is raised in the block, its process is killed: of a conversation that was broken off it is not known
+        how it would have gone on.
         """
         with self._lent(self._channel_idle, self._least_busy) as channel:
             yield channel
@@ -118,7 +118,7 @@ class Dispatcher:
                     self._channel_idle.notify_all()
 
     def fill(self, slot: ProcessSlot, child: PostProcessorProcess) -> bool:
-        """The process is ready. False if nobody wants it any more."""
+        """The process is ready. False if the pool has closed."""
         with self._lock:
             if self._closing:
                 return False
@@ -141,7 +141,7 @@ class Dispatcher:
             return None if self._closing else vacant
 
     def close(self) -> Sequence[PostProcessorProcess]:
-        """No more channels: whoever waits for one is refused. Returns the processes that are there. Idempotent."""
+        """No more channels: a call that waits for one is refused. Returns the processes that are there. Idempotent."""
         with self._lock:
             self._closing = True
             for condition in (self._channel_idle, self._process_empty, self._slot_vacant):

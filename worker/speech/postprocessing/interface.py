@@ -1,4 +1,4 @@
-"""What is done to speech, by whomever: `InProcessPostProcessor` in this process, `PostProcessorPool` in others."""
+"""What is done to speech after the engine: `InProcessPostProcessor` does it here, `PostProcessorPool` elsewhere."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class PostProcessorReport:
 
 
 class PostProcessor(Protocol):
-    """Any thread may call; a call returns when it is done, or fails when there is nobody to do it any more."""
+    """Any thread may call; a call returns when it is done, or fails when there is no process to do it any more."""
 
     def judge(self, utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
         """What can be measured of the speech: see `measured_verdict`."""
         ...
 
     def store(self, key: str, header: SegmentHeader, speech: Speech) -> StoredSpeech:
-        """Finish the speech's edges and store it as a segment, under a key that nobody else writes.
+        """Finish the speech's edges and store it as a segment, under a key of its own.
 
         Found there already, it has been stored by an earlier try whose answer got lost. Raises `StoreUnavailable`,
         and `ArtifactExists` if something else lies there.

@@ -27,7 +27,7 @@ from worker.speech.quality.verdict import Utterance, Verdict
 logger = logging.getLogger(__name__)
 
 TRIES_ALONE = 2
-"""Of a call whose process died under it. A process that has one call may be killed by somebody else, too, but hardly
+"""Of a call whose process died under it. A process that has one call may be killed from outside, too, but hardly
 twice in a row."""
 
 
@@ -46,7 +46,7 @@ class PostProcessorPool:
         self._environment = environment or {}
         self._worker = worker
         self._keeper = threading.Thread(target=self._keep, name="postprocessor-keeper", daemon=True)
-        # Whoever closes it second must not go on before the processes have gone.
+        # A second closer must not go on before the processes have gone.
         self._closing = threading.Lock()
         self._written = ARTIFACT_WRITTEN.labels(store)
         self._measured_store = store_call("put", store)(self._store)
@@ -108,7 +108,7 @@ class PostProcessorPool:
                 raise error
 
     def _answer(self, call: Call) -> Answer:
-        """With others beside it; and where nobody else is, if that process ended."""
+        """With others beside it; and alone, if that process ended."""
         try:
             with self._dispatcher.shared_channel() as channel:
                 return _asked(channel, call)

@@ -1,8 +1,9 @@
 """A post-processor's own process, started by `PostProcessorPool` alone: `python -m
 worker.speech.postprocessing.process`.
 
-A thread for each channel, so that a store that answers slowly holds up nobody else. The process ends with its lifeline,
-the socket whose other end the worker holds: a worker that is gone, however it went, leaves no post-processor behind.
+A thread for each channel, so that a store that answers slowly holds up no other call. The process ends with its
+lifeline, the socket whose other end the worker holds: a worker that is gone, however it went, leaves no post-processor
+behind.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def main() -> None:
         threading.Thread(target=_serve, args=(channel, postprocessor), name=f"channel-{number}", daemon=True).start()
     lifeline.send(READY)
     _wait_for_end(lifeline)
-    # Nobody waits for what is still under way.
+    # The worker has gone, and with it all who wait for what is under way.
     os._exit(0)
 
 

@@ -39,7 +39,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The call's own error, to be raised by whoever asked."""
+    """The call's own error, to be raised at its caller."""
 
     error: Exception
 

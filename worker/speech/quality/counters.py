@@ -1,4 +1,4 @@
-"""How often the quality gate finds fault, and what it costs: counts of this process, for whoever exports them."""
+"""How often the quality gate finds fault, and what it costs: counts of this process, for its metrics."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class QualityGate:
         return tuple(sorted(self._recognisers))
 
     def bounds(self, speaker: str, language: str) -> SpeechBounds:
-        """What is usual for this speaker in this language; for one that nobody measured, what is for all."""
+        """What is usual for this speaker in this language; for one that was not measured, what is for all."""
         return self._calibration.bounds(language, speaker)
 
     def judge(self, utterance: Utterance, gate: Gate, norms: JobNorms | None) -> Verdict:

@@ -20,7 +20,7 @@ MOST_UNEVEN_LU = 9.0
 """Between a segment and the job's median. Whispered and shouted lines of one reader lie within it."""
 
 GENERAL_DURATION = DurationModel(0.2, 0.06, 0.06, 0.12, shorter_share=0.45, longer_share=0.9)
-"""For voices that nobody has calibrated. Only its proportions matter: the job's own pace scales it."""
+"""For voices without a calibration. Only its proportions matter: the job's own pace scales it."""
 
 _GENERAL_SLACK_S = 0.7
 

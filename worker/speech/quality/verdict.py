@@ -67,7 +67,7 @@ def measured_verdict(utterance: Utterance, gate: Gate, bounds: SpeechBounds, nor
     share = finite_share(utterance.speech.pcm)
     loudness = loudness_of(utterance.speech) if share == 1 else None
     if gate is Gate.OFF:
-        # What is no number cannot be stored as a sample, whatever nobody wanted to know of it.
+        # What is no number cannot be stored as a sample, also where the gate is off.
         findings = () if share == 1 else (Finding(Defect.NOT_FINITE, share, 1.0),)
         return Verdict(findings, {}, loudness)
     measures = measure(utterance.speech)

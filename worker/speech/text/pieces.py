@@ -10,7 +10,7 @@ class Ending(enum.Enum):
     """What ends a stretch."""
 
     CUT = "cut"
-    """Nothing: the sentence goes on, but was too long, or somebody else says the rest."""
+    """Nothing: the sentence goes on, but was too long, or another speaker says the rest."""
 
     SENTENCE = "sentence"
     PARAGRAPH = "paragraph"

@@ -122,7 +122,7 @@ def _span_stretches(
         yield Stretch(start, end, piece.spoken, span.voicing, piece.ending, seconds[piece.ending], explicit_s, start)
         start = end
     if not pieces:
-        # A speaker's label alone: nothing is said, and somebody has to own the characters.
+        # A speaker's label alone: nothing is said, and one stretch has to own the characters.
         yield Stretch(span.start, span.end, "", span.voicing, Ending.CUT, 0.0, span.pause_after_s, span.start)
 
 

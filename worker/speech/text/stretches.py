@@ -2,8 +2,8 @@
 
 A model that reads sentences makes noise of a single word, and a listener hears a hole on both sides of it. So a stretch
 below the least length is spoken with a neighbour, also over the end of a paragraph: between them the model pauses as it
-does after any sentence, and the typed pause falls away. Headings, turns of somebody else, entries of a caller's list,
-chapters and pauses that somebody asked for stay what they are.
+does after any sentence, and the typed pause falls away. Headings, turns of another speaker, entries of a caller's list,
+chapters and pauses that were asked for stay what they are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _JOINED_OVER = frozenset({Ending.SENTENCE, Ending.PARAGRAPH})
 class Stretch:
     """[start, end) of the script's text, spoken as `spoken`.
 
-    first: where it began before it took in neighbours that are not spoken. explicit_s: a pause somebody asked for.
+    first: where it began before it took in neighbours that are not spoken. explicit_s: a pause that the input asks for.
     """
 
     start: int

@@ -69,7 +69,7 @@ GENERAL_BOUNDS = SpeechBounds(
     loudest_end_db=0.0,
     duration=None,
 )
-"""For a checkpoint or language that nobody has calibrated: only what no good speech does."""
+"""For a checkpoint or language without a calibration: only what no good speech does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Calibration:
 
 
 UNCALIBRATED = Calibration("", {}, {})
-"""Of a checkpoint that nobody has measured."""
+"""Of a checkpoint that was not measured."""
 
 
 _FORM = TypeAdapter(Calibration)

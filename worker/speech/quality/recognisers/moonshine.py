@@ -105,7 +105,7 @@ class _DecoderState:
 
 
 def _model_folder() -> Path:
-    # The package itself is not imported: it would load a runtime that nobody needs.
+    # The package itself is not imported: it would load a runtime that is not needed.
     spec = importlib.util.find_spec(_PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
         folder = Path(place) / "assets" / "tiny-en"

@@ -1,4 +1,4 @@
-"""English text as a sequence of words that sound alike whoever wrote them down."""
+"""English text as a sequence of words that sound alike however they are spelt."""
 
 from __future__ import annotations
 

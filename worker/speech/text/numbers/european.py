@@ -1,5 +1,5 @@
 """Numbers, money, units and ordinals as words, in languages with spaces and decimal commas. Few and predictable rules:
-what none of them knows, and what would have to agree with a noun that nobody knows, stays as it is written.
+what none of them knows, and what would have to agree with an unknown noun, stays as it is written.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def ordinal(language: NumberLanguage, number: int) -> str:
 
 def _words(number: int, tag: str, form: str) -> str:
     words = cast("str", num2words(number, lang=tag, to=form))
-    # What the library says instead of a thousands comma is a pause that nobody makes.
+    # What the library says instead of a thousands comma is a pause that no speaker makes.
     return "null" if words == "null" else words.replace(",", "")
 
 
