@@ -14,11 +14,20 @@ VLLM_WANTED_KIB := 6000000
 VLLM_PIP := $(VLLM_VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS)
 # Tests start hundreds of processes: each would compile all that it imports where Python may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
+# What starts no process: pure logic, and model stages on a few tensors.
+FAST_TESTS := $(addprefix tests/storage/,narration segments jobs audio runtime/config \
+		webhooks/test_payloads.py webhooks/test_sealed_secrets.py) \
+	$(addprefix tests/worker/,speech/audio speech/text speech/quality planning/documents planning/test_languages.py \
+		leases/test_claim_ahead.py leases/test_quarantine.py \
+		synthesis/test_joined_speech.py synthesis/test_manners.py synthesis/test_speech_requests.py) \
+	$(addprefix tests/worker/engine/,requests serving/test_priority_queue.py cpu/test_scheduler.py \
+		cuda/talker/test_scheduler.py process/test_watchdog.py) \
+	tests/api/schemas tests/rhapsode/cli/test_formatting.py tests/rhapsode/client/test_part_file.py tests/test_words.py
 DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test vllm-test page-test browser listen contract openapi check fix up faults drills audit bench voice-quality record-parity clean
+.PHONY: help demo test test-fast vllm-test page-test browser listen contract openapi check fix up faults drills audit bench voice-quality record-parity clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -45,6 +54,9 @@ up: $(VENV)/.run-installed ## start Valkey, API, workers and janitor; stop with 
 
 test: $(VENV)/.dev-installed ## run every test, the fault tests at 200 jobs
 	$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist worksteal
+
+test-fast: $(VENV)/.dev-installed ## run what starts no process, in a minute
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(FAST_TESTS)
 
 $(VLLM_VENV)/.installed: $(VLLM_TESTS)/requirements.txt pyproject.toml
 	@# Not compiled: two thirds of it are never imported.

@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def measure_submits(store: JobStore, client: redis.Redis, num_jobs: int) -> None:
-    submit, recount = Stopwatch("submit"), Stopwatch("audit step")
+    submit, audit = Stopwatch("submit"), Stopwatch("audit step")
     for index in range(num_jobs):
         wanted = new_submission(TenantId(f"tenant-{index % TENANTS}"), SEGMENT_AUDIO_MS)
         submit.run(lambda wanted=wanted: store.submit(wanted))
@@ -84,9 +84,9 @@ def measure_submits(store: JobStore, client: redis.Redis, num_jobs: int) -> None
     print_server_times(client)
     for _ in range(10):
         steps = store.audit_steps(AUDIT_BATCH)
-        while (found := recount.run(lambda steps=steps: next(steps, None))) is not None:
+        while (found := audit.run(lambda steps=steps: next(steps, None))) is not None:
             assert not found
-    recount.print_row()
+    audit.print_row()
     print(f"{'':<16} steps of an audit over {num_jobs} unfinished jobs")
 
 

@@ -324,8 +324,8 @@ class VoiceStore:
 
     def _raise_missing(self, tenant: TenantId, voice: VoiceId) -> NoReturn:
         with redis_errors_named():
-            buried = cast("str | None", self._redis.get(self._keys.gone(voice)))
-        if buried == tenant:
+            tombstone = cast("str | None", self._redis.get(self._keys.gone(voice)))
+        if tombstone == tenant:
             raise VoiceGone(f"{voice} was deleted")
         raise VoiceNotFound(f"there is no voice {voice}")
 

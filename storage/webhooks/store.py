@@ -248,8 +248,8 @@ class WebhookStore:
 
     def _raise_missing(self, tenant: TenantId, endpoint: EndpointId) -> NoReturn:
         with redis_errors_named():
-            buried = cast("str | None", self._redis.get(self._keys.gone(endpoint)))
-        if buried == tenant:
+            tombstone = cast("str | None", self._redis.get(self._keys.gone(endpoint)))
+        if tombstone == tenant:
             raise EndpointGone(f"{endpoint} was deleted")
         raise EndpointNotFound(f"there is no webhook endpoint {endpoint}")
 

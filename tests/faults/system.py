@@ -43,7 +43,7 @@ LOOK_S = 0.05
 """Between two looks at the system, which take time from it."""
 
 ENGINE_HOST = "worker.engine.process.host"
-FINISHER = "worker.speech.postprocessing.process"
+POSTPROCESSOR = "worker.speech.postprocessing.process"
 KEYS = RedisKeys("rhapsode")
 
 
@@ -145,7 +145,7 @@ class RunningSystem:
 
     def postprocessor_pids(self) -> list[int]:
         """The processes that judge and store what the gpu worker's engine spoke."""
-        return self._below_gpu_worker(FINISHER)
+        return self._below_gpu_worker(POSTPROCESSOR)
 
     def wait_replaced(self, name: str, old_pid: int) -> None:
         self.eventually(lambda: self.pid(name) != old_pid, START_S)

@@ -224,7 +224,7 @@ def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
     sleeper = system.start_gpu_worker("gpu-sleeper")
     stops = _scaled(num_jobs, 2)
 
-    def put_to_sleep(load: Load, log: FaultLog) -> None:
+    def stop_for_a_while(load: Load, log: FaultLog) -> None:
         # Something to lose: the worker is stopped while it speaks.
         system.eventually(lambda: system.leases_of("gpu-sleeper") > 0, 120)
         os.kill(sleeper, signal.SIGSTOP)
@@ -232,7 +232,7 @@ def test_row_4_a_worker_that_sleeps_past_its_leases_changes_no_result(
         system.eventually(lambda: system.leases_of("gpu-sleeper") == 0, 120)
         os.kill(sleeper, signal.SIGCONT)
 
-    strike = _repeated(stops, seed, put_to_sleep)
+    strike = _repeated(stops, seed, stop_for_a_while)
     figures = _run_row("4 SIGSTOP gpu worker", system, standard_load(num_jobs, seed), seed, report, strike)
 
     assert figures.stale_refused >= 1

@@ -138,7 +138,7 @@ def test_an_item_that_was_given_up_is_in_the_list_until_somebody_saw_to_it(redis
         dead.get(entry.id)
 
 
-def test_the_last_recount_is_kept_for_all_to_see(redis_client: redis.Redis) -> None:
+def test_the_last_audit_is_kept_for_all_to_see(redis_client: redis.Redis) -> None:
     log = AuditLog(redis_client)
     assert log.last() is None
 

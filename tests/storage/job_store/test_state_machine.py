@@ -108,7 +108,7 @@ class JobMachine(RuleBasedStateMachine):
         self.commits: list[tuple[Lease, Outcome]] = []
         self.boot_ids = {"w1": 0, "w2": 0}
         self.fleet = WorkerSlots(client, clock=TEST_CLOCK)
-        self.recounting: Iterator[list[Difference]] | None = None
+        self.auditing: Iterator[list[Difference]] | None = None
         self.versions: dict[JobId, int] = {}
 
     # Submitting
@@ -669,13 +669,13 @@ class JobMachine(RuleBasedStateMachine):
             assert edits == in_force | {at: edit for at, (_, edit) in filed.items() if edit}
 
     @invariant()
-    def a_recount_in_steps_finds_nothing(self) -> None:
+    def an_audit_in_steps_finds_nothing(self) -> None:
         """One step after every call, so that every call comes between two steps of some audit."""
-        if self.recounting is None:
-            self.recounting = self.store.audit_steps(1)
-        found = next(self.recounting, None)
+        if self.auditing is None:
+            self.auditing = self.store.audit_steps(1)
+        found = next(self.auditing, None)
         if found is None:
-            self.recounting = None
+            self.auditing = None
         assert not found
 
     @invariant()

@@ -654,7 +654,7 @@ def test_lists_filter_by_state_metadata_and_time(store: JobStore, clock: Clock) 
     assert listed(JobQuery(states=frozenset({JobState.RUNNING}))) == []
 
 
-def test_recount_names_what_differs_and_repairs_nothing(redis_client: redis.Redis, store: JobStore) -> None:
+def test_an_audit_names_what_differs_and_repairs_nothing(redis_client: redis.Redis, store: JobStore) -> None:
     store.submit(submission())
     redis_client.hset("{rhapsode}:counters", "cpu", 7)
 
@@ -741,7 +741,7 @@ def test_a_digest_that_is_none_is_refused(store: JobStore, digest: str) -> None:
         store.commit_segment(lease, type(wrong)(24_000, 24_000, 1, digest, "eos", 1))
 
 
-def test_a_recount_in_steps_is_exact_although_jobs_come_go_and_change_meanwhile(store: JobStore) -> None:
+def test_an_audit_in_steps_is_exact_although_jobs_come_go_and_change_meanwhile(store: JobStore) -> None:
     jobs = [start_job(store, 3) for _ in range(200)]
     held = claim(store, GPU_QUEUE)
     steps = store.audit_steps(10)
@@ -760,7 +760,7 @@ def test_a_recount_in_steps_is_exact_although_jobs_come_go_and_change_meanwhile(
     assert differences == []
 
 
-def test_a_recount_finds_what_was_changed_behind_its_back(redis_client: redis.Redis, store: JobStore) -> None:
+def test_an_audit_finds_what_was_changed_behind_its_back(redis_client: redis.Redis, store: JobStore) -> None:
     for _ in range(200):
         store.submit(submission())
     steps = store.audit_steps(10)
@@ -773,7 +773,7 @@ def test_a_recount_finds_what_was_changed_behind_its_back(redis_client: redis.Re
     assert names == {"ready:cpu": 3, "jobs:total": -1}
 
 
-def test_of_two_recounts_the_later_one_counts(store: JobStore) -> None:
+def test_of_two_audits_the_later_one_counts(store: JobStore) -> None:
     for _ in range(200):
         store.submit(submission())
     overtaken = store.audit_steps(10)

@@ -132,7 +132,7 @@ class Tenant:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_recount_among_changes_is_exact(redis_client: redis.Redis, store: JobStore, seed: int) -> None:
+def test_an_audit_among_changes_is_exact(redis_client: redis.Redis, store: JobStore, seed: int) -> None:
     tenant = Tenant(redis_client, store, seed)
     for _ in range(15):
         tenant.act()
@@ -164,7 +164,7 @@ def test_a_counter_that_is_wrong_is_found_and_left_alone(redis_client: redis.Red
     assert StoredBytesAudit(redis_client).audit() == drift
 
 
-def test_another_recount_of_the_tenant_takes_over(redis_client: redis.Redis, store: JobStore) -> None:
+def test_another_audit_of_the_tenant_takes_over(redis_client: redis.Redis, store: JobStore) -> None:
     store.submit(replace(submission(), stored_bytes=100))
     first = StoredBytesAudit(redis_client).steps(ALICE, 1)
     next(first)

@@ -78,7 +78,7 @@ def test_a_file_counts_as_it_lies_there_until_its_day_is_over(
     assert StoredBytesAudit(redis_client).audit().differences == ()
 
 
-def test_wrong_bytes_stay_in_the_last_audit_until_they_are_recounted(
+def test_wrong_bytes_stay_in_the_last_audit_until_they_are_audited(
     studio: Studio, redis_client: redis.Redis, ledger: UploadLedger
 ) -> None:
     audits = AuditLog(redis_client)

@@ -108,7 +108,7 @@ def test_what_it_inherits_lies_in_no_memory_of_the_process_that_asks(fork_server
 
 
 @pytest.mark.parametrize("real", [DECODERS, DRAFTERS], ids=["recordings", "drafts"])
-def test_nothing_runs_in_a_zygote_beside_the_thread_that_forks(real: ForkServer) -> None:
+def test_nothing_runs_in_a_fork_server_beside_the_thread_that_forks(real: ForkServer) -> None:
     ask(real, "facts")
 
     assert len(os.listdir(f"/proc/{real.pid}/task")) == 1
@@ -139,7 +139,9 @@ def test_a_task_that_fails_says_why(fork_server: ForkServer) -> None:
     assert ended.complaints.endswith("ValueError: no good")
 
 
-def test_a_child_that_crashes_takes_its_zygote_along_and_one_at_its_limit_does_not(fork_server: ForkServer) -> None:
+def test_a_child_that_crashes_takes_its_fork_server_along_and_one_at_its_limit_does_not(
+    fork_server: ForkServer,
+) -> None:
     ask(fork_server, "echo")
     before = fork_server.pid
 
@@ -187,7 +189,7 @@ def test_a_child_ends_with_its_readers_patience(fork_server: ForkServer) -> None
     wait_until(lambda: children_of(pid) == [])
 
 
-def test_a_zygote_that_was_killed_is_started_again(fork_server: ForkServer) -> None:
+def test_a_fork_server_that_was_killed_is_started_again(fork_server: ForkServer) -> None:
     ask(fork_server, "echo")
     killed = fork_server.pid
     assert killed is not None
@@ -198,7 +200,7 @@ def test_a_zygote_that_was_killed_is_started_again(fork_server: ForkServer) -> N
     assert fork_server.pid not in (None, killed)
 
 
-def test_a_file_whose_zygote_is_killed_goes_to_another_once(fork_server: ForkServer) -> None:
+def test_a_file_whose_fork_server_is_killed_goes_to_another_once(fork_server: ForkServer) -> None:
     children: list[int] = []
 
     def kill() -> None:
