@@ -40,8 +40,8 @@ from worker.engine.interface import (
     VoicePrompt,
     XVectorPrompt,
 )
+from worker.engine.serving.admission_queue import AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.priority_queue import PriorityQueue
 from worker.engine.settings import FakeEngineSettings
 
 POISON_MARKER = "poison kills the fake engine"
@@ -124,7 +124,7 @@ class FakeEngine:
         self._settings = settings
         self._info = configured(_describe(settings), settings)
         self._wake = threading.Condition()
-        self._waiting: PriorityQueue[_Running] = PriorityQueue()
+        self._waiting: AdmissionQueue[_Running] = AdmissionQueue()
         self._active: dict[str, _Running] = {}
         self._known: set[str] = set()
         self._steps = self._frames = self._finished = 0

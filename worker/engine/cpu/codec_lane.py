@@ -10,9 +10,9 @@ import numpy as np
 from worker.engine.cpu.warm_references import WarmReferences
 from worker.engine.interface import CodecFrames, Pcm
 from worker.engine.requests.request_state import RequestState
+from worker.engine.serving.admission_queue import AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.codec_lane import CodecClient, LaneCounters, Utterance
-from worker.engine.serving.priority_queue import PriorityQueue
 from worker.engine.serving.talker_lane import SpeechPart
 from worker.engine.stages.codec import CodecStage, DecodeStream
 
@@ -49,7 +49,7 @@ class ThreadedCodecLane:
         self._passes = passes
         self._references = WarmReferences(codec)
         self._changed = threading.Condition()
-        self._due: PriorityQueue[_Job] = PriorityQueue()
+        self._due: AdmissionQueue[_Job] = AdmissionQueue()
         self._closed = False
         self._threads: tuple[threading.Thread, ...] = ()
         # Of the putting thread alone.

@@ -16,27 +16,27 @@ class OpeningQuiet:
     """Single-threaded: belongs to the engine's loop.
 
     It begins with an opening that finds fewer than half of the rows in use, and ends with that opening. Other openings
-    join, and so does interactive work where the opening is bulk. The next quiet begins only after everybody who waited
-    at the end of the last one has gone in, so nobody waits for two.
+    join, and so does interactive work where the opening is bulk. The next quiet begins only after every request that
+    waited at the end of the last one has gone in, so none waits for two.
     """
 
-    def __init__(self, line: SlotQueue, num_rows: int) -> None:
-        self._line = line
+    def __init__(self, slots: SlotQueue, num_rows: int) -> None:
+        self._slots = slots
         self._num_rows = num_rows
         self._opening: RequestState | None = None
         self._owed = 0
 
     def admits(self, request: RequestState) -> bool:
-        """Whether who is next may go in now."""
+        """Whether the next request may go in now."""
         opening = self._opening
         if opening is None or request.is_opening:
             return True
         return request.urgency is Urgency.INTERACTIVE and opening.urgency is Urgency.BULK
 
     def entered(self, request: RequestState) -> None:
-        """It has just taken a slot of the line."""
-        self._owed = min(self._owed, self._line.num_waiting)
-        num_others = self._line.num_running - 1
+        """It has just taken a slot."""
+        self._owed = min(self._owed, self._slots.num_waiting)
+        num_others = self._slots.num_running - 1
         if request.is_opening and self._opening is None and not self._owed and 2 * num_others < self._num_rows:
             self._opening = request
 
@@ -44,4 +44,4 @@ class OpeningQuiet:
         """It has ended or was cancelled. Others than the opening are ignored."""
         if request is self._opening:
             self._opening = None
-            self._owed = self._line.num_waiting
+            self._owed = self._slots.num_waiting

@@ -1,7 +1,7 @@
-"""Who is in the batch: requests join and leave between any two frames. Pure: knows no tensors and no threads.
+"""Which requests are in the batch: they join and leave between any two frames. Pure: knows no tensors and no threads.
 
 Running requests are the rows 0 to n - 1 of every device tensor. A row that falls free is given to a waiting request,
-and where nobody waits, the last row moves into it.
+and where none waits, the last row moves into it.
 """
 
 from __future__ import annotations
@@ -60,49 +60,49 @@ class Scheduler:
     num_spare_rows: beyond `num_rows`, as `SlotQueue` has them.
 
     max_prefill_rows: prompt rows run between two frames, so that arrivals cannot starve running streams. A prompt
-    is never divided (its rounding, and so its codes, would then depend on who else is there), hence at least one
+    is never divided (its rounding, and so its codes, would then depend on the others there), hence at least one
     prompt per step goes in whatever its length.
     """
 
     def __init__(self, num_rows: int, num_spare_rows: int, max_prefill_rows: int) -> None:
-        self._line = SlotQueue(num_rows, num_spare_rows)
+        self._slots = SlotQueue(num_rows, num_spare_rows)
         self._max_prefill_rows = max_prefill_rows
-        self._quiet = OpeningQuiet(self._line, num_rows)
+        self._quiet = OpeningQuiet(self._slots, num_rows)
         self._rows: list[RequestState | None] = []
 
     @property
     def num_waiting(self) -> int:
-        return self._line.num_waiting
+        return self._slots.num_waiting
 
     @property
     def num_running(self) -> int:
-        return self._line.num_running
+        return self._slots.num_running
 
     def add(self, request: RequestState) -> None:
-        self._line.add(request)
+        self._slots.add(request)
 
     def cancel(self, request: RequestState) -> None:
         """The request is in no later plan. Requests that have ended are ignored."""
-        self._line.leave(request)
+        self._slots.leave(request)
         self._quiet.left(request)
         self._rows = [None if row is request else row for row in self._rows]
 
     def plan(self) -> StepPlan | None:
-        """The next step, or None when nobody runs or waits."""
+        """The next step, or None when none runs or waits."""
         admissions = self._admit()
         moves = self._close_gaps()
         rows = tuple(request for request in self._rows if request is not None)
         return StepPlan(admissions, moves, rows) if rows else None
 
     def commit(self, plan: StepPlan, ends: Sequence[RowEnd]) -> tuple[Ended, ...]:
-        """Take in what the step did to each row of its plan; who has ended leaves the batch."""
+        """Take in what the step did to each row of its plan; requests that have ended leave the batch."""
         ended: list[Ended] = []
         for row, (request, end) in enumerate(zip(plan.rows, ends, strict=True)):
             if end is RowEnd.RUNNING:
                 request.frames += 1
             else:
                 self._rows[row] = None
-                self._line.leave(request)
+                self._slots.leave(request)
                 self._quiet.left(request)
                 ended.append(Ended(row, request, end))
         return tuple(ended)
@@ -110,11 +110,11 @@ class Scheduler:
     def _admit(self) -> tuple[Admission, ...]:
         admissions: list[Admission] = []
         prefill_rows = 0
-        while (request := self._line.peek()) is not None and self._quiet.admits(request):
+        while (request := self._slots.peek()) is not None and self._quiet.admits(request):
             prefill_rows += request.prompt.num_rows
             if admissions and prefill_rows > self._max_prefill_rows:
                 break
-            self._line.take()
+            self._slots.take()
             self._quiet.entered(request)
             row = self._rows.index(None) if None in self._rows else len(self._rows)
             self._rows[row : row + 1] = [request]

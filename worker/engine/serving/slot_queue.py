@@ -1,12 +1,12 @@
-"""Who gets a slot, and who has one. Pure: knows no tensors and no threads."""
+"""Which requests have a slot, in lanes that only count slots. Pure: knows no tensors and no threads."""
 
 from __future__ import annotations
 
 from worker.engine.requests.request_state import RequestState
-from worker.engine.serving.priority_queue import PriorityQueue
+from worker.engine.serving.admission_queue import AdmissionQueue
 
-# On a CPU a slot falls free every second or so, which is too long for somebody who waits. On a GPU, with hundreds of
-# slots, one does every few milliseconds.
+# On a CPU a slot falls free every second or so, too long for an interactive request. On a GPU, with hundreds of slots,
+# one does every few milliseconds.
 _SLOTS_PER_SPARE = 8
 
 
@@ -14,14 +14,14 @@ class SlotQueue:
     """Single-threaded: belongs to the engine's loop.
 
     num_spare: slots beyond `num_slots`, for interactive requests that find these taken: bulk can keep a slot for as
-    long as its speech takes, and whoever is waited for should not have to wait for that. Who has come in there counts
-    as there to the end, so that the others' turns stay as they are.
+    long as its speech takes. A request that was admitted there counts as there to its end, so that the turns of the
+    others stay as they are.
     """
 
     def __init__(self, num_slots: int, num_spare: int) -> None:
         self._num_slots = num_slots
         self._num_spare = num_spare
-        self._waiting: PriorityQueue[RequestState] = PriorityQueue()
+        self._waiting: AdmissionQueue[RequestState] = AdmissionQueue()
         self._running: set[RequestState] = set()
         self._in_spare: set[RequestState] = set()
 
@@ -37,7 +37,7 @@ class SlotQueue:
         self._waiting.add(request, request.urgency, is_opening=request.is_opening)
 
     def peek(self) -> RequestState | None:
-        """Who may have a slot next; None while there is no room for anybody, or nobody."""
+        """The request that may have a slot next; None where none waits, or none that waits may have one."""
         if self._has_room:
             return self._waiting.peek() if self._waiting else None
         has_spare = len(self._in_spare) < self._num_spare
@@ -60,7 +60,7 @@ class SlotQueue:
 
     @property
     def _has_room(self) -> bool:
-        """For anybody."""
+        """For a request of any urgency."""
         return len(self._running) - len(self._in_spare) < self._num_slots
 
 

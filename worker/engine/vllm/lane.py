@@ -1,4 +1,4 @@
-"""The talker's lane over vLLM: who gets a row is decided here, what runs in a step is vLLM's business."""
+"""The talker's lane over vLLM: which request gets a row is decided here, what runs in a step is vLLM's business."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class _Running:
 class VllmTalkerLane:
     """`TalkerLane` over an unpatched vLLM in this process.
 
-    vLLM gets no more requests than it has rows for, so nobody waits in its queue: whose turn it is, is decided by the
-    line of every engine. What it gets it runs first come, first served, long prompts piece by piece between the
+    vLLM gets no more requests than it has rows for, so none waits in its queue: whose turn it is, is decided by the
+    queue of every engine. What it gets it runs first come, first served, long prompts piece by piece between the
     frames of others.
     """
 
-    def __init__(self, engine: StockEngine, arena: Arena, line: SlotQueue, num_rows: int, chunks: ChunkPlan) -> None:
-        """num_rows: the arena's, as many as `line` gives away."""
+    def __init__(self, engine: StockEngine, arena: Arena, slots: SlotQueue, num_rows: int, chunks: ChunkPlan) -> None:
+        """num_rows: the arena's, as many as `slots` gives away."""
         self._engine = engine
         self._arena = arena
-        self._line = line
+        self._slots = slots
         self._chunks = chunks
         self._free_rows = list(range(num_rows, 0, -1))
         self._running: dict[str, _Running] = {}
@@ -42,13 +42,13 @@ class VllmTalkerLane:
 
     @property
     def has_work(self) -> bool:
-        return bool(self._line.num_running or self._line.num_waiting)
+        return bool(self._slots.num_running or self._slots.num_waiting)
 
     def add(self, request: RequestState) -> None:
-        self._line.add(request)
+        self._slots.add(request)
 
     def cancel(self, request: RequestState) -> None:
-        self._line.leave(request)
+        self._slots.leave(request)
         for one in self._running.values():
             if one.request is request:
                 self._engine.abort(one.name)
@@ -75,8 +75,8 @@ class VllmTalkerLane:
 
     def _admit(self) -> tuple[RequestState, ...]:
         admitted: list[RequestState] = []
-        while (request := self._line.peek()) is not None:
-            self._line.take()
+        while (request := self._slots.peek()) is not None:
+            self._slots.take()
             self._admitted += 1
             one = _Running(request, self._free_rows.pop(), str(self._admitted))
             self._running[one.name] = one
@@ -91,7 +91,7 @@ class VllmTalkerLane:
     def _leave(self, one: _Running) -> None:
         del self._running[one.name]
         self._free_rows.append(one.row)
-        self._line.leave(one.request)
+        self._slots.leave(one.request)
         self._choose_draws()
 
     def _choose_draws(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from worker.engine.cuda.codec.pass_runner import PASSES_UNDER_WAY, Passes, PendingPass
 from worker.engine.cuda.codec.plan import CodecPlan, choose_pass, within
-from worker.engine.cuda.codec.streams import DecodeRequest, DecodeRequests
+from worker.engine.cuda.codec.streams import Decode, DecodeQueue, DecodeRequest, ReferencePass
 from worker.engine.requests.request_state import RequestState
 from worker.engine.serving.codec_lane import CodecClient, LaneCounters, Utterance
 from worker.engine.serving.talker_lane import SpeechPart
@@ -25,10 +25,10 @@ class _Dropped:
 
 @dataclass(frozen=True, slots=True)
 class _Launched:
-    """starts: of each job's row, the number of its first frame among the job's."""
+    """starts: of the row of each, the number of its first frame among the frames of the same."""
 
     pending: PendingPass
-    jobs: tuple[DecodeRequest, ...]
+    decodes: tuple[Decode, ...]
     starts: tuple[int, ...]
 
 
@@ -37,7 +37,7 @@ class Patience:
     """A pass begins when so many frames are waiting, or the first of them has waited for so long.
 
     Passes over few frames use the device badly, and the device is the talker's as well. Where fewer than
-    `least_company` other requests are in flight, there is hardly anybody to wait for, and nobody waits; nor does one
+    `least_company` other requests are in flight, there is hardly a request to wait for, and none waits; nor does one
     whose samples are awaited.
     """
 
@@ -56,7 +56,7 @@ class BatchedCodecLane:
     def __init__(
         self, passes: Passes, plan: CodecPlan, samples_per_frame: int, patience: Patience, frames_beside_streams: int
     ) -> None:
-        """frames_beside_streams: the most frames of a pass, over all utterances, while anybody is heard."""
+        """frames_beside_streams: the most frames of a pass, over all utterances, while a stream is heard."""
         self._passes = passes
         self._patience = patience
         self._plan = plan
@@ -67,7 +67,7 @@ class BatchedCodecLane:
         self._closed = False
         self._thread: threading.Thread | None = None
         # Of the lane's thread alone.
-        self._jobs = DecodeRequests(passes.stream_slots, passes.scratch_slot)
+        self._decodes = DecodeQueue(passes.stream_slots, passes.scratch_slot)
         self._under_way: deque[_Launched] = deque()
 
     @property
@@ -123,54 +123,52 @@ class BatchedCodecLane:
         for arrival in arrivals:
             match arrival:
                 case SpeechPart(request, frames):
-                    self._jobs.add_part(request, frames)
+                    self._decodes.add_part(request, frames)
                 case Utterance():
                     self._add(arrival, client)
                 case _Dropped(request):
-                    self._jobs.drop(request)
+                    self._decodes.drop(request)
         return True
 
     def _add(self, utterance: Utterance, client: CodecClient) -> None:
         if not client.is_wanted(utterance.request):
-            self._jobs.drop(utterance.request)
+            self._decodes.drop(utterance.request)
             return
-        job = self._jobs.add(utterance)
-        if job.is_complete:
-            self._deliver(job, client)
+        _deliver_completed(self._decodes.add(utterance), client)
 
     def _patience_left_s(self, client: CodecClient) -> float:
         """Until a pass is due; infinite while there is nothing to decode."""
-        ready = self._jobs.ready()
+        ready = self._decodes.ready()
         if not (ready.awaited or ready.others):
             return math.inf
         if self._closed or ready.awaited or ready.num_frames >= self._patience.frames:
             return 0.0
-        if client.num_in_flight - self._jobs.num_utterances < self._patience.least_company:
+        if client.num_in_flight - self._decodes.num_utterances < self._patience.least_company:
             return 0.0
         return ready.others[0].arrived_s + self._patience.seconds - time.monotonic()
 
     def _launch(self) -> None:
-        company = self._jobs.next_company(self._jobs.ready())
-        plan = self._plan_beside_streams if self._jobs.has_streams else self._plan
-        choice = choose_pass(plan, [job.num_waiting for job in company])
-        jobs = tuple(company[number] for number in choice.members)
-        starts = tuple(job.num_launched for job in jobs)
-        rows = [self._jobs.take_row(job, choice.shape.num_frames) for job in jobs]
-        self._under_way.append(_Launched(self._passes.launch(choice.shape, rows), jobs, starts))
+        company = self._decodes.next_company(self._decodes.ready())
+        plan = self._plan_beside_streams if self._decodes.has_streams else self._plan
+        choice = choose_pass(plan, [decode.num_waiting for decode in company])
+        decodes = tuple(company[number] for number in choice.members)
+        starts = tuple(decode.num_launched for decode in decodes)
+        rows = [self._decodes.take_row(decode, choice.shape.num_frames) for decode in decodes]
+        self._under_way.append(_Launched(self._passes.launch(choice.shape, rows), decodes, starts))
 
     def _collect(self, client: CodecClient) -> None:
         launched = self._under_way.popleft()
-        for job, start, samples in zip(launched.jobs, launched.starts, launched.pending.samples(), strict=True):
-            if job.request is None or job.is_dropped:
+        for decode, start, samples in zip(launched.decodes, launched.starts, launched.pending.samples(), strict=True):
+            if isinstance(decode, ReferencePass) or decode.is_dropped:
                 continue
-            part = samples[max(0, job.num_dropped - start) * self._samples_per_frame :]
-            job.parts.append(part)
-            if job.request.is_streamed and len(part):
-                client.deliver_part(job.request, part)
-            if job.is_complete:
-                self._deliver(job, client)
+            part = samples[max(0, decode.num_dropped - start) * self._samples_per_frame :]
+            decode.parts.append(part)
+            if decode.request.is_streamed and len(part):
+                client.deliver_part(decode.request, part)
+            _deliver_completed(decode, client)
 
-    @staticmethod
-    def _deliver(job: DecodeRequest, client: CodecClient) -> None:
-        assert job.utterance is not None  # noqa: S101  (it has ended)
-        client.deliver(job.utterance, np.concatenate(job.parts) if job.parts else np.zeros(0, dtype=np.float32))
+
+def _deliver_completed(decode: DecodeRequest, client: CodecClient) -> None:
+    utterance = decode.completed
+    if utterance is not None:
+        client.deliver(utterance, np.concatenate(decode.parts) if decode.parts else np.zeros(0, dtype=np.float32))

@@ -22,7 +22,7 @@ class WarmState:
 
 
 class WarmSlots:
-    """Least recently asked for goes first, unless somebody has yet to use it. Belongs to one thread."""
+    """Least recently asked for goes first, unless an utterance has yet to use it. Belongs to one thread."""
 
     def __init__(self, slots: Sequence[int]) -> None:
         self._free = list(slots)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.engine.cuda.codec.stream_state import ORIGIN_SLOT
-from worker.engine.cuda.codec.streams import DecodeRequest, DecodeRequests
+from worker.engine.cuda.codec.streams import Decode, DecodeQueue, DecodeRequest, ReferencePass
 from worker.engine.interface import CodecFrames, FinishReason, SamplingParams, Urgency
 from worker.engine.requests.prompt import PlacedFrames, PromptLayout
 from worker.engine.requests.request_state import RequestState
@@ -44,68 +44,68 @@ def ended(request: RequestState, count: int) -> Utterance:
 class Device:
     """What the passes leave in the slots: which frames a state has heard."""
 
-    jobs: DecodeRequests
+    decodes: DecodeQueue
     heard: dict[int, list[int]] = field(default_factory=lambda: {ORIGIN_SLOT: []})
     said: dict[str, list[int]] = field(default_factory=dict)
 
-    def run(self, job: DecodeRequest, max_frames: int) -> None:
-        row = self.jobs.take_row(job, max_frames)
+    def run(self, decode: Decode, max_frames: int) -> None:
+        row = self.decodes.take_row(decode, max_frames)
         codes = row.frames[:, 0].tolist()
         state = self.heard[row.read_slot] + codes
-        if job.request is not None:
+        if isinstance(decode, DecodeRequest):
             # Every part goes on from what the same utterance has said before.
-            assert state[len(state) - job.num_launched :] == list(range(job.num_launched))
-            self.said.setdefault(job.request.request_id, []).extend(codes)
+            assert state[len(state) - decode.num_launched :] == list(range(decode.num_launched))
+            self.said.setdefault(decode.request.request_id, []).extend(codes)
         self.heard[row.write_slot] = state
 
     def run_once(self, max_streams: int, max_frames: int) -> bool:
-        ready = self.jobs.ready()
+        ready = self.decodes.ready()
         if not (ready.awaited or ready.others):
             return False
-        for job in list(self.jobs.next_company(ready))[:max_streams]:
-            self.run(job, max_frames)
+        for decode in list(self.decodes.next_company(ready))[:max_streams]:
+            self.run(decode, max_frames)
         return True
 
 
 def test_what_somebody_waits_for_has_a_pass_of_its_own_and_others_their_turns() -> None:
-    jobs = DecodeRequests(SLOTS, SCRATCH)
-    bulk = jobs.add(ended(request_of("bulk"), 30))
-    awaited = [jobs.add(ended(request_of(f"awaited {n}", urgency=Urgency.INTERACTIVE), 9)) for n in range(2)]
+    decodes = DecodeQueue(SLOTS, SCRATCH)
+    bulk = decodes.add(ended(request_of("bulk"), 30))
+    awaited = [decodes.add(ended(request_of(f"awaited {n}", urgency=Urgency.INTERACTIVE), 9)) for n in range(2)]
 
-    companies = [list(jobs.next_company(jobs.ready())) for _ in range(5)]
+    companies = [list(decodes.next_company(decodes.ready())) for _ in range(5)]
 
     assert companies == [awaited] * 4 + [[bulk, *awaited]]
 
 
 def test_streams_that_were_not_heard_yet_have_a_pass_before_those_that_were() -> None:
-    jobs = DecodeRequests(SLOTS, SCRATCH)
-    jobs.add_part(request_of("heard", is_streamed=True), numbered(3))
-    (heard,) = jobs.ready().awaited
-    jobs.take_row(heard, 2)
-    whole = jobs.add(ended(request_of("whole", urgency=Urgency.INTERACTIVE), 9))
-    jobs.add_part(request_of("new", is_streamed=True), numbered(1))
-    new = jobs.ready().awaited[-1]
+    decodes = DecodeQueue(SLOTS, SCRATCH)
+    decodes.add_part(request_of("heard", is_streamed=True), numbered(3))
+    (heard,) = decodes.ready().awaited
+    decodes.take_row(heard, 2)
+    whole = decodes.add(ended(request_of("whole", urgency=Urgency.INTERACTIVE), 9))
+    decodes.add_part(request_of("new", is_streamed=True), numbered(1))
+    new = decodes.ready().awaited[-1]
 
-    company = list(jobs.next_company(jobs.ready()))
-    jobs.take_row(new, 2)
+    company = list(decodes.next_company(decodes.ready()))
+    decodes.take_row(new, 2)
 
     assert company == [new]
-    assert list(jobs.next_company(jobs.ready())) == [heard, whole]
+    assert list(decodes.next_company(decodes.ready())) == [heard, whole]
 
 
 def test_streams_leave_slots_to_whole_utterances() -> None:
-    jobs = DecodeRequests(SLOTS, SCRATCH)
-    device = Device(jobs)
+    decodes = DecodeQueue(SLOTS, SCRATCH)
+    device = Device(decodes)
     streams = [request_of(f"stream {n}", is_streamed=True) for n in range(20)]
     for stream in streams:
-        jobs.add_part(stream, numbered(2))
+        decodes.add_part(stream, numbered(2))
     while device.run_once(8, 2):
         pass
 
     assert len(device.said) == 5, "three quarters of the seven slots that no reference has"
-    jobs.add(ended(request_of("bulk"), 12))
+    decodes.add(ended(request_of("bulk"), 12))
     for stream in streams:
-        jobs.add(ended(stream, 5))
+        decodes.add(ended(stream, 5))
     while device.run_once(8, 3):
         pass
 
@@ -113,29 +113,31 @@ def test_streams_leave_slots_to_whole_utterances() -> None:
 
 
 def test_a_stream_that_has_said_all_is_complete_with_its_end() -> None:
-    jobs = DecodeRequests(SLOTS, SCRATCH)
+    decodes = DecodeQueue(SLOTS, SCRATCH)
     stream = request_of("stream", is_streamed=True)
-    jobs.add_part(stream, numbered(2))
-    (job,) = jobs.ready().awaited
-    jobs.take_row(job, 5)
-    job.parts.append(np.zeros(2, dtype=np.float32))
-    assert not job.is_complete
+    decodes.add_part(stream, numbered(2))
+    (decode,) = decodes.ready().awaited
+    assert isinstance(decode, DecodeRequest)
+    decodes.take_row(decode, 5)
+    decode.parts.append(np.zeros(2, dtype=np.float32))
+    assert decode.completed is None
+    end = ended(stream, 2)
 
-    assert jobs.add(ended(stream, 2)).is_complete
-    assert not jobs.has_streams
-    assert not jobs.ready().awaited
+    assert decodes.add(end).completed is end
+    assert not decodes.has_streams
+    assert not decodes.ready().awaited
 
 
 def test_a_stream_begins_behind_its_voices_reference() -> None:
-    jobs = DecodeRequests(SLOTS, SCRATCH)
-    device = Device(jobs)
+    decodes = DecodeQueue(SLOTS, SCRATCH)
+    device = Device(decodes)
     stream = request_of("stream", numbered(3, begin=100), is_streamed=True)
 
-    jobs.add_part(stream, numbered(2))
-    assert [job.request for job in jobs.ready().awaited] == [None], "the reference first"
+    decodes.add_part(stream, numbered(2))
+    assert [type(decode) for decode in decodes.ready().awaited] == [ReferencePass], "the reference first"
     while device.run_once(4, 2):
         pass
-    jobs.add(ended(stream, 4))
+    decodes.add(ended(stream, 4))
     while device.run_once(4, 2):
         pass
 
@@ -158,8 +160,8 @@ events = st.lists(
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(events)
 def test_no_order_of_events_mixes_states_or_forgets_anybody(events: list[tuple[str, int, int]]) -> None:
-    jobs = DecodeRequests(SLOTS, SCRATCH)
-    device = Device(jobs)
+    decodes = DecodeQueue(SLOTS, SCRATCH)
+    device = Device(decodes)
     open_streams: list[tuple[RequestState, int]] = []
     expected: dict[str, int] = {}
 
@@ -167,32 +169,32 @@ def test_no_order_of_events_mixes_states_or_forgets_anybody(events: list[tuple[s
         match event:
             case "begin" if other:
                 request = request_of(str(number), is_streamed=True)
-                jobs.add_part(request, numbered(one))
+                decodes.add_part(request, numbered(one))
                 open_streams.append((request, one))
             case "begin":
-                jobs.add(ended(request_of(str(number)), one))
+                decodes.add(ended(request_of(str(number)), one))
                 expected[str(number)] = one
             case "grow" if one < len(open_streams):
                 request, length = open_streams[one]
-                jobs.add_part(request, numbered(other, begin=length))
+                decodes.add_part(request, numbered(other, begin=length))
                 open_streams[one] = (request, length + other)
             case "end" if one < len(open_streams):
                 request, length = open_streams.pop(one)
-                jobs.add(ended(request, length + other))
+                decodes.add(ended(request, length + other))
                 expected[request.request_id] = length + other
             case "drop" if one < len(open_streams):
                 request, _ = open_streams.pop(one)
-                jobs.drop(request)
+                decodes.drop(request)
             case "pass":
                 device.run_once(one, other)
             case _:
                 pass
 
     for request, length in open_streams:
-        jobs.add(ended(request, length))
+        decodes.add(ended(request, length))
         expected[request.request_id] = length
     while device.run_once(4, 4):
         pass
     said = {name: codes for name, codes in device.said.items() if name in expected}
     assert said == {name: list(range(length)) for name, length in expected.items()}
-    assert not jobs.has_streams
+    assert not decodes.has_streams

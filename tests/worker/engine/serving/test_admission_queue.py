@@ -1,4 +1,4 @@
-"""Who is next, in any mixture of those somebody waits for and those that can wait."""
+"""The one policy of all lanes, in any mixture of interactive and bulk, openings and others."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worker.engine.interface import Urgency
+from worker.engine.serving.admission_queue import MOST_OVERTAKINGS, AdmissionQueue
 from worker.engine.serving.chunks import ChunkPlan
-from worker.engine.serving.priority_queue import MOST_OVERTAKINGS, PriorityQueue
 
 BULK, INTERACTIVE = Urgency.BULK, Urgency.INTERACTIVE
 
 
-def line_of(*urgencies: Urgency) -> PriorityQueue[int]:
-    line: PriorityQueue[int] = PriorityQueue()
+def line_of(*urgencies: Urgency) -> AdmissionQueue[int]:
+    line: AdmissionQueue[int] = AdmissionQueue()
     for number, urgency in enumerate(urgencies):
         line.add(number, urgency)
     return line
 
 
-def popped(line: PriorityQueue[int], count: int) -> list[int]:
+def popped(line: AdmissionQueue[int], count: int) -> list[int]:
     return [line.pop() for _ in range(count)]
 
 
@@ -61,11 +61,48 @@ def test_one_is_taken_out_of_turn() -> None:
     assert not line
 
 
+def ranked(*ranks: int, most_admitted: int) -> AdmissionQueue[int]:
+    """Items are their ranks."""
+    line: AdmissionQueue[int] = AdmissionQueue(lambda item: item, most_admitted)
+    for rank in ranks:
+        line.add(rank, BULK)
+    return line
+
+
+def test_the_lowest_rank_goes_first() -> None:
+    assert popped(ranked(3, 1, 2, most_admitted=9), 3) == [1, 2, 3]
+
+
+def test_one_that_saw_its_fill_of_others_goes_before_lower_ranks() -> None:
+    line = ranked(9, 1, 2, 3, 4, most_admitted=3)
+
+    assert popped(line, 5) == [1, 2, 3, 9, 4]
+
+
+def test_openings_have_no_rank() -> None:
+    line = ranked(3, 1, most_admitted=9)
+    line.add(8, BULK, is_opening=True)
+    line.add(7, BULK, is_opening=True)
+
+    assert popped(line, 4) == [8, 7, 1, 3]
+
+
+def test_ranked_ones_are_taken_out_of_turn_and_forgotten() -> None:
+    line = ranked(3, 1, 2, most_admitted=9)
+
+    assert line.take(lambda item: item == 1) == 1
+    assert popped(line, 1) == [2]
+    line.add(5, BULK)
+    assert line.drain() == [3, 5]
+    line.add(4, BULK)
+    assert popped(line, 1) == [4]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([*Urgency, None]), max_size=60))
 def test_nobody_is_lost_and_nobody_waits_for_ever(events: list[Urgency | None]) -> None:
     """None: somebody goes in."""
-    line: PriorityQueue[int] = PriorityQueue()
+    line: AdmissionQueue[int] = AdmissionQueue()
     waiting: dict[int, Urgency] = {}
     overtakings = 0
     for number, event in enumerate(events):
