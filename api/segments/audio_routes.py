@@ -16,6 +16,7 @@ from api.http.audio_negotiation import STREAMED, choose_format
 from api.http.problems.problem import state_conflict
 from api.schemas.segment_ids import segment_id
 from api.segments.following import HeardSegment, SegmentFollower
+from api.segments.planned_job import planned_segments
 from api.services.container import ApiServices
 from storage.audio.encoding import AudioEncoder, Outbox, live_encoder
 from storage.audio.wav import BYTES_PER_SAMPLE, streaming_wav_header, wav_header
@@ -64,9 +65,8 @@ async def _hearing(
     if record.state.is_terminal and record.segments.done == 0:
         raise state_conflict(f"the job is {record.state} and no segment of it was finished")
     if not record.state.is_terminal:
-        if record.plan_key is not None:
-            # Read again from memory when the stream begins.
-            await run_sync(services.plans.get, record.plan_key)
+        # Read again from memory when the stream begins.
+        await run_sync(planned_segments, services, record)
         return Hearing(record, form)
     return await run_sync(_ended, services, record, form)
 
@@ -74,7 +74,7 @@ async def _hearing(
 def _ended(services: ApiServices, record: JobRecord, form: AudioFormat) -> Hearing:
     """What is known of the end: a WAV of known length says so."""
     there = {result.index: result for result in services.jobs.segment_results(record.tenant, record.id)}
-    segments = services.plans.get(record.plan_key or "").segments
+    segments = planned_segments(services, record)
     missing = [planned.index for planned in segments if planned.index not in there]
     first = min(there.values(), key=lambda result: result.index)
     # A store that does not answer is said now: once the stream has begun, it is waited for.

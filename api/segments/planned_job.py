@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends
 
 from api.http.links import LinkBuilder
-from api.http.problems.problem import not_found, state_conflict, storage_unavailable
+from api.http.problems.problem import not_found, state_conflict
 from api.schemas.segment_ids import segment_index
 from api.segments.view import SegmentViewer
 from api.services.container import ApiServices
@@ -26,6 +26,8 @@ async def _segment_index(segment: str) -> int:
     return index
 
 
+PLAN_LOST = "the store has lost the plan of this job: its finished files can be downloaded; submit it again for more"
+
 SegmentIndex = Annotated[int, Depends(_segment_index)]
 
 
@@ -36,7 +38,7 @@ def read_segments(services: ApiServices, tenant: TenantId, job_id: JobId, links:
     states = services.segments.states(job_id)
     record = services.jobs.get(tenant, job_id)
     spec = narration_of(record)
-    return SegmentViewer(record, spec, _planned(services, record), states, links)
+    return SegmentViewer(record, spec, planned_segments(services, record), states, links)
 
 
 def read_segment(
@@ -55,14 +57,15 @@ def narration_of(record: JobRecord) -> NarrationSpec:
     return record.spec
 
 
-def _planned(services: ApiServices, record: JobRecord) -> tuple[PlannedSegment, ...]:
+def planned_segments(services: ApiServices, record: JobRecord) -> tuple[PlannedSegment, ...]:
+    """None before the job is planned. Raises a `Problem` if the store has lost or damaged the plan, or a
+    `StorageError`.
+    """
     if record.plan_key is None:
         return ()
     try:
         return services.plans.get(record.plan_key).segments
-    except ArtifactMissing as error:
-        # Deleted between the two reads, or a store that has lost it.
+    except (ArtifactMissing, PlanFormatError) as error:
+        # Unless the job was deleted between the two reads.
         services.jobs.get(record.tenant, record.id)
-        raise storage_unavailable() from error
-    except PlanFormatError as error:
-        raise RuntimeError(f"the plan of {record.id} is damaged") from error
+        raise state_conflict(PLAN_LOST) from error

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from storage.ids import TenantId
 from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_items import ClaimedItem, PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
@@ -348,3 +349,20 @@ def test_what_the_store_lost_or_damaged_is_said_with_what_to_do(api: ServedApi, 
     assert working.json()["detail"] == f"{what}; the job's assembly will have it spoken again"
     remedy = f"retry the job (POST /v1/jobs/{job['id']}/retry), and the segment is spoken again"
     assert failed.json()["detail"] == read.json()["detail"] == f"{what}; {remedy}"
+
+
+@pytest.mark.parametrize("damage", ["lost", "damaged"])
+def test_a_plan_that_the_store_lost_is_said_with_what_to_do(api: ServedApi, damage: str) -> None:
+    job = finished(api)
+    key = api.jobs.get(TenantId("local"), job_id(job)).plan_key
+    assert key is not None
+    api.objects.delete(key)
+    if damage == "damaged":
+        api.objects.put(key, b"no plan")
+
+    answers = [api.http.get(f"/v1/jobs/{job['id']}/{what}") for what in ("segments", "audio")]
+
+    for answer in answers:
+        problem = answer.json()
+        assert (answer.status_code, problem["code"]) == (409, "state_conflict")
+        assert "has lost the plan" in problem["detail"]
