@@ -14,8 +14,8 @@ from api.access.authentication import Caller, identify
 from api.http.links import LinkBuilder
 from api.http.problems.problem import not_found, unsupported_media, voice_unknown
 from api.services.container import ApiServices
+from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.ids import CONSENT_ID, JOB_ID, VOICE_ID, ConsentId, JobId, TenantId, VoiceId
-from storage.tenants.api_keys import TENANT_NAME
 
 
 async def _services(request: Request) -> ApiServices:

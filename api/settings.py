@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
+from rhapsode.contract.operators.keys import TENANT_NAME
 from storage.runtime.config.settings import StorageSettings
-from storage.tenants.api_keys import TENANT_NAME
 from storage.tenants.rate_limits import parse_limit
 
 MEBIBYTE = 1024 * 1024

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rhapsode.client.async_client import AsyncRhapsode
-    from rhapsode.client.batches.calls import Batch, BatchResult
+    from rhapsode.client.batches.calls import BatchResult
     from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.submission import JobOptions
-    from rhapsode.client.resources import Artifact, Job, JobEvent, JobState, Model
-    from rhapsode.client.voices.resources import Voice, VoiceCache
+    from rhapsode.client.resources import Job, JobEvent
+    from rhapsode.contract.batches import Batch
+    from rhapsode.contract.jobs.answer import Artifact
+    from rhapsode.contract.jobs.states import JobState
+    from rhapsode.contract.models import Model
+    from rhapsode.contract.voices.caches import VoiceCache
+    from rhapsode.contract.voices.voices import Voice
     from rhapsode.errors import (
         ApiError,
         BadAnswer,
@@ -68,16 +73,16 @@ __all__ = [
 _HOMES = {
     "Rhapsode": "rhapsode.client.client",
     "AsyncRhapsode": "rhapsode.client.async_client",
-    "Artifact": "rhapsode.client.resources",
-    "Batch": "rhapsode.client.batches.calls",
+    "Artifact": "rhapsode.contract.jobs.answer",
+    "Batch": "rhapsode.contract.batches",
     "BatchResult": "rhapsode.client.batches.calls",
     "Job": "rhapsode.client.resources",
     "JobEvent": "rhapsode.client.resources",
-    "JobState": "rhapsode.client.resources",
-    "Model": "rhapsode.client.resources",
+    "JobState": "rhapsode.contract.jobs.states",
+    "Model": "rhapsode.contract.models",
     "JobOptions": "rhapsode.client.jobs.submission",
-    "Voice": "rhapsode.client.voices.resources",
-    "VoiceCache": "rhapsode.client.voices.resources",
+    "Voice": "rhapsode.contract.voices.voices",
+    "VoiceCache": "rhapsode.contract.voices.caches",
 }
 
 

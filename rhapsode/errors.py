@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rhapsode.client.batches.calls import Batch
     from rhapsode.client.resources import Job
+    from rhapsode.contract.batches import Batch
 
 
 class RhapsodeError(Exception):

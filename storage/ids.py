@@ -10,6 +10,8 @@ from typing import NewType
 
 from ulid import ULID
 
+from rhapsode.contract.voices.names import VOICE_PREFIX
+
 _ULID = "[0-9a-hjkmnp-tv-z]{26}"
 """Crockford's base 32 in lower case: 48 bits of Unix milliseconds, then 80 random bits."""
 
@@ -54,7 +56,6 @@ def new_batch_id() -> JobId:
 # Voices, their caches, and the consents they rest on.
 
 VoiceId = NewType("VoiceId", str)
-VOICE_PREFIX = "voc_"
 VOICE_ID = re.compile(VOICE_PREFIX + _ULID)
 
 ContentKey = NewType("ContentKey", str)

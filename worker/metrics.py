@@ -6,9 +6,9 @@ import time
 from types import TracebackType
 from typing import Self
 
+from rhapsode.contract.jobs.states import JobClass
 from storage.ids import WorkQueue
 from storage.jobs.batches import BatchSpec
-from storage.jobs.service_classes import JobClass
 from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import VoiceCacheSpec

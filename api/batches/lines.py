@@ -12,11 +12,11 @@ from pydantic_core import PydanticCustomError
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import MAX_VIOLATIONS, Problem, Violation, invalid, invalid_field, payload_too_large
-from api.schemas.job import JobRequest
-from api.schemas.speakable_text import check_label
 from api.services.container import ApiServices
 from api.submission.submission import resolve_submission
 from api.submission.voice_choice import prepare_voice
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.speakable_text import check_label
 from storage.ids import JobId, TenantId
 from storage.jobs.batches import SHARD_LINES, BatchLine, child_id, encode_shard
 from storage.jobs.record_codec import encode_spec

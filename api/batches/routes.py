@@ -17,7 +17,6 @@ from api.acceptance.acceptance import find_response
 from api.access.caller_key import caller_key
 from api.access.idempotent_route import IdempotentRoute
 from api.batches.lines import MAX_LINES, store_shards
-from api.batches.schemas import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult
 from api.dependencies import Links, Services, Tenant
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
@@ -28,14 +27,15 @@ from api.http.problems.problem import Problem, invalid_field, not_found, unsuppo
 from api.http.times import moment, optional_moment
 from api.job_answers.failure_view import job_problem
 from api.job_answers.view import JobViewer, audio_s_done
-from api.schemas.job import DAY_S
 from api.services.container import ApiServices
 from api.uploads.named import upload_pieces
+from rhapsode.contract.batches import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult
+from rhapsode.contract.jobs.request import DAY_S
+from rhapsode.contract.jobs.states import Priority
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.ids import BATCH_ID, JobId, TenantId, new_batch_id
 from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, child_id, decode_shard, num_shards
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
@@ -108,7 +108,7 @@ def list_batches(
     after = decode_cursor(parameters.cursor, BATCH_ID)
     page = services.jobs.list_batches(tenant, JobId(after) if after else None, parameters.limit)
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
-    return BatchList(data=[_shown(each, links) for each in page.jobs], next_cursor=cursor, has_more=page.has_more)
+    return BatchList(data=tuple(_shown(each, links) for each in page.jobs), next_cursor=cursor, has_more=page.has_more)
 
 
 @router.get("/{batch_id}", response_model=Batch)
@@ -297,14 +297,14 @@ def _shard(artifacts: ArtifactStore, batch: JobRecord, index: int) -> tuple[Batc
 def _result(line: BatchLine, record: JobRecord | None, viewer: JobViewer) -> BatchResult:
     if record is None:
         return BatchResult(
-            custom_id=line.custom_id, line=line.number, job_id=None, state=None, artifacts=[], error=None, audio_s=0.0
+            custom_id=line.custom_id, line=line.number, job_id=None, state=None, artifacts=(), error=None, audio_s=0.0
         )
     return BatchResult(
         custom_id=line.custom_id,
         line=line.number,
         job_id=record.id,
         state=record.state,
-        artifacts=[each.model_dump(mode="json") for each in viewer.artifact_list(record)],
+        artifacts=tuple(each.model_dump(mode="json") for each in viewer.artifact_list(record)),
         error=job_problem(record),
         audio_s=audio_s_done(record),
     )

@@ -10,8 +10,8 @@ from api.acceptance.acceptance import Accepted
 from api.http.links import LinkBuilder
 from api.job_answers.queue_position import waiting_of
 from api.job_answers.view import JobViewer, retry_after_s
-from api.schemas import job as schemas
 from api.services.container import ApiServices
+from rhapsode.contract.jobs import answer as schemas
 from storage.jobs.record import JobRecord
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from api.http.problems.codes import JOB_CODES
-from api.schemas.failure import JobProblem, SegmentProblem
-from api.schemas.segment_ids import segment_id
+from api.job_answers.segment_ids import segment_id
+from rhapsode.contract.jobs.failure import JobProblem, SegmentProblem
 from storage.jobs.record import JobError, JobRecord
 from storage.narration.spec import NarrationSpec
 
@@ -26,7 +26,7 @@ def job_problem(record: JobRecord) -> JobProblem | None:
         instance=f"/v1/jobs/{record.id}",
         code=error.code,
         retryable=kind.retry_helps if kind else False,
-        errors=_segments_at_fault(record, error),
+        errors=tuple(_segments_at_fault(record, error)),
         segment=error.segment,
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from api.schemas import job as schemas
+from rhapsode.contract.jobs import answer as schemas
+from rhapsode.contract.jobs.states import JobPhase, JobState
 from storage.job_store.queue_position import QueuePosition, left_audio_s
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobPhase, JobState
 from storage.narration.spec import NarrationSpec
 
 

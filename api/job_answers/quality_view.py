@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from api.schemas.quality import JobQuality, JobWarning, ResolvedQuality
-from api.schemas.segment_ids import segment_id
+from api.job_answers.segment_ids import segment_id
+from rhapsode.contract.jobs.quality import JobQuality, JobWarning, ResolvedQuality
 from storage.jobs.record import JobRecord
 from storage.jobs.warnings import SEGMENT_GAP
 from storage.narration.quality import SEGMENT_QUALITY, Quality
@@ -22,13 +22,13 @@ def job_quality(record: JobRecord) -> JobQuality | None:
     )
 
 
-def _warned_of(record: JobRecord, code: str) -> list[str]:
+def _warned_of(record: JobRecord, code: str) -> tuple[str, ...]:
     segments = sorted(each.segment for each in record.warnings if each.code == code and each.segment is not None)
-    return [segment_id(index) for index in segments]
+    return tuple(segment_id(index) for index in segments)
 
 
-def job_warnings(record: JobRecord) -> list[JobWarning]:
-    return [JobWarning(code=each.code, detail=each.detail, segment=each.segment) for each in record.warnings]
+def job_warnings(record: JobRecord) -> tuple[JobWarning, ...]:
+    return tuple(JobWarning(code=each.code, detail=each.detail, segment=each.segment) for each in record.warnings)
 
 
 def resolved_quality(quality: Quality) -> ResolvedQuality:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from api.job_answers.progress import Waiting
-from api.schemas import job as schemas
 from api.services.container import ApiServices
+from rhapsode.contract.jobs import answer as schemas
+from rhapsode.contract.jobs.states import JobState
 from storage.job_store.queue_position import QueuePosition
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 
 
 def waiting_of(services: ApiServices, record: JobRecord, known: QueuePosition | None = None) -> Waiting | None:

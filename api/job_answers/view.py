@@ -13,13 +13,26 @@ from api.http.times import audio_s, moment, optional_moment
 from api.job_answers.failure_view import job_problem
 from api.job_answers.progress import Waiting, time_left
 from api.job_answers.quality_view import job_quality, job_warnings, resolved_quality
-from api.schemas import job as schemas
-from api.schemas.input import ResolvedInput
-from api.schemas.output import ResolvedDestination, ResolvedFormat, ResolvedLoudness, ResolvedOutput
 from api.webhooks.view import job_receiver
+from rhapsode.contract.jobs.answer import (
+    Artifact,
+    Job,
+    Links,
+    Progress,
+    ResolvedRequest,
+    ResolvedSampling,
+    ResolvedSegmentation,
+    ResolvedVoice,
+    ResolvedVoiceCaches,
+    SegmentProgress,
+    SpokenWith,
+    Usage,
+)
+from rhapsode.contract.jobs.input import ResolvedInput, ResolvedPauses
+from rhapsode.contract.jobs.output import ResolvedDestination, ResolvedFormat, ResolvedLoudness, ResolvedOutput
+from rhapsode.contract.jobs.states import JobState
 from storage.jobs.batches import BatchSpec
 from storage.jobs.record import ArtifactRecord, JobRecord
-from storage.jobs.states import JobState
 from storage.narration.outputs import FORMATS, LoudnessTarget, OutputSpec, Tags
 from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.objects.keys import DELIVERED
@@ -43,9 +56,9 @@ class JobViewer:
     links: LinkBuilder
     now_s: float
 
-    def job(self, record: JobRecord, waiting: Waiting | None) -> schemas.Job:
+    def job(self, record: JobRecord, waiting: Waiting | None) -> Job:
         """waiting: None of a job that has ended."""
-        return schemas.Job(
+        return Job(
             id=record.id,
             kind="voice_cache" if isinstance(record.spec, VoiceCacheSpec) else "synthesis",
             state=record.state,
@@ -58,7 +71,7 @@ class JobViewer:
             progress=_progress(record, waiting, self.now_s),
             request=_resolved(record),
             artifacts=self.artifact_list(record),
-            usage=schemas.Usage(
+            usage=Usage(
                 input_chars=record.input_chars,
                 audio_s=audio_s_done(record),
                 cached_audio_s=audio_s(record.samples_reused, record.sample_rate_hz),
@@ -72,7 +85,7 @@ class JobViewer:
             metadata=record.metadata,
             batch_id=record.batch,
             webhook=job_receiver(record.webhook),
-            links=schemas.Links(
+            links=Links(
                 self_=self.links.job(record.id),
                 events=self.links.events(record.id),
                 segments=self.links.segments(record.id),
@@ -82,9 +95,9 @@ class JobViewer:
             ),
         )
 
-    def artifact_list(self, record: JobRecord) -> list[schemas.Artifact]:
+    def artifact_list(self, record: JobRecord) -> tuple[Artifact, ...]:
         expires_s = _links_expire_at(self.now_s)
-        return [self._artifact(record, artifact, expires_s) for artifact in record.artifacts]
+        return tuple(self._artifact(record, artifact, expires_s) for artifact in record.artifacts)
 
     def download_url(self, record: JobRecord, artifact: ArtifactRecord, ttl_s: int) -> str:
         download = Download(f"{record.id}-{artifact.name}", content_type(artifact.name))
@@ -95,8 +108,8 @@ class JobViewer:
         epoch = _links_expire_at(self.now_s) if record.artifacts else 0
         return f'W/"{hashlib.sha256(f"{epoch}{record!r}".encode()).hexdigest()[:32]}"'
 
-    def _artifact(self, record: JobRecord, artifact: ArtifactRecord, expires_s: int) -> schemas.Artifact:
-        return schemas.Artifact(
+    def _artifact(self, record: JobRecord, artifact: ArtifactRecord, expires_s: int) -> Artifact:
+        return Artifact(
             name=artifact.name,
             type=artifact.type,
             bytes=artifact.bytes,
@@ -108,7 +121,7 @@ class JobViewer:
         )
 
 
-def retry_after_s(job: schemas.Job) -> int:
+def retry_after_s(job: Job) -> int:
     """When it is worth asking again."""
     eta_s = job.progress.eta_s
     return DEFAULT_RETRY_AFTER_S if eta_s is None else math.ceil(min(MAX_RETRY_AFTER_S, max(1, eta_s)))
@@ -138,14 +151,14 @@ def _links_expire_at(now_s: float) -> int:
     return (int(now_s) // URL_TTL_S + 2) * URL_TTL_S
 
 
-def _progress(record: JobRecord, waiting: Waiting | None, now_s: float) -> schemas.Progress:
+def _progress(record: JobRecord, waiting: Waiting | None, now_s: float) -> Progress:
     counts = record.segments
     eta = time_left(record, waiting, now_s)
-    return schemas.Progress(
+    return Progress(
         fraction=fraction_done(record.state, counts.done, counts.total),
         eta_s=eta.seconds if eta else None,
         eta_basis=eta.basis if eta else None,
-        segments=schemas.SegmentProgress(
+        segments=SegmentProgress(
             total=counts.total,
             done=counts.done,
             running=counts.running,
@@ -158,12 +171,12 @@ def _progress(record: JobRecord, waiting: Waiting | None, now_s: float) -> schem
     )
 
 
-def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVoiceCaches:
+def _resolved(record: JobRecord) -> ResolvedRequest | ResolvedVoiceCaches:
     spec = record.spec
     if isinstance(spec, BatchSpec):
         raise TypeError(f"{record.id} is a batch, which has a view of its own")
     if isinstance(spec, VoiceCacheSpec):
-        return schemas.ResolvedVoiceCaches(
+        return ResolvedVoiceCaches(
             model=spec.model,
             voices=spec.num_voices,
             force=spec.rebuild,
@@ -171,14 +184,14 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
             deadline=optional_moment(record.deadline_ms),
             retention_s=record.retention_s,
         )
-    return schemas.ResolvedRequest(
+    return ResolvedRequest(
         model=spec.model,
         voice=spec.voice,
         own_voice=_resolved_voice(spec.own_voice),
         language=spec.language,
         instructions=spec.instructions,
         seed=spec.seed,
-        segmentation=schemas.ResolvedSegmentation(
+        segmentation=ResolvedSegmentation(
             target_chars=spec.segmentation.target_chars,
             max_chars=spec.segmentation.max_chars,
             min_chars=spec.segmentation.min_chars,
@@ -186,24 +199,24 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
         input=ResolvedInput(
             type=spec.source.type.value,
             format=None if spec.source.format is None else spec.source.format.value,
-            include=list(spec.source.include),
+            include=tuple(spec.source.include),
             images=None if spec.source.format is None else spec.source.images.value,
             first_words=record.first_words,
         ),
         speakers={member.name: member.voice for member in spec.speakers},
-        pauses=schemas.ResolvedPauses(
+        pauses=ResolvedPauses(
             sentence_s=spec.pauses.sentence_s,
             paragraph_s=spec.pauses.paragraph_s,
             heading_s=spec.pauses.heading_s,
             chapter_s=spec.pauses.chapter_s,
         ),
         normalization=spec.normalization.value,
-        pronunciation_dictionaries=list(spec.dictionaries),
+        pronunciation_dictionaries=tuple(spec.dictionaries),
         validate_only=spec.validate_only,
         reproducibility=spec.reproducibility.value,
         reuse=spec.reuse,
         quality=resolved_quality(spec.quality),
-        sampling=schemas.ResolvedSampling(
+        sampling=ResolvedSampling(
             temperature=spec.sampling.temperature,
             top_p=spec.sampling.top_p,
             top_k=spec.sampling.top_k,
@@ -217,10 +230,10 @@ def _resolved(record: JobRecord) -> schemas.ResolvedRequest | schemas.ResolvedVo
     )
 
 
-def _resolved_voice(voice: VoiceReference | None) -> schemas.ResolvedVoice | None:
+def _resolved_voice(voice: VoiceReference | None) -> ResolvedVoice | None:
     if voice is None:
         return None
-    return schemas.ResolvedVoice(
+    return ResolvedVoice(
         id=voice.voice or None,
         revision=voice.revision,
         mode=voice.mode.value,
@@ -229,11 +242,11 @@ def _resolved_voice(voice: VoiceReference | None) -> schemas.ResolvedVoice | Non
     )
 
 
-def _engine(record: JobRecord) -> schemas.SpokenWith:
+def _engine(record: JobRecord) -> SpokenWith:
     if isinstance(record.spec, BatchSpec):
         raise TypeError(f"{record.id} is a batch, which has a view of its own")
     by = record.spoken_by
-    return schemas.SpokenWith(
+    return SpokenWith(
         model=record.spec.model,
         model_revision=by.model_revision,
         voice_cache=by.voice_cache,
@@ -245,12 +258,12 @@ def resolved_output(spec: OutputSpec) -> ResolvedOutput:
     """The same as the API shows it."""
     loudness = spec.loudness
     return ResolvedOutput(
-        formats=[ResolvedFormat(type=form.type, bitrate_kbps=form.bitrate_kbps) for form in spec.formats],
+        formats=tuple(ResolvedFormat(type=form.type, bitrate_kbps=form.bitrate_kbps) for form in spec.formats),
         sample_rate=spec.sample_rate_hz,
         loudness=None if loudness is None else _shown_loudness(loudness),
         chapters=spec.chapters.value,
         timestamps=spec.timestamps.value,
-        subtitles=[subtitles.value for subtitles in spec.subtitles],
+        subtitles=tuple(subtitles.value for subtitles in spec.subtitles),
         tags=_shown_tags(spec.tags),
         destination=None if spec.destination is None else ResolvedDestination(prefix=spec.destination.prefix),
     )

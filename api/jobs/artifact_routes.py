@@ -10,7 +10,7 @@ from api.dependencies import KnownJobId, Links, Services, Tenant
 from api.http.links import URL_TTL_S
 from api.http.problems.problem import not_found
 from api.job_answers.view import JobViewer, find_artifact
-from api.schemas import job as schemas
+from rhapsode.contract.jobs import answer as schemas
 
 router = APIRouter(prefix="/v1/jobs/{job_id}/artifacts", tags=["artifacts"])
 

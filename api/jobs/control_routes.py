@@ -17,17 +17,17 @@ from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field
 from api.job_answers.answers import shown_job
 from api.job_answers.view import retry_after_s
-from api.schemas import job as schemas
-from api.schemas.control import AssembleRequest, JobChange, RetryRequest
-from api.schemas.quality import QualityRequest
 from api.segments.planned_job import narration_of
 from api.services.container import ApiServices
 from api.submission.output_change import resolve_changed_output
 from api.submission.quality import resolve_quality
+from rhapsode.contract.jobs.answer import Job
+from rhapsode.contract.jobs.control import AssembleRequest, JobChange, RetryRequest
+from rhapsode.contract.jobs.quality import QualityRequest
+from rhapsode.contract.jobs.states import Priority
 from storage.job_store.control import JobChanges
 from storage.job_store.scripts import Transitioned
 from storage.jobs.record import JobSpec
-from storage.jobs.service_classes import Priority
 from storage.narration.quality import Quality
 from storage.narration.spec import NarrationSpec, SamplingOverrides
 from storage.queue.model_registry import ModelCard
@@ -40,8 +40,8 @@ def _body(model: str, *, required: bool) -> dict[str, object]:
     return {"requestBody": {"required": required, "content": {"application/json": schema}}}
 
 
-@router.patch("/{job_id}", response_model=schemas.Job, openapi_extra=_body("JobChange", required=True))
-def change_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: JsonBytes) -> schemas.Job:
+@router.patch("/{job_id}", response_model=Job, openapi_extra=_body("JobChange", required=True))
+def change_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: JsonBytes) -> Job:
     """Change what a job under way is allowed to: its priority, deadline, metadata, retention; and, while it waits for
     one, the time before which it may not start. 409 once it has ended.
     """
@@ -52,14 +52,14 @@ def change_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJo
     return shown_job(services, links, outcome.job)
 
 
-@router.post("/{job_id}/pause", response_model=schemas.Job)
-def pause_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId) -> schemas.Job:
+@router.post("/{job_id}/pause", response_model=Job)
+def pause_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId) -> Job:
     """Nothing more of the job is begun; what is being spoken is finished and kept. Repeating it is no error."""
     return shown_job(services, links, services.jobs.pause(tenant, job_id).job)
 
 
-@router.post("/{job_id}/resume", response_model=schemas.Job)
-def resume_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId) -> schemas.Job:
+@router.post("/{job_id}/resume", response_model=Job)
+def resume_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId) -> Job:
     """Go on with a paused job. Repeating it is no error."""
     outcome = services.jobs.resume(tenant, job_id)
     services.tickets.send(outcome.tickets)
@@ -67,11 +67,11 @@ def resume_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJo
 
 
 @router.post(
-    "/{job_id}/retry", status_code=202, response_model=schemas.Job, openapi_extra=_body("RetryRequest", required=False)
+    "/{job_id}/retry", status_code=202, response_model=Job, openapi_extra=_body("RetryRequest", required=False)
 )
 def retry_job(
     tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: OptionalJsonBytes, response: Response
-) -> schemas.Job:
+) -> Job:
     """Do what a failed, cancelled or expired job lacks; finished segments are kept. The deadline is removed.
 
     Repeating it is no error, and a job under way stays as it is. 409 for a job that has succeeded.
@@ -84,7 +84,7 @@ def retry_job(
 @router.post(
     "/{job_id}/assemble",
     status_code=202,
-    response_model=schemas.Job,
+    response_model=Job,
     openapi_extra=_body("AssembleRequest", required=False),
 )
 def assemble_job(
@@ -95,7 +95,7 @@ def assemble_job(
     body: OptionalJsonBytes,
     response: Response,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
-) -> schemas.Job:
+) -> Job:
     """Make artifacts anew, of an output that differs from the present one in what is given. Nothing is spoken.
 
     Files of before stay as they were beside the new ones; one of the same name takes their place once it is there.
@@ -116,7 +116,7 @@ def assemble_job(
     return _started(services, links, outcome, response)
 
 
-def _started(services: ApiServices, links: LinkBuilder, outcome: Transitioned, response: Response) -> schemas.Job:
+def _started(services: ApiServices, links: LinkBuilder, outcome: Transitioned, response: Response) -> Job:
     services.tickets.send(outcome.tickets)
     job = shown_job(services, links, outcome.job)
     response.headers["Location"] = job.links.self_

@@ -20,13 +20,13 @@ from api.http.problems.problem import invalid_header
 from api.http.times import moment
 from api.job_answers.view import audio_s_done, fraction_done
 from api.job_answers.waiting import BLOCK_S, LAST_EVENTS
-from api.schemas import job as schemas
 from api.services.container import ApiServices
+from rhapsode.contract.jobs import events as schemas
+from rhapsode.contract.jobs.states import JobPhase, JobState
 from storage.errors import JobGone, JobNotFound, StoreUnavailable
 from storage.ids import JobId, TenantId
 from storage.job_store.events import COUNTERS, JobEvent
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobPhase, JobState
 
 logger = logging.getLogger(__name__)
 

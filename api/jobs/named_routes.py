@@ -14,9 +14,9 @@ from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
 from api.http.problems.problem import Problem, invalid_field, state_conflict
 from api.job_answers.answers import accepted_answer, job_answer, shown_job
 from api.jobs.plan_answer import plan_answer, wants_plan_only
-from api.schemas import job as schemas
 from api.services.container import ApiServices
 from api.submission.submission import SubmissionCall, submit_narration
+from rhapsode.contract.jobs import answer as schemas
 from storage.errors import IdempotencyMismatch, JobNotFound
 from storage.ids import JOB_PREFIX, JobId, TenantId
 from storage.job_store.idempotent_responses import KeptAnswer

@@ -13,8 +13,8 @@ from api.http.problems.problem import Problem
 from api.job_answers.answers import accepted_answer
 from api.job_answers.waiting import wait_until_ended
 from api.services.container import ApiServices
+from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.narration.spec import NarrationSpec
 
 PLAN_WAIT_S = 30.0

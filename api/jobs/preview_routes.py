@@ -10,16 +10,16 @@ from api.acceptance.acceptance import Accepted, find_response
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Links, OptionalJsonBytes, Services, Tenant
 from api.http.idempotency_key import idempotency_key
+from api.http.json_schemas import json_body
 from api.http.parsing import parse_body
 from api.job_answers.answers import accepted_answer
-from api.schemas import job as schemas
-from api.schemas.input import JobInput
-from api.schemas.job import JobRequest
 from api.services.container import ApiServices
 from api.submission.submission import accept_narration
 from api.voices.named_voices import BuiltInVoice, NamedVoice, find_named_voice
-from api.voices.schemas import PreviewOrder
-from api.webhooks.schemas import json_body
+from rhapsode.contract.jobs.answer import Job
+from rhapsode.contract.jobs.input import JobInput
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.voices.voices import PreviewOrder
 from storage.ids import TenantId
 from storage.jobs.submissions import IdempotencyKey
 from storage.narration.languages import AUTO_LANGUAGE
@@ -66,7 +66,7 @@ def _usual(voice: NamedVoice) -> tuple[str, str | None, str]:
 @router.post(
     "/{voice_id}/preview",
     status_code=202,
-    response_model=schemas.Job,
+    response_model=Job,
     openapi_extra=json_body("PreviewOrder", required=False),
 )
 def post_preview(

@@ -11,10 +11,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.http.problems.problem import Problem, Violation, invalid
-from api.schemas.base import DateTime
+from rhapsode.contract.base import DateTime
+from rhapsode.contract.jobs.states import JobState
 from storage.ids import JOB_ID, JobId
 from storage.job_store.lists import JobQuery
-from storage.jobs.states import JobState
 
 _METADATA = re.compile(r"metadata\[(.{1,64})\]", re.DOTALL)
 

@@ -20,13 +20,13 @@ from api.job_answers.view import JobViewer, retry_after_s
 from api.job_answers.waiting import WAIT_DESCRIPTION, requested_wait_s, wait_until_ended
 from api.jobs.plan_answer import plan_answer, wants_plan_only
 from api.jobs.query import JobListQuery, encode_cursor, job_query
-from api.schemas import job as schemas
 from api.services.container import ApiServices
 from api.submission.submission import SubmissionCall, submit_narration
+from rhapsode.contract.jobs import answer as schemas
+from rhapsode.contract.jobs.states import JobState
 from storage.ids import JobId
 from storage.job_store.object_folders import folders_of
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
 
@@ -88,7 +88,7 @@ def list_jobs(
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
     waiting = waiting_of_each(services, page.jobs)
     data = [viewer.job(record, its_wait) for record, its_wait in zip(page.jobs, waiting, strict=True)]
-    return schemas.JobList(data=data, next_cursor=cursor, has_more=page.has_more)
+    return schemas.JobList(data=tuple(data), next_cursor=cursor, has_more=page.has_more)
 
 
 @router.head("/{job_id}", include_in_schema=False)

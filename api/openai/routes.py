@@ -34,15 +34,15 @@ from api.http.problems.problem import (
 from api.job_answers.answers import accepted_answer
 from api.job_answers.failure_view import failure_status
 from api.job_answers.waiting import wait_until_ended
-from api.openai.schemas import MAX_INPUT_CHARS, SpeechOrder
-from api.schemas.job import JobRequest
 from api.services.container import ApiServices
 from api.submission.submission import accept_narration
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechOrder
 from storage.audio.wav import HEADER_BYTES
 from storage.errors import StateConflict
 from storage.ids import TenantId
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.submissions import IdempotencyKey
 from storage.queue.model_registry import ModelCard
 

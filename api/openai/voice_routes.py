@@ -9,15 +9,15 @@ from fastapi import APIRouter, Query, Request, Response
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Links, Services, Tenant
 from api.http.problems.problem import voice_unknown
-from api.openai import voice_schemas as audio_schemas
 from api.services.container import ApiServices
-from api.voices.caches.schemas import CacheOrder, ShownState
 from api.voices.caches.submission import BUILD_S, order_caches
 from api.voices.caches.view import shown_state
 from api.voices.creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice
 from api.voices.routes import delete_discarded
 from api.voices.upload import Upload, read_upload
 from api.voices.view import built_in_voices
+from rhapsode.contract import openai_voices as audio_schemas
+from rhapsode.contract.voices.caches import CacheOrder, ShownState
 from storage.ids import TenantId
 from storage.voices.records import VoiceRecord
 
@@ -36,7 +36,8 @@ def list_audio_voices(tenant: Tenant, services: Services) -> audio_schemas.Audio
     own = services.voices.list(tenant, None, MAX_LISTED).voices
     names = [voice.name for voice in built_in_voices(services.models.list())]
     return audio_schemas.AudioVoices(
-        voices=names + [record.name for record in own], uploaded_voices=[_uploaded(record) for record in own]
+        voices=(*names, *(record.name for record in own)),
+        uploaded_voices=tuple(_uploaded(record) for record in own),
     )
 
 

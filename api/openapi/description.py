@@ -9,28 +9,37 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from pydantic.json_schema import models_json_schema
 
-from api.batches.schemas import BatchOrder, BatchResult
-from api.openai.schemas import SpeechOrder
-from api.openai.voice_schemas import AudioVoiceForm, OpenAiErrorDocument
 from api.openapi.answers import add_answers
 from api.openapi.examples import add_examples
 from api.openapi.links import add_links
 from api.openapi.refusals import OPEN_PATHS, add_refusals
 from api.openapi.webhooks import add_webhooks
-from api.operators.key_schemas import KeyOrder
-from api.operators.quota_schemas import QuotaOrder
-from api.operators.reconcile_routes import ReconcileOrder
-from api.pronunciations.schemas import DictionaryOrder, VersionOrder
-from api.schemas.control import AssembleRequest, JobChange, RetryRequest
-from api.schemas.job import Event, JobRequest, ProblemDocument
-from api.segments.plan_schemas import PlanDocument
-from api.segments.schemas import SegmentChange, TakeOrder
-from api.uploads.schemas import UploadOrder
-from api.voices.caches.schemas import BulkCacheOrder, CacheOrder
-from api.voices.consent_schemas import ConsentForm, ConsentOrder
-from api.voices.schemas import BlendOrder, PreviewOrder, RecordingForm, VoiceChange, VoiceEmbedding, VoiceForm
-from api.webhooks.payload_schemas import WebhookPayload
-from api.webhooks.schemas import EndpointChange, EndpointOrder, RotateOrder
+from rhapsode.contract.batches import BatchOrder, BatchResult
+from rhapsode.contract.jobs.control import AssembleRequest, JobChange, RetryRequest
+from rhapsode.contract.jobs.events import Event
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.openai import SpeechOrder
+from rhapsode.contract.openai_voices import AudioVoiceForm, OpenAiErrorDocument
+from rhapsode.contract.operators.keys import KeyOrder
+from rhapsode.contract.operators.quotas import QuotaOrder
+from rhapsode.contract.operators.reconcile import ReconcileOrder
+from rhapsode.contract.plans import PlanDocument
+from rhapsode.contract.problems import ProblemDocument
+from rhapsode.contract.pronunciations import DictionaryOrder, VersionOrder
+from rhapsode.contract.segments import SegmentChange, TakeOrder
+from rhapsode.contract.uploads import UploadOrder
+from rhapsode.contract.voices.caches import BulkCacheOrder, CacheOrder
+from rhapsode.contract.voices.consents import ConsentForm, ConsentOrder
+from rhapsode.contract.voices.voices import (
+    BlendOrder,
+    PreviewOrder,
+    RecordingForm,
+    VoiceChange,
+    VoiceEmbedding,
+    VoiceForm,
+)
+from rhapsode.contract.webhook_payloads import WebhookPayload
+from rhapsode.contract.webhooks import EndpointChange, EndpointOrder, RotateOrder
 
 BODIES = (
     *(AudioVoiceForm, SpeechOrder),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from storage.jobs.webhook_target import EVENTS, TEST_EVENT
+from rhapsode.contract.webhook_events import EVENTS, TEST_EVENT
 
 _HEADERS: tuple[tuple[str, str], ...] = (
     ("webhook-id", "the same whenever this event is sent again: remember the ids that were dealt with"),

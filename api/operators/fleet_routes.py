@@ -11,12 +11,12 @@ from fastapi import APIRouter, Depends
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant
 from api.http.problems.problem import not_found
-from api.operators.fleet_schemas import QueueList, WorkerList, WorkerView
 from api.operators.fleet_view import queue_view, totals_of, worker_view
 from api.services.container import ApiServices
+from rhapsode.contract.jobs.states import JobClass
+from rhapsode.contract.operators.fleet import QueueList, WorkerList, WorkerView
 from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
-from storage.jobs.service_classes import JobClass
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.queue.overview import ClassOverview, Overview, QueueOverview
 from storage.queue.worker_registry import ListedWorker, WorkerUnknown
@@ -40,7 +40,7 @@ WorkerName = Annotated[str, Depends(_worker_name)]
 @router.get("/workers", response_model=WorkerList)
 def list_workers(tenant: Tenant, services: Services) -> WorkerList:
     """Every worker process that was heard of in the last minute."""
-    return WorkerList(data=[worker_view(each) for each in services.worker_registry.list()])
+    return WorkerList(data=tuple(worker_view(each) for each in services.worker_registry.list()))
 
 
 @router.post("/workers/{name}/drain", status_code=202, response_model=WorkerView)
@@ -61,7 +61,7 @@ def list_queues(tenant: Tenant, services: Services) -> QueueList:
     overview, workers = services.queue_overviews.read(), services.worker_registry.list()
     queues = [*overview.queues, *_queues_of_idle(overview, workers)]
     return QueueList(
-        data=[queue_view(queue, workers, _tickets(services, queue.name)) for queue in queues],
+        data=tuple(queue_view(queue, workers, _tickets(services, queue.name)) for queue in queues),
         totals=totals_of(overview, workers),
     )
 

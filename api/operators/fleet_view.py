@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from api.http.times import moment
-from api.operators.fleet_schemas import EngineState, QueueClass, QueueTotals, QueueView, VoiceMemory, WorkerView
+from rhapsode.contract.operators.fleet import EngineState, QueueClass, QueueTotals, QueueView, VoiceMemory, WorkerView
 from storage.jobs.work_queues import CPU_QUEUE, HOOKS_QUEUE
 from storage.queue.overview import ClassOverview, Overview, QueueOverview
 from storage.queue.worker_registry import ListedWorker, WorkerState
@@ -52,7 +52,7 @@ def queue_view(queue: QueueOverview, workers: Sequence[ListedWorker], tickets: i
         workers=len(mine),
         pace=round(queue.pace, 3) or None,
         drain_s=round(queue.backlog_ms / 1000 / queue.pace, 1) if queue.pace else None,
-        classes=[_class_view(rank.value, each) for rank, each in queue.classes.items()],
+        classes=tuple(_class_view(rank.value, each) for rank, each in queue.classes.items()),
     )
 
 

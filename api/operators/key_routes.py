@@ -14,7 +14,7 @@ from api.dependencies import JsonBytes, Services, Tenant
 from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field, not_found
 from api.http.times import moment, optional_moment
-from api.operators.key_schemas import ApiKeyList, ApiKeyView, KeyOrder, NewApiKey, ScopeName, TenantName
+from rhapsode.contract.operators.keys import ApiKeyList, ApiKeyView, KeyOrder, NewApiKey, ScopeName, TenantName
 from storage.ids import KEY_ID, KeyId, TenantId
 from storage.tenants.api_keys import ApiKey, Scope
 
@@ -55,7 +55,7 @@ def post_key(tenant: Tenant, services: Services, body: JsonBytes) -> NewApiKey:
 def list_keys(tenant: Tenant, services: Services, parameters: Annotated[KeyListQuery, Query()]) -> ApiKeyList:
     """Every key, the oldest first; those that are over too."""
     wanted = None if parameters.tenant is None else TenantId(parameters.tenant)
-    return ApiKeyList(data=[_view(record) for record in services.api_keys.list(wanted)])
+    return ApiKeyList(data=tuple(_view(record) for record in services.api_keys.list(wanted)))
 
 
 @router.delete("/{key_id}", status_code=204)
@@ -71,7 +71,7 @@ def _view(record: ApiKey) -> ApiKeyView:
         tenant=record.tenant,
         name=record.name,
         prefix=record.shown,
-        scopes=scopes,
+        scopes=tuple(scopes),
         created_at=moment(record.created_at_ms),
         expires_at=optional_moment(record.expires_at_ms),
         last_used_at=optional_moment(record.last_used_at_ms),

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 
 from api.dependencies import JsonBytes, KnownTenant, Services, Tenant
 from api.http.parsing import parse_body
-from api.operators.quota_schemas import QuotaAmounts, QuotaOrder, QuotaView
 from api.services.container import ApiServices
+from rhapsode.contract.operators.quotas import QuotaAmounts, QuotaOrder, QuotaView
 from storage.ids import TenantId
 from storage.tenants.quotas import Held, OwnQuotas, Quotas
 

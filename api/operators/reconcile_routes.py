@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from fastapi import APIRouter
-from pydantic import Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import OptionalJsonBytes, Services, Tenant
 from api.http.parsing import parse_body
 from api.http.problems.problem import state_conflict
-from api.schemas.base import Answer, RequestBody
+from rhapsode.contract.operators.reconcile import ReconcileOrder, ReconcileView
 from storage.errors import AuditOvertaken
 from storage.recovery.journal import JournalUnreadable
 from storage.recovery.reconcile import Reconciler
 
 router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=IdempotentRoute)
 
-CURSOR = r"^journal/[a-z0-9-]+/[0-9-]{10}/[0-9a-z]{26}\.jsonl$"
 
 _ORDER = {
     "requestBody": {
@@ -26,28 +22,6 @@ _ORDER = {
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ReconcileOrder"}}},
     }
 }
-
-
-class ReconcileOrder(RequestBody):
-    """`cursor`: `next_cursor` of the step before; without one it begins."""
-
-    cursor: str | None = Field(default=None, max_length=200, pattern=CURSOR)
-
-
-class ReconcileView(Answer):
-    """One step. `next_cursor` is null after the last one.
-
-    `jobs_restored`: that Redis did not know; `jobs_marked`: unfinished ones whose segments are looked for in the store;
-    `jobs_gone`: that were deleted since; `counters_mended`: that differed from an audit, which the last step makes.
-    """
-
-    object: Literal["reconcile_step"] = "reconcile_step"
-    next_cursor: str | None
-    jobs_seen: int
-    jobs_restored: int
-    jobs_marked: int
-    jobs_gone: int
-    counters_mended: int
 
 
 @router.post("/reconcile", response_model=ReconcileView, openapi_extra=_ORDER)

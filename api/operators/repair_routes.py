@@ -12,7 +12,7 @@ from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant
 from api.http.problems.problem import invalid_field, not_found, state_conflict
 from api.http.times import moment
-from api.operators.fleet_schemas import AuditView, CounterDifference, DeadLetterList, DeadLetterView
+from rhapsode.contract.operators.fleet import AuditView, CounterDifference, DeadLetterList, DeadLetterView
 from storage.errors import AuditOvertaken
 from storage.job_store.counter_audit import CounterDrift
 from storage.queue.dead_letters import DeadLetter, DeadLetterUnknown
@@ -46,7 +46,9 @@ def list_dead_letters(
     found = services.dead_letters.list(parameters.cursor, parameters.limit + 1)
     shown, has_more = found[: parameters.limit], len(found) > parameters.limit
     return DeadLetterList(
-        data=[_dead_letter(each) for each in shown], next_cursor=shown[-1].id if has_more else None, has_more=has_more
+        data=tuple(_dead_letter(each) for each in shown),
+        next_cursor=shown[-1].id if has_more else None,
+        has_more=has_more,
     )
 
 
@@ -88,8 +90,8 @@ def _dead_letter(each: DeadLetter) -> DeadLetterView:
 def _audit(record: AuditRecord) -> AuditView:
     return AuditView(
         at=moment(record.at_ms),
-        drift=[
+        drift=tuple(
             CounterDifference(counter=each.name, expected=each.expected, actual=each.actual)
             for each in record.differences
-        ],
+        ),
     )

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Query, Response
 
 from api.dependencies import KnownTenant, Services, Tenant
 from api.http.problems.problem import Problem, Violation, invalid
-from api.operators.usage_schemas import Grouping, UsageAmounts, UsageQuery, UsageReport, UsageRow
 from api.services.container import ApiServices
+from rhapsode.contract.operators.usage import Grouping, UsageAmounts, UsageQuery, UsageReport, UsageRow
 from storage.ids import TenantId
 from storage.jobs.record import KEPT_DAYS
 from storage.tenants.usage import Amounts, DayUsage, total
@@ -51,7 +51,7 @@ def _answer(services: ApiServices, tenant: TenantId, parameters: UsageQuery) -> 
         return Response(
             _table(rows), media_type=_CSV, headers={"Content-Disposition": 'attachment; filename="usage.csv"'}
         )
-    return UsageReport(first=first, last=last, data=rows, total=UsageAmounts(**_shown(total(found))))
+    return UsageReport(first=first, last=last, data=tuple(rows), total=UsageAmounts(**_shown(total(found))))
 
 
 def _days(parameters: UsageQuery) -> tuple[date, date]:

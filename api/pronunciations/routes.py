@@ -18,7 +18,9 @@ from api.http.cursors import decode_cursor, encode_cursor
 from api.http.parsing import body_violations, parse_body
 from api.http.problems.problem import Problem, Violation, invalid, not_found, unsupported_media
 from api.http.times import moment
-from api.pronunciations.schemas import (
+from api.services.container import ApiServices
+from rhapsode.contract.base import Name
+from rhapsode.contract.pronunciations import (
     MAX_RULES,
     Dictionary,
     DictionaryList,
@@ -28,8 +30,6 @@ from api.pronunciations.schemas import (
     VersionOrder,
     VersionRules,
 )
-from api.schemas.base import Name
-from api.services.container import ApiServices
 from storage.errors import ArtifactMissing, DictionaryNotFound, QuotaExceeded
 from storage.ids import DICTIONARY_ID, DictionaryId, TenantId, new_dictionary_id
 from storage.objects import keys
@@ -119,7 +119,7 @@ def list_dictionaries(
     page = found[: parameters.limit]
     has_more = len(found) > parameters.limit
     cursor = encode_cursor(page[-1].id) if has_more else None
-    return DictionaryList(data=[_shown(record) for record in page], next_cursor=cursor, has_more=has_more)
+    return DictionaryList(data=tuple(_shown(record) for record in page), next_cursor=cursor, has_more=has_more)
 
 
 @router.get("/{dictionary_id}", response_model=Dictionary)
@@ -170,7 +170,7 @@ def get_version(
         return Response(write_pls(rules, found.language), media_type=MEDIA_TYPE)
     answer = VersionRules(
         **_shown_version(record, found).model_dump(),
-        rules=[RuleAnswer(grapheme=r.grapheme, alias=r.alias, case_sensitive=r.case_sensitive) for r in rules],
+        rules=tuple(RuleAnswer(grapheme=r.grapheme, alias=r.alias, case_sensitive=r.case_sensitive) for r in rules),
     )
     return Response(answer.model_dump_json(), media_type="application/json")
 
@@ -258,7 +258,7 @@ def _shown(record: DictionaryRecord) -> Dictionary:
         id=record.id,
         name=record.name,
         created_at=moment(record.created_at_ms),
-        versions=[_shown_version(record, version) for version in record.versions],
+        versions=tuple(_shown_version(record, version) for version in record.versions),
     )
 
 

@@ -14,15 +14,15 @@ from fastapi.responses import StreamingResponse
 from api.dependencies import KnownJobId, Services, Tenant
 from api.http.audio_negotiation import STREAMED, choose_format
 from api.http.problems.problem import state_conflict
-from api.schemas.segment_ids import segment_id
+from api.job_answers.segment_ids import segment_id
 from api.segments.following import HeardSegment, SegmentFollower
 from api.segments.planned_job import planned_segments
 from api.services.container import ApiServices
+from rhapsode.contract.jobs.states import JobState
 from storage.audio.encoding import AudioEncoder, Outbox, live_encoder
 from storage.audio.wav import BYTES_PER_SAMPLE, streaming_wav_header, wav_header
 from storage.errors import StorageError
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.narration.outputs import AudioFormat, OutputFormat, default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
-from api.schemas.input import JobInput
-from api.schemas.job import JobRequest
-from api.segments.schemas import SegmentChange
 from api.segments.view import SegmentViewer
 from api.services.container import ApiServices
 from api.submission.languages import refuse_foreign_segment
 from api.submission.resolving import listed
 from api.submission.voice_choice import own_voice_for
 from api.voices.matching import find_own_voice
+from rhapsode.contract.jobs.input import JobInput
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.segments import SegmentChange
 from storage.errors import VoiceGone, VoiceNotFound
 from storage.ids import TenantId
 from storage.job_store.scripts import Transitioned

@@ -8,7 +8,7 @@ from fastapi import Depends
 
 from api.http.links import LinkBuilder
 from api.http.problems.problem import not_found, state_conflict
-from api.schemas.segment_ids import segment_index
+from api.job_answers.segment_ids import segment_index
 from api.segments.view import SegmentViewer
 from api.services.container import ApiServices
 from storage.errors import ArtifactMissing, SegmentNotFound

@@ -16,17 +16,16 @@ from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.http.problems.problem import Problem, not_found, segment_damaged
-from api.schemas.segment_ids import segment_id
+from api.job_answers.segment_ids import segment_id
 from api.segments.changes import change_segment
 from api.segments.planned_job import SegmentIndex, read_segment, read_segments
-from api.segments.schemas import Segment, SegmentChange, SegmentList, TakeList, TakeOrder
 from api.segments.view import SegmentViewer, shown_attempt
 from api.services.container import ApiServices
+from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.segments import Segment, SegmentChange, SegmentList, SegmentState, TakeList, TakeOrder
 from storage.audio.wav import wav_header
 from storage.errors import ArtifactCorrupt, ArtifactMissing, SegmentNotFound
-from storage.job_store.segment_reads import SegmentState
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.objects import keys
 from storage.segments.edits import FIRST_TAKE
 from storage.segments.file import SegmentFormatError, StoredSegment, decode_segment
@@ -74,7 +73,7 @@ def list_segments(
     places = viewer.places(page[-1] + 1) if page else {}
     cursor = encode_cursor(f"segment {page[-1]}") if has_more else None
     data = [viewer.segment(index, places.get(index)) for index in page]
-    return SegmentList(data=data, next_cursor=cursor, has_more=has_more)
+    return SegmentList(data=tuple(data), next_cursor=cursor, has_more=has_more)
 
 
 @router.get("/{segment}", response_model=Segment)
@@ -138,7 +137,7 @@ def regenerate_segment(
 def list_takes(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex) -> TakeList:
     """The finished ones, the oldest first."""
     viewer = read_segment(services, tenant, job_id, index, links)
-    return TakeList(data=[viewer.take(index, take) for take in services.segments.takes(job_id, index)])
+    return TakeList(data=tuple(viewer.take(index, take) for take in services.segments.takes(job_id, index)))
 
 
 @router.post("/{segment}/takes/{take}/select", response_model=Segment)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from api.http.links import LinkBuilder
 from api.http.times import audio_s
-from api.schemas.segment_ids import segment_id
-from api.segments.schemas import Segment, SegmentLinks, Take, TriedAttempt
+from api.job_answers.segment_ids import segment_id
+from rhapsode.contract.segments import Segment, SegmentLinks, Take, TriedAttempt
 from storage.job_store.segment_reads import SegmentStates
 from storage.job_store.segment_reads import Take as StoredTake
 from storage.jobs.record import JobRecord
@@ -73,7 +73,7 @@ class SegmentViewer:
             pause_after_s=planned.pause_after_s,
             chars_per_s=round(result.num_chars / duration_s, 2) if result and duration_s else None,
             loudness_lufs=result.loudness_lufs if result else None,
-            findings=list(result.flags if result else (rejected.findings if rejected else ())),
+            findings=tuple(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
             reused=bool(result and result.reused),
             sha256=result.sha256 if result else None,
@@ -106,7 +106,7 @@ class SegmentViewer:
             attempts=take.result.attempts,
             finish_reason=take.result.finish_reason,
             duration_s=self._duration_s(take.result),
-            findings=list(take.result.flags),
+            findings=tuple(take.result.flags),
             flagged=bool(take.result.flags),
             sha256=take.result.sha256,
             audio=self.links.segment_audio(self.record.id, segment_id(index), take.number),
@@ -133,8 +133,8 @@ def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
         seed=tried.seed,
         temperature=tried.temperature,
         parts=tried.parts,
-        findings=list(tried.findings),
-        reasons=list(tried.reasons),
+        findings=tuple(tried.findings),
+        reasons=tuple(tried.reasons),
         checks=dict(tried.checks),
     )
 

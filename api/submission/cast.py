@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from api.http.problems.problem import Problem, invalid_field, voice_not_found
-from api.schemas.input import MAX_SPEAKERS
-from api.schemas.job import JobRequest
 from api.services.container import ApiServices
 from api.submission.input import PreparedInput, VoiceUse, unknown_speaker
 from api.submission.resolving import listed
 from api.submission.voice_choice import ChosenVoice, choose_voice, own_voice_for, refuse_overrides
 from api.voices.matching import find_own_voice
+from rhapsode.contract.jobs.input import MAX_SPEAKERS
+from rhapsode.contract.jobs.request import JobRequest
 from storage.errors import VoiceGone, VoiceNotFound
 from storage.ids import JobId, TenantId
 from storage.narration.cast import SpeakerVoice

@@ -8,11 +8,11 @@ import hashlib
 from dataclasses import dataclass
 
 from api.http.problems.problem import Problem, invalid_field
-from api.schemas.job import JobRequest
 from api.services.container import ApiServices
 from api.voices.consent import consent_of
 from api.voices.creation import EMBEDDING_MEDIA_TYPE, embedding_model
 from api.voices.embedding_input import EMBEDDING_FIELD, pack_embedding, parse_embedding
+from rhapsode.contract.jobs.request import JobRequest
 from storage.ids import JobId, TenantId, VoiceId
 from storage.narration.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceReference, VoiceSource
 from storage.objects.keys import speaker_embedding

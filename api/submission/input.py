@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pydantic_core import PydanticCustomError
 
 from api.http.problems.problem import Problem, invalid_field, speech_too_long, text_too_long
-from api.schemas.input import DocumentInput, JobInput, SegmentInput
-from api.schemas.speakable_text import check_spoken_text
 from api.services.container import ApiServices
 from api.uploads.named import named_upload_bytes
+from rhapsode.contract.jobs.input import DocumentInput, JobInput, SegmentInput
+from rhapsode.contract.speakable_text import check_spoken_text
 from storage.ids import TenantId
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.narration.script.entries import SegmentEntry

@@ -7,7 +7,7 @@ to be spoken.
 from __future__ import annotations
 
 from api.http.problems.problem import unreadable_text
-from api.schemas.input import JobInput
+from rhapsode.contract.jobs.input import JobInput
 from storage.narration.writing_systems import find_foreign
 from storage.queue.model_registry import ModelCard
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from api.http.problems.problem import Violation, invalid
-from api.schemas.output import LoudnessRequest, OutputFormatRequest, OutputRequest, TagsRequest
+from rhapsode.contract.jobs.output import LoudnessRequest, OutputFormatRequest, OutputRequest, TagsRequest
 from storage.narration.outputs import (
     FORMATS,
     AudioFormat,

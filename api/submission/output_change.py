@@ -8,8 +8,8 @@ from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
 
 from api.http.problems.problem import invalid_field
-from api.schemas.output import OutputChange, OutputRequest
 from api.submission.output import resolve_output
+from rhapsode.contract.jobs.output import OutputChange, OutputRequest
 from storage.narration.outputs import OutputFormat, OutputSpec, default_bitrate_kbps
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.http.problems.problem import invalid_field
-from api.schemas.quality import QualityRequest
+from rhapsode.contract.jobs.quality import QualityRequest
 from storage.narration.quality import Gate, OnExhausted, Quality
 from storage.queue.model_registry import ModelCard
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
-from api.schemas.job import MAX_SEED, JobRequest, SegmentationRequest
 from api.submission.output import resolve_output
 from api.submission.quality import resolve_quality
+from rhapsode.contract.jobs.input import MAX_SEED
+from rhapsode.contract.jobs.request import JobRequest, SegmentationRequest
 from storage.narration.cast import SpeakerVoice
 from storage.narration.languages import AUTO_LANGUAGE, NORMALIZED_LANGUAGES, language_name
 from storage.narration.sources import Source

@@ -14,8 +14,6 @@ from api.acceptance.deadlines import future_ms, refuse_late_start, refuse_unreac
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import invalid, invalid_field, text_too_long
-from api.schemas.input import JobInput
-from api.schemas.job import JobRequest
 from api.services.container import ApiServices
 from api.submission.cast import Cast, choose_cast
 from api.submission.dictionaries import copy_dictionaries, find_dictionaries
@@ -25,8 +23,10 @@ from api.submission.resolving import Voices, resolve_language, resolve_narration
 from api.submission.voice_choice import announce_build, prepare_voice, reference_room
 from api.uploads.named import take_named_upload
 from api.webhooks.job_webhook import choose_webhook
+from rhapsode.contract.jobs.input import JobInput
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId, new_job_id
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.narration.script.entries import encode_entries
 from storage.narration.sources import Source

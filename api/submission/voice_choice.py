@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api.http.problems.problem import Problem, invalid_field, not_ready, stale_cache
-from api.schemas.job import JobRequest
 from api.services.container import ApiServices
 from api.submission.inline_voice import inline_voice
 from api.submission.resolving import listed
 from api.voices.caches.submission import request_cache
 from api.voices.matching import cache_request, choose_mode, choose_model, find_own_voice, modes_of, reference, unfit
+from rhapsode.contract.jobs.request import JobRequest
 from storage.errors import JobGone, JobNotFound
 from storage.ids import ContentKey, JobId, TenantId
 from storage.narration.voice_reference import (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.dependencies import Services, Tenant
-from api.schemas.input import MAX_DICTIONARIES, MAX_ENTRIES, MAX_PAUSE_S, MAX_SPEAKERS
 from api.services.container import ApiServices
-from api.system.capability_schemas import (
+from rhapsode.contract.capabilities import (
     BreakCapability,
     Capabilities,
     FormatCapability,
@@ -17,6 +16,7 @@ from api.system.capability_schemas import (
     SsmlCapability,
     SsmlElementCapability,
 )
+from rhapsode.contract.jobs.input import MAX_DICTIONARIES, MAX_ENTRIES, MAX_PAUSE_S, MAX_SPEAKERS
 from storage.narration.estimates import MAX_AUDIO_MS
 from storage.narration.languages import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
 from storage.narration.outputs import FORMATS, AudioFormat
@@ -34,15 +34,16 @@ def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
     served = served_models(services.models.list())
     return Capabilities(
         input=InputCapabilities(
-            types=[source.value for source in SourceType], document_formats=[each.value for each in DocumentFormat]
+            types=tuple(source.value for source in SourceType),
+            document_formats=tuple(each.value for each in DocumentFormat),
         ),
         ssml=_ssml(),
-        output_formats=[_format(name) for name in FORMATS],
-        normalization=[
-            NormalizationCapability(name=Normalization.OFF.value, languages=[]),
-            NormalizationCapability(name=Normalization.BASIC.value, languages=list(NORMALIZED_LANGUAGES)),
-        ],
-        languages=sorted({language for card in served for language in card.languages}),
+        output_formats=tuple(_format(name) for name in FORMATS),
+        normalization=(
+            NormalizationCapability(name=Normalization.OFF.value, languages=()),
+            NormalizationCapability(name=Normalization.BASIC.value, languages=tuple(NORMALIZED_LANGUAGES)),
+        ),
+        languages=tuple(sorted({language for card in served for language in card.languages})),
         language_tags=LANGUAGE_NAMES,
         limits=_limits(services),
     )
@@ -50,17 +51,17 @@ def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
 
 def _ssml() -> SsmlCapability:
     return SsmlCapability(
-        elements=[
+        elements=tuple(
             SsmlElementCapability(
                 name=element.name,
                 supported=element.supported,
-                attributes=list(element.attributes),
+                attributes=tuple(element.attributes),
                 note=element.note,
             )
             for element in SSML_SUBSET
-        ],
+        ),
         breaks=BreakCapability(max_s=MAX_BREAK_S, strengths_s=BREAK_STRENGTHS_S),
-        say_as=list(SPELL_OUT),
+        say_as=tuple(SPELL_OUT),
     )
 
 
@@ -69,7 +70,7 @@ def _format(name: AudioFormat) -> FormatCapability:
     return FormatCapability(
         type=name.value,
         content_type=facts.content_type,
-        sample_rates_hz=list(facts.sample_rates_hz),
+        sample_rates_hz=tuple(facts.sample_rates_hz),
         default_bitrate_kbps=facts.default_bitrate_kbps,
         has_chapters=facts.has_chapters,
         has_tags=facts.has_tags,

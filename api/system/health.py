@@ -10,8 +10,8 @@ from anyio.to_thread import current_default_thread_limiter, run_sync
 from fastapi import APIRouter, Response
 
 from api.dependencies import Services
-from api.schemas import job as schemas
 from api.services.container import ApiServices
+from rhapsode.contract import health as schemas
 from storage.database.schema_version import LayoutMismatch, agree_on_layout
 from storage.errors import StoreUnavailable
 
@@ -71,7 +71,7 @@ def _readiness(
         redis="unavailable" if models is None else "ok",
         store=store,
         threads=threads,
-        models=models,
+        models=None if models is None else tuple(models),
         claims=None if models is None else _claims(services),
     )
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from api.dependencies import Services, Tenant
 from api.http.problems.problem import not_found
 from api.http.times import moment
-from api.schemas import job as schemas
+from rhapsode.contract import models as schemas
 from storage.queue.model_registry import ModelCard, served_models
 
 router = APIRouter(prefix="/v1/models", tags=["models"])
@@ -18,7 +18,7 @@ def list_models(_: Tenant, services: Services) -> schemas.ModelList:
     """Every model that a worker announced; one that is not available has no worker now."""
     cards = services.models.list()
     served = served_models(cards)
-    return schemas.ModelList(data=[_shown(card, available=card in served) for card in cards])
+    return schemas.ModelList(data=tuple(_shown(card, available=card in served) for card in cards))
 
 
 @router.get("/{model_name}", response_model=schemas.Model)
@@ -39,8 +39,8 @@ def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
         created=card.updated_at_ms // 1000,
         revision=card.revision,
         task=card.task,
-        speakers=list(card.speakers),
-        languages=list(card.languages),
+        speakers=tuple(card.speakers),
+        languages=tuple(card.languages),
         default_language=card.default_language,
         sample_rate_hz=card.sample_rate_hz,
         samples_per_frame=card.samples_per_frame,
@@ -50,9 +50,9 @@ def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
         text_front_end="words" if card.text_front_end == "words" else "raw",
         accepts_instructions=card.accepts_instructions,
         speaker_dim=card.speaker_dim,
-        reproducibility=["best_effort", "strict"] if card.runs_strict else ["best_effort"],
-        voice_modes=list(card.voice_modes),
-        recognised_languages=list(card.recognised_languages),
+        reproducibility=("best_effort", "strict") if card.runs_strict else ("best_effort",),
+        voice_modes=tuple(card.voice_modes),
+        recognised_languages=tuple(card.recognised_languages),
         notice=card.notice,
         available=available,
         seen_at=moment(card.updated_at_ms),

@@ -12,7 +12,7 @@ from api.dependencies import JsonBytes, Links, Services, Tenant
 from api.http.parsing import parse_body
 from api.http.problems.problem import not_found, upload_too_large
 from api.http.times import moment
-from api.uploads.schemas import NewUpload, Upload, UploadOrder
+from rhapsode.contract.uploads import NewUpload, Upload, UploadOrder
 from storage.ids import UPLOAD_ID, UploadId, new_upload_id
 from storage.objects import keys
 from storage.objects.uploads import LIFETIME_S, LINK_TTL_S

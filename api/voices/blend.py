@@ -24,7 +24,7 @@ from api.voices.embedding import embedding_of
 from api.voices.embedding_input import pack_embedding
 from api.voices.matching import find_own_voice
 from api.voices.names import built_in_speaker
-from api.voices.schemas import BlendOrder
+from rhapsode.contract.voices.voices import BlendOrder
 from storage.errors import AdmissionRefused, ConsentNotFound, VoiceNameTaken
 from storage.ids import TenantId, new_voice_id
 from storage.queue.model_registry import ModelCard

@@ -17,11 +17,11 @@ from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field, not_found, unsupported_media
 from api.http.times import moment
 from api.services.container import ApiServices
-from api.voices import consent_schemas
 from api.voices.consent import actor_of, is_consent
 from api.voices.creation import store_recording
 from api.voices.routes import EXTENSIONS, delete_discarded
 from api.voices.upload import Upload, parse_fields, read_upload
+from rhapsode.contract.voices import consents as consent_schemas
 from storage.errors import QuotaExceeded
 from storage.ids import CONSENT_ID, ConsentId, TenantId, new_consent_id
 from storage.narration.voice_reference import VoiceSource
@@ -78,7 +78,7 @@ def list_consents(
     page = services.consents.list(tenant, ConsentId(cursor) if cursor else None, parameters.limit)
     next_cursor = encode_cursor(page.consents[-1].id) if page.has_more and page.consents else None
     return consent_schemas.ConsentList(
-        data=[_shown(record, links) for record in page.consents],
+        data=tuple(_shown(record, links) for record in page.consents),
         next_cursor=next_cursor,
         has_more=next_cursor is not None,
     )

@@ -23,14 +23,14 @@ from api.http.problems.problem import (
     no_model,
 )
 from api.services.container import ApiServices
-from api.voices.caches.schemas import CacheOrder
 from api.voices.caches.submission import order_caches
 from api.voices.consent import consent_of, consent_unknown
 from api.voices.embedding_input import EMBEDDING_FIELD, parse_embedding
 from api.voices.matching import cloning_models
 from api.voices.names import built_in_speaker
-from api.voices.schemas import RecordingForm, VoiceForm
 from api.voices.upload import Upload, parse_fields
+from rhapsode.contract.voices.caches import CacheOrder
+from rhapsode.contract.voices.voices import RecordingForm, VoiceForm
 from storage.audio.recordings import DecoderBroken, RecordingRefused, inspect_recording
 from storage.errors import (
     AdmissionRefused,

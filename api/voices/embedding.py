@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from api.http.problems.problem import invalid_field, not_ready
 from api.services.container import ApiServices
-from api.voices import schemas as voice_schemas
+from rhapsode.contract.voices import voices as voice_schemas
 from storage.errors import ArtifactMissing
 from storage.narration.voice_reference import CacheMode, SourceKind
 from storage.voices.cache_file import (
@@ -61,7 +61,7 @@ def embedding_answer(record: VoiceRecord, embedding: SpeakerEmbedding, *, as_jso
             model=embedding.model,
             model_revision=embedding.model_revision,
             dimension=len(embedding.values),
-            values=list(embedding.values),
+            values=tuple(embedding.values),
         )
         return Response(body.model_dump_json(), media_type="application/json")
     filename = f'attachment; filename="{record.id}-{embedding_digest(embedding)}.safetensors"'

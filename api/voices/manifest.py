@@ -11,19 +11,20 @@ from pydantic import JsonValue, ValidationError
 from api.http.json_body import parse_json
 from api.http.parsing import body_violations
 from api.http.problems.problem import MAX_VIOLATIONS, Problem, Violation, invalid, invalid_field
-from api.schemas.job import RefText, RequestBody
 from api.services.container import ApiServices
 from api.uploads.named import read_named_upload
-from api.voices.caches.schemas import MAX_BULK_VOICES, ManifestOrder
 from api.voices.consent import consent_of
 from api.voices.names import built_in_speaker
-from api.voices.schemas import Description, Language, Statement, VoiceName
+from rhapsode.contract.base import RefText, RequestBody
+from rhapsode.contract.voices.caches import MAX_BULK_VOICES, ManifestOrder
+from rhapsode.contract.voices.names import name_key
+from rhapsode.contract.voices.voices import Description, Language, Statement, VoiceName
 from storage.ids import UPLOAD_ID, TenantId, UploadId, new_voice_id
 from storage.narration.voice_reference import CacheMode
 from storage.queue.model_registry import ModelCard
 from storage.voices.consent_store import ConsentStore
 from storage.voices.plan import ListedVoice
-from storage.voices.records import Consent, name_key
+from storage.voices.records import Consent
 
 POINTER = "/manifest"
 MAX_MANIFEST_BYTES = 16 * 1024 * 1024

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from api.http.problems.problem import voice_unknown
 from api.services.container import ApiServices
 from api.voices.view import built_in_voices
+from rhapsode.contract.voices.names import name_key
 from storage.ids import VOICE_ID, TenantId, VoiceId
-from storage.voices.records import VoiceRecord, name_key
+from storage.voices.records import VoiceRecord
 
 
 @dataclass(frozen=True, slots=True)

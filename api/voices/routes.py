@@ -16,16 +16,16 @@ from api.http.links import URL_TTL_S
 from api.http.parsing import parse_body
 from api.http.problems.problem import name_taken
 from api.services.container import ApiServices
-from api.voices import schemas as voice_schemas
 from api.voices.blend import blend_voices
 from api.voices.caches.submission import BUILD_S
 from api.voices.creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice, replace_recording
 from api.voices.embedding import embedding_answer, embedding_of
 from api.voices.named_voices import BuiltInVoice, find_named_voice
 from api.voices.names import built_in_speaker
-from api.voices.schemas import BlendOrder, VoiceChange
 from api.voices.upload import read_upload
 from api.voices.view import built_in_voice, built_in_voices, own_voice
+from rhapsode.contract.voices import voices as voice_schemas
+from rhapsode.contract.voices.voices import BlendOrder, VoiceChange
 from storage.errors import StoreUnavailable
 from storage.ids import VOICE_ID, VoiceId
 from storage.objects.store import Download
@@ -92,13 +92,13 @@ def list_voices(
         named = services.voices.find(tenant, parameters.name) if parameters.kind != "built_in" else None
         data = [voice for voice in built_in if voice.name == speaker]
         data += [own_voice(named, links, cards)] if named else []
-        return voice_schemas.VoiceList(data=data, next_cursor=None, has_more=False)
+        return voice_schemas.VoiceList(data=tuple(data), next_cursor=None, has_more=False)
     if parameters.kind == "built_in":
-        return voice_schemas.VoiceList(data=built_in, next_cursor=None, has_more=False)
+        return voice_schemas.VoiceList(data=tuple(built_in), next_cursor=None, has_more=False)
     page = services.voices.list(tenant, VoiceId(cursor) if cursor else None, parameters.limit)
     next_cursor = encode_cursor(page.voices[-1].id) if page.has_more and page.voices else None
     data = built_in + [own_voice(record, links, cards) for record in page.voices]
-    return voice_schemas.VoiceList(data=data, next_cursor=next_cursor, has_more=next_cursor is not None)
+    return voice_schemas.VoiceList(data=tuple(data), next_cursor=next_cursor, has_more=next_cursor is not None)
 
 
 @router.head("/{voice_id}", include_in_schema=False)

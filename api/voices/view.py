@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from api.http.links import LinkBuilder
 from api.http.times import moment
-from api.voices import schemas as voice_schemas
+from rhapsode.contract.voices import voices as voice_schemas
 from storage.narration.voice_reference import CacheMode, SourceKind
 from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import VoiceRecord
@@ -18,7 +18,7 @@ def own_voice(record: VoiceRecord, links: LinkBuilder, cards: Sequence[ModelCard
         id=record.id,
         kind="own",
         name=record.name,
-        models=[card.name for card in served_models(cards) if can_speak(record, card)],
+        models=tuple(card.name for card in served_models(cards) if can_speak(record, card)),
         language=record.language,
         description=record.description,
         ref_text=record.ref_text,
@@ -33,7 +33,7 @@ def own_voice(record: VoiceRecord, links: LinkBuilder, cards: Sequence[ModelCard
         ),
         consent=consent
         and voice_schemas.VoiceConsent(
-            ids=list(consent.ids), statement=consent.statement, actor=consent.actor, at=moment(consent.at_ms)
+            ids=tuple(consent.ids), statement=consent.statement, actor=consent.actor, at=moment(consent.at_ms)
         ),
         created_at=moment(record.created_at_ms),
         updated_at=moment(record.updated_at_ms),
@@ -66,7 +66,7 @@ def built_in_voice(name: str, models: Sequence[str]) -> voice_schemas.Voice:
         id=None,
         kind="built_in",
         name=name,
-        models=list(models),
+        models=tuple(models),
         language="auto",
         description="",
         ref_text="",

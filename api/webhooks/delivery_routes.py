@@ -12,11 +12,11 @@ from api.dependencies import KnownJobId, Links, Services, Tenant
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.problems.problem import not_found
 from api.services.container import ApiServices
-from api.webhooks import schemas
 from api.webhooks.endpoint_routes import KnownEndpointId
 from api.webhooks.view import shown_delivery, shown_detail
+from rhapsode.contract import webhooks as schemas
+from rhapsode.contract.webhooks import DeliveryState
 from storage.ids import DELIVERY_ID, DeliveryId, TenantId
-from storage.webhooks.records import DeliveryState
 
 router = APIRouter(prefix="/v1", tags=["webhooks"], route_class=IdempotentRoute)
 
@@ -56,7 +56,7 @@ def list_deliveries(
     )
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
     data = [shown_delivery(each) for each in page.deliveries]
-    return schemas.WebhookDeliveryList(data=data, next_cursor=cursor, has_more=cursor is not None)
+    return schemas.WebhookDeliveryList(data=tuple(data), next_cursor=cursor, has_more=cursor is not None)
 
 
 @router.post(
@@ -96,7 +96,7 @@ def list_job_deliveries(tenant: Tenant, services: Services, job_id: KnownJobId) 
     if not data:
         # No webhook was sent, or there is no such job.
         services.jobs.get(tenant, job_id)
-    return schemas.WebhookDeliveryList(data=data, next_cursor=None, has_more=False)
+    return schemas.WebhookDeliveryList(data=tuple(data), next_cursor=None, has_more=False)
 
 
 def _sent_again(services: ApiServices, tenant: TenantId, delivery: DeliveryId) -> schemas.WebhookDelivery:

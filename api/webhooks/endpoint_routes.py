@@ -9,14 +9,15 @@ from fastapi import APIRouter, Depends, Response
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, Links, OptionalJsonBytes, Services, Tenant
+from api.http.json_schemas import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import not_found
 from api.services.container import ApiServices
-from api.webhooks import schemas
-from api.webhooks.schemas import EndpointChange, EndpointOrder, RotateOrder, json_body
 from api.webhooks.view import last_expiry, shown_delivery, shown_endpoint
+from rhapsode.contract import webhooks as schemas
+from rhapsode.contract.webhooks import EndpointChange, EndpointOrder, EndpointState, RotateOrder
 from storage.ids import ENDPOINT_ID, EndpointId, TenantId, new_endpoint_id
-from storage.webhooks.records import EndpointChanges, EndpointState, NewEndpoint
+from storage.webhooks.records import EndpointChanges, NewEndpoint
 
 router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"], route_class=IdempotentRoute)
 
@@ -57,7 +58,9 @@ def post_endpoint(tenant: Tenant, services: Services, links: Links, body: JsonBy
 @router.get("", response_model=schemas.WebhookEndpointList)
 def list_endpoints(tenant: Tenant, services: Services) -> schemas.WebhookEndpointList:
     """All of them, the newest first; a tenant has fifty at most."""
-    return schemas.WebhookEndpointList(data=[shown_endpoint(each) for each in services.webhooks.store.list(tenant)])
+    return schemas.WebhookEndpointList(
+        data=tuple(shown_endpoint(each) for each in services.webhooks.store.list(tenant))
+    )
 
 
 @router.head("/{endpoint_id}", include_in_schema=False)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from api.http.problems.problem import invalid_field
-from api.schemas.job_webhook import JobWebhookRequest
 from api.services.container import ApiServices
 from api.services.webhooks import refused_url
+from rhapsode.contract.jobs.webhook import JobWebhookRequest
+from rhapsode.contract.webhooks import EndpointState
 from storage.ids import ENDPOINT_ID, EndpointId, TenantId
 from storage.jobs.webhook_target import JobWebhook, endpoint_target, url_target
 from storage.runtime.egress.errors import SafeHttpError
 from storage.webhooks.errors import EndpointGone, EndpointNotFound
-from storage.webhooks.records import EndpointState
 
 
 def choose_webhook(

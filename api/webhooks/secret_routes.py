@@ -6,11 +6,12 @@ from fastapi import APIRouter
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import OptionalJsonBytes, Services, Tenant
+from api.http.json_schemas import json_body
 from api.http.parsing import parse_body
 from api.services.container import ApiServices
-from api.webhooks import schemas
-from api.webhooks.schemas import RotateOrder, json_body
 from api.webhooks.view import last_expiry
+from rhapsode.contract import webhooks as schemas
+from rhapsode.contract.webhooks import RotateOrder
 from storage.ids import TenantId
 from storage.webhooks.records import SealedSecret
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from api.http.times import moment, optional_moment
-from api.schemas.job_webhook import JobReceiver
-from api.webhooks import schemas
+from rhapsode.contract import webhooks as schemas
+from rhapsode.contract.jobs.webhook import JobReceiver
 from storage.jobs.webhook_target import JobWebhook
 from storage.webhooks.payloads import compose
 from storage.webhooks.record_codec import live_secrets
@@ -19,7 +19,7 @@ def shown_endpoint(record: EndpointRecord) -> schemas.WebhookEndpoint:
     return schemas.WebhookEndpoint(
         id=record.id,
         url=record.url,
-        events=list(record.events),
+        events=tuple(record.events),
         description=record.description,
         metadata=record.metadata,
         state=record.state,
@@ -60,7 +60,7 @@ def shown_detail(record: DeliveryRecord, attempts: Sequence[Attempt], api_url: s
     return schemas.WebhookDeliveryDetail(
         **shown_delivery(record).model_dump(),
         payload=_payload(record, api_url),
-        log=[_attempt(each) for each in attempts],
+        log=tuple(_attempt(each) for each in attempts),
     )
 
 
@@ -84,4 +84,4 @@ def _attempt(attempt: Attempt) -> schemas.WebhookAttempt:
 def job_receiver(webhook: JobWebhook | None) -> JobReceiver | None:
     if webhook is None:
         return None
-    return JobReceiver(url=webhook.url or None, endpoint_id=webhook.endpoint or None, events=list(webhook.events))
+    return JobReceiver(url=webhook.url or None, endpoint_id=webhook.endpoint or None, events=tuple(webhook.events))

@@ -15,9 +15,9 @@ import httpx
 import redis
 
 from benchmarks.api.served_api import ServedApi, served_api
+from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, new_job_id
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE

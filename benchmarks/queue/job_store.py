@@ -18,11 +18,11 @@ from typing import TypeVar
 
 import redis
 
+from rhapsode.contract.jobs.states import Priority
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId, WorkQueue, new_job_id
 from storage.job_store.counter_audit import AUDIT_BATCH
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import ClaimedItem, PlanResult, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue

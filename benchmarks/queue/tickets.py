@@ -30,13 +30,12 @@ from pathlib import Path
 import psutil
 from pydantic import SecretStr
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import TenantId, new_job_id
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import Lane
 from storage.narration.estimates import expected_audio_ms

@@ -32,6 +32,7 @@ from typing import ClassVar
 import redis
 
 from benchmarks.process_figures import cpu_s
+from rhapsode.contract.jobs.states import Priority
 from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
@@ -40,7 +41,6 @@ from storage.database.embedded_valkey import EmbeddedRedis
 from storage.database.keys import RedisKeys
 from storage.ids import TenantId, new_endpoint_id, new_job_id
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.narration.spec import NarrationSpec

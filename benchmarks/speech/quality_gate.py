@@ -18,12 +18,12 @@ import numpy as np
 import redis
 import soundfile
 
+from rhapsode.contract.jobs.states import Priority
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId, new_job_id
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex, SegmentContent
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue

@@ -11,10 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from benchmarks.voices.voice_rig import MODEL, TENANT, Bench
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.audio.recordings import DECODERS
 from storage.ids import JobId, new_job_id
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.objects import keys

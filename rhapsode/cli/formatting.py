@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rhapsode.client.resources import Job, JobWarning
+    from rhapsode.client.resources import Job
+    from rhapsode.contract.jobs.quality import JobWarning
 
 
 def clock(seconds: float) -> str:

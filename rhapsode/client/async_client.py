@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from rhapsode.client import calls
 from rhapsode.client.batches.batches import AsyncBatches
 from rhapsode.client.calls import Call, JobFilter
-from rhapsode.client.capabilities import Capabilities, get_capabilities
+from rhapsode.client.capabilities import get_capabilities
 from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
@@ -26,22 +26,28 @@ from rhapsode.client.jobs.inputs import JobInput
 from rhapsode.client.jobs.listening import listen_async
 from rhapsode.client.jobs.output_options import StreamType
 from rhapsode.client.jobs.planning import make_plan_async
-from rhapsode.client.jobs.plans import Plan, PlanOrder
+from rhapsode.client.jobs.plans import PlanOrder
 from rhapsode.client.jobs.segments import AsyncSegments
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.jobs.submission import JobOptions
 from rhapsode.client.operators.keys import AsyncKeys
 from rhapsode.client.operators.operations import AsyncOperations
 from rhapsode.client.operators.quotas import AsyncQuotaSettings
-from rhapsode.client.operators.usage_calls import GROUPINGS, Grouping, UsageReport, read_usage
+from rhapsode.client.operators.usage_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
-from rhapsode.client.resources import Artifact, Job, JobEvent, Model
+from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
-from rhapsode.client.uploads import StoredUpload, Upload, delete_upload, get_upload, order_upload, send_file_async
+from rhapsode.client.uploads import delete_upload, get_upload, order_upload, send_file_async
 from rhapsode.client.voices.async_voices import AsyncVoices
 from rhapsode.client.voices.consents import AsyncConsents
 from rhapsode.client.voices.dictionaries import AsyncDictionaries
 from rhapsode.client.webhooks.endpoints import AsyncWebhooks
+from rhapsode.contract.capabilities import Capabilities
+from rhapsode.contract.jobs.answer import Artifact
+from rhapsode.contract.models import Model
+from rhapsode.contract.operators.usage import Grouping, UsageReport
+from rhapsode.contract.plans import PlanDocument
+from rhapsode.contract.uploads import Upload
 
 T = TypeVar("T")
 
@@ -186,13 +192,13 @@ class AsyncRhapsode:
                     return place
             await asyncio.sleep(pause_s)
 
-    async def uploaded(self, upload: Upload | str) -> StoredUpload:
+    async def uploaded(self, upload: Upload | str) -> Upload:
         return await self._send(get_upload(upload if isinstance(upload, str) else upload.id))
 
     async def delete_upload(self, upload: Upload | str) -> None:
         await self._send(delete_upload(upload if isinstance(upload, str) else upload.id))
 
-    async def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> Plan:
+    async def plan(self, spoken: str | JobInput, **options: Unpack[JobOptions]) -> PlanDocument:
         """How an input would be narrated: nothing is spoken, and no job is left, also by who is cancelled.
 
         Raises `InvalidRequest` for an input that cannot be narrated.

@@ -20,14 +20,18 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from rhapsode.client.jobs.inputs import JobInput
 from rhapsode.client.jobs.submission import JobOptions, submission_body
-from rhapsode.client.resources import Artifact, ArtifactList, Job, JobPage, JobState, Model, ModelList, Resource
+from rhapsode.client.resources import Job, JobList
+from rhapsode.contract.base import Answer
+from rhapsode.contract.jobs.answer import Artifact, ArtifactList
+from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.models import Model, ModelList
 from rhapsode.errors import ApiError, BadAnswer, Problem, SecretNotShown, Violation, api_error
 
 PASSING = frozenset({408, 429, 502, 503, 504})
 """Statuses of what may be over soon, unless the problem says otherwise."""
 
 T = TypeVar("T")
-ResourceT = TypeVar("ResourceT", bound=Resource)
+ResourceT = TypeVar("ResourceT", bound=Answer)
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
 
@@ -110,7 +114,7 @@ def wait_for_job(job_id: str, hold_s: int) -> Call[Job]:
     return Call("GET", job_path(job_id), resource(Job), headers={"Prefer": f"wait={hold_s}"}, hold_s=hold_s)
 
 
-def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[JobPage]:
+def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[JobList]:
     params: list[tuple[str, str]] = [("state", state.value) for state in sorted(filters.states)]
     if filters.created_after:
         params.append(("created_after", filters.created_after.isoformat()))
@@ -122,7 +126,7 @@ def list_jobs(filters: JobFilter, page_size: int, cursor: str | None) -> Call[Jo
     params += [("order", filters.order), ("limit", str(page_size))]
     if cursor:
         params.append(("cursor", cursor))
-    return Call("GET", JOBS, resource(JobPage), params=tuple(params))
+    return Call("GET", JOBS, resource(JobList), params=tuple(params))
 
 
 def cancel_job(job_id: str) -> Call[Job]:

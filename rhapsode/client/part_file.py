@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from rhapsode.client.resources import Artifact
+from rhapsode.contract.jobs.answer import Artifact
 from rhapsode.errors import DownloadCorrupt
 
 

@@ -5,24 +5,9 @@ from __future__ import annotations
 import httpx
 
 from rhapsode.client.connection import PROXY_FREE
-from rhapsode.client.resources import Resource
+from rhapsode.contract.health import Readiness
 
 PATIENCE_S = 2.0
-
-
-class Readiness(Resource):
-    """redis, store: `ok` or `unavailable`. threads: `ok`, or `busy` while requests wait for one.
-
-    models: those that were announced.
-    claims: `open`, or `held` while no worker is given anything; None if that is not known.
-    """
-
-    status: str
-    redis: str = "ok"
-    store: str = "ok"
-    threads: str = "ok"
-    models: tuple[str, ...] | None = None
-    claims: str | None = None
 
 
 def read_readiness(url: str) -> Readiness | None:

@@ -7,57 +7,36 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from datetime import datetime
 from pathlib import Path
 
 import httpx
 
 from rhapsode.client.calls import Call, nothing, resource
 from rhapsode.client.connection import PROXY_FREE, USER_AGENT, Connection
-from rhapsode.client.resources import Resource
+from rhapsode.contract.uploads import NewUpload, Upload
 
 PIECE_BYTES = 256 * 1024
 
 
-class Upload(Resource):
-    """A file that a job may name by its id until `expires_at`."""
-
-    id: str
-    expires_at: datetime
+def order_upload(num_bytes: int) -> Call[NewUpload]:
+    return Call("POST", "/v1/uploads", resource(NewUpload), body={"bytes": num_bytes})
 
 
-class UploadPlace(Upload):
-    """Where to PUT the file, and with which headers."""
-
-    url: str
-    headers: dict[str, str]
-
-
-def order_upload(num_bytes: int) -> Call[UploadPlace]:
-    return Call("POST", "/v1/uploads", resource(UploadPlace), body={"bytes": num_bytes})
-
-
-class StoredUpload(Upload):
-    """A file that has arrived."""
-
-    stored_bytes: int
-
-
-def get_upload(upload_id: str) -> Call[StoredUpload]:
-    return Call("GET", f"/v1/uploads/{upload_id}", resource(StoredUpload))
+def get_upload(upload_id: str) -> Call[Upload]:
+    return Call("GET", f"/v1/uploads/{upload_id}", resource(Upload))
 
 
 def delete_upload(upload_id: str) -> Call[None]:
     return Call("DELETE", f"/v1/uploads/{upload_id}", nothing)
 
 
-def send_file(connection: Connection, place: UploadPlace, path: Path) -> httpx.Response:
+def send_file(connection: Connection, place: NewUpload, path: Path) -> httpx.Response:
     """Without the client's key: the link is the permission, and it may lead to somebody else's server."""
     with httpx.Client(headers={"User-Agent": USER_AGENT}, mounts=PROXY_FREE) as http:
         return http.put(place.url, content=_pieces(path), headers=place.headers, timeout=connection.timeout(0.0))
 
 
-async def send_file_async(connection: Connection, place: UploadPlace, path: Path) -> httpx.Response:
+async def send_file_async(connection: Connection, place: NewUpload, path: Path) -> httpx.Response:
     """As `send_file`."""
     async with httpx.AsyncClient(headers={"User-Agent": USER_AGENT}, mounts=PROXY_FREE) as http:
         return await http.put(

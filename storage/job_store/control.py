@@ -13,6 +13,7 @@ from typing import cast
 
 import redis
 
+from rhapsode.contract.jobs.states import Priority
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import SERVER_CLOCK, Argument, Reply, Script
@@ -34,7 +35,6 @@ from storage.job_store.scripts import Transitioned, raise_missing_job, transitio
 from storage.job_store.submit import IDEMPOTENCY_TTL_S
 from storage.jobs.record import JobSpec
 from storage.jobs.record_codec import decode_record, decode_spec, encode_metadata, encode_spec
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.narration.spec import NarrationSpec

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
+from rhapsode.contract.jobs.states import JobClass
 from storage.ids import JobId, TenantId, WorkQueue
 from storage.job_store.scripts import JobScripts, Transitioned, milliseconds, record_of, tickets_of, tickets_or_lost
 from storage.jobs.record import ArtifactRecord, JobError, SpokenBy
 from storage.jobs.record_codec import decode_spec, encode_artifacts, encode_spoken_by, encode_warnings
-from storage.jobs.service_classes import JobClass
 from storage.jobs.tickets import Tickets
 from storage.jobs.warnings import ASSEMBLY_CODES, JobWarning
 from storage.jobs.work_items import (

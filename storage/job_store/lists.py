@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from rhapsode.contract.jobs.states import JobState
 from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId, TenantId
 from storage.job_store.scripts import JobScripts
 from storage.jobs.record import JobRecord
 from storage.jobs.record_codec import decode_metadata, decode_record
-from storage.jobs.states import JobState
 
 LIST_CHUNK = 100
 LIST_SCAN_LIMIT = 2_000

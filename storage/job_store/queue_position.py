@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import redis
 
+from rhapsode.contract.jobs.states import JobClass, JobState
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import SERVER_CLOCK, Argument, Reply, Script
 from storage.ids import TenantId, WorkQueue
 from storage.job_store.lua_prelude import load_script
 from storage.jobs.record import JobRecord, queue_of
-from storage.jobs.service_classes import JobClass, job_class
-from storage.jobs.states import JobState
+from storage.jobs.service_classes import job_class
 from storage.jobs.submissions import Submission
 
 INTERACTIVE_SHARE = 0.8

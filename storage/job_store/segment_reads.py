@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 import redis
 
+from rhapsode.contract.segments import SegmentState
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId
 from storage.segments.edits import FIRST_TAKE, UNEDITED, SegmentEdit, decode_edit
 from storage.segments.results import SegmentResult, decode_segment_result
 from storage.segments.tried import Rejection, decode_rejection
-
-
-class SegmentState(enum.StrEnum):
-    PENDING = "pending"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId, WorkQueue
 from storage.jobs.batches import BatchSpec
-from storage.jobs.service_classes import JobClass, Priority
-from storage.jobs.states import JobPhase, JobState
 from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue

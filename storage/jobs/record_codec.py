@@ -8,11 +8,10 @@ from typing import Annotated
 
 from pydantic import Discriminator, Tag, TypeAdapter
 
+from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId
 from storage.jobs.batches import BatchSpec
 from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord, JobSpec, SegmentCounts, SpokenBy
-from storage.jobs.service_classes import JobClass, Priority
-from storage.jobs.states import JobPhase, JobState
 from storage.jobs.submissions import Submission, is_bulky
 from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook

@@ -2,24 +2,7 @@
 
 from __future__ import annotations
 
-import enum
-
-
-class Priority(enum.StrEnum):
-    HIGH = "high"
-    NORMAL = "normal"
-    LOW = "low"
-
-
-class JobClass(enum.StrEnum):
-    """The two service classes of a lane; interactive work is offered four claims of five.
-
-    Twin of `worker.engine.interface.Urgency`.
-    """
-
-    INTERACTIVE = "interactive"
-    BULK = "bulk"
-
+from rhapsode.contract.jobs.states import JobClass, Priority
 
 INTERACTIVE_AUDIO_MS = 30_000
 """A job of normal priority with at most this much expected audio is interactive."""

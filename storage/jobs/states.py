@@ -5,24 +5,7 @@
 
 from __future__ import annotations
 
-import enum
-
-
-class JobState(enum.StrEnum):
-    PENDING = "pending"
-    RUNNING = "running"
-    PAUSED = "paused"
-    CANCELLING = "cancelling"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    EXPIRED = "expired"
-
-    @property
-    def is_terminal(self) -> bool:
-        """Nothing happens to the job by itself any more; its owner may reopen it."""
-        return self in _TERMINAL
-
+from rhapsode.contract.jobs.states import JobState
 
 MOVES: dict[JobState, frozenset[JobState]] = {
     JobState.PENDING: frozenset(
@@ -40,14 +23,3 @@ MOVES: dict[JobState, frozenset[JobState]] = {
     JobState.CANCELLED: frozenset({JobState.PENDING}),
     JobState.EXPIRED: frozenset({JobState.PENDING}),
 }
-
-
-_TERMINAL = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED})
-
-
-class JobPhase(enum.StrEnum):
-    """What a running job is doing."""
-
-    PLANNING = "planning"
-    SYNTHESIZING = "synthesizing"
-    ASSEMBLING = "assembling"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobSpec
-from storage.jobs.service_classes import Priority
 from storage.jobs.webhook_target import JobWebhook
 from storage.narration.sources import SourceType
 from storage.narration.spec import NarrationSpec

@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from rhapsode.contract.jobs.states import JobClass
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobSpec
-from storage.jobs.service_classes import JobClass
 from storage.jobs.warnings import JobWarning
 from storage.narration.spec import NarrationSpec
 from storage.segments.edits import FIRST_TAKE, UNEDITED, SegmentEdit

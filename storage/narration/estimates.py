@@ -25,7 +25,6 @@ SYLLABIC = (
 """Letters that are a syllable or more, as the inside of a regular expression's character class."""
 
 _SYLLABIC_CHAR = re.compile(f"[{SYLLABIC}]")
-_SPEAKABLE_CHAR = re.compile(r"[^\W_]")
 _WHITESPACE_RUN = re.compile(r"\s+")
 
 
@@ -38,8 +37,3 @@ def expected_audio_ms(text: str) -> int:
     """Expected speech for `text`, at least 1 ms. A run of whitespace counts as one character."""
     spoken = _WHITESPACE_RUN.sub(" ", text).strip()
     return max(1, round(speech_units(spoken) * 1000 / UNITS_PER_S))
-
-
-def is_speakable(text: str) -> bool:
-    """Whether there is at least one letter or digit, of any script."""
-    return _SPEAKABLE_CHAR.search(text) is not None

@@ -5,9 +5,6 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-MAX_ATTEMPTS = 10
-"""A segment that is spoken wrong ten times will not be right the eleventh."""
-
 SEGMENT_QUALITY = "segment_quality"
 """The public code of a segment that did not pass: of the job's error, or of the warning if the segment was kept."""
 

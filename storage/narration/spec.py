@@ -11,9 +11,6 @@ from storage.narration.quality import Quality
 from storage.narration.sources import Source
 from storage.narration.voice_reference import VoiceReference
 
-MAX_SEGMENT_CHARS = 1_000
-"""More than this no segment may have, whatever a job asks for and a model takes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Segmentation:

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import redis
 
+from rhapsode.contract.jobs.input import MAX_SEGMENT_CHARS
 from storage.database.redis_errors import redis_errors_named
-from storage.narration.spec import MAX_SEGMENT_CHARS
 
 AWAY_MS = 120_000
 """Workers announce their model every 30 s; so far behind another model's card, a card has no worker."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import redis
 from pydantic import BaseModel, ConfigDict
 
+from rhapsode.contract.jobs.states import JobClass
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import SERVER_CLOCK
 from storage.job_store.lua_prelude import load_script
-from storage.jobs.service_classes import JobClass
 from storage.recovery.audit_log import AuditRecord, decode_audit
 
 LOOKED_AT = 100

@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pydantic import BaseModel, ConfigDict, ValidationError
 from ulid import ULID
 
+from rhapsode.contract.jobs.states import Priority
 from storage.errors import StoreUnavailable
 from storage.ids import JobId, TenantId
 from storage.jobs.record_codec import decode_spec, encode_spec
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.webhook_target import JobWebhook
 from storage.objects.store import ArtifactStore

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import hashlib
-import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -26,8 +25,6 @@ KEY_PREFIX = "rh_"
 SHOWN_CHARS = 10
 """Of a key, in lists: enough to tell two of one's own apart."""
 
-TENANT_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-"""A tenant's name is part of object keys and Redis keys."""
 
 LAST_USE_STEP_MS = 60_000
 """How exactly the last use is known: a write per request would cost more than the look-up."""

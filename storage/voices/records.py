@@ -7,7 +7,6 @@ mode.
 from __future__ import annotations
 
 import enum
-import unicodedata
 from dataclasses import dataclass, field
 
 from storage.ids import ConsentId, ContentKey, JobId, TenantId, VoiceId
@@ -70,11 +69,6 @@ class VoiceRecord:
     created_at_ms: int
     updated_at_ms: int
     metadata: dict[str, str] = field(default_factory=dict[str, str])
-
-
-def name_key(name: str) -> str:
-    """What two names of one tenant must not share: case and spelling of the same characters make no difference."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import NoReturn, cast
 
 import redis
 
+from rhapsode.contract.voices.names import name_key
 from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import SERVER_CLOCK, Argument, hash_fields
 from storage.errors import (
@@ -54,7 +55,6 @@ from storage.voices.records import (
     VoiceChanges,
     VoicePage,
     VoiceRecord,
-    name_key,
 )
 
 TOMBSTONE_TTL_S = 7 * 24 * 3600

@@ -6,6 +6,7 @@ from typing import cast
 
 import redis
 
+from rhapsode.contract.webhooks import DeliveryState
 from storage.database.keys import RedisKeys
 from storage.database.scripts import SERVER_CLOCK, hash_fields
 from storage.ids import DeliveryId
@@ -13,7 +14,7 @@ from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.webhooks.record_codec import decode_delivery, decode_secrets, encode_attempt, live_secrets
-from storage.webhooks.records import ClaimedDelivery, DeliveryState, Verdict
+from storage.webhooks.records import ClaimedDelivery, Verdict
 from storage.webhooks.scripts import WebhookScripts
 
 LEASE_S = 30.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rhapsode.contract.webhook_events import BATCH_EVENTS, JOB_EVENTS
 from storage.database.keys import RedisKeys
 from storage.database.scripts import lua_source
-from storage.jobs.webhook_target import BATCH_EVENTS, JOB_EVENTS
 from storage.webhooks import records as webhooks
 from storage.webhooks.keys import WebhookKeys
 

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from rhapsode.contract.webhook_events import TEST_EVENT
 from storage.jobs.warnings import SEGMENT_GAP
-from storage.jobs.webhook_target import TEST_EVENT
 from storage.narration.quality import SEGMENT_QUALITY
 from storage.objects.keys import DELIVERED
 

@@ -6,18 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
 
+from rhapsode.contract.webhooks import DeliveryState, DisabledReason, EndpointState
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
-from storage.webhooks.records import (
-    Attempt,
-    DeliveryRecord,
-    DeliveryState,
-    DisabledReason,
-    EndpointChanges,
-    EndpointRecord,
-    EndpointState,
-    NewEndpoint,
-    SealedSecret,
-)
+from storage.webhooks.records import Attempt, DeliveryRecord, EndpointChanges, EndpointRecord, NewEndpoint, SealedSecret
 
 _METADATA = TypeAdapter(dict[str, str])
 _SECRETS = TypeAdapter(tuple[SealedSecret, ...])

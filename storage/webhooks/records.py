@@ -6,9 +6,9 @@ or given up. Conventions are those of Standard Webhooks 1.0.
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass, field
 
+from rhapsode.contract.webhooks import DeliveryState, DisabledReason, EndpointState
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
 from storage.jobs.webhook_target import endpoint_target
 
@@ -41,37 +41,8 @@ KEPT_ATTEMPTS = 20
 MAX_ENDPOINTS = 50
 """Of one tenant."""
 
-ROTATION_OVERLAP_S = 24 * 3600
 MAX_SECRETS = 4
 """Secrets of one endpoint that sign at the same time while it is rotated."""
-
-
-class EndpointState(enum.StrEnum):
-    ENABLED = "enabled"
-    DISABLED = "disabled"
-
-
-class DisabledReason(enum.StrEnum):
-    BY_USER = "by_user"
-    GONE = "gone"
-    """The receiver answered 410."""
-
-    FAILING = "failing"
-    """Every attempt failed for five days."""
-
-
-class DeliveryState(enum.StrEnum):
-    PENDING = "pending"
-    """An attempt is due, now or later."""
-
-    SENDING = "sending"
-    DELIVERED = "delivered"
-    FAILED = "failed"
-    """Given up; it can be sent again."""
-
-    @property
-    def has_ended(self) -> bool:
-        return self in (DeliveryState.DELIVERED, DeliveryState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ from typing import NoReturn, cast
 
 import redis
 
+from rhapsode.contract.webhook_events import TEST_EVENT
+from rhapsode.contract.webhooks import DeliveryState
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.database.scripts import SERVER_CLOCK, hash_fields
 from storage.errors import QuotaExceeded
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
-from storage.jobs.webhook_target import TEST_EVENT, endpoint_target
+from storage.jobs.webhook_target import endpoint_target
 from storage.webhooks.errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
 from storage.webhooks.keys import WebhookKeys
 from storage.webhooks.record_codec import (
@@ -35,7 +37,6 @@ from storage.webhooks.records import (
     Attempt,
     DeliveryPage,
     DeliveryRecord,
-    DeliveryState,
     EndpointChanges,
     EndpointRecord,
     NewEndpoint,

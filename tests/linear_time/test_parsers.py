@@ -16,12 +16,13 @@ from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
 from api.http.json_bounds import check_bounds
 from api.http.problems.problem import Problem
+from api.job_answers.segment_ids import segment_index
 from api.job_answers.waiting import requested_wait_s
-from api.pronunciations.schemas import check_grapheme
-from api.schemas.segment_ids import segment_index
-from api.schemas.speakable_text import check_label, check_prose, check_spoken_text
 from api.submission.submission import parse_job_request
-from api.voices.names import check_voice_name
+from rhapsode.contract.pronunciations import check_grapheme
+from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
+from rhapsode.contract.voices.names import check_voice_name
+from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
 from rhapsode.errors import RhapsodeError
 from rhapsode.webhooks import verify
 from storage.ids import JOB_ID
@@ -32,7 +33,6 @@ from storage.narration.script.entries import decode_entries
 from storage.narration.script.ssml import parse_ssml
 from storage.narration.sources import DocumentFormat
 from storage.narration.spec import Pauses, Segmentation
-from storage.narration.words import MAX_WORD_CHARS, find_long_word
 from storage.narration.writing_systems import count_foreign, find_foreign
 from storage.objects.key_rules import KeyRefused, check_folder, check_key, check_prefix
 from storage.pronunciations.dictionaries import PronunciationRule, decode_rules, parse_reference
@@ -78,15 +78,15 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.http.json_bounds.check_bounds": check_bounds,
     "api.http.json_body.parse_json": lambda text: parse_json(text.encode()),
     "api.job_answers.waiting.requested_wait_s": requested_wait_s,
-    "api.pronunciations.schemas.check_grapheme": check_grapheme,
-    "api.schemas.segment_ids.segment_index": segment_index,
-    "api.schemas.speakable_text.check_label": check_label,
-    "api.schemas.speakable_text.check_prose": check_prose,
-    "api.schemas.speakable_text.check_spoken_text": check_spoken_text,
+    "rhapsode.contract.pronunciations.check_grapheme": check_grapheme,
+    "api.job_answers.segment_ids.segment_index": segment_index,
+    "rhapsode.contract.speakable_text.check_label": check_label,
+    "rhapsode.contract.speakable_text.check_prose": check_prose,
+    "rhapsode.contract.speakable_text.check_spoken_text": check_spoken_text,
     "api.submission.submission.parse_job_request": lambda text: parse_job_request(
         f'{JOB_HEAD}{text}"}}}}'.encode(), 10**9
     ),
-    "api.voices.names.check_voice_name": check_voice_name,
+    "rhapsode.contract.voices.names.check_voice_name": check_voice_name,
     "rhapsode.webhooks.verify": lambda text: verify(text.encode(), {"webhook-signature": text}, "whsec_QQ=="),
     "storage.jobs.batches.decode_shard": lambda text: decode_shard(text.encode()),
     "storage.narration.estimates.expected_audio_ms": expected_audio_ms,
@@ -94,7 +94,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "storage.narration.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),
     "storage.narration.script.entries.decode_entries": lambda text: decode_entries(text.encode()),
     "storage.narration.script.ssml.parse_ssml": lambda text: parse_ssml(f"<speak>{text}</speak>"),
-    "storage.narration.words.find_long_word": find_long_word,
+    "rhapsode.contract.words.find_long_word": find_long_word,
     "storage.narration.writing_systems.count_foreign": lambda text: count_foreign(text, ["japanese"]),
     "storage.narration.writing_systems.find_foreign": lambda text: find_foreign([text], ["russian"]),
     "storage.objects.key_rules.check_folder": check_folder,

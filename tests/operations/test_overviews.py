@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobClass
 from storage.job_store.counter_audit import CounterDrift, Difference
 from storage.jobs.record import JobError
-from storage.jobs.service_classes import JobClass
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.queue.dead_letters import DeadLetters, DeadLetterUnknown
 from storage.queue.overview import QueueOverviews

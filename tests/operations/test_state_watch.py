@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
 from storage.errors import ArtifactCorrupt
 from storage.job_store.store import JobStore
-from storage.jobs.states import JobState
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import state_marks

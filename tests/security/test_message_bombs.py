@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.database.embedded_valkey import EmbeddedRedis
-from storage.jobs.states import JobState
 from storage.jobs.work_queues import CPU_QUEUE, Lane
 from storage.runtime.config.settings import StorageSettings
 from tests.security.bombs import NO_ENVELOPE, bombs, true_ticket

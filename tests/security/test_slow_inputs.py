@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import TenantId, new_job_id
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import Lane
 from storage.narration.sources import DocumentFormat, Source, SourceType

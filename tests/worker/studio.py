@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, WorkQueue, new_job_id
 from storage.job_store.plan_cache import PlanCache
 from storage.job_store.store import JobStore
 from storage.job_store.submit import Submitted
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.estimates import expected_audio_ms

@@ -6,11 +6,11 @@ import logging
 import random
 from collections.abc import Sequence
 
+from rhapsode.contract.jobs.states import Priority
 from storage.errors import AdmissionRefused, ArtifactExists, ArtifactMissing, JobGone
 from storage.ids import JobId
 from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, ShardFormatError, child_id, decode_shard
 from storage.jobs.record_codec import decode_spec
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import Submission
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import PLAN_ITEM, ClaimedItem, PlanResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storage.jobs.service_classes import JobClass
+from rhapsode.contract.jobs.states import JobClass
 from storage.jobs.work_items import ClaimedItem
 from storage.narration.spec import SamplingOverrides
 from worker.engine.interface import (

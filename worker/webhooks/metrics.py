@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from rhapsode.contract.webhooks import DeliveryState
 from storage.runtime.observability.metrics import counter, histogram
-from storage.webhooks.records import DeliveryState, Verdict
+from storage.webhooks.records import Verdict
 
 _ATTEMPTS = counter("rhapsode_webhook_attempts")
 _DURATION = histogram("rhapsode_webhook_attempt_duration_seconds")

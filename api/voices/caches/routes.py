@@ -14,10 +14,10 @@ from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
 from api.job_answers.answers import accepted_answer
-from api.schemas import job as schemas
-from api.voices.caches.schemas import BulkCacheOrder, CacheOrder, Mode, ShownState, VoiceCacheList
 from api.voices.caches.submission import BUILD_S, order_caches, order_many_caches
 from api.voices.caches.view import shown_cache, shown_state
+from rhapsode.contract.jobs import answer as schemas
+from rhapsode.contract.voices.caches import BulkCacheOrder, CacheOrder, Mode, ShownState, VoiceCacheList
 from storage.ids import VOICE_ID
 from storage.voices.records import VoiceCacheRecord
 
@@ -71,14 +71,14 @@ def order_voice_cache(
     else:
         response.headers["Retry-After"] = str(BUILD_S)
         response.headers["Location"] = links.voice_cache(voice_id)
-    return VoiceCacheList(data=shown)
+    return VoiceCacheList(data=tuple(shown))
 
 
 @router.get("/v1/voices/{voice_id}/cache", response_model=VoiceCacheList)
 def get_voice_cache(tenant: Tenant, services: Services, voice_id: KnownVoiceId) -> VoiceCacheList:
     """One entry for each model and mode that somebody asked for."""
     cards = services.models.list()
-    return VoiceCacheList(data=[shown_cache(cache, cards) for cache in services.voices.caches(tenant, voice_id)])
+    return VoiceCacheList(data=tuple(shown_cache(cache, cards) for cache in services.voices.caches(tenant, voice_id)))
 
 
 @router.delete("/v1/voices/{voice_id}/cache", status_code=204)
@@ -130,5 +130,5 @@ def list_voice_caches(
     page = services.voices.list_caches(tenant, is_wanted, after, parameters.limit)
     cursor = encode_cursor(page.scanned_to) if page.has_more and page.scanned_to else None
     return VoiceCacheList(
-        data=[shown_cache(cache, cards) for cache in page.caches], next_cursor=cursor, has_more=page.has_more
+        data=tuple(shown_cache(cache, cards) for cache in page.caches), next_cursor=cursor, has_more=page.has_more
     )

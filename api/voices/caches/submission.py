@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from api.acceptance.acceptance import Accepted, find_response, submit_stored
 from api.http.problems.problem import invalid_field, not_found
 from api.services.container import ApiServices
-from api.voices.caches.schemas import BulkCacheOrder, CacheFilter, CacheOrder
 from api.voices.caches.view import shown_state
 from api.voices.manifest import listed_voices
 from api.voices.matching import cache_request, choose_mode, choose_model, cloning_models, modes_of, reference
 from api.webhooks.job_webhook import choose_webhook
+from rhapsode.contract.jobs.states import Priority
+from rhapsode.contract.voices.caches import BulkCacheOrder, CacheFilter, CacheOrder
 from storage.ids import VOICE_ID, TenantId, VoiceId, new_job_id
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.webhook_target import JobWebhook
 from storage.narration.voice_reference import VOICE_COST_MS, CacheMode, IfCacheMissing, VoiceCacheSpec, VoiceReference

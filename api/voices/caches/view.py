@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from api.http.times import moment, optional_moment
-from api.voices.caches.schemas import Failure, ShownState, VoiceCache
+from rhapsode.contract.voices.caches import Failure, ShownState, VoiceCache
 from storage.queue.model_registry import ModelCard
 from storage.voices.records import CacheState, VoiceCacheRecord
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from rhapsode.cli.narrate.progress import LINE_EVERY_S
-from rhapsode.client.batches.calls import Batch
 from rhapsode.client.client import Rhapsode
+from rhapsode.contract.batches import Batch
 
 POLL_S = 1.0
 

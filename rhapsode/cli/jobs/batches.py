@@ -16,8 +16,8 @@ from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.batches.calls import Batch
     from rhapsode.client.client import Rhapsode
+    from rhapsode.contract.batches import Batch
 
 app = typer.Typer(
     help="Hand in many jobs in one file; list, watch and cancel batches, read their results.",

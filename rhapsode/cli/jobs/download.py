@@ -15,7 +15,8 @@ from rhapsode.cli.options import DataDirOption, ServerOption
 
 if TYPE_CHECKING:
     from rhapsode.client.client import Rhapsode
-    from rhapsode.client.resources import Artifact, Job
+    from rhapsode.client.resources import Job
+    from rhapsode.contract.jobs.answer import Artifact
 
 _PIECE_BYTES = 1 << 20
 
@@ -128,7 +129,7 @@ def _refuse_existing(paths: Iterable[Path], *, is_forced: bool) -> None:
 def _save_segments(client: Rhapsode, job: str, output: Path | None, *, is_forced: bool) -> None:
     from rhapsode.cli.formatting import counted
     from rhapsode.cli.jobs.segment_files import save_take
-    from rhapsode.client.jobs.segment_resources import SegmentState
+    from rhapsode.contract.segments import SegmentState
     from rhapsode.errors import RhapsodeError
 
     if output is not None and not output.is_dir():

@@ -20,7 +20,8 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
     from rhapsode.client.client import Rhapsode
-    from rhapsode.client.resources import Job, JobState
+    from rhapsode.client.resources import Job
+    from rhapsode.contract.jobs.states import JobState
 
 app = typer.Typer(
     help="List, show and watch jobs; pause, cancel, retry and delete them; edit their segments; fetch their files.",
@@ -119,7 +120,7 @@ app.command()(job_control.assemble)
 
 def _states(names: list[str]) -> Generator[JobState]:
     from rhapsode.cli.failures import Misuse
-    from rhapsode.client.resources import JobState
+    from rhapsode.contract.jobs.states import JobState
 
     for name in names:
         try:
@@ -130,7 +131,7 @@ def _states(names: list[str]) -> Generator[JobState]:
 
 def _facts(job: Job) -> Generator[tuple[str, str]]:
     from rhapsode.cli.formatting import span, stage, warned
-    from rhapsode.client.resources import ResolvedRequest, ResolvedVoiceCaches
+    from rhapsode.contract.jobs.answer import ResolvedRequest, ResolvedVoiceCaches
 
     yield "job", job.id
     yield "state", job.state if stage(job) == job.state else f"{job.state}, {stage(job)}"
@@ -167,8 +168,6 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
                 yield "reuse", "off: every segment is spoken"
         case ResolvedVoiceCaches() as request:
             yield "model", request.model
-        case None:
-            pass
     if job.engine and job.engine.model_revision:
         yield "revision", job.engine.model_revision
     if job.engine and job.engine.config_sha256:

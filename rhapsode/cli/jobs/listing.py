@@ -54,19 +54,17 @@ def _print_two_lines(job: Job, width: int) -> None:
 
 
 def _voice(job: Job) -> str:
-    from rhapsode.client.resources import ResolvedRequest, ResolvedVoiceCaches
+    from rhapsode.contract.jobs.answer import ResolvedRequest, ResolvedVoiceCaches
 
     match job.request:
         case ResolvedRequest() as request:
             return request.voice
         case ResolvedVoiceCaches() as request:
             return f"{request.voices} voices made ready"
-        case None:
-            return ""
 
 
 def _first_words(job: Job) -> str:
-    from rhapsode.client.resources import ResolvedRequest
+    from rhapsode.contract.jobs.answer import ResolvedRequest
 
     return job.request.input.first_words if isinstance(job.request, ResolvedRequest) else ""
 

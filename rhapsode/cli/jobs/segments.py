@@ -14,7 +14,7 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_
 if TYPE_CHECKING:
     from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.segment_calls import SegmentChanges
-    from rhapsode.client.jobs.segment_resources import Segment, Take, TriedAttempt
+    from rhapsode.contract.segments import Segment, Take, TriedAttempt
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
 SegmentArgument = Annotated[str, typer.Argument(metavar="SEGMENT", help="A segment's id, seg_000012, or its index.")]
@@ -40,7 +40,7 @@ def list_segments(
     """
     from itertools import islice
 
-    from rhapsode.client.jobs.segment_resources import SegmentState
+    from rhapsode.contract.segments import SegmentState
 
     check_choices("--state", state or [], tuple(SegmentState))
     wanted = frozenset(SegmentState(name) for name in state or [])

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.inputs import JobInput
     from rhapsode.client.jobs.submission import JobOptions
-    from rhapsode.client.resources import Artifact, Job
+    from rhapsode.client.resources import Job
+    from rhapsode.contract.jobs.answer import Artifact
 
 CANCEL_PATIENCE_S = 10.0
 

@@ -9,14 +9,14 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import status_of, terminated_like_interrupted
-from rhapsode.cli.formatting import counted, warned
+from rhapsode.cli.formatting import counted
 from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
     from rhapsode.client.client import Rhapsode
-    from rhapsode.client.jobs.plans import Plan
     from rhapsode.client.jobs.submission import JobOptions
+    from rhapsode.contract.plans import PlanDocument
 
 
 def plan(
@@ -74,7 +74,7 @@ def plan(
     typer.echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))
 
 
-def _planned(client: Rhapsode, spoken: Spoken, options: JobOptions, *, describe_images: bool) -> Plan:
+def _planned(client: Rhapsode, spoken: Spoken, options: JobOptions, *, describe_images: bool) -> PlanDocument:
     """Nothing of it stays on the server: not its job, not the document."""
     given = sent_input(client, spoken, describe_images=describe_images)
     try:
@@ -84,7 +84,7 @@ def _planned(client: Rhapsode, spoken: Spoken, options: JobOptions, *, describe_
             client.delete_upload(upload_id)
 
 
-def _lines(plan: Plan) -> list[str]:
+def _lines(plan: PlanDocument) -> list[str]:
     heading = " by ".join(part for part in (plan.title, plan.author) if part)
     took = "" if plan.estimated_render_s is None else f", spoken in about {_clock(plan.estimated_render_s)}"
     lines = [heading] if heading else []
@@ -95,10 +95,10 @@ def _lines(plan: Plan) -> list[str]:
         lines.append(f"  {_clock(speaker.estimated_audio_s)}  {who}: {counted(speaker.num_segments, 'segment')}")
     for chapter in plan.chapters:
         lines.append(f"{chapter.id:>4}  {_clock(chapter.estimated_audio_s)}  {chapter.title}")
-    return [*lines, *map(warned, plan.warnings)]
+    return [*lines, *(f"warning: {each.detail} ({each.code})" for each in plan.warnings)]
 
 
-def _changes(plan: Plan) -> Iterator[str]:
+def _changes(plan: PlanDocument) -> Iterator[str]:
     """Two lines for each segment that is not spoken as it is written."""
     for segment in plan.segments:
         if segment.source is not None:

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rhapsode.client.readiness import read_readiness
-from rhapsode.client.resources import ResolvedRequest
+from rhapsode.contract.jobs.answer import ResolvedRequest
 from rhapsode.errors import ApiError, Gone, NotFound
 
 if TYPE_CHECKING:

@@ -11,13 +11,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rhapsode.client.client import Rhapsode
-    from rhapsode.client.resources import Artifact, Job
+    from rhapsode.client.resources import Job
+    from rhapsode.contract.jobs.answer import Artifact
 
 
 def summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
     """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
     from rhapsode.cli.formatting import counted, span, warned
-    from rhapsode.client.resources import ResolvedRequest
+    from rhapsode.contract.jobs.answer import ResolvedRequest
 
     audio_s = artifact.duration_s or 0.0
     factor = wall_s / audio_s if audio_s else 0.0

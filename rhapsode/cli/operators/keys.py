@@ -11,7 +11,7 @@ from rhapsode.cli.clients import connected
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.operators.key_calls import ApiKey
+    from rhapsode.contract.operators.keys import ApiKeyView
 
 app = typer.Typer(
     help="Who may use the server. Needs an operator's key, or a server without keys on this machine.",
@@ -92,7 +92,7 @@ def draw() -> None:
     typer.echo(f"RHAPSODE_API_KEYS='{json.dumps({digest: 'operator'})}'")
 
 
-def _columns(key: ApiKey) -> tuple[str, ...]:
+def _columns(key: ApiKeyView) -> tuple[str, ...]:
     return (
         key.id,
         key.tenant,

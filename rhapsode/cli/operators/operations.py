@@ -13,7 +13,7 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
     from rhapsode.client.operators.operations import Operations
-    from rhapsode.client.operators.operations_resources import DeadLetter, QueueClass, Worker, WorkQueue
+    from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueView, WorkerView
 
 LOOK_S = 0.5
 
@@ -136,7 +136,7 @@ def _await_drained(operations: Operations, name: str) -> None:
         time.sleep(LOOK_S)
 
 
-def _worker_columns(worker: Worker) -> tuple[str, ...]:
+def _worker_columns(worker: WorkerView) -> tuple[str, ...]:
     engine = worker.engine
     return (
         worker.name,
@@ -150,7 +150,7 @@ def _worker_columns(worker: Worker) -> tuple[str, ...]:
     )
 
 
-def _queue_columns(queue: WorkQueue, rank: QueueClass) -> tuple[str, ...]:
+def _queue_columns(queue: QueueView, rank: QueueClass) -> tuple[str, ...]:
     return (
         queue.name,
         rank.job_class,
@@ -162,5 +162,5 @@ def _queue_columns(queue: WorkQueue, rank: QueueClass) -> tuple[str, ...]:
     )
 
 
-def _dead_columns(item: DeadLetter) -> tuple[str, ...]:
+def _dead_columns(item: DeadLetterView) -> tuple[str, ...]:
     return item.id, f"{item.at:%Y-%m-%d %H:%M:%S}", item.tenant, item.job, item.item, item.code, item.detail

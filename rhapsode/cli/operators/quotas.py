@@ -11,7 +11,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.operators.quota_calls import Quotas
+    from rhapsode.contract.operators.quotas import QuotaView
 
 app = typer.Typer(
     help="What a tenant may hold: unfinished jobs and their audio, voices, bytes in the store.",
@@ -65,7 +65,7 @@ def reset(tenant: TenantArgument, server: ServerOption = None, data_dir: DataDir
     typer.echo(f"{tenant} has the limits of all tenants")
 
 
-def _show(quotas: Quotas, as_json: bool) -> None:
+def _show(quotas: QuotaView, as_json: bool) -> None:
     if as_json:
         typer.echo(quotas.model_dump_json(indent=2))
         return

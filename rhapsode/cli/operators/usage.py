@@ -15,7 +15,7 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rhapsode.client.operators.usage_calls import UsageReport
+    from rhapsode.contract.operators.usage import UsageReport
 
 DATE = ["%Y-%m-%d"]
 

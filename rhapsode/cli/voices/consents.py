@@ -13,7 +13,7 @@ from rhapsode.cli.formatting import counted
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.voices.consent_calls import Consent
+    from rhapsode.contract.voices.consents import Consent
 
 app = typer.Typer(help="That speakers agree to be cloned.", no_args_is_help=True, rich_markup_mode=None)
 

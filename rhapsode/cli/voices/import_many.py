@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rhapsode.cli.narrate.progress import LINE_EVERY_S
 from rhapsode.client.client import Rhapsode
 from rhapsode.client.voices.manifest import ListedVoice
-from rhapsode.client.voices.resources import Voice
+from rhapsode.contract.voices.voices import Voice
 from rhapsode.errors import Conflict, InvalidRequest, NotFound
 
 UPLOADS_AT_ONCE = 4

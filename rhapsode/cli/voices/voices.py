@@ -16,7 +16,8 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 if TYPE_CHECKING:
     from rhapsode.client.client import Rhapsode
     from rhapsode.client.voices.cache_calls import BulkOrder
-    from rhapsode.client.voices.resources import Voice, VoiceCache
+    from rhapsode.contract.voices.caches import VoiceCache
+    from rhapsode.contract.voices.voices import Voice
 
 BULK = 10_000
 """Voices of one job; the server takes 20,000."""
@@ -122,11 +123,11 @@ def cache(
     """Make voices ready before a job needs them. Ctrl-C stops watching, not the work."""
     from rhapsode.cli.failures import Misuse
     from rhapsode.client.voices.cache_calls import BulkOrder
-    from rhapsode.client.voices.resources import CacheState
+    from rhapsode.contract.voices.caches import ShownState
 
     if voices and failed:
         raise Misuse("say either which voices, or --failed")
-    state = CacheState.FAILED if failed else None
+    state: ShownState | None = "failed" if failed else None
     order = BulkOrder(voices or None, state, model, mode, force=force)
     with connected(server, data_dir) as client:
         _prepare(client, order)

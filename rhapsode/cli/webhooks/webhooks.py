@@ -14,7 +14,7 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
     from rhapsode.client.client import Rhapsode
-    from rhapsode.client.webhooks.resources import WebhookDelivery, WebhookEndpoint
+    from rhapsode.contract.webhooks import WebhookDelivery, WebhookEndpoint
 
 app = typer.Typer(help="Who is told of what, by signed webhooks.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -207,7 +207,7 @@ def _awaited(client: Rhapsode, sent: WebhookDelivery) -> str:
     """What came of the first attempt, in one line."""
     import time
 
-    from rhapsode.client.webhooks.resources import DeliveryState
+    from rhapsode.contract.webhooks import DeliveryState
 
     until_s = time.monotonic() + TEST_PATIENCE_S
     while time.monotonic() < until_s:
@@ -225,7 +225,7 @@ def _awaited(client: Rhapsode, sent: WebhookDelivery) -> str:
 def _found(client: Rhapsode, of: str, failed: bool, limit: int) -> list[WebhookDelivery]:
     from itertools import islice
 
-    from rhapsode.client.webhooks.resources import DeliveryState
+    from rhapsode.contract.webhooks import DeliveryState
 
     if of.startswith("job_"):
         told = client.webhooks.job_deliveries(of)
@@ -236,7 +236,7 @@ def _found(client: Rhapsode, of: str, failed: bool, limit: int) -> list[WebhookD
 
 def _meant(client: Rhapsode, ids: list[str]) -> Iterator[str]:
     """Ids of deliveries; for an endpoint those that were given up, listed before the first of them is sent again."""
-    from rhapsode.client.webhooks.resources import DeliveryState
+    from rhapsode.contract.webhooks import DeliveryState
 
     for each in ids:
         if each.startswith("whe_"):

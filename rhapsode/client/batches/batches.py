@@ -11,12 +11,13 @@ from pathlib import Path
 import httpx
 
 from rhapsode.client.batches import calls as batch_calls
-from rhapsode.client.batches.calls import Batch, BatchResult
+from rhapsode.client.batches.calls import BatchResult
 from rhapsode.client.batches.results import read_results, read_results_async
 from rhapsode.client.connection import Connection
-from rhapsode.client.uploads import Upload
 from rhapsode.client.voices.async_voices import AsyncSend
 from rhapsode.client.voices.voices import Send
+from rhapsode.contract.batches import Batch
+from rhapsode.contract.uploads import Upload
 from rhapsode.errors import BatchWaitTimedOut
 
 FIRST_PAUSE_S = 0.2

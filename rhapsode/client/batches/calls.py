@@ -5,64 +5,33 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import JsonValue, ValidationError
 
 from rhapsode.client.calls import Call, nothing, resource
-from rhapsode.client.resources import Artifact, JobFailure, JobState, Resource
+from rhapsode.contract.base import Answer
+from rhapsode.contract.batches import Batch, BatchList
+from rhapsode.contract.jobs.answer import Artifact
+from rhapsode.contract.jobs.failure import JobProblem
+from rhapsode.contract.jobs.states import JobState
 from rhapsode.errors import BadAnswer
 
 CHECKING_S = 900.0
 """The server reads every line before it answers: a hundred thousand of them take minutes on a slow machine."""
 
 
-class BatchCounts(Resource):
-    """Lines. made: those that are jobs by now. The other ones: jobs by how they ended."""
-
-    total: int
-    made: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    cancelled: int = 0
-    expired: int = 0
-
-    @property
-    def ended(self) -> int:
-        return self.succeeded + self.failed + self.cancelled + self.expired
-
-
-class Batch(Resource):
-    """Many jobs that came in one file. It succeeds once every job has ended, however it did: see `counts`."""
-
-    id: str
-    state: JobState
-    created_at: datetime
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    expires_at: datetime | None = None
-    counts: BatchCounts
-    metadata: dict[str, str] = Field(default_factory=dict[str, str])
-
-
-class BatchPage(Resource):
-    data: tuple[Batch, ...]
-    has_more: bool = False
-    next_cursor: str | None = None
-
-
-class BatchResult(Resource):
+class BatchResult(Answer):
     """What became of one line. line: its number in the file, from 1. job_id and state: None while it is no job."""
 
     custom_id: str
     line: int
-    job_id: str | None = None
-    state: JobState | None = None
-    artifacts: tuple[Artifact, ...] = ()
-    error: JobFailure | None = None
-    audio_s: float = 0.0
+    job_id: str | None
+    state: JobState | None
+    artifacts: tuple[Artifact, ...]
+    error: JobProblem | None
+    audio_s: float
 
 
 def order_batch(
@@ -84,9 +53,9 @@ def get_batch(batch_id: str) -> Call[Batch]:
     return Call("GET", batch_path(batch_id), resource(Batch))
 
 
-def list_batches(page_size: int, cursor: str | None) -> Call[BatchPage]:
+def list_batches(page_size: int, cursor: str | None) -> Call[BatchList]:
     params = (("limit", str(page_size)), *((("cursor", cursor),) if cursor else ()))
-    return Call("GET", "/v1/batches", resource(BatchPage), params=params)
+    return Call("GET", "/v1/batches", resource(BatchList), params=params)
 
 
 def cancel_batch(batch_id: str) -> Call[Batch]:

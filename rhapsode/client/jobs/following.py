@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from datetime import datetime
 
 import httpx
 from httpx_sse import ServerSentEvent
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from rhapsode.client.calls import MAX_HOLD_S
-from rhapsode.client.resources import EventJob, Job, JobEvent
+from rhapsode.client.resources import Job, JobEvent
+from rhapsode.contract.jobs.events import Event
 from rhapsode.errors import BadAnswer, WaitTimedOut
 
 EVENT_SILENCE_S = 45.0
@@ -37,7 +37,7 @@ class EventCursor:
         if not message.data or not message.id:
             return None
         try:
-            payload = _Payload.model_validate_json(message.data)
+            payload = Event.model_validate_json(message.data)
         except ValidationError as error:
             raise BadAnswer(f"not an event of a job: {message.data[:200]!r}") from error
         event = JobEvent(
@@ -52,17 +52,6 @@ class EventCursor:
     def brought_nothing(self) -> bool:
         """The last connection ended without an event: the job may have ended before its log was kept."""
         return self._seen_on_connection == 0
-
-
-class _Data(BaseModel):
-    job: EventJob
-    detail: dict[str, str | int | float | None] = {}
-
-
-class _Payload(BaseModel):
-    type: str
-    timestamp: datetime
-    data: _Data
 
 
 class Patience:

@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rhapsode.client.calls import cancel_job, delete_job
-from rhapsode.client.jobs.plans import Plan, PlanOrder
+from rhapsode.client.jobs.plans import PlanOrder
+from rhapsode.contract.plans import PlanDocument
 from rhapsode.errors import Conflict, RhapsodeError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 CANCEL_PATIENCE_S = 10.0
 
 
-def make_plan(client: Rhapsode, send: Send, order: PlanOrder) -> Plan:
+def make_plan(client: Rhapsode, send: Send, order: PlanOrder) -> PlanDocument:
     """Raises what the requests raise, and `JobNotSucceeded`."""
     try:
         answer = send(order.begin())
@@ -36,7 +37,7 @@ def make_plan(client: Rhapsode, send: Send, order: PlanOrder) -> Plan:
     return plan
 
 
-async def make_plan_async(client: AsyncRhapsode, send: AsyncSend, order: PlanOrder) -> Plan:
+async def make_plan_async(client: AsyncRhapsode, send: AsyncSend, order: PlanOrder) -> PlanDocument:
     """As `make_plan`."""
     try:
         answer = await send(order.begin())

@@ -12,63 +12,10 @@ from pydantic import JsonValue
 from rhapsode.client.calls import JOBS, MAX_HOLD_S, Call, resource, submit_job
 from rhapsode.client.jobs.inputs import JobInput
 from rhapsode.client.jobs.submission import JobOptions
-from rhapsode.client.resources import Job, JobState, JobWarning, Resource
+from rhapsode.client.resources import Job
+from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.plans import PlanDocument
 from rhapsode.errors import JobNotSucceeded
-
-
-class PlannedSpeaker(Resource):
-    """`name` is empty for the job's own voice."""
-
-    name: str
-    voice: str
-    num_segments: int
-    estimated_audio_s: float
-
-
-class PlannedChapter(Resource):
-    """`id` is what a document's `include` names; empty for what comes before the first chapter."""
-
-    id: str
-    title: str
-    first_segment: int
-    num_segments: int
-    estimated_audio_s: float
-
-
-class PlannedSegment(Resource):
-    """`text` is what is spoken, `source` what is written where that is something else."""
-
-    index: int
-    start: int
-    end: int
-    text: str
-    pause_after_s: float
-    estimated_audio_s: float
-    source: str | None = None
-    id: str | None = None
-    speaker: str | None = None
-    language: str | None = None
-    instructions: str | None = None
-    seed: int | None = None
-    chapter: int | None = None
-
-
-class Plan(Resource):
-    """`estimated_render_s`: at the measured pace of the model's workers; None before anything was measured."""
-
-    title: str
-    author: str
-    language: str
-    has_cover: bool
-    num_chars: int
-    num_segments: int
-    estimated_audio_s: float
-    estimated_render_s: float | None
-    warnings: tuple[JobWarning, ...] = ()
-    speakers: tuple[PlannedSpeaker, ...]
-    chapters: tuple[PlannedChapter, ...]
-    segments: tuple[PlannedSegment, ...]
-
 
 PLAN_KEPT_S = 600
 """Of the job behind a plan, where its end was not awaited; otherwise it is deleted as soon as the plan is there."""
@@ -97,18 +44,18 @@ class PlanAnswer:
     """The plan, or the job while it is being made. job_id: of the job behind it."""
 
     job_id: str
-    found: Plan | Job
+    found: PlanDocument | Job
 
-    def settled(self) -> Plan | None:
+    def settled(self) -> PlanDocument | None:
         """The plan, or None while it is being made. Raises `JobNotSucceeded` if there will be none."""
-        if isinstance(self.found, Plan):
+        if isinstance(self.found, PlanDocument):
             return self.found
         if self.found.state.is_terminal and self.found.state is not JobState.SUCCEEDED:
             raise JobNotSucceeded(self.found)
         return None
 
 
-_read_plan: Callable[[httpx.Response], Plan] = resource(Plan)
+_read_plan: Callable[[httpx.Response], PlanDocument] = resource(PlanDocument)
 _read_job: Callable[[httpx.Response], Job] = resource(Job)
 
 

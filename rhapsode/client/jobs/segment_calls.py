@@ -14,7 +14,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, job_path, resource
-from rhapsode.client.jobs.segment_resources import Segment, SegmentPage, SegmentState, Take, TakeList
+from rhapsode.contract.segments import Segment, SegmentList, SegmentState, Take, TakeList
 
 
 class SegmentChanges(TypedDict, total=False):
@@ -44,11 +44,11 @@ class SegmentFilter:
         return chosen if self.flagged is None else [*chosen, ("flagged", "true" if self.flagged else "false")]
 
 
-def list_segments(job_id: str, wanted: SegmentFilter, page_size: int, cursor: str | None) -> Call[SegmentPage]:
+def list_segments(job_id: str, wanted: SegmentFilter, page_size: int, cursor: str | None) -> Call[SegmentList]:
     params = [*wanted.params(), ("limit", str(page_size))]
     if cursor:
         params.append(("cursor", cursor))
-    return Call("GET", f"{job_path(job_id)}/segments", resource(SegmentPage), params=tuple(params))
+    return Call("GET", f"{job_path(job_id)}/segments", resource(SegmentList), params=tuple(params))
 
 
 def get_segment(job_id: str, segment: str) -> Call[Segment]:

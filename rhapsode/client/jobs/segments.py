@@ -11,10 +11,10 @@ from typing import Unpack
 
 from rhapsode.client.jobs import segment_calls
 from rhapsode.client.jobs.segment_calls import SegmentChanges, SegmentFilter
-from rhapsode.client.jobs.segment_resources import Segment, SegmentState, Take
 from rhapsode.client.resources import Job
 from rhapsode.client.voices.async_voices import AsyncSend
 from rhapsode.client.voices.voices import Send
+from rhapsode.contract.segments import Segment, SegmentState, Take
 
 JobLike = Job | str
 SegmentLike = Segment | str | int

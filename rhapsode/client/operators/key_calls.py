@@ -8,32 +8,15 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, nothing, resource, shown_once
-from rhapsode.client.resources import Resource
+from rhapsode.contract.operators.keys import ApiKeyList, ApiKeyView
 
 DEFAULT_SCOPES = ("synth", "voices", "webhooks")
 
 
-class ApiKey(Resource):
-    """A key without its secret; `prefix` is how it begins."""
-
-    id: str
-    tenant: str
-    name: str
-    prefix: str
-    scopes: tuple[str, ...]
-    created_at: datetime
-    expires_at: datetime | None = None
-    last_used_at: datetime | None = None
-
-
-class NewApiKey(ApiKey):
-    """`secret` is told this once."""
+class NewApiKey(ApiKeyView):
+    """Once it is known that the answer shows its secret."""
 
     secret: str
-
-
-class ApiKeyList(Resource):
-    data: tuple[ApiKey, ...]
 
 
 def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: datetime | None) -> Call[NewApiKey]:
@@ -43,7 +26,7 @@ def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: dateti
     return Call("POST", "/v1/admin/api-keys", read, body=body)
 
 
-def list_keys(tenant: str | None) -> Call[tuple[ApiKey, ...]]:
+def list_keys(tenant: str | None) -> Call[tuple[ApiKeyView, ...]]:
     read = resource(ApiKeyList)
     params = (("tenant", tenant),) if tenant else ()
     return Call("GET", "/v1/admin/api-keys", lambda response: read(response).data, params=params)

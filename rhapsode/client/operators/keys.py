@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from rhapsode.client.operators import key_calls
-from rhapsode.client.operators.key_calls import DEFAULT_SCOPES, ApiKey, NewApiKey
+from rhapsode.client.operators.key_calls import DEFAULT_SCOPES, NewApiKey
 from rhapsode.client.voices.async_voices import AsyncSend
 from rhapsode.client.voices.voices import Send
+from rhapsode.contract.operators.keys import ApiKeyView
 
 
 class Keys:
@@ -28,11 +29,11 @@ class Keys:
         """A key for a tenant, who need not exist before. Its `secret` is in this answer and nowhere else."""
         return self._send(key_calls.create_key(tenant, name, scopes, expires_at))
 
-    def list(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
+    def list(self, tenant: str | None = None) -> tuple[ApiKeyView, ...]:
         """The oldest first; those that are over too."""
         return self._send(key_calls.list_keys(tenant))
 
-    def revoke(self, key: ApiKey | str) -> None:
+    def revoke(self, key: ApiKeyView | str) -> None:
         """From now on it opens nothing."""
         self._send(key_calls.revoke_key(key if isinstance(key, str) else key.id))
 
@@ -53,8 +54,8 @@ class AsyncKeys:
     ) -> NewApiKey:
         return await self._send(key_calls.create_key(tenant, name, scopes, expires_at))
 
-    async def list(self, tenant: str | None = None) -> tuple[ApiKey, ...]:
+    async def list(self, tenant: str | None = None) -> tuple[ApiKeyView, ...]:
         return await self._send(key_calls.list_keys(tenant))
 
-    async def revoke(self, key: ApiKey | str) -> None:
+    async def revoke(self, key: ApiKeyView | str) -> None:
         await self._send(key_calls.revoke_key(key if isinstance(key, str) else key.id))

@@ -7,49 +7,43 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, nothing, resource
-from rhapsode.client.operators.operations_resources import (
-    Audit,
-    DeadLetterPage,
-    Queues,
-    ReconcileStep,
-    Worker,
-    WorkerList,
-)
+from rhapsode.contract.operators.fleet import AuditView, DeadLetterList, QueueList, WorkerList, WorkerView
+from rhapsode.contract.operators.reconcile import ReconcileView
 
 
-def list_workers() -> Call[tuple[Worker, ...]]:
+def list_workers() -> Call[tuple[WorkerView, ...]]:
     read = resource(WorkerList)
     return Call("GET", "/v1/admin/workers", lambda response: read(response).data)
 
 
-def drain_worker(name: str) -> Call[Worker]:
-    return Call("POST", f"{_worker(name)}/drain", resource(Worker))
+def drain_worker(name: str) -> Call[WorkerView]:
+    return Call("POST", f"{_worker(name)}/drain", resource(WorkerView))
 
 
-def undrain_worker(name: str) -> Call[Worker]:
-    return Call("POST", f"{_worker(name)}/undrain", resource(Worker))
+def undrain_worker(name: str) -> Call[WorkerView]:
+    return Call("POST", f"{_worker(name)}/undrain", resource(WorkerView))
 
 
-def list_queues() -> Call[Queues]:
-    return Call("GET", "/v1/admin/queues", resource(Queues))
+def list_queues() -> Call[QueueList]:
+    return Call("GET", "/v1/admin/queues", resource(QueueList))
 
 
-def list_dead_letters(cursor: str | None, limit: int) -> Call[DeadLetterPage]:
+def list_dead_letters(cursor: str | None, limit: int) -> Call[DeadLetterList]:
     params = (("limit", str(limit)), *((("cursor", cursor),) if cursor else ()))
-    return Call("GET", "/v1/admin/dlq", resource(DeadLetterPage), params=params)
+    return Call("GET", "/v1/admin/dlq", resource(DeadLetterList), params=params)
 
 
 def forget_dead_letter(entry: str) -> Call[None]:
     return Call("DELETE", f"/v1/admin/dlq/{quote(entry, safe='')}", nothing)
 
 
-def audit() -> Call[Audit]:
-    return Call("POST", "/v1/admin/audit", resource(Audit))
+def audit() -> Call[AuditView]:
+    return Call("POST", "/v1/admin/audit", resource(AuditView))
 
 
-def reconcile(cursor: str | None) -> Call[ReconcileStep]:
+def reconcile(cursor: str | None) -> Call[ReconcileView]:
     body: dict[str, JsonValue] = {"cursor": cursor} if cursor else {}
-    return Call("POST", "/v1/admin/reconcile", resource(ReconcileStep), body=body)
+    return Call("POST", "/v1/admin/reconcile", resource(ReconcileView), body=body)
 
 
 def _worker(name: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Unpack
 
 from rhapsode.client.operators import quota_calls
-from rhapsode.client.operators.quota_calls import QuotaLimits, Quotas
+from rhapsode.client.operators.quota_calls import QuotaLimits
 from rhapsode.client.voices.async_voices import AsyncSend
 from rhapsode.client.voices.voices import Send
+from rhapsode.contract.operators.quotas import QuotaView
 
 
 class QuotaSettings:
@@ -16,11 +17,11 @@ class QuotaSettings:
     def __init__(self, send: Send) -> None:
         self._send = send
 
-    def read(self, tenant: str | None = None) -> Quotas:
+    def read(self, tenant: str | None = None) -> QuotaView:
         """One's own, or a named tenant's."""
         return self._send(quota_calls.read_quotas(tenant))
 
-    def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> Quotas:
+    def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> QuotaView:
         """Limits of its own, in place of those it had; what is not given is as for all tenants."""
         return self._send(quota_calls.set_quotas(tenant, **limits))
 
@@ -35,10 +36,10 @@ class AsyncQuotaSettings:
     def __init__(self, send: AsyncSend) -> None:
         self._send = send
 
-    async def read(self, tenant: str | None = None) -> Quotas:
+    async def read(self, tenant: str | None = None) -> QuotaView:
         return await self._send(quota_calls.read_quotas(tenant))
 
-    async def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> Quotas:
+    async def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> QuotaView:
         return await self._send(quota_calls.set_quotas(tenant, **limits))
 
     async def reset(self, tenant: str) -> None:

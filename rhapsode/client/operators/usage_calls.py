@@ -4,42 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Literal
 from urllib.parse import quote
 
-from pydantic import Field
-
 from rhapsode.client.calls import Call, resource
-from rhapsode.client.resources import Resource
+from rhapsode.contract.operators.usage import Grouping, UsageReport
 
-Grouping = Literal["day", "key"]
 GROUPINGS: tuple[Grouping, ...] = ("day", "key")
-
-
-class UsageAmounts(Resource):
-    """`audio_s` is of everything that was made, `cached_audio_s` the part of it that no engine had to speak."""
-
-    segments: int
-    characters: int
-    audio_s: float
-    cached_audio_s: float
-    engine_s: float
-
-
-class UsageRow(UsageAmounts):
-    """`day` (UTC) and `key_id` as far as was asked for; `key_id` is None for keys without an id, too."""
-
-    day: date | None = None
-    key_id: str | None = None
-
-
-class UsageReport(Resource):
-    """Days without any usage have no row."""
-
-    first: date = Field(alias="from")
-    last: date = Field(alias="to")
-    data: tuple[UsageRow, ...]
-    total: UsageAmounts
 
 
 def read_usage(

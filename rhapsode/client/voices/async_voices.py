@@ -14,8 +14,9 @@ from rhapsode.client.voices import cache_calls as voice_cache_calls
 from rhapsode.client.voices import calls as voice_calls
 from rhapsode.client.voices.cache_calls import BulkOrder, CacheOrder
 from rhapsode.client.voices.calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
-from rhapsode.client.voices.resources import CacheState, Voice, VoiceCache, VoiceMode
 from rhapsode.client.voices.voices import only_match, own_id, path_name
+from rhapsode.contract.voices.caches import Mode, ShownState, VoiceCache
+from rhapsode.contract.voices.voices import Voice
 
 T = TypeVar("T")
 
@@ -98,7 +99,7 @@ class AsyncVoices:
         return await self._send(voice_calls.blend_voices(blend))
 
     async def prepare(
-        self, voice: Voice | str, *, models: Sequence[str] = (), mode: VoiceMode | None = None, force: bool = False
+        self, voice: Voice | str, *, models: Sequence[str] = (), mode: Mode | None = None, force: bool = False
     ) -> tuple[VoiceCache, ...]:
         return await self._send(voice_cache_calls.order_caches(await self._id(voice), CacheOrder(models, mode, force)))
 
@@ -108,11 +109,11 @@ class AsyncVoices:
     async def caches(self, voice: Voice | str) -> tuple[VoiceCache, ...]:
         return await self._send(voice_cache_calls.get_caches(await self._id(voice)))
 
-    async def drop_caches(self, voice: Voice | str, *, model: str | None = None, mode: VoiceMode | None = None) -> None:
+    async def drop_caches(self, voice: Voice | str, *, model: str | None = None, mode: Mode | None = None) -> None:
         await self._send(voice_cache_calls.drop_caches(await self._id(voice), model, mode))
 
     async def list_caches(
-        self, states: Collection[CacheState] = (), *, model: str | None = None, page_size: int = 100
+        self, states: Collection[ShownState] = (), *, model: str | None = None, page_size: int = 100
     ) -> AsyncIterator[VoiceCache]:
         cursor: str | None = None
         while True:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from rhapsode.client.calls import Call, nothing, resource
 from rhapsode.client.resources import Job
 from rhapsode.client.voices.calls import voice_path
-from rhapsode.client.voices.resources import CacheState, VoiceCache, VoiceCachePage, VoiceMode
+from rhapsode.contract.voices.caches import Mode, ShownState, VoiceCache, VoiceCacheList
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class CacheOrder:
     """How a voice is to be made ready. models: empty for all that clone. force: also what is ready, anew."""
 
     models: Sequence[str] = ()
-    mode: VoiceMode | None = None
+    mode: Mode | None = None
     force: bool = False
 
     def body(self) -> dict[str, JsonValue]:
@@ -54,9 +54,9 @@ class BulkOrder:
     """
 
     voices: Sequence[str] | None = None
-    state: CacheState | None = None
+    state: ShownState | None = None
     model: str | None = None
-    mode: VoiceMode | None = None
+    mode: Mode | None = None
     force: bool = False
     priority: Literal["high", "normal", "low"] = "low"
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -69,20 +69,20 @@ class BulkOrder:
         elif self.manifest is not None:
             body["manifest"] = self.manifest.body()
         else:
-            body["filter"] = {"state": self.state.value} if self.state else {}
+            body["filter"] = {"state": self.state} if self.state else {}
         body |= {"model": self.model} if self.model else {}
         return body | ({"mode": self.mode} if self.mode else {})
 
 
 def order_caches(voice: str, order: CacheOrder) -> Call[tuple[VoiceCache, ...]]:
-    return _caches(Call("POST", _path(voice), resource(VoiceCachePage), body=order.body()))
+    return _caches(Call("POST", _path(voice), resource(VoiceCacheList), body=order.body()))
 
 
 def get_caches(voice: str) -> Call[tuple[VoiceCache, ...]]:
-    return _caches(Call("GET", _path(voice), resource(VoiceCachePage)))
+    return _caches(Call("GET", _path(voice), resource(VoiceCacheList)))
 
 
-def drop_caches(voice: str, model: str | None, mode: VoiceMode | None) -> Call[None]:
+def drop_caches(voice: str, model: str | None, mode: Mode | None) -> Call[None]:
     params = tuple((name, value) for name, value in (("model", model), ("mode", mode)) if value)
     return Call("DELETE", _path(voice), nothing, params=params)
 
@@ -93,15 +93,15 @@ def order_many_caches(order: BulkOrder, idempotency_key: str | None) -> Call[Job
 
 
 def list_caches(
-    states: frozenset[CacheState], model: str | None, page_size: int, cursor: str | None
-) -> Call[VoiceCachePage]:
-    params = [("state", state.value) for state in sorted(states)] + [("limit", str(page_size))]
+    states: frozenset[ShownState], model: str | None, page_size: int, cursor: str | None
+) -> Call[VoiceCacheList]:
+    params = [("state", state) for state in sorted(states)] + [("limit", str(page_size))]
     params += [("model", model)] if model else []
     params += [("cursor", cursor)] if cursor else []
-    return Call("GET", "/v1/voice-caches", resource(VoiceCachePage), params=tuple(params))
+    return Call("GET", "/v1/voice-caches", resource(VoiceCacheList), params=tuple(params))
 
 
-def _caches(call: Call[VoiceCachePage]) -> Call[tuple[VoiceCache, ...]]:
+def _caches(call: Call[VoiceCacheList]) -> Call[tuple[VoiceCache, ...]]:
     return Call(call.method, call.path, lambda response: call.parse(response).data, body=call.body)
 
 

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, Upload, nothing, resource
 from rhapsode.client.resources import Job
-from rhapsode.client.voices.resources import Voice, VoicePage
+from rhapsode.contract.voices.voices import Voice, VoiceList
 
 VoiceKind = Literal["own", "built_in"]
 
@@ -86,16 +86,16 @@ def get_voice(voice: str) -> Call[Voice]:
     return Call("GET", voice_path(voice), resource(Voice))
 
 
-def list_voices(kind: VoiceKind | None, page_size: int, cursor: str | None) -> Call[VoicePage]:
+def list_voices(kind: VoiceKind | None, page_size: int, cursor: str | None) -> Call[VoiceList]:
     params = [("limit", str(page_size))]
     params += [("kind", kind)] if kind else []
     params += [("cursor", cursor)] if cursor else []
-    return Call("GET", "/v1/voices", resource(VoicePage), params=tuple(params))
+    return Call("GET", "/v1/voices", resource(VoiceList), params=tuple(params))
 
 
-def find_voice(name: str) -> Call[VoicePage]:
+def find_voice(name: str) -> Call[VoiceList]:
     """A page with the voices of this name: one's own, a built-in one, or none."""
-    return Call("GET", "/v1/voices", resource(VoicePage), params=(("name", name),))
+    return Call("GET", "/v1/voices", resource(VoiceList), params=(("name", name),))
 
 
 def change_voice(voice: str, changes: VoiceChanges) -> Call[Voice]:

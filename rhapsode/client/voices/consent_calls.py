@@ -6,48 +6,18 @@ on that one, and it can be deleted.
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 
 import httpx
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, Upload, nothing, resource
-from rhapsode.client.resources import Resource
+from rhapsode.contract.voices.consents import Consent, ConsentList
 
 PATH = "/v1/consents"
 
 _DECODING_S = 30.0
 """The server decodes the whole recording before it answers."""
-
-
-class ConsentRecording(Resource):
-    """The statement as it was spoken; `url` needs the key."""
-
-    media_type: str
-    duration_s: float
-    bytes: int
-    sha256: str
-    url: str
-
-
-class Consent(Resource):
-    """A speaker's consent. actor: whose key laid it down. voices: how many rest on it now."""
-
-    id: str
-    speaker: str
-    statement: str
-    statement_sha256: str | None = None
-    recording: ConsentRecording | None = None
-    actor: str
-    created_at: datetime
-    voices: int
-
-
-class ConsentPage(Resource):
-    data: tuple[Consent, ...]
-    next_cursor: str | None = None
-    has_more: bool = False
 
 
 def add_consent(statement: str, recording: Path | None, speaker: str) -> Call[Consent]:
@@ -63,9 +33,9 @@ def get_consent(consent: str) -> Call[Consent]:
     return Call("GET", f"{PATH}/{consent}", resource(Consent))
 
 
-def list_consents(cursor: str | None) -> Call[ConsentPage]:
+def list_consents(cursor: str | None) -> Call[ConsentList]:
     params = (("limit", "100"), *((("cursor", cursor),) if cursor else ()))
-    return Call("GET", PATH, resource(ConsentPage), params=params)
+    return Call("GET", PATH, resource(ConsentList), params=params)
 
 
 def get_recording(consent: str) -> Call[bytes]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from rhapsode.client.voices import consent_calls
 from rhapsode.client.voices.async_voices import AsyncSend
-from rhapsode.client.voices.consent_calls import Consent
 from rhapsode.client.voices.voices import Send
+from rhapsode.contract.voices.consents import Consent
 
 
 class Consents:

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 
 from rhapsode.client.voices import dictionary_calls
 from rhapsode.client.voices.async_voices import AsyncSend
-from rhapsode.client.voices.dictionary_calls import Dictionary, DictionaryVersion, Rules
+from rhapsode.client.voices.dictionary_calls import Rules
 from rhapsode.client.voices.voices import Send
+from rhapsode.contract.pronunciations import Dictionary, Version
 
 
 class Dictionaries:
@@ -20,7 +21,7 @@ class Dictionaries:
         """With its first version; from rules, or from the bytes of a PLS file."""
         return self._send(dictionary_calls.create_dictionary(name, rules))
 
-    def add_version(self, dictionary: Dictionary | str, rules: Rules) -> DictionaryVersion:
+    def add_version(self, dictionary: Dictionary | str, rules: Rules) -> Version:
         """All rules anew: versions do not build upon each other."""
         return self._send(dictionary_calls.add_version(_id(dictionary), rules))
 
@@ -54,7 +55,7 @@ class AsyncDictionaries:
     async def create(self, name: str, rules: Rules) -> Dictionary:
         return await self._send(dictionary_calls.create_dictionary(name, rules))
 
-    async def add_version(self, dictionary: Dictionary | str, rules: Rules) -> DictionaryVersion:
+    async def add_version(self, dictionary: Dictionary | str, rules: Rules) -> Version:
         return await self._send(dictionary_calls.add_version(_id(dictionary), rules))
 
     async def get(self, dictionary: str) -> Dictionary:

@@ -7,16 +7,16 @@ so nothing is harmed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import NotRequired, Required, TypedDict, TypeVar
 
 import httpx
 
 from rhapsode.client.calls import Call, nothing, resource
 from rhapsode.client.jobs.output_options import plain_json
-from rhapsode.client.resources import Resource
+from rhapsode.contract.base import Answer
+from rhapsode.contract.pronunciations import Dictionary, DictionaryList, Version
 
-ResourceT = TypeVar("ResourceT", bound=Resource)
+ResourceT = TypeVar("ResourceT", bound=Answer)
 
 PATH = "/v1/pronunciation-dictionaries"
 PLS = "application/pls+xml"
@@ -30,33 +30,6 @@ class Rule(TypedDict):
     case_sensitive: NotRequired[bool]
 
 
-class DictionaryVersion(Resource):
-    """`reference` is what a job's `pronunciation_dictionaries` name."""
-
-    version: int
-    reference: str
-    num_rules: int
-    bytes: int
-    sha256: str
-    language: str
-    created_at: datetime
-
-
-class Dictionary(Resource):
-    """versions: the oldest first."""
-
-    id: str
-    name: str
-    created_at: datetime
-    versions: tuple[DictionaryVersion, ...]
-
-
-class DictionaryPage(Resource):
-    data: tuple[Dictionary, ...]
-    next_cursor: str | None
-    has_more: bool
-
-
 Rules = Sequence[Rule] | bytes
 """A list of rules, or the bytes of a PLS file."""
 
@@ -67,16 +40,16 @@ def create_dictionary(name: str, rules: Rules) -> Call[Dictionary]:
     return Call("POST", PATH, resource(Dictionary), body={"name": name, "rules": plain_json(rules)})
 
 
-def add_version(dictionary: str, rules: Rules) -> Call[DictionaryVersion]:
+def add_version(dictionary: str, rules: Rules) -> Call[Version]:
     path = f"{PATH}/{dictionary}/versions"
     if isinstance(rules, bytes):
-        return _pls(path, resource(DictionaryVersion), rules, ())
-    return Call("POST", path, resource(DictionaryVersion), body={"rules": plain_json(rules)})
+        return _pls(path, resource(Version), rules, ())
+    return Call("POST", path, resource(Version), body={"rules": plain_json(rules)})
 
 
-def list_dictionaries(cursor: str | None) -> Call[DictionaryPage]:
+def list_dictionaries(cursor: str | None) -> Call[DictionaryList]:
     params = (("limit", "100"), *((("cursor", cursor),) if cursor else ()))
-    return Call("GET", PATH, resource(DictionaryPage), params=params)
+    return Call("GET", PATH, resource(DictionaryList), params=params)
 
 
 def get_dictionary(dictionary: str) -> Call[Dictionary]:

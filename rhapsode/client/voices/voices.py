@@ -17,7 +17,8 @@ from rhapsode.client.voices import cache_calls as voice_cache_calls
 from rhapsode.client.voices import calls as voice_calls
 from rhapsode.client.voices.cache_calls import BulkOrder, CacheOrder
 from rhapsode.client.voices.calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
-from rhapsode.client.voices.resources import CacheState, Voice, VoiceCache, VoiceMode
+from rhapsode.contract.voices.caches import Mode, ShownState, VoiceCache
+from rhapsode.contract.voices.voices import Voice
 from rhapsode.errors import BuiltInVoice, NotFound, Problem
 
 T = TypeVar("T")
@@ -118,7 +119,7 @@ class Voices:
         return self._send(voice_calls.blend_voices(blend))
 
     def prepare(
-        self, voice: Voice | str, *, models: Sequence[str] = (), mode: VoiceMode | None = None, force: bool = False
+        self, voice: Voice | str, *, models: Sequence[str] = (), mode: Mode | None = None, force: bool = False
     ) -> tuple[VoiceCache, ...]:
         """Have the voice made ready, for all models that clone or for these; returns its caches as they are now.
 
@@ -134,12 +135,12 @@ class Voices:
         """One for each model and mode that somebody asked for."""
         return self._send(voice_cache_calls.get_caches(self._id(voice)))
 
-    def drop_caches(self, voice: Voice | str, *, model: str | None = None, mode: VoiceMode | None = None) -> None:
+    def drop_caches(self, voice: Voice | str, *, model: str | None = None, mode: Mode | None = None) -> None:
         """All of the voice's caches, or those of one model or mode."""
         self._send(voice_cache_calls.drop_caches(self._id(voice), model, mode))
 
     def list_caches(
-        self, states: Collection[CacheState] = (), *, model: str | None = None, page_size: int = 100
+        self, states: Collection[ShownState] = (), *, model: str | None = None, page_size: int = 100
     ) -> Iterator[VoiceCache]:
         """The caches of all voices, those in these states; fetched page by page."""
         cursor: str | None = None

@@ -10,15 +10,14 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, job_path, nothing, resource, shown_once
-from rhapsode.client.webhooks.resources import (
+from rhapsode.client.webhooks.resources import NewWebhookEndpoint, WebhookSecret
+from rhapsode.contract.webhooks import (
     DeliveryState,
-    NewWebhookEndpoint,
     WebhookDelivery,
     WebhookDeliveryDetail,
-    WebhookDeliveryPage,
+    WebhookDeliveryList,
     WebhookEndpoint,
     WebhookEndpointList,
-    WebhookSecret,
 )
 
 ENDPOINTS = "/v1/webhook-endpoints"
@@ -87,15 +86,15 @@ def send_test(endpoint: str) -> Call[WebhookDelivery]:
 
 def list_deliveries(
     endpoint: str, states: frozenset[DeliveryState], page_size: int, cursor: str | None
-) -> Call[WebhookDeliveryPage]:
+) -> Call[WebhookDeliveryList]:
     params = [("state", state.value) for state in sorted(states)] + [("limit", str(page_size))]
     params += [("cursor", cursor)] if cursor else []
     path = f"{endpoint_path(endpoint)}/deliveries"
-    return Call("GET", path, resource(WebhookDeliveryPage), params=tuple(params))
+    return Call("GET", path, resource(WebhookDeliveryList), params=tuple(params))
 
 
 def job_deliveries(job: str) -> Call[tuple[WebhookDelivery, ...]]:
-    read = resource(WebhookDeliveryPage)
+    read = resource(WebhookDeliveryList)
     return Call("GET", f"{job_path(job)}/webhook-deliveries", lambda response: read(response).data)
 
 

@@ -9,14 +9,8 @@ from rhapsode.client.voices.async_voices import AsyncSend
 from rhapsode.client.voices.voices import Send
 from rhapsode.client.webhooks import calls as webhook_calls
 from rhapsode.client.webhooks.calls import EndpointChanges
-from rhapsode.client.webhooks.resources import (
-    DeliveryState,
-    NewWebhookEndpoint,
-    WebhookDelivery,
-    WebhookDeliveryDetail,
-    WebhookEndpoint,
-    WebhookSecret,
-)
+from rhapsode.client.webhooks.resources import NewWebhookEndpoint, WebhookSecret
+from rhapsode.contract.webhooks import DeliveryState, WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint
 
 FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired")
 DAY_S = 24 * 3600

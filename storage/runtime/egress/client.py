@@ -10,6 +10,7 @@ import certifi
 import httpcore
 import httpx
 
+from rhapsode.contract.jobs.webhook import MAX_URL_CHARS
 from storage.runtime.egress.connecting import (
     CheckedDialler,
     Deadline,
@@ -29,7 +30,6 @@ from storage.runtime.egress.errors import (
 )
 from storage.runtime.egress.public_addresses import Address, AddressRules
 
-MAX_URL_CHARS = 2_048
 MAX_HOST_CHARS = 253
 USER_AGENT = "rhapsode/0.1"
 

@@ -8,14 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.errors import JobAborted
 from storage.ids import JobId, TenantId
 from storage.job_store.sweeps import RECALL_STEP
 from storage.jobs.batches import child_id, decode_shard
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.record_codec import decode_spec
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE

@@ -12,8 +12,8 @@ from api.http.json_body import MAX_DIGITS, parse_json
 from api.http.json_bounds import MAX_DEPTH, MAX_KEYS, MAX_VALUES
 from api.http.parsing import MAX_POINTER_PART, parse_body
 from api.http.problems.problem import Problem
-from api.pronunciations.schemas import VersionOrder
-from api.schemas.job import JobRequest
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.pronunciations import VersionOrder
 from tests.api.harness import ServedApi
 
 

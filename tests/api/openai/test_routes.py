@@ -11,9 +11,9 @@ from typing import Any
 import httpx
 import pytest
 
+from rhapsode.contract.jobs.states import JobState
 from storage.audio.wav import wav_header
 from storage.jobs.record import ArtifactRecord, JobError
-from storage.jobs.states import JobState
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import artifact
 from storage.queue.worker_slots import WorkerSlots

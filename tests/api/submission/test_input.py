@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.segments.plan_schemas import PlanDocument
+from rhapsode.contract.plans import PlanDocument
 from storage.ids import TenantId
 from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_queues import CPU_QUEUE
@@ -119,10 +119,10 @@ PLAN = (
         num_segments=1,
         estimated_audio_s=1.0,
         estimated_render_s=None,
-        warnings=[],
-        speakers=[],
-        chapters=[],
-        segments=[],
+        warnings=(),
+        speakers=(),
+        chapters=(),
+        segments=(),
     )
     .model_dump_json()
     .encode()

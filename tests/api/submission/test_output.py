@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from api.http.problems.problem import Problem
 from api.job_answers.view import resolved_output
-from api.schemas.output import OutputRequest
 from api.submission.output import resolve_output
+from rhapsode.contract.jobs.output import OutputRequest
 from storage.narration.outputs import (
     FORMATS,
     AudioFormat,

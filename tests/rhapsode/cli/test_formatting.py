@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rhapsode.cli.formatting import warned
-from rhapsode.client.resources import JobWarning
+from rhapsode.contract.jobs.quality import JobWarning
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from rhapsode.stack.process_identity import start_mark
 from rhapsode.stack.state_file import Lifetime, StackState, write_state
 from tests.rhapsode.conftest import ScriptedServer
 
-UNREADY = {"status": "unavailable", "redis": "ok", "store": "unavailable"}
+UNREADY = {"status": "unavailable", "redis": "ok", "store": "unavailable", "threads": "ok", "claims": "open"}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, JobNotSucceeded, JobState, NotFound, Rhapsode
 from rhapsode.client.calls import JobFilter
-from rhapsode.client.resources import ResolvedRequest
+from rhapsode.contract.jobs.answer import ResolvedRequest
 from rhapsode.stack.stack import Stack
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."

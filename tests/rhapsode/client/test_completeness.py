@@ -30,9 +30,32 @@ AUDIO = b"RIFF of a job"
 EVENT = {
     "type": "job.succeeded",
     "timestamp": "2026-11-21T23:16:00Z",
-    "data": {"job": {"id": "job_1", "state": "succeeded"}, "links": {"self": "https://tts.example.org/v1/jobs/job_1"}},
+    "data": {
+        "job": {
+            "id": "job_1",
+            "state": "succeeded",
+            "phase": None,
+            "progress": {
+                "fraction": 1.0,
+                "segments_total": 1,
+                "segments_done": 1,
+                "chars_done": 9,
+                "audio_s_done": 0.5,
+            },
+        },
+        "detail": {},
+        "links": {"self": "https://tts.example.org/v1/jobs/job_1"},
+    },
 }
-RESULT = {"custom_id": "a", "line": 1}
+RESULT = {
+    "custom_id": "a",
+    "line": 1,
+    "job_id": None,
+    "state": None,
+    "artifacts": [],
+    "error": None,
+    "audio_s": 0.0,
+}
 
 WITHOUT_A_CALL = {
     "list_audio_voices": "another system's shape; `voices.list`",

@@ -12,6 +12,7 @@ import pytest
 from rhapsode import AsyncRhapsode, Rhapsode
 from rhapsode.client.downloading import PIECE_BYTES
 from rhapsode.client.resources import Job
+from tests.rhapsode import answers
 from tests.rhapsode.conftest import ScriptedServer
 
 SPEECH = b"RIFF" + b"and all that follows it " * 30_000
@@ -19,14 +20,14 @@ CUT = len(SPEECH) - 5
 KEPT = CUT // PIECE_BYTES * PIECE_BYTES
 """A piece that is not whole is not written."""
 JOB = Job.model_validate(
-    {
-        "id": "job_1",
-        "state": "succeeded",
-        "created_at": "2026-11-22T21:00:00Z",
-        "artifacts": [
-            {"name": "a.wav", "type": "wav", "bytes": len(SPEECH), "sha256": hashlib.sha256(SPEECH).hexdigest()}
+    answers.job(
+        id="job_1",
+        state="succeeded",
+        artifacts=[
+            answers.answer("get_job")["artifacts"][0]
+            | {"name": "a.wav", "bytes": len(SPEECH), "sha256": hashlib.sha256(SPEECH).hexdigest()}
         ],
-    }
+    )
 )
 
 

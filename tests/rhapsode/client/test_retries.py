@@ -26,9 +26,10 @@ from rhapsode import (
     Unauthorized,
 )
 from rhapsode.client.retries import Attempts, RetryPolicy
+from tests.rhapsode import answers
 
 QUICK = RetryPolicy(attempts=3, first_delay_s=0.01, max_delay_s=0.02)
-JOB = {"id": "job_1", "state": "pending", "created_at": "2026-11-21T07:00:00Z", "a_field_of_tomorrow": [1]}
+JOB = answers.job(id="job_1", a_field_of_tomorrow=[1])
 
 
 def problem(status: int, code: str, **more: object) -> dict[str, object]:

@@ -11,6 +11,7 @@ import pytest
 from rhapsode import AsyncRhapsode, InvalidRequest, Rhapsode
 from rhapsode.client.retries import RetryPolicy
 from rhapsode.stack.stack import Stack
+from tests.rhapsode import answers
 from tests.rhapsode.conftest import ScriptedServer
 
 BOOK = bytes(range(256)) * 4_000
@@ -47,7 +48,7 @@ def test_an_empty_file_is_refused_with_the_reason(client: Rhapsode, tmp_path: Pa
 
 def test_a_file_whose_link_failed_is_sent_again_under_another(script: ScriptedServer, book: Path) -> None:
     for name in ("first", "second"):
-        place = {"id": name, "expires_at": "2026-01-01T00:00:00Z", "url": f"{script.url}/{name}"}
+        place = answers.answer("post_upload", "201", id=name, url=f"{script.url}/{name}")
         script.answer(201, place | {"headers": {"Content-Length": str(len(BOOK))}})
         script.answer(503 if name == "first" else 201, {})
 

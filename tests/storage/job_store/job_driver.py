@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import redis
 
+from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, WorkQueue, new_job_id
 from storage.job_store.control import JobControl
 from storage.job_store.store import JobStore
 from storage.jobs.record import ArtifactRecord, JobRecord
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey, Submission
 from storage.jobs.work_items import ClaimedItem, PlanResult, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue

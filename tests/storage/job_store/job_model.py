@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
 
+from rhapsode.contract.jobs.states import JobClass, JobState, Priority
 from storage.ids import JobId, TenantId, WorkQueue
-from storage.jobs.service_classes import JobClass, Priority, job_class
-from storage.jobs.states import MOVES, JobState
+from storage.jobs.service_classes import job_class
+from storage.jobs.states import MOVES
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import (
     ASSEMBLE_ITEM,

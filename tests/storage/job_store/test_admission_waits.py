@@ -8,10 +8,10 @@ import statistics
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import Priority
 from storage.errors import AdmissionRefused
 from storage.ids import TenantId
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import AdmissionLimits, Submission
 from tests.storage.job_store.job_driver import ALICE, BOB, Clock, open_store, submission
 from tests.storage.job_store.simulated_fleet import SEGMENT_MS, SimulatedFleet, book

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.errors import (
     IdempotencyMismatch,
     JobAborted,
@@ -23,8 +24,6 @@ from storage.job_store.control import JobChanges, JobControl
 from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import JobClass, Priority
-from storage.jobs.states import JobPhase, JobState
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE

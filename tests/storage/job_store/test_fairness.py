@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobClass, Priority
 from storage.ids import JobId, TenantId
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import JobClass, Priority
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import redis
 
+from rhapsode.contract.jobs.states import Priority
 from storage.errors import QuotaExceeded
 from storage.ids import JobId, TenantId
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import Priority
 from storage.jobs.submissions import AdmissionLimits
 from storage.jobs.work_items import ASSEMBLE_ITEM, ClaimedItem, PlanResult
 from storage.jobs.work_queues import CPU_QUEUE

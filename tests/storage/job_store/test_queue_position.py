@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobClass, Priority
 from storage.ids import TenantId
 from storage.job_store.queue_position import QueuePosition, QueuePositions, left_audio_s
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import JobClass, Priority
 from storage.jobs.submissions import IdempotencyKey
 from storage.queue.worker_slots import WorkerSlots
 from tests.storage.job_store.job_driver import (

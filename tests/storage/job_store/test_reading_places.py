@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.ids import TenantId
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobError, JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.submissions import BULKY_CHARS, Submission
 from storage.jobs.work_items import ClaimedItem, PlanResult, ReleaseReason
 from storage.jobs.work_queues import CPU_QUEUE

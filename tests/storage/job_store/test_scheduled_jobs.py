@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.errors import StartPassed, StartTooLate
 from storage.job_store.control import JobChanges
 from storage.job_store.queue_position import QueuePositions
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE

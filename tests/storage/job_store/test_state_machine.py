@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.database.keys import RedisKeys
 from storage.errors import (
     AdmissionRefused,
@@ -36,8 +37,6 @@ from storage.job_store.counter_audit import Difference
 from storage.job_store.events import EventLog
 from storage.job_store.scripts import Transitioned
 from storage.jobs.record import JobError, JobRecord
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey, Submission
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import (

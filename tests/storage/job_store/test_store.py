@@ -9,6 +9,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from rhapsode.contract.jobs.states import JobPhase, JobState
 from storage.errors import (
     AuditOvertaken,
     BacklogFull,
@@ -25,7 +26,6 @@ from storage.ids import JobId
 from storage.job_store.lists import JobQuery
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobError, SegmentCounts
-from storage.jobs.states import JobPhase, JobState
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import QUARANTINE_SUSPICIONS, LeaseStatus, PlanResult, ReleaseReason, WorkerIdentity

@@ -10,9 +10,9 @@ import redis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId
 from storage.job_store.store import JobStore
-from storage.jobs.service_classes import Priority
 from tests.storage.health_checks import KNOWN
 from tests.storage.job_store.job_driver import (
     ALICE,

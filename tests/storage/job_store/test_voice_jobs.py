@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.database.keys import RedisKeys
 from storage.errors import JobAborted, LeaseLost, StateConflict
 from storage.job_store.events import EventLog
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobError, JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult, ReleaseReason
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from storage.narration.estimates import expected_audio_ms, is_speakable, speech_units
+from rhapsode.contract.words import is_speakable
+from storage.narration.estimates import expected_audio_ms, speech_units
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from rhapsode.contract.jobs.input import MAX_SEGMENT_CHARS
 from storage.errors import StoreUnavailable
-from storage.narration.spec import MAX_SEGMENT_CHARS
 from storage.queue.model_registry import AWAY_MS, ModelCard, ModelRegistry, served_models
 
 CARD = ModelCard(

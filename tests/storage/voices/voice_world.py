@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 import redis
 
+from rhapsode.contract.voices.names import name_key
 from storage.database.keys import RedisKeys
 from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken
 from storage.ids import ContentKey, JobId, TenantId, VoiceId, new_job_id, new_voice_id
@@ -31,7 +32,6 @@ from storage.voices.records import (
     NewVoice,
     RequestOutcome,
     VoiceRecord,
-    name_key,
 )
 from storage.voices.store import VoiceStore
 from tests.storage.audio.decoded import members_of

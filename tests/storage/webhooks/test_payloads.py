@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.webhooks.payload_schemas import WebhookPayload
+from rhapsode.contract.webhook_payloads import WebhookPayload
 from storage.webhooks.payloads import MAX_BODY_BYTES, compose
 
 JOB = "job_01m7zx8874a9fx931zjk6ebjq3"

@@ -8,9 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
+from rhapsode.contract.webhooks import ROTATION_OVERLAP_S, DeliveryState, DisabledReason, EndpointState
 from storage.errors import QuotaExceeded
-from storage.jobs.states import JobState
-from storage.jobs.webhook_target import FINAL_JOB_EVENTS, JobWebhook
+from storage.jobs.webhook_target import JobWebhook
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.webhooks.deliveries import LEASE_S
@@ -22,11 +24,7 @@ from storage.webhooks.records import (
     MAX_ENDPOINTS,
     MAX_IN_FLIGHT,
     MAX_WAITING,
-    ROTATION_OVERLAP_S,
-    DeliveryState,
-    DisabledReason,
     EndpointChanges,
-    EndpointState,
 )
 from tests.storage.job_store.job_driver import ALICE, BOB, submission
 from tests.storage.webhooks.world import HOOKS, URL, WebhookWorld, at_url

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import redis
 
+from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
+from rhapsode.contract.webhooks import DeliveryState
 from storage.ids import JobId, TenantId, new_endpoint_id
 from storage.job_store.store import JobStore
 from storage.jobs.submissions import Submission
-from storage.jobs.webhook_target import FINAL_JOB_EVENTS, JobWebhook, url_target
+from storage.jobs.webhook_target import JobWebhook, url_target
 from storage.jobs.work_items import WorkerIdentity
 from storage.webhooks.deliveries import WebhookQueue
-from storage.webhooks.records import Attempt, ClaimedDelivery, DeliveryState, EndpointRecord, NewEndpoint, Verdict
+from storage.webhooks.records import Attempt, ClaimedDelivery, EndpointRecord, NewEndpoint, Verdict
 from storage.webhooks.store import WebhookStore
 from tests.storage.job_store.job_driver import ALICE, TEST_CLOCK, Clock, open_store, submission
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.errors import JobGone
 from storage.ids import JobId, TenantId
 from storage.job_store.control import JobControl
 from storage.job_store.object_folders import folders_of
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.outputs import AudioFormat, Destination, OutputFormat, OutputSpec
 from storage.objects import keys

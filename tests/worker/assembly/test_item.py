@@ -15,10 +15,10 @@ import soundfile
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
+from rhapsode.contract.jobs.states import JobState
 from storage.job_store.control import JobControl
 from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.outputs import (
     AudioFormat,

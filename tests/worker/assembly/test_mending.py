@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.job_store.control import JobControl
 from storage.jobs.record import ArtifactRecord, JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings

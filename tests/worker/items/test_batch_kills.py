@@ -11,8 +11,8 @@ from collections import Counter
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.jobs.batches import SHARD_LINES, child_id
-from storage.jobs.states import JobState
 from storage.runtime.config.settings import StorageSettings
 from tests.worker.items.test_batches import jobs_of, put_batch
 from tests.worker.studio import Studio

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.errors import JobAborted
 from storage.ids import JobId, new_batch_id
 from storage.job_store.events import EventLog
@@ -15,8 +16,6 @@ from storage.job_store.store import JobStore
 from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, child_id, decode_shard, encode_shard, num_shards
 from storage.jobs.record import JobRecord
 from storage.jobs.record_codec import encode_spec
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import AdmissionLimits, Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.states import JobState
 from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.spec import Pauses, Segmentation

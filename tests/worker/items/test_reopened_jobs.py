@@ -8,12 +8,12 @@ import logging
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.errors import SegmentBusy, StateConflict
 from storage.ids import JobId, TenantId
 from storage.job_store.control import JobControl
 from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.record import JobError, JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys

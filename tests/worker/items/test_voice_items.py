@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import VoiceId, new_job_id, new_voice_id
 from storage.job_store.control import JobControl
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.warnings import JobWarning
 from storage.jobs.work_items import WorkerIdentity

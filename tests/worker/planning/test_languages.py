@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.script.entries import SegmentEntry, encode_entries
 from storage.narration.sources import Source, SourceType

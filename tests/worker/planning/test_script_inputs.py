@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import new_job_id
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice

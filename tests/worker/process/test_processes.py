@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 import soundfile
 
+from rhapsode.contract.jobs.states import JobState
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import Lane, speech_queue
 from storage.narration.spec import NarrationSpec, Segmentation

@@ -14,8 +14,8 @@ import pytest
 import soundfile
 from safetensors.numpy import load
 
+from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import ArtifactRecord, JobRecord
-from storage.jobs.states import JobState
 from storage.jobs.work_queues import speech_queue
 from storage.narration.quality import OnExhausted, Quality
 from storage.narration.spec import NarrationSpec, Pauses, Segmentation

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState
 from storage.job_store.control import JobControl
 from storage.job_store.events import EventLog
 from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.narration.quality import Gate, OnExhausted, Quality
 from storage.narration.spec import Segmentation
 from storage.objects import keys

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
-from storage.jobs.states import JobState
 from storage.narration.quality import Gate, OnExhausted, Quality
 from storage.narration.spec import NarrationSpec, Segmentation
 from storage.objects import keys

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.states import JobClass
 from storage.ids import JobId, TenantId
-from storage.jobs.service_classes import JobClass
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.narration.spec import NarrationSpec, SamplingOverrides
 from storage.segments.plan import PlannedSegment

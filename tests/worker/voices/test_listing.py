@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import redis
 
+from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import UploadId, new_job_id, new_upload_id, new_voice_id
 from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
-from storage.jobs.service_classes import Priority
-from storage.jobs.states import JobState
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.voice_reference import CacheMode, VoiceCacheSpec

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rhapsode.contract.jobs.states import JobState
 from storage.ids import new_voice_id
-from storage.jobs.states import JobState
 from storage.narration.voice_reference import CacheMode, SourceKind, VoiceReference, VoiceSource
 from storage.objects import keys
 from tests.worker.studio import SPEC, TENANT, Studio

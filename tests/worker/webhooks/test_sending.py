@@ -15,10 +15,11 @@ import pytest
 import trustme
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
+from rhapsode.contract.webhooks import DeliveryState, DisabledReason
 from rhapsode.webhooks import verify
-from storage.jobs.webhook_target import FINAL_JOB_EVENTS, JobWebhook, url_target
+from storage.jobs.webhook_target import JobWebhook, url_target
 from storage.runtime.egress.client import AttemptTimes, UrlRules
-from storage.webhooks.records import DeliveryState, DisabledReason
 from tests.storage.job_store.job_driver import ALICE
 from tests.storage.runtime.egress.listeners import Script, answers, drips, listener
 from tests.storage.webhooks.world import at_url

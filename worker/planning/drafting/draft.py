@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
 from storage.jobs.warnings import JobWarning
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.narration.script.script import Script
 from storage.narration.spec import NarrationSpec
-from storage.narration.words import MAX_WORD_CHARS, find_long_word
 from storage.segments.plan import Plan
 from worker.errors import unusable
 from worker.planning.languages import refuse_foreign_text

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from storage.narration.estimates import is_speakable
+from rhapsode.contract.words import is_speakable
 from storage.narration.script.script import BlockKind, Script, ScriptChapter, Span, plain_script
 from storage.narration.spec import Pauses, Segmentation
 from storage.segments.plan import Chapter, PlannedSegment

@@ -13,7 +13,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from storage.narration.estimates import SYLLABIC, is_speakable, speech_units
+from rhapsode.contract.words import is_speakable
+from storage.narration.estimates import SYLLABIC, speech_units
 from storage.narration.script.script import Voicing
 from storage.narration.spec import Segmentation
 from storage.segments.plan import closed

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Job, JobState, Rhapsode
-from rhapsode.client.jobs.segment_resources import SegmentState
+from rhapsode.contract.segments import SegmentState
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.cli.jobs.conftest import CommandLine
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from storage.audio.wav import wav_header
+from tests.rhapsode import answers
 from tests.rhapsode.conftest import Reply, RunCli, ScriptedServer
 
 WAV = wav_header(2, 24_000) + bytes(4)
@@ -24,7 +25,7 @@ REFUSED = REJECTED | {"attempt": 2, "seed": 8, "parts": 2, "reasons": ["unknown 
 def test_the_attempts_at_a_segment_that_failed_are_listed_and_saved(
     run_cli: RunCli, script: ScriptedServer, tmp_path: Path
 ) -> None:
-    failed = {"id": "seg_000002", "index": 2, "text": "?", "state": "failed", "tried": [REJECTED, REFUSED]}
+    failed = answers.answer("get_segment", index=2, state="failed", tried=[REJECTED, REFUSED])
     script.answer(200, {"status": "ok"})
     script.answer(200, {"data": []})
     script.answer(200, failed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from rich.console import Console
@@ -15,35 +14,20 @@ from rhapsode.cli.narrate.narrate import _cancel  # pyright: ignore[reportPrivat
 from rhapsode.cli.narrate.progress import Lines
 from rhapsode.cli.narrate.stall_reasons import StallReasons
 from rhapsode.client.resources import Job
+from tests.rhapsode import answers
 from tests.rhapsode.conftest import ScriptedServer
 
-READY = {"status": "ready", "redis": "ok", "store": "ok", "models": ["small"], "claims": "open"}
-JOB: dict[str, Any] = {
-    "id": "job_01jd0000000000000000000000",
-    "object": "job",
-    "state": "running",
-    "phase": "synthesizing",
-    "created_at": "2026-11-22T05:00:00Z",
-    "progress": {"segments": {"total": 4, "done": 1}},
-}
-CPU_QUEUE = {
-    "name": "cpu",
-    "lane": "cpu",
-    "ready_items": 1,
-    "leased_items": 0,
-    "slots": 0,
-    "workers": 0,
-    "classes": [],
-}
-CACHE = {"voice": "voc_1", "model": "small", "mode": "x_vector"}
-TOTALS = {
-    "unfinished_jobs": 1,
-    "backlog_audio_s": 0.0,
-    "leases": 0,
-    "retries_waiting": 0,
-    "dead_letters": 0,
-    "audio_s_per_s": 0.0,
-}
+READY = {"status": "ready", "redis": "ok", "store": "ok", "threads": "ok", "models": ["small"], "claims": "open"}
+JOB = answers.job(
+    id="job_01jd0000000000000000000000",
+    state="running",
+    phase="synthesizing",
+    progress=answers.progress(total=4, done=1),
+)
+QUEUES = answers.answer("list_queues")
+TOTALS = QUEUES["totals"]
+CPU_QUEUE = QUEUES["data"][0] | {"name": "cpu", "lane": "cpu", "ready_items": 1, "slots": 0, "workers": 0}
+CACHE = answers.answer("list_voice_caches")["data"][0] | {"voice": "voc_1", "model": "small", "mode": "x_vector"}
 
 
 def job(**changes: object) -> Job:
@@ -79,11 +63,11 @@ def test_what_the_server_lacks_is_said(
 def test_that_nobody_reads_texts_is_said_to_those_who_may_know(script: ScriptedServer) -> None:
     script.answer(200, READY)
     script.answer(200, {"data": [CPU_QUEUE], "totals": TOTALS})
-    assert standing(script, job(state="pending", phase=None, progress={})) == stall_reasons.NO_READER
+    assert standing(script, job(state="pending", phase=None, progress=answers.progress())) == stall_reasons.NO_READER
 
 
 def test_a_caller_who_is_no_operator_is_told_nothing_and_asks_once(script: ScriptedServer) -> None:
-    waiting = job(state="pending", phase=None, progress={})
+    waiting = job(state="pending", phase=None, progress=answers.progress())
     refusal = {"title": "Not allowed", "status": 403, "detail": "no", "code": "forbidden"}
     for status, body in ((200, READY), (403, refusal), (200, READY)):
         script.answer(status, body)
@@ -112,10 +96,10 @@ def test_a_voice_that_is_being_prepared_is_waited_for(
     script.answer(200, READY)
     script.answer(200, {"data": [], "totals": TOTALS})
     script.answer(status, body)
-    voice = {"id": "voc_1", "revision": 1, "mode": "x_vector"}
-    request = {"model": "small", "voice": "Ada", "language": "auto", "seed": 1, "own_voice": voice}
+    voice = {"id": "voc_1", "revision": 1, "mode": "x_vector", "ref_text": "", "if_cache_missing": "wait"}
+    request = answers.request(model="small", voice="Ada", own_voice=voice)
 
-    assert standing(script, job(phase="planning", progress={}, request=request)) == sentence
+    assert standing(script, job(phase="planning", progress=answers.progress(), request=request)) == sentence
 
 
 def test_a_job_that_moves_on_is_not_hindered_any_more(script: ScriptedServer) -> None:
@@ -123,7 +107,7 @@ def test_a_job_that_moves_on_is_not_hindered_any_more(script: ScriptedServer) ->
 
     with Rhapsode(script.url) as client:
         seen = StallReasons(client, look_after_s=0)
-        said = [seen.of(each) for each in (job(), job(), job(progress={"segments": {"total": 4, "done": 2}}))]
+        said = [seen.of(each) for each in (job(), job(), job(progress=answers.progress(total=4, done=2)))]
 
     assert said == [None, stall_reasons.HELD, None]
 
@@ -145,9 +129,11 @@ def test_the_line_of_progress_says_it_at_once_and_first() -> None:
 def test_a_job_that_waits_for_its_time_says_when_it_begins() -> None:
     written = io.StringIO()
     begins_at = datetime(2999, 1, 2, 3, 4, tzinfo=UTC)
-    request = {"model": "small", "voice": "slt", "language": "auto", "seed": 1, "not_before": begins_at.isoformat()}
+    request = answers.request(not_before=begins_at.isoformat())
 
-    Lines(Console(file=written)).show(job(state="pending", phase=None, progress={}, request=request), None)
+    Lines(Console(file=written)).show(
+        job(state="pending", phase=None, progress=answers.progress(), request=request), None
+    )
 
     assert written.getvalue() == f"queued: begins on {begins_at.astimezone():%b %d at %H:%M}\n"
 

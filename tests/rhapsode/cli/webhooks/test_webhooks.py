@@ -12,7 +12,7 @@ import pytest
 from rhapsode import AsyncRhapsode, JobState, Rhapsode
 from rhapsode.cli.webhooks.receiver import Listener, listening
 from rhapsode.client.calls import JobFilter
-from rhapsode.client.webhooks.resources import DeliveryState
+from rhapsode.contract.webhooks import DeliveryState
 from rhapsode.errors import Conflict, Gone, InvalidRequest
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.conftest import CLI, RunCli, clean_environment

@@ -11,6 +11,7 @@ import pytest
 from rhapsode import AsyncRhapsode, BatchWaitTimedOut, Conflict, InvalidRequest, NotFound, Rhapsode, ServerUnreachable
 from rhapsode.client.retries import RetryPolicy
 from rhapsode.stack.stack import Stack
+from tests.rhapsode import answers
 from tests.rhapsode.conftest import RunCli, ScriptedServer
 
 NAMES = ("dawn", "noon", "dusk")
@@ -31,7 +32,8 @@ def write(path: Path, *lines: object) -> Path:
 
 
 def a_result(line: int) -> str:
-    return json.dumps({"custom_id": f"clip {line}", "line": line, "state": "succeeded"}) + "\n"
+    ended = {"job_id": "job_1", "state": "succeeded", "artifacts": [], "error": None, "audio_s": 1.0}
+    return json.dumps({"custom_id": f"clip {line}", "line": line, **ended}) + "\n"
 
 
 def test_a_file_becomes_jobs_and_their_audio(client: Rhapsode, batch_file: Path, tmp_path: Path) -> None:
@@ -135,8 +137,8 @@ def test_results_that_never_get_further_are_given_up(script: ScriptedServer) -> 
 
 
 def test_waiting_ends_in_time_and_says_how_far_the_batch_is(script: ScriptedServer) -> None:
-    counts = {"total": 9, "succeeded": 3, "failed": 1}
-    script.answer(200, {"id": BATCH, "state": "running", "created_at": "2026-01-01T00:00:00Z", "counts": counts})
+    counts = {"total": 9, "made": 9, "succeeded": 3, "failed": 1, "cancelled": 0, "expired": 0}
+    script.answer(200, answers.answer("get_batch", id=BATCH, state="running", counts=counts))
 
     with Rhapsode(script.url) as client, pytest.raises(BatchWaitTimedOut, match="4 of 9 jobs") as raised:
         client.batches.wait(BATCH, timeout_s=0)

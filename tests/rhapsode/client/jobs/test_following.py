@@ -10,6 +10,7 @@ import pytest
 
 from rhapsode import AsyncRhapsode, BadAnswer, JobEvent, NotFound, Rhapsode, WaitTimedOut
 from rhapsode.client.retries import RetryPolicy
+from tests.rhapsode import answers
 
 QUICK = RetryPolicy(attempts=3, first_delay_s=0.01, max_delay_s=0.02)
 STREAM = {"Content-Type": "text/event-stream"}
@@ -23,13 +24,14 @@ def event(number: int, kind: str, state: str = "running") -> bytes:
         "data": {
             "job": {"id": "job_1", "state": state, "phase": None, "progress": progress},
             "detail": {"index": number},
+            "links": {"self": "/v1/jobs/job_1"},
         },
     }
     return f"id: {number}-0\nevent: {kind}\ndata: {json.dumps(data)}\n\n".encode()
 
 
-def job(state: str) -> dict[str, str]:
-    return {"id": "job_1", "state": state, "created_at": "2026-11-21T07:00:00Z"}
+def job(state: str) -> dict[str, Any]:
+    return answers.job(id="job_1", state=state)
 
 
 def read_all(url: str) -> list[JobEvent]:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from rhapsode import Rhapsode
 from rhapsode.client.voices.cache_calls import BulkOrder
-from rhapsode.client.voices.resources import CacheState
 from rhapsode.stack.events import ProcessEnded, StackEvent
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
@@ -33,6 +32,6 @@ def test_workers_killed_between_storing_a_voice_and_saying_so_cost_nothing_but_t
 
         assert job.state == "succeeded", job.error
         assert any(isinstance(event, ProcessEnded) for event in events)
-        ready = list(client.voices.list_caches({CacheState.READY}))
+        ready = list(client.voices.list_caches({"ready"}))
         assert len(ready) == NUM_VOICES
         assert all(client.voices.embedding(cache.voice) for cache in ready)

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, NotFound, Rhapsode, Voice, VoiceCache
-from rhapsode.client.resources import ResolvedRequest
 from rhapsode.client.voices.cache_calls import BulkOrder, Manifest
 from rhapsode.client.voices.calls import Blend, Preview
-from rhapsode.client.voices.resources import CacheState
+from rhapsode.contract.jobs.answer import ResolvedRequest
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.conftest import RunCli
 from tests.worker.voices.reference_audio.sounds import file_of, tone
@@ -147,7 +146,7 @@ def test_the_asyncio_client_does_the_same(stack: Stack, recording: Path) -> None
 
 
 def is_settled(caches: tuple[VoiceCache, ...]) -> bool:
-    return all(cache.state not in {CacheState.PENDING, CacheState.PROCESSING} for cache in caches)
+    return all(cache.state not in {"pending", "processing"} for cache in caches)
 
 
 def eventually(look: Callable[[], tuple[VoiceCache, ...]]) -> tuple[VoiceCache, ...]:
@@ -165,7 +164,7 @@ def test_a_voice_is_made_ready_and_its_cache_dropped(client: Rhapsode, recording
     (cache,) = eventually(lambda: client.voices.caches("Mary"))
 
     assert [each.model for each in ordered] == ["fake"]
-    assert (cache.state, cache.mode, cache.voice) == (CacheState.READY, "in_context", made.id)
+    assert (cache.state, cache.mode, cache.voice) == ("ready", "in_context", made.id)
     assert cache.bytes
     assert client.voices.prepare(made, mode="in_context") == (cache,)
     assert client.voices.embedding(made)
@@ -182,9 +181,9 @@ def test_many_voices_are_made_ready_by_one_job(client: Rhapsode, recording: Path
 
     assert again.id == job.id
     assert (ended.kind, ended.state, ended.progress.segments.done) == ("voice_cache", "succeeded", 5)
-    ready = list(client.voices.list_caches({CacheState.READY}, page_size=2))
+    ready = list(client.voices.list_caches({"ready"}, page_size=2))
     assert {cache.voice for cache in ready} == {voice.id for voice in made}
-    assert list(client.voices.list_caches({CacheState.FAILED})) == []
+    assert list(client.voices.list_caches({"failed"})) == []
 
 
 def test_voices_come_from_a_manifest_of_uploads(client: Rhapsode, recording: Path, tmp_path: Path) -> None:
@@ -198,7 +197,7 @@ def test_voices_come_from_a_manifest_of_uploads(client: Rhapsode, recording: Pat
     assert (ended.state, ended.progress.segments.done) == ("succeeded", 2)
     mary = client.voices.get("Mary")
     assert (mary.ref_text, client.voices.sample(mary)) == ("Hello there.", recording.read_bytes())
-    assert {cache.voice for cache in client.voices.list_caches({CacheState.READY})} == {
+    assert {cache.voice for cache in client.voices.list_caches({"ready"})} == {
         client.voices.get(name).id for name in ("Mary", "Grace")
     }
 
@@ -211,7 +210,7 @@ def test_the_asyncio_client_makes_voices_ready_too(stack: Stack, recording: Path
             ended = await client.wait(await client.voices.prepare_many(BulkOrder(["Mary"])), timeout_s=120)
             assert ended.progress.segments.done == 1
             assert is_settled(await client.voices.caches("Mary"))
-            assert [cache.voice async for cache in client.voices.list_caches({CacheState.READY})] == [made.id]
+            assert [cache.voice async for cache in client.voices.list_caches({"ready"})] == [made.id]
             await client.voices.drop_caches(made)
 
     asyncio.run(go())
@@ -357,7 +356,7 @@ def test_a_manifest_is_imported_made_ready_and_may_be_imported_again(
     assert second.stdout.splitlines()[0] == "0 voices added, 3 were there, 0 failed"
     cast = {voice.name: voice.ref_text for voice in client.voices.list("own")}
     assert cast == {f"Cast {n}": f"Hello, I am {n}." for n in range(3)}
-    modes = {cache.mode for cache in client.voices.list_caches({CacheState.READY})}
+    modes = {cache.mode for cache in client.voices.list_caches({"ready"})}
     assert modes == {"in_context"}
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.narration.estimates import is_speakable, speech_units
+from rhapsode.contract.words import is_speakable
+from storage.narration.estimates import speech_units
 from storage.narration.script.script import plain_script
 from storage.narration.spec import Pauses, Segmentation
 from worker.speech.text.segmentation import plan_segments, segment_script

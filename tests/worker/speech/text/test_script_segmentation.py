@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.narration.estimates import is_speakable, speech_units
+from rhapsode.contract.words import is_speakable
+from storage.narration.estimates import speech_units
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import SegmentEntry, decode_entries, encode_entries, entries_script

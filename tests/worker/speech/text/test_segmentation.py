@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.narration.estimates import is_speakable, speech_units
+from rhapsode.contract.words import is_speakable
+from storage.narration.estimates import speech_units
 from storage.narration.spec import Pauses, Segmentation
 from storage.segments.plan import PlannedSegment
 from worker.speech.text.segmentation import NothingToSpeak, plan_segments

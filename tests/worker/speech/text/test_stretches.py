@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.narration.estimates import is_speakable, speech_units
+from rhapsode.contract.words import is_speakable
+from storage.narration.estimates import speech_units
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.entries import SegmentEntry, entries_script
 from storage.narration.script.script import BlockKind, Script, Voicing

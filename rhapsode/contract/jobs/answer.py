@@ -1,0 +1,213 @@
+"""A job as the API answers with it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from rhapsode.contract.base import Answer
+from rhapsode.contract.jobs.failure import JobProblem
+from rhapsode.contract.jobs.input import ResolvedInput, ResolvedPauses
+from rhapsode.contract.jobs.output import ResolvedOutput
+from rhapsode.contract.jobs.quality import JobQuality, JobWarning, ResolvedQuality
+from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
+from rhapsode.contract.jobs.webhook import JobReceiver
+
+
+class Queue(Answer):
+    """Where the job stands among the others of its model.
+
+    `position`: jobs that are served before it where it waits now, 0 once it is at work, null while it is paused
+    or waits for its `not_before`.
+    `ahead_audio_s`: expected audio of the work of its class that came before it. `pace`: seconds of audio that all
+    workers of its model speak in a second, as measured lately; null while nothing was measured. `has_worker`: whether a
+    worker of its model is there; without one the job waits.
+    """
+
+    job_class: JobClass = Field(validation_alias="class", serialization_alias="class")
+    position: int | None
+    ahead_audio_s: float
+    pace: float | None
+    has_worker: bool
+
+
+class SegmentProgress(Answer):
+    """`total` is 0 until the text is planned. In a job of kind `voice_cache` these are voices.
+
+    `reused`: of those done, copied from an earlier job of yours with the same content. `flagged`: of those done, kept
+    although they did not pass the quality gate.
+    """
+
+    total: int
+    done: int
+    running: int
+    failed: int
+    reused: int
+    flagged: int
+
+
+class Progress(Answer):
+    """`fraction`: segments done of all. `eta_s`: seconds until all is spoken, null while nobody can know.
+
+    `eta_basis`: `fleet_rate` is the measured pace of the workers of its model, of which it gets its share among the
+    jobs that wait; `job_rate` is the job's own pace since it began, where no other is known.
+    """
+
+    fraction: float
+    eta_s: float | None
+    eta_basis: Literal["fleet_rate", "job_rate"] | None
+    segments: SegmentProgress
+    chars_done: int
+    audio_s_done: float
+
+
+class Artifact(Answer):
+    """A finished output. `url` needs no credentials until `url_expires_at`. `key`: where it lies in the bucket of the
+    service, if the job has a destination there.
+    """
+
+    name: str
+    type: str
+    bytes: int
+    sha256: str
+    duration_s: float | None
+    key: str | None
+    url: str
+    url_expires_at: datetime
+
+
+class ResolvedSegmentation(Answer):
+    mode: Literal["sentence"] = "sentence"
+    target_chars: int
+    max_chars: int
+    min_chars: int
+
+
+class ResolvedSampling(Answer):
+    """null: as the checkpoint has it."""
+
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    repetition_penalty: float | None
+
+
+class ResolvedVoice(Answer):
+    """An uploaded voice as it was when the job was accepted. `id`: null for an embedding that came with the request."""
+
+    id: str | None
+    revision: int
+    mode: Literal["x_vector", "in_context"]
+    ref_text: str
+    if_cache_missing: Literal["compute", "wait", "fail"]
+
+
+class ResolvedRequest(Answer):
+    """What was asked for with every default filled in. `own_voice`: null when the voice is one of the model's."""
+
+    model: str
+    voice: str
+    own_voice: ResolvedVoice | None
+    language: str
+    instructions: str
+    seed: int
+    input: ResolvedInput
+    speakers: dict[str, str]
+    segmentation: ResolvedSegmentation
+    pauses: ResolvedPauses
+    normalization: str
+    pronunciation_dictionaries: tuple[str, ...]
+    validate_only: bool
+    sampling: ResolvedSampling
+    reproducibility: str
+    reuse: bool
+    quality: ResolvedQuality
+    output: ResolvedOutput
+    priority: Priority
+    not_before: datetime | None
+    deadline: datetime | None
+    retention_s: int
+
+
+class ResolvedVoiceCaches(Answer):
+    """What a job of kind `voice_cache` does: makes so many voices ready for a model; `force`: also those that are."""
+
+    model: str
+    voices: int
+    force: bool
+    priority: Priority
+    deadline: datetime | None
+    retention_s: int
+
+
+class Usage(Answer):
+    """`engine_s`: seconds that the segments spent in the engine; they overlap. `cached_audio_s`: of `audio_s`, what was
+    reused and asked of no engine.
+    """
+
+    input_chars: int
+    audio_s: float
+    cached_audio_s: float
+    engine_s: float
+    retries: int
+
+
+class SpokenWith(Answer):
+    """What spoke the job: null until it has succeeded, and where its segments differ, which the manifest tells apart.
+
+    `model_revision`: digest of the checkpoint. `voice_cache`: `content` of your voice's cache, null for a voice of the
+    model's. `config_sha256`: of how the engine was set up; equal ones speak equal requests alike in `strict` jobs.
+    """
+
+    model: str
+    model_revision: str | None
+    voice_cache: str | None
+    config_sha256: str | None
+
+
+class Links(Answer):
+    """`audio`: plays the job from now on, finished or not."""
+
+    self_: str = Field(validation_alias="self", serialization_alias="self")
+    events: str
+    segments: str
+    audio: str
+    cancel: str
+    artifacts: str
+
+
+class Job(Answer):
+    id: str
+    object: Literal["job"] = "job"
+    kind: Literal["synthesis", "voice_cache"]
+    state: JobState
+    phase: JobPhase | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    expires_at: datetime | None
+    queue: Queue | None
+    progress: Progress
+    request: ResolvedRequest | ResolvedVoiceCaches
+    artifacts: tuple[Artifact, ...]
+    quality: JobQuality | None = Field(description="null for a job of kind `voice_cache`")
+    usage: Usage
+    engine: SpokenWith
+    warnings: tuple[JobWarning, ...]
+    error: JobProblem | None
+    metadata: dict[str, str]
+    batch_id: str | None
+    webhook: JobReceiver | None = Field(description="whom the job itself named to be told")
+    links: Links
+
+
+class JobList(Answer):
+    data: tuple[Job, ...]
+    next_cursor: str | None
+    has_more: bool
+
+
+class ArtifactList(Answer):
+    data: tuple[Artifact, ...]

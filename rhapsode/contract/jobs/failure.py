@@ -1,0 +1,35 @@
+"""Why a job did not succeed: the public contract."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from rhapsode.contract.base import Answer
+
+
+class SegmentProblem(Answer):
+    """What is wrong with one segment. `segment`: its id, as `/v1/jobs/{id}/segments` has it."""
+
+    segment: str
+    code: str
+    detail: str
+
+
+class JobProblem(Answer):
+    """Why the job did not succeed, in the shape of a refusal (RFC 9457) but for the request that there was none of.
+
+    `status`: what a call that waits for the job answers; null where nobody is at fault. `instance`: the job's path.
+    `retryable`: whether `POST …/retry` may mend it with nothing changed. `errors`: the segment at fault, if it is one.
+    """
+
+    type: str
+    title: str
+    status: int | None
+    detail: str
+    instance: str
+    code: str
+    retryable: bool
+    errors: tuple[SegmentProblem, ...]
+    segment: int | None = Field(
+        description="index of the segment at fault; in a job of kind `voice_cache` of the voice"
+    )

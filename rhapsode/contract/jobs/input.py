@@ -1,0 +1,138 @@
+"""What is to be spoken, and how it is divided and read: the input part of a job's request."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from rhapsode.contract.base import FIRST_FAULT_ALONE, Answer, Name, RequestBody, exactly_one
+from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
+
+MAX_SEED = 2**53 - 1
+"""The largest integer that every JSON reader keeps exact."""
+
+MAX_SEGMENT_CHARS = 1_000
+"""More than this no segment may have, whatever a job asks for and a model takes."""
+
+MAX_ENTRIES = 50_000
+MAX_SPEAKERS = 64
+MAX_DICTIONARIES = 8
+MAX_PAUSE_S = 10.0
+
+_KINDS = ("text", "ssml", "segments", "document")
+
+EntryId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(check_label)]
+Instructions = Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)]
+ChapterId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
+DictionaryReference = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
+
+
+class SegmentInput(RequestBody):
+    """One entry of a list: what is absent is as the job has it."""
+
+    text: Annotated[str, AfterValidator(check_spoken_text)]
+    id: EntryId | None = None
+    voice: Name | None = Field(default=None, description="one of the model's, or one of yours by name or id")
+    speaker: Name | None = Field(default=None, description="a name of `speakers`; not beside `voice`")
+    language: Name | None = None
+    instructions: Instructions | None = None
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+    pause_after_s: float | None = Field(default=None, ge=0, le=MAX_PAUSE_S)
+
+    @model_validator(mode="after")
+    def _one_voice(self) -> Self:
+        if self.voice is not None and self.speaker is not None:
+            raise PydanticCustomError("not_allowed", "`voice` and `speaker` say the same; give one")
+        return self
+
+
+class DocumentInput(RequestBody):
+    """A file of `/v1/uploads`. `include`: ids of chapters as a plan shows them; absent: all.
+
+    `images`: `alt` says what the alternative text of a picture says. Notes and their marks are not spoken.
+    """
+
+    upload_id: Name
+    format: Literal["epub", "html", "md", "txt"]
+    include: list[ChapterId] = Field(default=[], max_length=1_000)
+    images: Literal["skip", "alt"] = "skip"
+
+
+class JobInput(RequestBody):
+    """Exactly one of the four."""
+
+    model_config = ConfigDict(
+        json_schema_extra=exactly_one(text="string", ssml="string", segments="array", document="object")
+    )
+
+    text: Annotated[str, AfterValidator(check_spoken_text)] | None = None
+    ssml: Annotated[str, AfterValidator(check_prose)] | None = Field(
+        default=None, description="an SSML document; `/v1/capabilities` lists the elements that are understood"
+    )
+    segments: list[SegmentInput] | None = Field(
+        default=None, min_length=1, max_length=MAX_ENTRIES, fail_fast=FIRST_FAULT_ALONE
+    )
+    document: DocumentInput | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if not given:
+            raise PydanticCustomError("missing", "one of `text`, `ssml`, `segments` and `document` is required")
+        if len(given) > 1:
+            raise PydanticCustomError("not_allowed", "only one of `text`, `ssml`, `segments` and `document` is allowed")
+        return self
+
+
+class PausesRequest(RequestBody):
+    """Silence after what ends there, in seconds; `chapter_s` is the least before a chapter."""
+
+    sentence_s: float = Field(default=0.25, ge=0, le=MAX_PAUSE_S)
+    paragraph_s: float = Field(default=0.6, ge=0, le=MAX_PAUSE_S)
+    heading_s: float = Field(default=0.9, ge=0, le=MAX_PAUSE_S)
+    chapter_s: float = Field(default=1.5, ge=0, le=MAX_PAUSE_S)
+
+
+Speakers = Annotated[
+    dict[Name, Name],
+    Field(
+        max_length=MAX_SPEAKERS,
+        description="a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML",
+    ),
+]
+Normalizing = Annotated[
+    Literal["off", "basic"],
+    Field(
+        description="basic: numbers, dates, money and units as words; the plan shows them. Absent: as the model's "
+        "`text_front_end` wants it"
+    ),
+]
+Dictionaries = Annotated[
+    list[DictionaryReference],
+    Field(max_length=MAX_DICTIONARIES, description="`pd_…@3`, or `pd_…` for its newest version now"),
+]
+ValidateOnly = Annotated[
+    bool, Field(description="plan and price, and speak nothing; the answer is the plan if it takes less than 30 s")
+]
+
+
+class ResolvedInput(Answer):
+    """What the stored input is; `format` and `images` of a document, else null. `include`: chapters, empty for all.
+
+    `first_words`: how the text begins, on one line; empty until it is planned.
+    """
+
+    type: Literal["text", "ssml", "segments", "document"]
+    format: Literal["epub", "html", "md", "txt"] | None
+    include: tuple[str, ...]
+    images: Literal["skip", "alt"] | None
+    first_words: str
+
+
+class ResolvedPauses(Answer):
+    sentence_s: float
+    paragraph_s: float
+    heading_s: float
+    chapter_s: float

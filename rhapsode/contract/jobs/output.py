@@ -1,0 +1,168 @@
+"""The part of a job that says what its audio is delivered as: the public contract."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from rhapsode.contract.base import Answer, RequestBody
+from rhapsode.contract.speakable_text import check_label, check_prose
+
+SampleRate = Literal[8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
+Tag = Annotated[str, Field(max_length=500), AfterValidator(check_label)]
+
+MAX_PREFIX_CHARS = 200
+_FOLDER = "[a-z0-9][a-z0-9_.-]*"
+
+
+def _folders(prefix: str) -> str:
+    """With the slash at its end. None is called like a job's folder, which is made under it."""
+    if re.search("(^|/)job_", prefix):
+        raise PydanticCustomError("not_allowed", "no folder may begin with job_, as those of jobs do")
+    return prefix if prefix.endswith("/") else f"{prefix}/"
+
+
+Folders = Annotated[
+    str, Field(max_length=MAX_PREFIX_CHARS, pattern=f"^{_FOLDER}(/{_FOLDER})*/?$"), AfterValidator(_folders)
+]
+
+
+class OutputFormatRequest(RequestBody):
+    """`bitrate_kbps`: of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows."""
+
+    type: Literal["wav", "flac", "mp3", "opus", "m4b"]
+    bitrate_kbps: int | None = Field(default=None, ge=1, le=320)
+
+
+TargetLufs = Annotated[float, Field(ge=-40, le=-8)]
+TruePeakDb = Annotated[float, Field(ge=-20, le=0)]
+LevelScope = Literal["job", "chapter"]
+
+
+class LoudnessRequest(RequestBody):
+    """One linear gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
+
+    If the true peak would pass `max_true_peak_db`, the gain is smaller, and a warning says so.
+    """
+
+    target_lufs: TargetLufs = -18
+    max_true_peak_db: TruePeakDb = -1.5
+    scope: LevelScope = "job"
+
+
+Description = Annotated[str, Field(max_length=4_000), AfterValidator(check_prose)]
+
+
+class TagsRequest(RequestBody):
+    """What the files say of themselves; absent: what the document says, else nothing. WAV has none."""
+
+    title: Tag = ""
+    author: Tag = ""
+    narrator: Tag = ""
+    album: Tag = ""
+    genre: Tag = ""
+    date: Tag = ""
+    publisher: Tag = ""
+    copyright: Tag = ""
+    description: Description = ""
+
+
+class DestinationRequest(RequestBody):
+    """Where the finished files lie in the bucket of the service, for those who may read it: under
+    `delivered/TENANT/PREFIX/JOB/`, in a folder of each assembly's own; `key` of an artifact says it all. They are
+    downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
+    that need not exist and that other jobs may name too. A job stays with its destination.
+    """
+
+    prefix: Folders
+
+
+Formats = Annotated[list[OutputFormatRequest], Field(min_length=1, max_length=5, description="each type once")]
+Chapters = Literal["auto", "off"]
+TimestampsFile = Literal["segment", "off"]
+Subtitles = Annotated[list[Literal["srt", "vtt"]], Field(max_length=2)]
+
+
+class OutputRequest(RequestBody):
+    """What the audio is delivered as. All formats are made in one pass over the same samples."""
+
+    formats: Formats = Field(default=[OutputFormatRequest(type="wav")])
+    sample_rate: SampleRate | None = Field(default=None, description="in Hz; absent: the model's own")
+    loudness: LoudnessRequest | None = Field(default=None, description="absent: as the model speaks")
+    chapters: Chapters = Field(
+        default="auto", description="auto: marks in every format that has them, from the document's chapters"
+    )
+    timestamps: TimestampsFile = Field(
+        default="off", description="segment: timestamps.json says where each segment is heard"
+    )
+    subtitles: Subtitles = Field(default=[])
+    tags: TagsRequest = TagsRequest()
+    destination: DestinationRequest | None = Field(default=None, description="absent: among the job's other objects")
+
+
+class LoudnessChange(RequestBody):
+    """As `LoudnessRequest`, of which only what is named changes; null: as it is where nobody says anything."""
+
+    target_lufs: TargetLufs | None = None
+    max_true_peak_db: TruePeakDb | None = None
+    scope: LevelScope | None = None
+
+
+class TagsChange(RequestBody):
+    """As `TagsRequest`, of which only what is named changes; null: as it is where nobody says anything."""
+
+    title: Tag | None = None
+    author: Tag | None = None
+    narrator: Tag | None = None
+    album: Tag | None = None
+    genre: Tag | None = None
+    date: Tag | None = None
+    publisher: Tag | None = None
+    copyright: Tag | None = None
+    description: Description | None = None
+
+
+class OutputChange(RequestBody):
+    """What changes of an output, as a JSON Merge Patch (RFC 7396): a field that is absent stays as the job has it, null
+    takes back what was said of it, an object changes what it names, a list takes the place of the old one.
+    """
+
+    formats: Formats | None = None
+    sample_rate: SampleRate | None = None
+    loudness: LoudnessChange | None = None
+    chapters: Chapters | None = None
+    timestamps: TimestampsFile | None = None
+    subtitles: Subtitles | None = None
+    tags: TagsChange | None = None
+    destination: DestinationRequest | None = Field(default=None, description="only the one that the job has")
+
+
+class ResolvedFormat(Answer):
+    type: str
+    bitrate_kbps: int | None
+
+
+class ResolvedLoudness(Answer):
+    target_lufs: float
+    max_true_peak_db: float
+    scope: Literal["job", "chapter"]
+
+
+class ResolvedDestination(Answer):
+    prefix: str
+
+
+class ResolvedOutput(Answer):
+    """`sample_rate`: null is the model's own. `loudness`: null is as the model speaks. Empty tags are left out."""
+
+    formats: tuple[ResolvedFormat, ...]
+    sample_rate: int | None
+    loudness: ResolvedLoudness | None
+    chapters: Literal["auto", "off"]
+    timestamps: Literal["segment", "off"]
+    subtitles: tuple[Literal["srt", "vtt"], ...]
+    tags: dict[str, str]
+    destination: ResolvedDestination | None

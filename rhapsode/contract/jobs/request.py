@@ -1,0 +1,170 @@
+"""The bodies of requests and answers: the public contract."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from rhapsode.contract.base import DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
+from rhapsode.contract.jobs.input import (
+    MAX_SEED,
+    MAX_SEGMENT_CHARS,
+    Dictionaries,
+    Instructions,
+    JobInput,
+    Normalizing,
+    PausesRequest,
+    Speakers,
+    ValidateOnly,
+)
+from rhapsode.contract.jobs.output import OutputRequest
+from rhapsode.contract.jobs.quality import QualityRequest
+from rhapsode.contract.jobs.webhook import JobWebhookRequest
+from rhapsode.contract.speakable_text import check_prose
+
+MIN_TEMPERATURE = 0.001
+"""Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""
+
+MAX_METADATA_PAIRS = 16
+MAX_EMBEDDING_CHARS = 100_000
+MAX_EMBEDDING_VALUES = 16_384
+DAY_S = 24 * 3600
+
+
+def _zero_or_drawable(temperature: float) -> float:
+    if 0 < temperature < MIN_TEMPERATURE:
+        raise PydanticCustomError("out_of_range", "must be 0 or at least {least}", {"least": MIN_TEMPERATURE})
+    return temperature
+
+
+MIN_CHARS = 16
+"""About a second of speech. Models that read sentences make noise of less."""
+
+
+OPENING_CHARS = 90
+"""About six seconds of speech, which is all that a live listener waits for."""
+
+
+class SegmentationRequest(RequestBody):
+    """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
+    named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
+
+    min_chars: a sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes over;
+    0 leaves each alone. By default 16, and never more than a quarter of `target_chars`. What is above the model's
+    `max_text_chars` is lowered to it, with the warning `segments_shortened` where it was asked for.
+    """
+
+    mode: Literal["sentence"] = "sentence"
+    target_chars: int = Field(default=220, ge=20, le=MAX_SEGMENT_CHARS)
+    max_chars: int = Field(default=400, ge=20, le=MAX_SEGMENT_CHARS)
+    min_chars: int | None = Field(default=None, ge=0, le=200)
+
+    @model_validator(mode="after")
+    def _target_fits(self) -> Self:
+        if self.target_chars > self.max_chars:
+            raise PydanticCustomError("out_of_range", "target_chars must not be larger than max_chars")
+        if self.min_chars is not None and self.min_chars > self.target_chars:
+            raise PydanticCustomError("out_of_range", "min_chars must not be larger than target_chars")
+        return self
+
+    @property
+    def asked_chars(self) -> int:
+        """The longest that the caller named; 0 for one who left it to us."""
+        named = {"target_chars": self.target_chars, "max_chars": self.max_chars}
+        return max((chars for name, chars in named.items() if name in self.model_fields_set), default=0)
+
+    @property
+    def least_chars(self) -> int:
+        """`min_chars`, or what stands for it."""
+        return min(MIN_CHARS, self.target_chars // 4) if self.min_chars is None else self.min_chars
+
+    @property
+    def opening_chars(self) -> int:
+        """Of the first segment; 0: who says how long segments are says it of all."""
+        is_named = bool({"target_chars", "max_chars"} & self.model_fields_set)
+        return 0 if is_named else OPENING_CHARS
+
+
+class SamplingRequest(RequestBody):
+    """What is absent stays as the checkpoint has it. Temperature 0 always takes the likeliest code."""
+
+    temperature: Annotated[float, Field(ge=0, le=2), AfterValidator(_zero_or_drawable)] | None = None
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    top_k: int | None = Field(default=None, ge=1, le=1000)
+    repetition_penalty: float | None = Field(default=None, ge=1, le=2)
+
+
+def _is_finite_number(value: object) -> bool:
+    return (isinstance(value, float) and math.isfinite(value)) or (type(value) is int and abs(value) <= sys.maxsize)
+
+
+def _text_or_numbers(value: object) -> object:
+    """A union of the two would tell of both whatever is wrong with one."""
+    match value:
+        case str() if len(value) <= MAX_EMBEDDING_CHARS:
+            return value
+        case list() if len(value) <= MAX_EMBEDDING_VALUES and all(map(_is_finite_number, value)):
+            return value
+        case str() | list() if len(value) > MAX_EMBEDDING_VALUES:
+            raise PydanticCustomError("too_long", "no model has embeddings as large as this")
+        case _:
+            raise PydanticCustomError("wrong_type", "must be a list of finite numbers, or base64 of an embedding")
+
+
+Embedding = Annotated[str | list[float], BeforeValidator(_text_or_numbers)]
+
+
+class JobRequest(RequestBody):
+    """A narration to make. Only `input` is required; see `/v1/models` for models, voices and languages."""
+
+    input: JobInput
+    model: Name | None = None
+    voice: Name | None = Field(default=None, description="one of the model's, or one of yours by name or id")
+    ref_text: RefText | None = Field(
+        default=None, description="with a voice of yours: what its recording says, in place of what is known of it"
+    )
+    x_vector_only: bool = Field(default=False, description="with a voice of yours: speak from its embedding alone")
+    if_cache_missing: Literal["compute", "wait", "fail"] = Field(
+        default="compute",
+        description="with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job",
+    )
+    speaker_embedding: Embedding | None = Field(
+        default=None,
+        description="in place of `voice`: a list of `speaker_dim` numbers, or base64 of so many float32 "
+        "(little-endian) or of an exported voice",
+    )
+    consent: Annotated[str, Field(max_length=1_000), AfterValidator(check_prose)] | None = Field(
+        default=None,
+        description="with `speaker_embedding`: the statement that the speaker agrees, or a consent's id",
+    )
+    language: Name = "auto"
+    instructions: Instructions | None = None
+    speakers: Speakers = Field(default={})
+    segmentation: SegmentationRequest = SegmentationRequest()
+    pauses: PausesRequest = PausesRequest()
+    normalization: Normalizing | None = None
+    pronunciation_dictionaries: Dictionaries = Field(default=[])
+    sampling: SamplingRequest = SamplingRequest()
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="absent: drawn at random and told in the job")
+    reproducibility: Literal["best_effort", "strict"] = Field(
+        default="best_effort",
+        description="`strict`: equal requests give equal speech, whatever else the workers speak at the time",
+    )
+    reuse: bool = Field(
+        default=True, description="`false`: every segment is spoken, also one that an earlier job of yours has spoken"
+    )
+    quality: QualityRequest = QualityRequest()
+    output: OutputRequest = OutputRequest()
+    priority: Literal["high", "normal", "low"] = "normal"
+    not_before: DateTime | None = Field(
+        default=None, description="nothing of the job is done before this time, 90 days away at most"
+    )
+    deadline: DateTime | None = None
+    retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
+    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+    webhook: JobWebhookRequest | None = None
+    validate_only: ValidateOnly = False

@@ -1,0 +1,64 @@
+"""Answers in the shapes of vLLM-Omni's speech API, for programs that were written for it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rhapsode.contract.base import Answer
+from rhapsode.contract.voices.voices import Description, VoiceForm
+
+
+class AudioVoiceForm(VoiceForm):
+    """As of `POST /v1/voices`; `speaker_description` is its `description`."""
+
+    speaker_description: Description = ""
+
+
+class UploadedVoice(Answer):
+    """`created_at`: Unix seconds. `ref_text` and `speaker_description` are left out where there are none."""
+
+    name: str
+    consent: str
+    created_at: int
+    file_size: int
+    mime_type: str
+    ref_text: str | None = None
+    speaker_description: str | None = None
+
+
+class AudioVoices(Answer):
+    """`voices`: every name that can be spoken with; `uploaded_voices`: the newest thousand of your own."""
+
+    voices: tuple[str, ...]
+    uploaded_voices: tuple[UploadedVoice, ...]
+
+
+class AudioVoiceCreated(Answer):
+    success: Literal[True] = True
+    voice: UploadedVoice
+
+
+class AudioVoiceDeleted(Answer):
+    success: Literal[True] = True
+    message: str
+
+
+class AudioVoiceCached(Answer):
+    """`status`: `ready` once every cache that was ordered is; else how far the last of them is."""
+
+    success: Literal[True] = True
+    voice: str
+    status: Literal["pending", "processing", "ready", "failed", "stale"]
+
+
+class OpenAiError(Answer):
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+class OpenAiErrorDocument(Answer):
+    """For every answer of 400 and above under `/v1/audio/`."""
+
+    error: OpenAiError

@@ -1,0 +1,69 @@
+"""A plan without speech, as `validate_only` answers it. `worker.planning.preview` writes it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rhapsode.contract.base import Answer
+
+
+class PlannedSpeaker(Answer):
+    """`name` is empty for the job's own voice."""
+
+    name: str
+    voice: str
+    num_segments: int
+    estimated_audio_s: float
+
+
+class PlannedChapter(Answer):
+    """`id` is what a document's `include` names; empty for what comes before the first chapter."""
+
+    id: str
+    title: str
+    first_segment: int
+    num_segments: int
+    estimated_audio_s: float
+
+
+class PlannedSegment(Answer):
+    """`text` is what is spoken; `source` what is written, where that is something else. What is null is left out."""
+
+    index: int
+    start: int
+    end: int
+    text: str
+    pause_after_s: float
+    estimated_audio_s: float
+    source: str | None = None
+    id: str | None = None
+    speaker: str | None = None
+    language: str | None = None
+    instructions: str | None = None
+    seed: int | None = None
+    chapter: int | None = None
+
+
+class PlanWarning(Answer):
+    """What will be spoken although it may sound wrong; a job that is not only planned has the same in `warnings`."""
+
+    code: str
+    detail: str
+
+
+class PlanDocument(Answer):
+    """`estimated_render_s`: at the measured pace of the model's workers; null before anything was measured."""
+
+    format: Literal[1]
+    title: str
+    author: str
+    language: str
+    has_cover: bool
+    num_chars: int
+    num_segments: int
+    estimated_audio_s: float
+    estimated_render_s: float | None
+    warnings: tuple[PlanWarning, ...]
+    speakers: tuple[PlannedSpeaker, ...]
+    chapters: tuple[PlannedChapter, ...]
+    segments: tuple[PlannedSegment, ...]

@@ -1,0 +1,145 @@
+"""The segments of a job and their takes: the public contract."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from rhapsode.contract.base import Answer, Name, RequestBody
+from rhapsode.contract.jobs.input import MAX_SEED, MAX_SEGMENT_CHARS, Instructions
+from rhapsode.contract.speakable_text import check_label, check_spoken_text
+
+
+class SegmentState(enum.StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class SegmentChange(RequestBody):
+    """What is said of one segment from now on; what is absent stays. The segment is spoken anew if anything changes.
+
+    `voice`: one of the model's, or one of yours by name or id. `speaker`: a name of the job's cast; "" is the job's own
+    voice. `seed`: of the first attempt, exactly as it is.
+    """
+
+    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_spoken_text)] | None = None
+    voice: Name | None = None
+    speaker: Annotated[str, Field(max_length=200), AfterValidator(check_label)] | None = None
+    language: Name | None = None
+    instructions: Instructions | None = None
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+
+    @model_validator(mode="after")
+    def _says_something_once(self) -> Self:
+        if not self.model_fields_set:
+            raise PydanticCustomError("missing", "nothing is said that could be changed")
+        if self.voice is not None and self.speaker is not None:
+            raise PydanticCustomError("not_allowed", "`voice` and `speaker` say the same; give one")
+        return self
+
+
+class TakeOrder(RequestBody):
+    """Another take. `seed`: absent, it follows from the job's seed and the number of the take."""
+
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+
+
+class SegmentLinks(Answer):
+    self_: str = Field(validation_alias="self", serialization_alias="self")
+    takes: str
+    audio: str | None = Field(description="WAV of the take in place; null while there is none")
+
+
+class TriedAttempt(Answer):
+    """One attempt at a segment. `attempt`: from 1, over all runs of the job.
+
+    `temperature`: at which codes were drawn; 0 took the most likely ones. `parts`: 2 where the text was spoken in two
+    halves. `findings`: names of what was found, empty for the attempt that passed; `reasons`: the same in plain words.
+    `audio`: of an attempt at a segment that failed, WAV to hear why.
+    """
+
+    attempt: int
+    seed: int
+    temperature: float
+    parts: int
+    findings: tuple[str, ...]
+    reasons: tuple[str, ...]
+    checks: dict[str, float]
+    audio: str | None = None
+
+
+class Segment(Answer):
+    """One stretch of a narration. Fields of its audio are null while it is not done.
+
+    `source_id`: what the request calls the entry it was made from. `chapter`: index into the plan's chapters.
+    `take`: the one in place or being made; `takes`: how many there are. `attempts`: times it was spoken for this take,
+    0 if it was reused. `start_s`: where it is heard in the narration; null until everything before it is done.
+    `findings`: what the quality gate found and could not cure; `flagged`: whether there is any; of a segment that
+    failed, what was found in the attempt with `seed_used`, the least bad. `checks`: what was measured, by name;
+    `tried`: every attempt; both null in lists.
+    """
+
+    id: str
+    object: Literal["segment"] = "segment"
+    index: int
+    source_id: str
+    chapter: int
+    text: str
+    edited: bool
+    speaker: str
+    voice: str
+    language: str
+    instructions: str
+    state: SegmentState
+    take: int
+    takes: int
+    attempts: int | None
+    seed_used: int | None
+    finish_reason: str | None
+    start_s: float | None
+    duration_s: float | None
+    pause_after_s: float
+    chars_per_s: float | None
+    loudness_lufs: float | None
+    checks: dict[str, float] | None = None
+    findings: tuple[str, ...]
+    tried: tuple[TriedAttempt, ...] | None = None
+    flagged: bool
+    reused: bool
+    sha256: str | None
+    links: SegmentLinks
+
+
+class SegmentList(Answer):
+    data: tuple[Segment, ...]
+    next_cursor: str | None
+    has_more: bool
+
+
+class Take(Answer):
+    """A finished version of a segment. `selected`: whether the narration has this one."""
+
+    take: int
+    object: Literal["take"] = "take"
+    selected: bool
+    text: str
+    speaker: str
+    language: str
+    instructions: str
+    seed_used: int
+    attempts: int
+    finish_reason: str
+    duration_s: float | None
+    findings: tuple[str, ...]
+    flagged: bool
+    sha256: str
+    audio: str
+
+
+class TakeList(Answer):
+    data: tuple[Take, ...]

@@ -1,0 +1,106 @@
+"""The bodies of requests and answers about caches of voices: the public contract."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from rhapsode.contract.base import Answer, MetadataKey, MetadataValue, Name, RequestBody, exactly_one
+from rhapsode.contract.jobs.request import DAY_S, MAX_METADATA_PAIRS
+from rhapsode.contract.jobs.webhook import JobWebhookRequest
+from rhapsode.contract.speakable_text import check_prose
+
+MAX_BULK_VOICES = 20_000
+
+Mode = Literal["x_vector", "in_context"]
+ShownState = Literal["pending", "processing", "ready", "failed", "stale"]
+
+
+class CacheOrder(RequestBody):
+    """Make one voice ready. `models`: all that clone, unless named. `force`: also what is ready, anew."""
+
+    force: bool = False
+    models: list[Name] | None = Field(default=None, min_length=1, max_length=16)
+    mode: Mode | None = None
+
+
+class CacheFilter(RequestBody):
+    """Voices by what their caches are; without `state` every voice of the tenant."""
+
+    state: ShownState | None = None
+
+
+class ManifestOrder(RequestBody):
+    """Voices to be made first: an upload that lists them, one a line, and the uploads of their recordings.
+
+    A line is a JSON object, or a row of a CSV file with a header: `name`, `audio` (the id of an upload), and if wanted
+    `ref_text`, `consent`, `language`, `description`. `consent`: the statement, or the id of a consent, for
+    lines that have none.
+    """
+
+    upload_id: Name
+    format: Literal["jsonl", "csv"] = "jsonl"
+    consent: Annotated[str, Field(max_length=1_000), AfterValidator(check_prose)] | None = None
+
+
+class BulkCacheOrder(RequestBody):
+    """Make many voices ready for one model: `voices` (ids or names), a `filter`, or a `manifest` of new ones."""
+
+    model_config = ConfigDict(json_schema_extra=exactly_one(voices="array", filter="object", manifest="object"))
+
+    voices: list[Name] | None = Field(default=None, min_length=1, max_length=MAX_BULK_VOICES)
+    filter: CacheFilter | None = None
+    manifest: ManifestOrder | None = None
+    model: Name | None = None
+    mode: Mode | None = None
+    force: bool = False
+    priority: Literal["high", "normal", "low"] = "low"
+    retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
+    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
+    webhook: JobWebhookRequest | None = None
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> Self:
+        if [self.voices, self.filter, self.manifest].count(None) != 2:
+            raise PydanticCustomError("not_allowed", "say one of `voices`, `filter` and `manifest`")
+        return self
+
+
+class Failure(Answer):
+    """Why a voice could not be made ready."""
+
+    code: str
+    detail: str
+
+
+class VoiceCache(Answer):
+    """A voice made ready for one model in one mode.
+
+    `stale`: made for another revision of the model, and not used. `bytes` and `sha256` are of the version that is
+    served, which during a rebuild is the old one. `job`: the last that asked for a build.
+    """
+
+    object: Literal["voice_cache"] = "voice_cache"
+    voice: str
+    model: str
+    mode: Mode
+    state: ShownState
+    content: str
+    model_revision: str
+    bytes: int | None
+    sha256: str | None
+    error: Failure | None
+    job: str | None
+    attempts: int
+    requested_at: datetime
+    finished_at: datetime | None
+    build_s: float | None
+
+
+class VoiceCacheList(Answer):
+    data: tuple[VoiceCache, ...]
+    next_cursor: str | None = None
+    has_more: bool = False
