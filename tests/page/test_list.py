@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -16,7 +17,6 @@ from tests.settings import api_settings_of
 
 FEW = 80
 MANY = 1_000
-ANSWER_S = 0.1
 
 TIMED_ANSWERS = """async () => {
   const times = [];
@@ -65,19 +65,39 @@ def test_older_narrations_come_as_one_scrolls(open_at: OpenPage, storage_setting
 
 
 @pytest.mark.long
-def test_a_thousand_narrations_answer_at_once_and_stay_usable(
+def test_a_thousand_narrations_answer_as_eighty_do_and_stay_usable(
     open_at: OpenPage, storage_settings: StorageSettings
 ) -> None:
-    with served_with(storage_settings, MANY) as url:
+    """A cost for each narration would make a thousand of them twelve times as slow."""
+    few, many = (times_with(open_at, storage_settings, count) for count in (FEW, MANY))
+
+    assert many.answer_ms < 5 * few.answer_ms
+    assert many.open_s < 5 * few.open_s
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The best of several, which a busy machine disturbs least."""
+
+    answer_ms: float
+    open_s: float
+
+
+def times_with(open_at: OpenPage, storage_settings: StorageSettings, count: int) -> Times:
+    with served_with(storage_settings, count) as url:
         page = open_at(url)
         expect(page.locator(".job-row").first).to_be_visible()
-        scroll_to_end(page, MANY)
+        scroll_to_end(page, count)
         answers = page.evaluate(TIMED_ANSWERS)
-        assert answers[len(answers) // 2] < ANSWER_S * 1000
-        row = page.locator(".job-row a").nth(500)
-        row.scroll_into_view_if_needed()
-        begun_s = time.monotonic()
-        row.click()
-        expect(page.get_by_role("heading", level=1, name=f"Narration number {MANY - 501}")).to_be_visible()
-        assert time.monotonic() - begun_s < 2
+        openings = [opening_s(page, count, at) for at in range(count // 2, count // 2 + 5)]
         page.context.close()
+    return Times(answers[0], min(openings))
+
+
+def opening_s(page: Page, count: int, at: int) -> float:
+    row = page.locator(".job-row a").nth(at)
+    row.scroll_into_view_if_needed()
+    begun_s = time.monotonic()
+    row.click()
+    expect(page.get_by_role("heading", level=1, name=f"Narration number {count - 1 - at}", exact=True)).to_be_visible()
+    return time.monotonic() - begun_s
