@@ -37,6 +37,8 @@ COPY worker worker
 # The programs that look into recordings and the deliverer of webhooks are in `worker`; models are not needed here.
 RUN rm -rf worker/small_voice \
     && /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
+# Where the wheel keeps `api`, `storage` and `worker`.
+ENV PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system
 # Leaves bytecode of what is loaded, and nothing of the rest; and says here if a module does not load.
 WORKDIR /
 RUN /opt/rhapsode/bin/python -c "import api.server, worker.webhooks.lifecycle, worker.voices.reference_audio.__main__, av" \
@@ -61,6 +63,7 @@ COPY docker/probe.py /opt/rhapsode/probe.py
 ENV PATH=/opt/rhapsode/bin:$PATH \
     HOME=/tmp \
     PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system \
     PYTHONUNBUFFERED=1 \
     RHAPSODE_LOG_FORMAT=json
 USER 10001:10001

@@ -47,6 +47,8 @@ COPY rhapsode rhapsode
 COPY storage storage
 COPY worker worker
 RUN /opt/pip/bin/pip --python /opt/rhapsode/bin/python install --no-cache-dir --no-compile --no-deps .
+# Where the wheel keeps `api`, `storage` and `worker`.
+ENV PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system
 # Leaves bytecode of what is loaded, and says here if a module does not load.
 WORKDIR /
 RUN /opt/rhapsode/bin/python -c "import worker.lifecycle.start, worker.janitor.__main__, worker.planning.drafting.__main__" \
@@ -64,6 +66,7 @@ COPY docker/probe.py /opt/rhapsode/probe.py
 ENV PATH=/opt/rhapsode/bin:$PATH \
     HOME=/tmp \
     PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONPATH=/opt/rhapsode/lib/python3.11/site-packages/rhapsode/_system \
     PYTHONUNBUFFERED=1 \
     RHAPSODE_LOG_FORMAT=json \
     RHAPSODE_METRICS_HOST=0.0.0.0 \

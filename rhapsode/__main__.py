@@ -23,6 +23,9 @@ def leave_the_working_directory() -> None:
 
 def main() -> None:
     try:
+        from rhapsode import system_packages
+
+        system_packages.put_first()
         from rhapsode.cli.main import main as command_line
 
         command_line()

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from rhapsode.stack.errors import PartMissing, SettingsRefused
 from rhapsode.stack.layout import DataDir
-from rhapsode.stack.processes import CLIENT_ONLY, VALKEY
+from rhapsode.stack.processes import CLIENT_ONLY, VALKEY, inherited_environment
 from rhapsode.stack.supervision.child import ProcessSpec
 from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis, ServerBinaryMissing
@@ -43,8 +43,7 @@ def choose_backing(environ: Mapping[str, str], data_dir: DataDir) -> Backing:
         command = tuple(valkey.command())
     except ServerBinaryMissing as error:
         raise PartMissing(str(error)) from error
-    own = {name: value for name, value in environ.items() if name not in CLIENT_ONLY}
-    server = ProcessSpec(VALKEY, command, own, data_dir.run, grace_s=10.0)
+    server = ProcessSpec(VALKEY, command, inherited_environment(environ), data_dir.run, grace_s=10.0)
     return Backing({"RHAPSODE_REDIS_URL": valkey.url, "RHAPSODE_BROKER_URL": valkey.broker_url}, server)
 
 

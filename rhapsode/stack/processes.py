@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rhapsode import system_packages
 from rhapsode.stack import commands, foreign_lines
 from rhapsode.stack.layout import DataDir
 from rhapsode.stack.options import StackOptions
@@ -19,10 +20,6 @@ CLIENT_ONLY = frozenset(
 )
 """The command line's own settings: the processes neither need nor know them."""
 
-OUR_PACKAGES_ALONE = {"PYTHONSAFEPATH": "1"}
-"""For a process and all that it starts: Python looks for no package in the folder where it was started, which may hold
-a `storage` or a `worker` of its own."""
-
 VALKEY = "valkey"
 API = "api"
 GPU_WORKER = "gpu-worker"
@@ -35,11 +32,17 @@ STOP_ORDER = ((API,), (GPU_WORKER, CPU_WORKER, HOOKS_WORKER), (JANITOR,), (VALKE
 """No new work, then the work in flight goes back, then those who tidy up, then the state they all write to."""
 
 
+def inherited_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a process of ours takes over from `environ`, the user's, and needs to find our packages."""
+    own = {name: value for name, value in environ.items() if name not in CLIENT_ONLY}
+    return own | system_packages.environment(environ)
+
+
 def shared_environment(
     environ: Mapping[str, str], data_dir: DataDir, options: StackOptions, backing: Mapping[str, str]
 ) -> dict[str, str]:
     """What every process gets: the user's environment, then what the stack decides."""
-    shared = {name: value for name, value in environ.items() if name not in CLIENT_ONLY}
+    shared = inherited_environment(environ)
     shared.setdefault("RHAPSODE_STORE", data_dir.objects.as_uri())
     shared.setdefault("RHAPSODE_URL_SECRET", data_dir.secret("url"))
     shared.setdefault("RHAPSODE_WEBHOOK_KEY", data_dir.secret("webhook"))
@@ -51,7 +54,7 @@ def shared_environment(
         "RHAPSODE_WEBHOOK_ALLOW_PRIVATE": "loopback" if options.has_local_webhooks else None,
     }
     shared |= {name: str(value) for name, value in chosen.items() if value is not None}
-    return shared | dict(backing) | OUR_PACKAGES_ALONE | {"PYTHONUNBUFFERED": "1"}
+    return shared | dict(backing) | {"PYTHONUNBUFFERED": "1"}
 
 
 def api(shared: Mapping[str, str], data_dir: DataDir, listener_fd: int) -> ProcessSpec:

@@ -8,7 +8,6 @@ socket (`storage.runtime.fork_server`). This module asks for the child, and itse
 from __future__ import annotations
 
 import logging
-import sys
 import tempfile
 from dataclasses import dataclass
 from typing import IO, Literal
@@ -24,14 +23,15 @@ from storage.audio.recording_verdict import (
 )
 from storage.runtime.fork_server.client import Ended, ForkServer, Reading
 from storage.runtime.fork_server.server_process import ForkServerBroken
+from storage.runtime.own_module import isolated
 
 logger = logging.getLogger(__name__)
 
 SNIFF_BYTES = 12
 """How much of a file's beginning `sniff_container` wants."""
 
-DECODERS = ForkServer((sys.executable, "-I", "-B", "-m", "worker.voices.reference_audio"))
-"""This process's. Isolated: neither the working folder nor PYTHONPATH decides what runs."""
+DECODERS = ForkServer(isolated("worker.voices.reference_audio"))
+"""This process's."""
 
 _PATIENCE_S = 30.0
 _MAX_VERDICT_BYTES = 4_096

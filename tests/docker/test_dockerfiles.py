@@ -6,6 +6,7 @@ import importlib.metadata
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +65,18 @@ def test_every_setting_that_is_named_exists(path: Path) -> None:
     named = set(re.findall(r"\bRHAPSODE_[A-Z0-9_]+\b", path.read_text()))
 
     assert {name for name in named if name not in SETTING_NAMES and not is_setting_file(name, SETTING_NAMES)} == set()
+
+
+@pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
+def test_an_image_finds_our_packages_where_the_wheel_keeps_them(dockerfile: Path) -> None:
+    sources = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"][
+        "sources"
+    ]
+    (folder,) = {str(Path(place).parent) for place in sources.values()}
+    named = re.findall(r"PYTHONPATH=(\S+)", dockerfile.read_text())
+
+    # While it is built and when it runs.
+    assert named == [f"/opt/rhapsode/lib/python3.11/site-packages/{folder}"] * 2
 
 
 def test_the_requirements_of_an_image_are_those_of_the_project() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from rhapsode import system_packages
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.local.requirements import require_packages
 from rhapsode.cli.options import DeviceOption, SlotsOption
@@ -39,12 +41,12 @@ def calibrate(
     if not checkpoint.is_dir():
         raise Misuse(f"{checkpoint} is no folder")
     require_packages("worker")
-    command = [sys.executable, "-P", "-m", MODULE, "--checkpoint", str(checkpoint), "--language", language]
+    command = [sys.executable, "-m", MODULE, "--checkpoint", str(checkpoint), "--language", language]
     command += ["--rounds", str(rounds)]
     for option, value in (("--text", text), ("--device", device), ("--slots", slots)):
         command += [] if value is None else [option, str(value)]
     for recording in reference or []:
         command += ["--reference", str(recording)]
-    status = subprocess.run(command, check=False).returncode
+    status = subprocess.run(command, check=False, env=os.environ | system_packages.environment(os.environ)).returncode
     if status:
         raise typer.Exit(status)

@@ -25,10 +25,10 @@ def run(
     """Become one process of a system, with RHAPSODE_ variables for its settings. `rhapsode up` runs all of them."""
     from rhapsode.cli.local.requirements import require_packages
     from rhapsode.stack.commands import DEFAULT_SLOTS
-    from rhapsode.stack.processes import CLIENT_ONLY, OUR_PACKAGES_ALONE
+    from rhapsode.stack.processes import inherited_environment
 
     require_packages(_extra(process))
-    environment = {name: value for name, value in os.environ.items() if name not in CLIENT_ONLY} | OUR_PACKAGES_ALONE
+    environment = inherited_environment(os.environ)
     environment.setdefault("RHAPSODE_SLOTS", str(DEFAULT_SLOTS))
     environment |= _lane(process)
     command = _command(process, host, port, environment["RHAPSODE_SLOTS"])

@@ -62,7 +62,7 @@ class TalkerLimits:
 
 
 def register() -> None:
-    """The entry point of `vllm.general_plugins`: vLLM calls it in each of its processes. Loads no model code."""
+    """What `rhapsode.vllm_plugin` calls in each of vLLM's processes. Loads no model code."""
     _register(_MODEL)
 
 

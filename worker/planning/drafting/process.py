@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import sys
 import tempfile
 from collections.abc import Callable
 
 from storage.narration.sources import SourceType
 from storage.runtime.fork_server.client import Ended, ForkServer, Reading
 from storage.runtime.fork_server.server_process import ForkServerBroken
+from storage.runtime.own_module import isolated
 from worker.errors import unusable
 from worker.planning.drafting.draft import Draft, DraftRequest, draft_plan
 from worker.planning.drafting.limits import LIMITS, PATIENCE_S
@@ -18,8 +18,8 @@ from worker.planning.drafting.too_complex import TOO_COMPLEX
 
 logger = logging.getLogger(__name__)
 
-DRAFTERS = ForkServer((sys.executable, "-I", "-B", "-m", "worker.planning.drafting"))
-"""This process's. Isolated: neither the working folder nor PYTHONPATH decides what runs."""
+DRAFTERS = ForkServer(isolated("worker.planning.drafting"))
+"""This process's."""
 
 
 SHORT_BYTES = 1_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from pathlib import Path
 
 import pytest
@@ -66,9 +65,3 @@ def test_runner_v2_is_refused_where_vllm_has_no_hooks_for_it(monkeypatch: pytest
 
     with pytest.raises(EngineNotInstalled, match=r"V2 has the talker's hooks in 0\.32\.0; vllm 0\.22\.0 is installed"):
         build_engine(VllmEngineSettings(tmp_path, runner=VllmRunner.V2))
-
-
-def test_vllm_is_told_of_the_talker_by_an_entry_point() -> None:
-    entry = importlib.metadata.entry_points(group="vllm.general_plugins")["rhapsode"]
-
-    assert entry.value == "worker.engine.vllm.internals:register"
