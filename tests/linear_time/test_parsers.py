@@ -151,7 +151,7 @@ OURS = frozenset(
         *("storage.voices.record_codec.decode_error", "storage.voices.record_codec.decode_target"),
         *("storage.webhooks.record_codec.decode_secrets", "storage.webhooks.record_codec.decode_attempt"),
         *("storage.audio.recording_verdict.parse_verdict", "worker.speech.audio.segment_audio.decode_segment"),
-        *("worker.engine.process.protocol.decode_settings", "worker.planning.drafting.protocol.decode_answer"),
+        *("worker.planning.drafting.protocol.decode_answer",),
         # An operator's settings.
         *("api.http.middleware.cors.parse_origins", "storage.runtime.config.webhook_options.parse_networks"),
         *("storage.runtime.config.webhook_options.parse_delays", "worker.process.metrics_server.parse_ports"),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+from worker.child_process.backoff import Backoff
 from worker.engine.errors import EngineDied, EngineError, EngineUnavailable, RequestCancelled
 from worker.engine.interface import (
     EngineInfo,
@@ -21,7 +22,6 @@ from worker.engine.interface import (
     VoicePrompt,
 )
 from worker.engine.process.host_process import Call, EngineHostProcess, SpeechCall, VoiceCall
-from worker.engine.process.watchdog import Backoff
 from worker.engine.settings import EngineSettings
 
 logger = logging.getLogger(__name__)

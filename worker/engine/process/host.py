@@ -1,7 +1,7 @@
 """The engine's own process: `python -m worker.engine.process.host`, started by `EngineProcess` and by nothing else.
 
-The reader (main thread) takes calls from the socket, the sender writes results and heartbeats, the engine has its own
-threads. The process ends with its socket: a worker that is gone, however it went, leaves no host behind.
+The reader (main thread) takes calls from the channel, the sender writes results and heartbeats, the engine has its own
+threads. The process ends with its channel: a worker that is gone, however it went, leaves no host behind.
 """
 
 from __future__ import annotations
@@ -20,30 +20,29 @@ from dataclasses import replace
 
 import numpy as np
 
+from worker.child_process.channel import Channel, ChannelClosed
+from worker.child_process.parent_death import belong_to
+from worker.engine import errors
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineDied, EngineError, StartError
 from worker.engine.interface import Engine, Speech, VoicePrompt
-from worker.engine.process.framing import read_frame, write_frame
-from worker.engine.process.parent_death import belong_to
 from worker.engine.process.protocol import (
-    PROTOCOL_VERSION,
+    RELEASE,
     Cancel,
     EncodeVoice,
     Failed,
     FromHost,
     Heartbeat,
-    Hello,
+    ProtocolError,
     Ready,
     Spoken,
     SpokenPart,
+    Start,
     StartFailed,
     Submit,
-    ToHost,
     VoiceEncoded,
-    decode_settings,
-    decode_to_host,
-    encode_from_host,
 )
+from worker.engine.settings import EngineSettings
 
 logger = logging.getLogger(__name__)
 
@@ -59,25 +58,33 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--fd", type=int, required=True, help="the connected socket")
     parser.add_argument("--parent", type=int, required=True, help="process id of the worker")
-    parser.add_argument("--settings", required=True, help="EngineSettings as JSON")
     arguments = parser.parse_args()
     belong_to(arguments.parent)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    stream = socket.socket(fileno=arguments.fd)
-    write_frame(stream, encode_from_host(Hello(PROTOCOL_VERSION)))
+    channel = Channel(socket.socket(fileno=arguments.fd))
+    channel.greet(RELEASE)
     try:
-        engine = build_engine(decode_settings(arguments.settings))
+        engine = build_engine(_settings(channel))
+    except ChannelClosed:
+        return
     except StartError as error:
-        write_frame(stream, encode_from_host(StartFailed(error)))
+        channel.send(StartFailed(error))
         sys.exit(CANNOT_START_STATUS)
-    HostSession(stream, engine).serve()
+    HostSession(channel, engine).serve()
+
+
+def _settings(channel: Channel) -> EngineSettings:
+    start = channel.receive()
+    if not isinstance(start, Start):
+        raise ProtocolError(f"{type(start).__name__} before the engine's settings")
+    return start.settings
 
 
 class HostSession:
-    """One engine behind one socket, until the socket or the engine ends; then the process ends too."""
+    """One engine behind one channel, until the channel or the engine ends; then the process ends too."""
 
-    def __init__(self, stream: socket.socket, engine: Engine) -> None:
-        self._stream = stream
+    def __init__(self, channel: Channel, engine: Engine) -> None:
+        self._channel = channel
         self._engine = engine
         self._outbox: queue.SimpleQueue[FromHost] = queue.SimpleQueue()
 
@@ -89,11 +96,10 @@ class HostSession:
         os._exit(_status_of(self._read_until_closed))
 
     def _read_until_closed(self) -> int:
-        while (frame := read_frame(self._stream)) is not None:
-            self._act_on(decode_to_host(frame))
-        return 0
+        while True:
+            self._act_on(self._channel.receive())
 
-    def _act_on(self, message: ToHost) -> None:
+    def _act_on(self, message: object) -> None:
         match message:
             case Submit(call, request, is_streamed=False):
                 future = self._engine.submit(request)
@@ -106,6 +112,8 @@ class HostSession:
             case EncodeVoice(call, reference):
                 future = self._engine.encode_voice(reference)
                 future.add_done_callback(lambda done: self._outbox.put(_encoded(call, done)))
+            case _:
+                raise ProtocolError(f"{type(message).__name__} is said by no worker")
 
     def _send_all(self) -> None:
         os._exit(_status_of(self._send_until_dead))
@@ -118,13 +126,13 @@ class HostSession:
             now_s = time.monotonic()
             if dead_s is None and now_s >= next_heartbeat_s:
                 # Taken from the engine here: an engine that cannot even count sends no heartbeat.
-                write_frame(self._stream, encode_from_host(Heartbeat(self._engine.stats())))
+                self._channel.send(Heartbeat(self._engine.stats()))
                 next_heartbeat_s = now_s + HEARTBEAT_S
             try:
                 message = self._outbox.get(timeout=max(0.01, min(HEARTBEAT_S, next_heartbeat_s - now_s)))
             except queue.Empty:
                 continue
-            write_frame(self._stream, encode_from_host(message))
+            self._channel.send(message)
             if isinstance(message, Failed) and isinstance(message.error, EngineDied):
                 dead_s = dead_s or time.monotonic()
         return ENGINE_DEAD_STATUS
@@ -161,7 +169,7 @@ def _encoded(call: int, done: Future[VoicePrompt]) -> VoiceEncoded | Failed:
 
 
 def _as_engine_error(error: BaseException) -> EngineError:
-    if isinstance(error, EngineError):
+    if isinstance(error, EngineError) and type(error).__module__ == errors.__name__:
         return error
     logger.error("a call failed in a way no engine should", exc_info=error)
     return EngineError(f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""One run of the engine host, seen from the worker: the child process, its socket, and the calls in flight there."""
+"""One run of the engine host, seen from the worker: the child process, its channel, and the calls in flight there."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from typing import IO
 
 import numpy as np
 
+from worker.child_process.channel import Channel, ChannelBroken, ChannelClosed, MessageTooLarge
 from worker.engine.errors import EngineDied, RequestRejected, StartError
 from worker.engine.interface import (
     EngineInfo,
@@ -32,26 +33,21 @@ from worker.engine.interface import (
     Speech,
     VoicePrompt,
 )
-from worker.engine.process.fields import ProtocolError
-from worker.engine.process.framing import FramingError, read_frame, write_frame
 from worker.engine.process.protocol import (
-    PROTOCOL_VERSION,
+    RELEASE,
     Cancel,
     EncodeVoice,
     Failed,
-    FromHost,
     Heartbeat,
-    Hello,
+    ProtocolError,
     Ready,
     Spoken,
     SpokenPart,
+    Start,
     StartFailed,
     Submit,
     ToHost,
     VoiceEncoded,
-    decode_from_host,
-    encode_settings,
-    encode_to_host,
 )
 from worker.engine.process.watchdog import Watchdog
 from worker.engine.settings import EngineSettings
@@ -107,9 +103,11 @@ class EngineHostProcess:
         """Set when the process is gone."""
         self._watchdog_s = watchdog_s
         self._watchdog: Watchdog | None = None
-        self._stream, child_end = socket.socketpair()
+        stream, child_end = socket.socketpair()
+        self._channel = Channel(stream)
         with child_end:
-            self._process = _start(settings, child_end)
+            self._process = _start(child_end)
+        self._outbox.put(Start(settings))
         assert self._process.stderr is not None  # noqa: S101  (asked for as a pipe)
         self._threads = [
             threading.Thread(target=self._read_all, name="engine-reader", daemon=True),
@@ -186,9 +184,9 @@ class EngineHostProcess:
 
     def _send_one(self, message: ToHost) -> None:
         try:
-            write_frame(self._stream, encode_to_host(message))
-        except FramingError as error:  # too large, and so nothing of it has been sent
-            if isinstance(message, Cancel):
+            self._channel.send(message)
+        except MessageTooLarge as error:
+            if isinstance(message, Start | Cancel):
                 raise
             self._take(message.call).future.set_exception(RequestRejected(f"too large for the engine: {error}"))
 
@@ -204,11 +202,13 @@ class EngineHostProcess:
     # ------------------------------------------------------------------------------------------ reader thread
 
     def _read_all(self) -> None:
-        complaint = ""
         try:
-            while (frame := read_frame(self._stream)) is not None:
-                self._act_on(decode_from_host(frame))
-        except (FramingError, ProtocolError) as error:
+            self._channel.meet(RELEASE)
+            while True:
+                self._act_on(self._channel.receive())
+        except ChannelClosed:
+            complaint = ""
+        except (ChannelBroken, ProtocolError) as error:
             complaint = f"it sent nonsense: {error}"
         except OSError as error:
             complaint = f"its socket failed: {error}"
@@ -217,11 +217,8 @@ class EngineHostProcess:
             complaint = f"reading from it failed: {error!r}"
         self._end(complaint)
 
-    def _act_on(self, message: FromHost) -> None:
+    def _act_on(self, message: object) -> None:
         match message:
-            case Hello(version):
-                if version != PROTOCOL_VERSION:
-                    raise ProtocolError(f"protocol version {version}, expected {PROTOCOL_VERSION}")
             case Ready(info):
                 self._watchdog = Watchdog(self._watchdog_s, time.monotonic())
                 self.info = info
@@ -244,6 +241,8 @@ class EngineHostProcess:
             case VoiceEncoded(number, prompt):
                 self._voice_call(number).future.set_result(prompt)
                 self.served += 1
+            case _:
+                raise ProtocolError(f"{type(message).__name__} is said by no host")
 
     def _hear(self, number: int, pcm: Pcm) -> None:
         with self._lock:
@@ -278,7 +277,7 @@ class EngineHostProcess:
         status = self._reap()
         reason = self._kill_reason or ", ".join(part for part in (status, complaint) if part)
         self._outbox.put(None)
-        self._stream.close()
+        self._channel.close()
         with self._lock:
             self.end_reason = reason
             orphans = list(self._calls.values())
@@ -299,16 +298,15 @@ class EngineHostProcess:
 
     def _hang_up(self) -> None:
         with suppress(OSError):
-            self._stream.shutdown(socket.SHUT_RDWR)
+            self._channel.stream.shutdown(socket.SHUT_RDWR)
 
 
-def _start(settings: EngineSettings, child_end: socket.socket) -> subprocess.Popen[bytes]:
+def _start(child_end: socket.socket) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [
             *(sys.executable, "-m", "worker.engine.process.host"),
             *("--fd", str(child_end.fileno())),
             *("--parent", str(os.getpid())),
-            *("--settings", encode_settings(settings)),
         ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -1,11 +1,8 @@
-"""When a silent engine is a hung one, and how long to wait before the next start. Pure: time comes in as numbers."""
+"""When a silent engine is a hung one. Pure: time comes in as numbers."""
 
 from __future__ import annotations
 
 from worker.engine.interface import EngineStats
-
-FIRST_DELAY_S = 0.5
-LONGEST_DELAY_S = 30.0
 
 
 class Watchdog:
@@ -35,18 +32,3 @@ class Watchdog:
         if self._work and now_s - self._progress_s > self._patience_s:
             return f"no step for {now_s - self._progress_s:.1f} s with {self._work} requests in the engine"
         return None
-
-
-class Backoff:
-    """Delays between starts: doubling while hosts end without having served anything."""
-
-    def __init__(self) -> None:
-        self._next_s = FIRST_DELAY_S
-
-    def delay_s(self, *, served: bool) -> float:
-        """After a host that ended; `served` if it finished at least one call."""
-        if served:
-            self._next_s = FIRST_DELAY_S
-        delay_s = self._next_s
-        self._next_s = min(2 * delay_s, LONGEST_DELAY_S)
-        return delay_s

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from worker.speech.postprocessing.channel import Channel
+from worker.child_process.channel import Channel
 from worker.speech.postprocessing.process import READY
+from worker.speech.postprocessing.protocol import RELEASE
 
 START_PATIENCE_S = 60
 """From starting the process to its readiness. It takes half a second where nothing else does."""
@@ -64,7 +65,9 @@ class PostProcessorProcess:
         return self._process.poll() is not None
 
     def wait_ready(self) -> None:
-        """Raises `PostProcessorUnusable` with what it says, or `OSError` if it ends or says nothing."""
+        """Raises `PostProcessorUnusable` with what it says, or `OSError` if it ends, says nothing, or is of
+        another release."""
+        self._lifeline.meet(RELEASE)
         said = self._lifeline.receive()
         if said != READY:
             raise PostProcessorUnusable(str(said))

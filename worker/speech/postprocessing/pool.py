@@ -14,8 +14,8 @@ from contextlib import suppress
 from storage.narration.quality import Gate
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 from storage.segments.file import SegmentHeader
+from worker.child_process.channel import Channel
 from worker.engine.interface import Speech
-from worker.speech.postprocessing.channel import Channel
 from worker.speech.postprocessing.child import PostProcessorProcess, PostProcessorUnusable
 from worker.speech.postprocessing.dispatch import CallBrokenOff, Dispatcher, PostProcessorDied, ProcessSlot
 from worker.speech.postprocessing.interface import PostProcessorReport, StoredSpeech

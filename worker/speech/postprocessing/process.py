@@ -19,11 +19,11 @@ from storage.errors import StorageError
 from storage.runtime.config.certificates import check_certificates
 from storage.runtime.config.settings import SettingsError, StorageSettings, load_settings
 from storage.runtime.observability.logs import configure_process_logging
-from worker.engine.process.parent_death import belong_to
-from worker.speech.postprocessing.channel import Channel
+from worker.child_process.channel import Channel
+from worker.child_process.parent_death import belong_to
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import PostProcessor
-from worker.speech.postprocessing.protocol import Call, answer
+from worker.speech.postprocessing.protocol import RELEASE, Call, answer
 
 READY = "ready"
 
@@ -37,6 +37,7 @@ def main() -> None:
     arguments = parser.parse_args()
     belong_to(arguments.parent)
     lifeline = Channel(socket.socket(fileno=arguments.lifeline))
+    lifeline.greet(RELEASE)
     try:
         postprocessor = _open(arguments.worker)
     except (SettingsError, StorageError) as error:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from dataclasses import dataclass
 
+from storage.narration import quality
 from storage.narration.quality import Gate
+from storage.segments import file
 from storage.segments.file import SegmentHeader
+from worker.child_process.release import release_of
+from worker.engine import interface as engine
 from worker.engine.interface import Speech
+from worker.speech.postprocessing import interface
 from worker.speech.postprocessing.interface import PostProcessor, StoredSpeech
+from worker.speech.quality import job_norms, verdict
+from worker.speech.quality.calibration import calibration_file
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import Utterance, Verdict
@@ -45,6 +53,9 @@ class Raised:
 
 
 Answer = Done | Raised
+
+RELEASE = release_of(quality, file, engine, interface, calibration_file, job_norms, verdict, sys.modules[__name__])
+"""A post-processor's greeting."""
 
 
 def answer(call: Call, postprocessor: PostProcessor) -> Answer:

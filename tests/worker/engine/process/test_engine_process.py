@@ -6,6 +6,8 @@ import itertools
 import logging
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -19,7 +21,8 @@ import numpy as np
 import pytest
 
 from tests.process_tree import is_alive
-from worker.engine.errors import CheckpointError, EngineDied, RequestCancelled, RequestRejected
+from worker.child_process.channel import Channel
+from worker.engine.errors import CheckpointError, EngineDied, EngineError, RequestCancelled, RequestRejected
 from worker.engine.fake import HANG_MARKER, POISON_MARKER, fake_speech
 from worker.engine.interface import (
     BuiltInSpeaker,
@@ -29,6 +32,7 @@ from worker.engine.interface import (
     SpeechRequest,
 )
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
+from worker.engine.process.protocol import RELEASE, Failed
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
 from worker.engine.streaming import SpeechStream
 
@@ -416,3 +420,49 @@ def test_what_the_host_writes_to_stderr_is_logged(caplog: pytest.LogCaptureFixtu
         Path(f"/proc/{host}/fd/2").write_text("a word from below\n")
 
         _eventually(lambda: f"engine host {host}: a word from below" in caplog.text)
+
+
+SAYS_NONSENSE_ONCE = """#!{python}
+import os, pickle, socket, sys, time
+from pathlib import Path
+
+if not Path({mark!r}).exists():
+    Path({mark!r}).touch()
+    socket.socket(fileno=int(sys.argv[sys.argv.index("--fd") + 1])).sendall({said!r})
+    time.sleep(600)
+os.execv({python!r}, [{python!r}, *sys.argv[1:]])
+"""
+
+
+def _message(value: object) -> bytes:
+    ours, its = (Channel(end) for end in socket.socketpair())
+    ours.send(value)
+    ours.close()
+    with its.stream:
+        return its.stream.recv(100_000)
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n", "another release"),
+        (RELEASE + b"GET / HTTP/1.1\r\nHost: somewhere\r\n\r\n", "a message of"),
+        (RELEASE + struct.pack("=QQI", 8, 0, 0) + b"no words", "not a message"),
+        (RELEASE + _message("ready"), "is said by no host"),
+        (RELEASE + _message(Failed(7, EngineError("why"))), "call 7, which is not in flight"),
+    ],
+    ids=["greeting", "lengths", "pickle", "value", "answer"],
+)
+def test_a_host_that_says_nonsense_is_replaced(
+    said: bytes, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    host = tmp_path / "host"
+    host.write_text(SAYS_NONSENSE_ONCE.format(python=sys.executable, mark=str(tmp_path / "mark"), said=said))
+    host.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(host))
+
+    with _running(FakeEngineSettings(step_s=0.001)) as engine:
+        assert _serves(engine)
+        assert (engine.deaths, engine.starts) == (1, 2)
+    assert "it sent nonsense" in caplog.text
+    assert complaint in caplog.text

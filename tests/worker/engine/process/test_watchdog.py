@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from worker.engine.interface import EngineStats
-from worker.engine.process.watchdog import Backoff, Watchdog
+from worker.engine.process.watchdog import Watchdog
 
 
 def _stats(steps: int, active: int = 1, waiting: int = 0) -> EngineStats:
@@ -58,18 +58,3 @@ def test_a_worker_that_was_stopped_itself_does_not_blame_the_engine() -> None:
     assert watchdog.verdict(65) is None
     assert watchdog.verdict(69) is None
     assert watchdog.verdict(71) is not None
-
-
-def test_delays_double_up_to_a_bound_while_nothing_is_served() -> None:
-    backoff = Backoff()
-
-    assert [backoff.delay_s(served=False) for _ in range(8)] == [0.5, 1, 2, 4, 8, 16, 30, 30]
-
-
-def test_a_host_that_served_starts_the_delays_again() -> None:
-    backoff = Backoff()
-    for _ in range(5):
-        backoff.delay_s(served=False)
-
-    assert backoff.delay_s(served=True) == 0.5
-    assert backoff.delay_s(served=False) == 1

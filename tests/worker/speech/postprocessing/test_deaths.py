@@ -139,8 +139,8 @@ def test_many_threads_are_served_while_processes_are_killed_and_every_object_is_
     eventually(lambda: pool.report().deaths > before)
 
 
-def test_whoever_waits_for_a_line_gets_the_next_that_is_idle(environment: dict[str, str]) -> None:
-    """Fewer lines than callers, as while a process is started again."""
+def test_a_call_that_waits_for_a_channel_gets_the_next_that_is_idle(environment: dict[str, str]) -> None:
+    """Fewer channels than callers, as while a process is started again."""
     pool = PostProcessorPool(1, 1, "folder", "test", environment)
     pool.start()
 
@@ -207,8 +207,7 @@ def test_processes_end_with_their_worker_and_leave_no_descriptor(environment: di
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process that is stopped stays")
 def test_a_process_that_is_stopped_ends_with_a_worker_that_is_killed(environment: dict[str, str]) -> None:
     started = """if True:
-        from worker.speech.postprocessing.interface import StoredSpeech
-from worker.speech.postprocessing.pool import PostProcessorPool
+        from worker.speech.postprocessing.pool import PostProcessorPool
         pool = PostProcessorPool(1, 1, "folder", "test")
         pool.start()
         print(*pool.pids, flush=True)

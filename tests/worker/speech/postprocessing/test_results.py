@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from storage.errors import ArtifactExists, StoreUnavailable
 from storage.narration.quality import Gate
@@ -21,7 +17,6 @@ from storage.segments.file import SegmentHeader
 from tests.worker.speech.postprocessing.speech_to_finish import BOUNDS, HEADER, TEXT, key, speech, utterance
 from worker.engine.interface import Speech
 from worker.speech.audio.samples import NotFinite
-from worker.speech.postprocessing.channel import Channel, ChannelClosed
 from worker.speech.postprocessing.child import PostProcessorUnusable
 from worker.speech.postprocessing.in_process import InProcessPostProcessor
 from worker.speech.postprocessing.interface import StoredSpeech
@@ -103,24 +98,10 @@ def test_a_process_that_cannot_start_says_why(environment: dict[str, str], folde
     assert pool.pids == ()
 
 
-@given(
-    body=st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.tuples(inner)),
-    sizes=st.lists(st.integers(0, 100_000), max_size=4),
-)
-def test_values_and_arrays_come_out_of_a_line_as_they_went_in(body: object, sizes: list[int]) -> None:
-    arrays = [np.arange(size, dtype=np.float32) for size in sizes]
-    ours, its = (Channel(end) for end in socket.socketpair())
-    sender = threading.Thread(target=lambda: (ours.send((body, arrays)), ours.close()))
-    sender.start()
+def test_a_process_of_another_release_is_not_used(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.speech.postprocessing.child.RELEASE", bytes(32))
+    pool = PostProcessorPool(1, 1, "folder", "test", environment)
 
-    pair = its.receive()
-
-    sender.join()
-    assert isinstance(pair, tuple)
-    said, came = pair
-    assert said == body
-    for sent, received in zip(arrays, came, strict=True):
-        np.testing.assert_array_equal(sent, received)
-    with pytest.raises(ChannelClosed):
-        its.receive()
-    its.close()
+    with pytest.raises(PostProcessorUnusable, match="another release"):
+        pool.start()
+    assert pool.pids == ()
