@@ -18,6 +18,7 @@ from api.access.caller_key import caller_key
 from api.access.idempotent_route import IdempotentRoute
 from api.batches.lines import MAX_LINES, store_shards
 from api.dependencies import Links, Services, Tenant
+from api.http.bodies import body, refer
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.json_body import parse_json
@@ -44,18 +45,13 @@ router = APIRouter(prefix="/v1/batches", tags=["batches"], route_class=Idempoten
 
 LINE_TYPES = ("application/jsonl", "application/x-ndjson", "application/x-jsonlines")
 
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": {"$ref": "#/components/schemas/BatchOrder"}},
-            LINE_TYPES[0]: {"schema": {"type": "string", "description": "one job request with a custom_id a line"}},
-        },
+_BODY = body(
+    {
+        "application/json": BatchOrder,
+        LINE_TYPES[0]: {"type": "string", "description": "one job request with a custom_id a line"},
     }
-}
-_RESULTS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {LINE_TYPES[0]: {"schema": {"$ref": "#/components/schemas/BatchResult"}}}}
-}
+)
+_RESULTS: dict[int | str, dict[str, Any]] = {200: {"content": {LINE_TYPES[0]: {"schema": refer(BatchResult)}}}}
 
 
 class ResultsQuery(BaseModel):

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Response
 from api.acceptance.deadlines import future_ms, start_ms
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
+from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
 from api.http.parsing import parse_body
@@ -35,12 +36,7 @@ from storage.queue.model_registry import ModelCard
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
 
 
-def _body(model: str, *, required: bool) -> dict[str, object]:
-    schema = {"schema": {"$ref": f"#/components/schemas/{model}"}}
-    return {"requestBody": {"required": required, "content": {"application/json": schema}}}
-
-
-@router.patch("/{job_id}", response_model=Job, openapi_extra=_body("JobChange", required=True))
+@router.patch("/{job_id}", response_model=Job, openapi_extra=json_body(JobChange))
 def change_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: JsonBytes) -> Job:
     """Change what a job under way is allowed to: its priority, deadline, metadata, retention; and, while it waits for
     one, the time before which it may not start. 409 once it has ended.
@@ -67,7 +63,7 @@ def resume_job(tenant: Tenant, services: Services, links: Links, job_id: KnownJo
 
 
 @router.post(
-    "/{job_id}/retry", status_code=202, response_model=Job, openapi_extra=_body("RetryRequest", required=False)
+    "/{job_id}/retry", status_code=202, response_model=Job, openapi_extra=json_body(RetryRequest, required=False)
 )
 def retry_job(
     tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: OptionalJsonBytes, response: Response
@@ -85,7 +81,7 @@ def retry_job(
     "/{job_id}/assemble",
     status_code=202,
     response_model=Job,
-    openapi_extra=_body("AssembleRequest", required=False),
+    openapi_extra=json_body(AssembleRequest, required=False),
 )
 def assemble_job(
     tenant: Tenant,

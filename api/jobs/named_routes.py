@@ -11,12 +11,14 @@ from fastapi import APIRouter, Request, Response
 from ulid import ULID
 
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
+from api.http.bodies import json_body
 from api.http.problems.problem import Problem, invalid_field, state_conflict
 from api.job_answers.answers import accepted_answer, job_answer, shown_job
 from api.jobs.plan_answer import plan_answer, wants_plan_only
 from api.services.container import ApiServices
 from api.submission.submission import SubmissionCall, submit_narration
 from rhapsode.contract.jobs import answer as schemas
+from rhapsode.contract.jobs.request import JobRequest
 from storage.errors import IdempotencyMismatch, JobNotFound
 from storage.ids import JOB_PREFIX, JobId, TenantId
 from storage.job_store.idempotent_responses import KeptAnswer
@@ -28,15 +30,8 @@ router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 CLOCK_TOLERANCE_S = 24 * 3600
 """Ids sort by their time, and lists of jobs with them."""
 
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobRequest"}}},
-    }
-}
 
-
-@router.put("/{job_id}", status_code=202, response_model=schemas.Job, openapi_extra=_BODY)
+@router.put("/{job_id}", status_code=202, response_model=schemas.Job, openapi_extra=json_body(JobRequest))
 async def put_job(
     request: Request, tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, body: JsonBytes
 ) -> Response:

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Header, Response
 from api.acceptance.acceptance import Accepted, find_response
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Links, OptionalJsonBytes, Services, Tenant
+from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
-from api.http.json_schemas import json_body
 from api.http.parsing import parse_body
 from api.job_answers.answers import accepted_answer
 from api.services.container import ApiServices
@@ -67,7 +67,7 @@ def _usual(voice: NamedVoice) -> tuple[str, str | None, str]:
     "/{voice_id}/preview",
     status_code=202,
     response_model=Job,
-    openapi_extra=json_body("PreviewOrder", required=False),
+    openapi_extra=json_body(PreviewOrder, required=False),
 )
 def post_preview(
     tenant: Tenant,

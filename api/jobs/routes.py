@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from api.acceptance.acceptance import Accepted
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownJobId, Links, Services, Tenant
+from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
 from api.job_answers.answers import accepted_answer, job_answer, shown_job
@@ -23,6 +24,7 @@ from api.jobs.query import JobListQuery, encode_cursor, job_query
 from api.services.container import ApiServices
 from api.submission.submission import SubmissionCall, submit_narration
 from rhapsode.contract.jobs import answer as schemas
+from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.jobs.states import JobState
 from storage.ids import JobId
 from storage.job_store.object_folders import folders_of
@@ -30,15 +32,8 @@ from storage.jobs.record import JobRecord
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
 
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/JobRequest"}}},
-    }
-}
 
-
-@router.post("", status_code=202, response_model=schemas.Job, openapi_extra=_BODY)
+@router.post("", status_code=202, response_model=schemas.Job, openapi_extra=json_body(JobRequest))
 async def submit_job(
     request: Request,
     tenant: Tenant,

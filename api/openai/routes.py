@@ -20,6 +20,7 @@ from starlette.types import Receive
 
 from api.acceptance.acceptance import Accepted, find_response
 from api.dependencies import JsonBytes, Links, Services, Tenant
+from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import body_violations, parse_body
 from api.http.problems.problem import (
@@ -70,19 +71,12 @@ FINDINGS_HEADER = "X-Quality-Findings"
 
 _ASYNC = re.compile(r"(?:^|[,;\s])respond-async(?=$|[,;\s])", re.IGNORECASE)
 
-_DESCRIPTION = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/SpeechOrder"}}},
-    }
-}
-
 
 @router.post(
     "",
     response_class=Response,
     responses={200: {"content": {name: {"schema": {"type": "string"}} for name in MEDIA_TYPES.values()}}},
-    openapi_extra=_DESCRIPTION,
+    openapi_extra=json_body(SpeechOrder),
 )
 async def speak(
     request: Request,

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Links, Services, Tenant
+from api.http.bodies import form_body
 from api.http.problems.problem import voice_unknown
 from api.services.container import ApiServices
 from api.voices.caches.submission import BUILD_S, order_caches
@@ -41,15 +42,12 @@ def list_audio_voices(tenant: Tenant, services: Services) -> audio_schemas.Audio
     )
 
 
-_FORM = {
-    "requestBody": {
-        "required": True,
-        "content": {"multipart/form-data": {"schema": {"$ref": "#/components/schemas/AudioVoiceForm"}}},
-    }
-}
-
-
-@router.post("", response_model=audio_schemas.AudioVoiceCreated, response_model_exclude_none=True, openapi_extra=_FORM)
+@router.post(
+    "",
+    response_model=audio_schemas.AudioVoiceCreated,
+    response_model_exclude_none=True,
+    openapi_extra=form_body(audio_schemas.AudioVoiceForm),
+)
 async def post_audio_voice(request: Request, tenant: Tenant, services: Services) -> audio_schemas.AudioVoiceCreated:
     """As `POST /v1/voices`; `speaker_description` is its `description`."""
     async with read_upload(request, frozenset({SAMPLE_FIELD, EMBEDDING_FIELD})) as upload:

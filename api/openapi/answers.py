@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
+from api.http.bodies import refer
+from rhapsode.contract.jobs.answer import Job
+from rhapsode.contract.openai_voices import AudioVoiceCached
+from rhapsode.contract.plans import PlanDocument
+from rhapsode.contract.voices.caches import VoiceCacheList
+from rhapsode.contract.voices.voices import Voice, VoiceEmbedding
+
 _WAV = {"audio/wav": {"schema": {"type": "string", "contentMediaType": "audio/wav"}}}
 _EMBEDDING = {
     "application/octet-stream": {"schema": {"type": "string", "contentMediaType": "application/octet-stream"}},
-    "application/json": {"schema": {"$ref": "#/components/schemas/VoiceEmbedding"}},
+    "application/json": {"schema": refer(VoiceEmbedding)},
 }
 
 
-def _json(schema: str) -> dict[str, Any]:
-    return {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+def _json(model: type[BaseModel]) -> dict[str, Any]:
+    return {"application/json": {"schema": refer(model)}}
 
 
-_JOB_OR_PLAN = {
-    "application/json": {
-        "schema": {"anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("Job", "PlanDocument")]}
-    }
-}
+_JOB_OR_PLAN = {"application/json": {"schema": {"anyOf": [refer(Job), refer(PlanDocument)]}}}
 
 
 def _text(description: str) -> dict[str, Any]:
@@ -54,12 +59,12 @@ MORE: Mapping[str, Mapping[str, Any]] = {
             "content": _JOB_OR_PLAN,
         }
     },
-    "cancel_job": {"202": {"description": "Workers are still being told", "content": _json("Job")}},
+    "cancel_job": {"202": {"description": "Workers are still being told", "content": _json(Job)}},
     "get_job": {"304": {"description": "Unchanged since `If-None-Match`"}},
-    "speak": {"202": {"description": "With `Prefer: respond-async`: the job", "content": _json("Job")}},
-    "post_voice": {"202": {"description": "The voice, which is being prepared, too", "content": _json("Voice")}},
-    "order_voice_cache": {"200": {"description": "All are ready", "content": _json("VoiceCacheList")}},
-    "cache_audio_voice": {"200": {"description": "All are ready", "content": _json("AudioVoiceCached")}},
+    "speak": {"202": {"description": "With `Prefer: respond-async`: the job", "content": _json(Job)}},
+    "post_voice": {"202": {"description": "The voice, which is being prepared, too", "content": _json(Voice)}},
+    "order_voice_cache": {"200": {"description": "All are ready", "content": _json(VoiceCacheList)}},
+    "cache_audio_voice": {"200": {"description": "All are ready", "content": _json(AudioVoiceCached)}},
     "get_embedding": {"200": {"description": "The embedding", "content": _EMBEDDING}},
     "get_segment_audio": {"200": {"description": "The segment", "content": _WAV}},
 }

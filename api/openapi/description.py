@@ -2,59 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
+from api.http.bodies import SCHEMAS
 from api.openapi.answers import add_answers
 from api.openapi.examples import add_examples
 from api.openapi.links import add_links
 from api.openapi.refusals import OPEN_PATHS, add_refusals
 from api.openapi.webhooks import add_webhooks
-from rhapsode.contract.batches import BatchOrder, BatchResult
-from rhapsode.contract.jobs.control import AssembleRequest, JobChange, RetryRequest
+from rhapsode.contract.base import Answer, RequestBody
 from rhapsode.contract.jobs.events import Event
-from rhapsode.contract.jobs.request import JobRequest
-from rhapsode.contract.openai import SpeechOrder
-from rhapsode.contract.openai_voices import AudioVoiceForm, OpenAiErrorDocument
-from rhapsode.contract.operators.keys import KeyOrder
-from rhapsode.contract.operators.quotas import QuotaOrder
-from rhapsode.contract.operators.reconcile import ReconcileOrder
-from rhapsode.contract.plans import PlanDocument
-from rhapsode.contract.problems import ProblemDocument
-from rhapsode.contract.pronunciations import DictionaryOrder, VersionOrder
-from rhapsode.contract.segments import SegmentChange, TakeOrder
-from rhapsode.contract.uploads import UploadOrder
-from rhapsode.contract.voices.caches import BulkCacheOrder, CacheOrder
-from rhapsode.contract.voices.consents import ConsentForm, ConsentOrder
-from rhapsode.contract.voices.voices import (
-    BlendOrder,
-    PreviewOrder,
-    RecordingForm,
-    VoiceChange,
-    VoiceEmbedding,
-    VoiceForm,
-)
-from rhapsode.contract.webhook_payloads import WebhookPayload
-from rhapsode.contract.webhooks import EndpointChange, EndpointOrder, RotateOrder
-
-BODIES = (
-    *(AudioVoiceForm, SpeechOrder),
-    *(JobRequest, VoiceForm, RecordingForm, VoiceChange, PreviewOrder, BlendOrder),
-    *(CacheOrder, BulkCacheOrder),
-    *(ConsentOrder, ConsentForm),
-    *(DictionaryOrder, VersionOrder),
-    *(EndpointOrder, EndpointChange, RotateOrder),
-    *(KeyOrder, UploadOrder, BatchOrder, QuotaOrder, ReconcileOrder),
-    *(RetryRequest, AssembleRequest, JobChange, SegmentChange, TakeOrder),
-)
-
-_ANSWERS = (BatchResult, Event, PlanDocument, VoiceEmbedding, WebhookPayload, ProblemDocument, OpenAiErrorDocument)
-
-_REF = "#/components/schemas/{model}"
 
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -104,9 +70,6 @@ def complete_openapi(app: FastAPI) -> None:
 def _described(app: FastAPI) -> dict[str, Any]:
     document = get_openapi(title=app.title, version=app.version, routes=app.routes, description=DESCRIPTION)
     schemas: dict[str, Any] = document["components"]["schemas"]
-    _, bodies = models_json_schema([(body, "validation") for body in BODIES], ref_template=_REF)
-    _, answers = models_json_schema([(answer, "serialization") for answer in _ANSWERS], ref_template=_REF)
-    schemas |= bodies["$defs"] | answers["$defs"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     for path, operations in document["paths"].items():
@@ -119,10 +82,32 @@ def _described(app: FastAPI) -> dict[str, Any]:
     add_answers(document)
     add_links(document)
     add_webhooks(document)
+    schemas |= _lacking(document)
     add_examples(document)
     document["components"]["securitySchemes"] = {"apiKey": _SECURITY}
     document["security"] = [{"apiKey": []}, {}]
     return document
+
+
+def _lacking(document: dict[str, Any]) -> dict[str, Any]:
+    """The models of the contract that FastAPI has not met and the document refers to, and what a stream's `data` is."""
+    named = {Event.__name__, *re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document))}
+    named -= document["components"]["schemas"].keys()
+    return _schemas(RequestBody, "validation", named) | _schemas(Answer, "serialization", named)
+
+
+def _schemas(base: type[BaseModel], mode: JsonSchemaMode, named: set[str]) -> dict[str, Any]:
+    models: list[tuple[type[BaseModel], JsonSchemaMode]]
+    models = [(each, mode) for each in _models(base) if each.__name__ in named]
+    return models_json_schema(models, ref_template=SCHEMAS)[1]["$defs"]
+
+
+def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """Those of the contract alone: a client in the same process has its own."""
+    for model in base.__subclasses__():
+        if model.__module__.startswith("rhapsode.contract."):
+            yield model
+            yield from _models(model)
 
 
 def _take_idempotency_key(operation: dict[str, Any]) -> None:

@@ -8,8 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
+from api.http.bodies import refer
 from api.http.problems.codes import CODES, ProblemCode
 from api.http.problems.problem import MEDIA_TYPE, OPENAI_PREFIX
+from rhapsode.contract.openai_voices import OpenAiErrorDocument
+from rhapsode.contract.problems import ProblemDocument
 
 OPEN_PATHS = ("/livez", "/readyz", "/v1/objects/")
 """Asked for without a key; the objects by a signed link."""
@@ -145,10 +150,10 @@ def _document(responses: dict[str, Any], status: int, reference: dict[str, Any],
 class _Shape:
     """How a refusal is written: as a problem document, or as OpenAI's API has it."""
 
-    def __init__(self, name: str, media_type: str, schema: str, path_of_code: tuple[str, ...]) -> None:
+    def __init__(self, name: str, media_type: str, model: type[BaseModel], path_of_code: tuple[str, ...]) -> None:
         self.name = name
         self._media_type = media_type
-        self._schema = {"$ref": f"#/components/schemas/{schema}"}
+        self._schema = refer(model)
         self._path_of_code = path_of_code
 
     def response(self, status: int, codes: list[str]) -> dict[str, Any]:
@@ -168,5 +173,5 @@ def _told(code: ProblemCode) -> str:
     return f"- `{code.code}`: {code.meaning}; {code.remedy}"
 
 
-_PROBLEM = _Shape("Problem", MEDIA_TYPE, "ProblemDocument", ("code",))
-_OPENAI = _Shape("OpenAiError", "application/json", "OpenAiErrorDocument", ("error", "code"))
+_PROBLEM = _Shape("Problem", MEDIA_TYPE, ProblemDocument, ("code",))
+_OPENAI = _Shape("OpenAiError", "application/json", OpenAiErrorDocument, ("error", "code"))

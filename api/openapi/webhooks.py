@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from api.http.bodies import refer
 from rhapsode.contract.webhook_events import EVENTS, TEST_EVENT
+from rhapsode.contract.webhook_payloads import WebhookPayload
 
 _HEADERS: tuple[tuple[str, str], ...] = (
     ("webhook-id", "the same whenever this event is sent again: remember the ids that were dealt with"),
@@ -32,7 +34,7 @@ def _operation(event: str) -> dict[str, Any]:
         ],
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/WebhookPayload"}}},
+            "content": {"application/json": {"schema": refer(WebhookPayload)}},
         },
         "responses": {
             "2XX": {"description": "Taken; it is not sent again"},

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, Services, Tenant
+from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import invalid_field, not_found
 from api.http.times import moment, optional_moment
@@ -21,13 +22,6 @@ from storage.tenants.api_keys import ApiKey, Scope
 router = APIRouter(prefix="/v1/admin/api-keys", tags=["administration"], route_class=IdempotentRoute)
 
 LATEST = datetime(9999, 1, 1, tzinfo=UTC)
-
-_ORDER = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/KeyOrder"}}},
-    }
-}
 
 
 class KeyListQuery(BaseModel):
@@ -42,7 +36,7 @@ async def _key_id(key_id: str) -> KeyId:
     return KeyId(key_id)
 
 
-@router.post("", status_code=201, response_model=NewApiKey, openapi_extra=_ORDER)
+@router.post("", status_code=201, response_model=NewApiKey, openapi_extra=json_body(KeyOrder))
 def post_key(tenant: Tenant, services: Services, body: JsonBytes) -> NewApiKey:
     """A new key for a tenant, who need not exist before. Its secret is in this answer and nowhere else."""
     order = parse_body(KeyOrder, body)

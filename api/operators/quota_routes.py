@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from api.dependencies import JsonBytes, KnownTenant, Services, Tenant
+from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.services.container import ApiServices
 from rhapsode.contract.operators.quotas import QuotaAmounts, QuotaOrder, QuotaView
@@ -12,13 +13,6 @@ from storage.ids import TenantId
 from storage.tenants.quotas import Held, OwnQuotas, Quotas
 
 router = APIRouter(tags=["usage"])
-
-_ORDER = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/QuotaOrder"}}},
-    }
-}
 
 
 @router.get("/v1/quotas", response_model=QuotaView)
@@ -33,7 +27,7 @@ def get_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTe
     return _view(services, tenant_name)
 
 
-@router.put("/v1/admin/tenants/{tenant_name}/quotas", response_model=QuotaView, openapi_extra=_ORDER)
+@router.put("/v1/admin/tenants/{tenant_name}/quotas", response_model=QuotaView, openapi_extra=json_body(QuotaOrder))
 def put_tenant_quotas(operator: Tenant, services: Services, tenant_name: KnownTenant, body: JsonBytes) -> QuotaView:
     """Give a tenant limits of its own, in place of those it had. They count for what is accepted from now on."""
     order = parse_body(QuotaOrder, body)

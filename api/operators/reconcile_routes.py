@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import OptionalJsonBytes, Services, Tenant
+from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import state_conflict
 from rhapsode.contract.operators.reconcile import ReconcileOrder, ReconcileView
@@ -16,15 +17,7 @@ from storage.recovery.reconcile import Reconciler
 router = APIRouter(prefix="/v1/admin", tags=["administration"], route_class=IdempotentRoute)
 
 
-_ORDER = {
-    "requestBody": {
-        "required": False,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ReconcileOrder"}}},
-    }
-}
-
-
-@router.post("/reconcile", response_model=ReconcileView, openapi_extra=_ORDER)
+@router.post("/reconcile", response_model=ReconcileView, openapi_extra=json_body(ReconcileOrder, required=False))
 def reconcile(tenant: Tenant, services: Services, body: OptionalJsonBytes) -> ReconcileView:
     """Bring back what a restored Redis does not know, a piece of the journal a call; then workers may claim."""
     order = parse_body(ReconcileOrder, body) if body else ReconcileOrder()

@@ -14,6 +14,7 @@ from ulid import ULID
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import Services, Tenant
+from api.http.bodies import body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.parsing import body_violations, parse_body
 from api.http.problems.problem import Problem, Violation, invalid, not_found, unsupported_media
@@ -79,15 +80,11 @@ class DictionaryListQuery(BaseModel):
     cursor: str | None = Field(default=None, max_length=200)
 
 
-def _either(schema: str) -> dict[str, object]:
-    content = {
-        "application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}},
-        MEDIA_TYPE: {"schema": {"type": "string"}},
-    }
-    return {"requestBody": {"required": True, "content": content}}
+def _either(model: type[VersionOrder]) -> dict[str, object]:
+    return body({"application/json": model, MEDIA_TYPE: {"type": "string"}})
 
 
-@router.post("", status_code=201, response_model=Dictionary, openapi_extra=_either("DictionaryOrder"))
+@router.post("", status_code=201, response_model=Dictionary, openapi_extra=_either(DictionaryOrder))
 def post_dictionary(
     tenant: Tenant,
     services: Services,
@@ -135,7 +132,10 @@ def delete_dictionary(tenant: Tenant, services: Services, dictionary_id: KnownDi
 
 
 @router.post(
-    "/{dictionary_id}/versions", status_code=201, response_model=Version, openapi_extra=_either("VersionOrder")
+    "/{dictionary_id}/versions",
+    status_code=201,
+    response_model=Version,
+    openapi_extra=_either(VersionOrder),
 )
 def post_version(
     tenant: Tenant, services: Services, dictionary_id: KnownDictionaryId, body: SentRules, response: Response

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Services, Tenant
+from api.http.bodies import json_body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
@@ -51,11 +52,6 @@ class SegmentListQuery(BaseModel):
     cursor: str | None = Field(default=None, max_length=100)
 
 
-def _body(model: str, *, required: bool) -> dict[str, object]:
-    schema = {"schema": {"$ref": f"#/components/schemas/{model}"}}
-    return {"requestBody": {"required": required, "content": {"application/json": schema}}}
-
-
 @router.get("", response_model=SegmentList)
 def list_segments(
     tenant: Tenant,
@@ -90,7 +86,7 @@ def get_segment(tenant: Tenant, services: Services, links: Links, job_id: KnownJ
     return shown.model_copy(update={"checks": dict(header.checks), "tried": tried})
 
 
-@router.patch("/{segment}", response_model=Segment, openapi_extra=_body("SegmentChange", required=True))
+@router.patch("/{segment}", response_model=Segment, openapi_extra=json_body(SegmentChange))
 def edit_segment(
     tenant: Tenant, services: Services, links: Links, job_id: KnownJobId, index: SegmentIndex, body: JsonBytes
 ) -> Segment:
@@ -107,7 +103,7 @@ def edit_segment(
 
 
 @router.post(
-    "/{segment}/regenerate", status_code=202, response_model=Segment, openapi_extra=_body("TakeOrder", required=False)
+    "/{segment}/regenerate", status_code=202, response_model=Segment, openapi_extra=json_body(TakeOrder, required=False)
 )
 def regenerate_segment(
     tenant: Tenant,

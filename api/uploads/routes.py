@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Response
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, Links, Services, Tenant
+from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import not_found, upload_too_large
 from api.http.times import moment
@@ -20,14 +21,6 @@ from storage.objects.uploads import LIFETIME_S, LINK_TTL_S
 router = APIRouter(prefix="/v1/uploads", tags=["uploads"], route_class=IdempotentRoute)
 
 
-_ORDER = {
-    "requestBody": {
-        "required": True,
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/UploadOrder"}}},
-    }
-}
-
-
 async def _upload_id(upload_id: str) -> UploadId:
     if not UPLOAD_ID.fullmatch(upload_id):
         raise not_found(f"there is no upload {upload_id[:64]!r}")
@@ -37,7 +30,7 @@ async def _upload_id(upload_id: str) -> UploadId:
 KnownUploadId = Annotated[UploadId, Depends(_upload_id)]
 
 
-@router.post("", status_code=201, response_model=NewUpload, openapi_extra=_ORDER)
+@router.post("", status_code=201, response_model=NewUpload, openapi_extra=json_body(UploadOrder))
 def post_upload(tenant: Tenant, services: Services, links: Links, body: JsonBytes, response: Response) -> NewUpload:
     """A place for one file: an id for later, and a link to PUT the file to.
 

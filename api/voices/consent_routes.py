@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import KnownConsentId, Links, Services, Tenant, read_json_bytes
+from api.http.bodies import body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.links import URL_TTL_S, LinkBuilder
 from api.http.parsing import parse_body
@@ -33,15 +34,7 @@ router = APIRouter(prefix="/v1/consents", tags=["consents"], route_class=Idempot
 
 RECORDING_FIELD = "recording"
 
-_EITHER = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": {"$ref": "#/components/schemas/ConsentOrder"}},
-            "multipart/form-data": {"schema": {"$ref": "#/components/schemas/ConsentForm"}},
-        },
-    }
-}
+_EITHER = body({"application/json": consent_schemas.ConsentOrder, "multipart/form-data": consent_schemas.ConsentForm})
 
 
 class ConsentListQuery(BaseModel):

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownVoiceId, Links, Services, Tenant
+from api.http.bodies import form_body, json_body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.links import URL_TTL_S
 from api.http.parsing import parse_body
@@ -38,16 +39,6 @@ router = APIRouter(prefix="/v1/voices", tags=["voices"], route_class=IdempotentR
 EXTENSIONS = {"audio/wav": "wav", "audio/flac": "flac", "audio/mpeg": "mp3", "audio/ogg": "ogg"}
 
 
-def _form(schema: str) -> dict[str, object]:
-    content = {"multipart/form-data": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
-    return {"requestBody": {"required": True, "content": content}}
-
-
-def _json(schema: str, *, required: bool = True) -> dict[str, object]:
-    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
-    return {"requestBody": {"required": required, "content": content}}
-
-
 class VoiceListQuery(BaseModel):
     """`name`: exactly this one, in whatever case."""
 
@@ -63,7 +54,7 @@ class VoiceListQuery(BaseModel):
     "",
     status_code=201,
     response_model=voice_schemas.Voice,
-    openapi_extra=_form("VoiceForm"),
+    openapi_extra=form_body(voice_schemas.VoiceForm),
 )
 async def post_voice(request: Request, tenant: Tenant, services: Services, links: Links) -> Response:
     """A new voice, from a recording (wav, flac, mp3 or ogg, 1 to 60 s, at most 10 MiB) or an embedding.
@@ -111,7 +102,7 @@ def get_voice(tenant: Tenant, services: Services, links: Links, voice_id: str) -
     return _shown(services, links, voice)
 
 
-@router.patch("/{voice_id}", response_model=voice_schemas.Voice, openapi_extra=_json("VoiceChange"))
+@router.patch("/{voice_id}", response_model=voice_schemas.Voice, openapi_extra=json_body(VoiceChange))
 def patch_voice(
     tenant: Tenant, services: Services, links: Links, voice_id: KnownVoiceId, body: JsonBytes
 ) -> voice_schemas.Voice:
@@ -130,14 +121,16 @@ def delete_voice(tenant: Tenant, services: Services, voice_id: KnownVoiceId) -> 
     delete_discarded(services)
 
 
-@router.post("/blend", status_code=201, response_model=voice_schemas.Voice, openapi_extra=_json("BlendOrder"))
+@router.post("/blend", status_code=201, response_model=voice_schemas.Voice, openapi_extra=json_body(BlendOrder))
 def blend(tenant: Tenant, services: Services, links: Links, body: JsonBytes) -> Response:
     """A new voice between two to eight others, from their speaker embeddings; those of recordings must be ready."""
     record = blend_voices(services, tenant, parse_body(BlendOrder, body))
     return _answer(_shown(services, links, record), 201, {"Location": links.voice(record.id)})
 
 
-@router.put("/{voice_id}/sample", response_model=voice_schemas.Voice, openapi_extra=_form("RecordingForm"))
+@router.put(
+    "/{voice_id}/sample", response_model=voice_schemas.Voice, openapi_extra=form_body(voice_schemas.RecordingForm)
+)
 async def put_sample(
     request: Request, tenant: Tenant, services: Services, links: Links, voice_id: KnownVoiceId
 ) -> voice_schemas.Voice:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Response
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, Links, OptionalJsonBytes, Services, Tenant
-from api.http.json_schemas import json_body
+from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.http.problems.problem import not_found
 from api.services.container import ApiServices
@@ -32,7 +32,7 @@ async def _endpoint_id(endpoint_id: str) -> EndpointId:
 KnownEndpointId = Annotated[EndpointId, Depends(_endpoint_id)]
 
 
-@router.post("", status_code=201, response_model=schemas.NewWebhookEndpoint, openapi_extra=json_body("EndpointOrder"))
+@router.post("", status_code=201, response_model=schemas.NewWebhookEndpoint, openapi_extra=json_body(EndpointOrder))
 def post_endpoint(tenant: Tenant, services: Services, links: Links, body: JsonBytes, response: Response) -> object:
     """Register a receiver. Its secret is in this answer and in no other."""
     order = parse_body(EndpointOrder, body)
@@ -69,7 +69,7 @@ def get_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpointI
     return shown_endpoint(services.webhooks.store.get(tenant, endpoint_id))
 
 
-@router.patch("/{endpoint_id}", response_model=schemas.WebhookEndpoint, openapi_extra=json_body("EndpointChange"))
+@router.patch("/{endpoint_id}", response_model=schemas.WebhookEndpoint, openapi_extra=json_body(EndpointChange))
 def patch_endpoint(
     tenant: Tenant, services: Services, endpoint_id: KnownEndpointId, body: JsonBytes
 ) -> schemas.WebhookEndpoint:
@@ -103,7 +103,7 @@ def disable_endpoint(tenant: Tenant, services: Services, endpoint_id: KnownEndpo
 @router.post(
     "/{endpoint_id}/rotate-secret",
     response_model=schemas.RotatedSecret,
-    openapi_extra=json_body("RotateOrder", required=False),
+    openapi_extra=json_body(RotateOrder, required=False),
 )
 def rotate_secret(
     tenant: Tenant, services: Services, endpoint_id: KnownEndpointId, body: OptionalJsonBytes

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import OptionalJsonBytes, Services, Tenant
-from api.http.json_schemas import json_body
+from api.http.bodies import json_body
 from api.http.parsing import parse_body
 from api.services.container import ApiServices
 from api.webhooks.view import last_expiry
@@ -25,7 +25,7 @@ def get_secret(tenant: Tenant, services: Services) -> schemas.WebhookSecret:
     return _shown_secret(services, tenant, secrets)
 
 
-@router.post("/rotate", response_model=schemas.WebhookSecret, openapi_extra=json_body("RotateOrder", required=False))
+@router.post("/rotate", response_model=schemas.WebhookSecret, openapi_extra=json_body(RotateOrder, required=False))
 def rotate_tenant_secret(tenant: Tenant, services: Services, body: OptionalJsonBytes) -> schemas.WebhookSecret:
     order = parse_body(RotateOrder, body) if body else RotateOrder()
     sealed = services.webhooks.seal(tenant)[1]

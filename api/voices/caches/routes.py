@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.access.idempotent_route import IdempotentRoute
 from api.dependencies import JsonBytes, KnownVoiceId, Links, OptionalJsonBytes, Services, Tenant
+from api.http.bodies import json_body
 from api.http.cursors import decode_cursor, encode_cursor
 from api.http.idempotency_key import idempotency_key
 from api.http.parsing import parse_body
@@ -24,11 +25,6 @@ from storage.voices.records import VoiceCacheRecord
 router = APIRouter(tags=["voice caches"], route_class=IdempotentRoute)
 
 _CACHE_NAME = re.compile(VOICE_ID.pattern + r"\|(x_vector|in_context)\|.{1,400}", re.DOTALL)
-
-
-def _json(schema: str, *, required: bool) -> dict[str, object]:
-    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
-    return {"requestBody": {"required": required, "content": content}}
 
 
 class CacheListQuery(BaseModel):
@@ -51,7 +47,7 @@ class CacheDropQuery(BaseModel):
     "/v1/voices/{voice_id}/cache",
     status_code=202,
     response_model=VoiceCacheList,
-    openapi_extra=_json("CacheOrder", required=False),
+    openapi_extra=json_body(CacheOrder, required=False),
 )
 def order_voice_cache(
     tenant: Tenant,
@@ -100,7 +96,7 @@ def delete_voice_cache(
     "/v1/voice-caches",
     status_code=202,
     response_model=schemas.Job,
-    openapi_extra=_json("BulkCacheOrder", required=True),
+    openapi_extra=json_body(BulkCacheOrder),
 )
 def order_voice_caches(
     tenant: Tenant,

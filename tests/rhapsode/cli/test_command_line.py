@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import subprocess
 import sys
@@ -19,10 +18,11 @@ from rhapsode.cli.main import app
 from rhapsode.cli.narrate import speech_options
 from rhapsode.cli.narrate.audio_options import BITRATES_KBPS, LOUDNESS_LUFS, SAMPLE_RATES
 from rhapsode.cli.options import OnExhausted
+from tests.api.openapi.contract import document
 from tests.rhapsode.conftest import CLI, RunCli
 from worker.engine.vllm.supported_versions import installed
 
-OPENAPI = json.loads((Path(__file__).parents[2] / "api" / "openapi" / "openapi.json").read_text())
+OPENAPI = document()
 
 
 def assert_one_line(outcome: subprocess.CompletedProcess[str], status: int, *words: str) -> None:

@@ -1,0 +1,89 @@
+"""Every option of a job as a page for people: `python -m rhapsode.contract.jobs.option_table > api/OPTIONS.md`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from rhapsode.contract.jobs.request import JobRequest
+
+_HEAD = """\
+# Options of a job
+
+Made from `rhapsode/contract/jobs/` by `python -m rhapsode.contract.jobs.option_table > api/OPTIONS.md`; a test compares
+them.
+
+What `POST /v1/jobs` takes, a line for each field. `null` is the same as leaving it out. How the larger parts behave
+is in [README.md](README.md#what-is-spoken).
+
+| option | value | default | means |
+|---|---|---|---|"""
+
+
+def option_page() -> str:
+    schema = JobRequest.model_json_schema()
+    rows = (f"| {' | '.join(row)} |" for row in _rows(schema, schema["$defs"], ""))
+    return "\n".join((_HEAD, *rows)) + "\n"
+
+
+def _rows(model: dict[str, Any], models: dict[str, Any], inside: str) -> Iterator[tuple[str, str, str, str]]:
+    for name, field in model["properties"].items():
+        given = _given(field)
+        named = given.get("$ref") or given.get("items", {}).get("$ref")
+        nested = models[named.rpartition("/")[2]] if named else {}
+        suffix = "[]" if "items" in given and nested else ""
+        about = field.get("description") or given.get("description") or nested.get("description", "")
+        default = _default(field, model, name, is_nested=bool(nested))
+        yield f"`{inside}{name}{suffix}`", _value(given, nested), default, _one_line(about)
+        if nested:
+            yield from _rows(nested, models, f"{inside}{name}{suffix}.")
+
+
+def _given(field: dict[str, Any]) -> dict[str, Any]:
+    """What a field holds that is not null."""
+    choices = [each for each in field.get("anyOf", []) if each.get("type") != "null"]
+    return field if not choices else choices[0] if len(choices) == 1 else {"anyOf": choices}
+
+
+def _value(given: dict[str, Any], nested: dict[str, Any]) -> str:
+    if "enum" in given:
+        return ", ".join(f"`{each}`" for each in given["enum"])
+    if "const" in given:
+        return f"`{given['const']}`"
+    if "anyOf" in given:
+        return " or ".join(_value(each, {}) for each in given["anyOf"])
+    if "items" in given:
+        return "list" if nested else f"list of {_value(given['items'], {})}"
+    return "object" if nested else f"{_TYPES[given['type']]}{_bounds(given)}"
+
+
+_TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean", "object": "object"}
+
+
+def _bounds(given: dict[str, Any]) -> str:
+    if given.get("format") == "date-time":
+        return ", a time"
+    least, most = given.get("minimum", given.get("exclusiveMinimum")), given.get("maximum")
+    if least is not None and most is not None:
+        return f", {'above ' if 'exclusiveMinimum' in given else ''}{least} to {most}"
+    return f", at most {given['maxLength']:,} characters" if "maxLength" in given else ""
+
+
+def _default(field: dict[str, Any], model: dict[str, Any], name: str, *, is_nested: bool) -> str:
+    if name in model.get("required", []):
+        return "required"
+    default = field.get("default")
+    return "" if default is None or is_nested else f"`{json.dumps(default)}`"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def main() -> None:
+    print(option_page(), end="")  # noqa: T201 - its one purpose
+
+
+if __name__ == "__main__":
+    main()
