@@ -23,6 +23,7 @@ SECONDS: dict[str, int] = {
     "worker/process/test_processes.py": 50,
     "listening": 40,
     "security": 40,
+    "test_wheel.py": 30,
     "docker": 20,
 }
 """About as long as each of them takes, by folder or file. What is not named here is cheap test by test."""
