@@ -18,8 +18,8 @@ from api.submission.voice_choice import prepare_voice
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.speakable_text import check_label
 from storage.ids import JobId, TenantId
-from storage.jobs.batches import SHARD_LINES, BatchLine, child_id, encode_shard
-from storage.jobs.record_codec import encode_spec
+from storage.jobs.batch_lines import BatchLine, encode_shard
+from storage.jobs.batches import SHARD_LINES, child_id
 from storage.objects.keys import batch_shard, job_prefix
 from storage.queue.model_registry import ModelCard, ModelRegistry
 
@@ -128,20 +128,14 @@ def _resolved_line(
         if name not in checked.voices:
             checked.voices.add(name)
             prepare_voice(services, tenant, voice)
-    submission = resolved.submission
-    return BatchLine(
-        number=number,
-        custom_id=custom_id,
-        spec=encode_spec(submission.spec),
-        input=resolved.stored_input().decode(),
-        input_chars=submission.input_chars,
-        estimated_audio_ms=submission.estimated_audio_ms,
-        priority=submission.priority.value,
-        retention_s=submission.retention_s,
-        deadline_ms=submission.deadline_ms,
-        not_before_ms=submission.not_before_ms,
-        metadata=submission.metadata,
+    text = resolved.stored_input()
+    submission = replace(
+        resolved.submission,
+        batch=batch,
+        metadata={**request.metadata, CUSTOM_ID: custom_id},
+        stored_bytes=len(text),
     )
+    return BatchLine(number, custom_id, text.decode(), submission)
 
 
 def _custom_id(value: JsonValue, number: int, checked: _Checked) -> str:

@@ -35,7 +35,8 @@ from rhapsode.contract.jobs.request import DAY_S
 from rhapsode.contract.jobs.states import Priority
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.ids import BATCH_ID, JobId, TenantId, new_batch_id
-from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, child_id, decode_shard, num_shards
+from storage.jobs.batch_lines import BatchLine, decode_shard
+from storage.jobs.batches import SHARD_LINES, BatchSpec, child_id, num_shards
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.objects import keys

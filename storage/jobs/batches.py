@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-
-from pydantic import TypeAdapter, ValidationError
+from dataclasses import dataclass
 
 from storage.ids import BATCH_PREFIX, JOB_PREFIX
 
@@ -26,45 +23,6 @@ class BatchSpec:
 
     num_lines: int
     num_shards: int
-
-
-@dataclass(frozen=True, slots=True)
-class BatchLine:
-    """One job to be made: what a submission holds, with its spec as the record keeps it.
-
-    number: of the line in the file, from 1. input: what is to be spoken, in the form that `spec` says.
-    """
-
-    number: int
-    custom_id: str
-    spec: str
-    input: str
-    input_chars: int
-    estimated_audio_ms: int
-    priority: str
-    retention_s: int
-    deadline_ms: int | None = None
-    not_before_ms: int | None = None
-    metadata: dict[str, str] = field(default_factory=dict[str, str])
-
-
-class ShardFormatError(ValueError):
-    """The bytes are not a shard this version can read."""
-
-
-_LINE = TypeAdapter(BatchLine)
-
-
-def encode_shard(lines: Iterable[BatchLine]) -> bytes:
-    return b"".join(_LINE.dump_json(line) + b"\n" for line in lines)
-
-
-def decode_shard(data: bytes) -> tuple[BatchLine, ...]:
-    """Raises `ShardFormatError` for anything `encode_shard` did not write."""
-    try:
-        return tuple(_LINE.validate_json(line) for line in data.splitlines())
-    except ValidationError as error:
-        raise ShardFormatError(f"not a shard of a batch: {error}") from error
 
 
 def child_id(batch: str, number: int) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Discriminator, Tag
 
 from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId, WorkQueue
@@ -18,7 +22,20 @@ KEPT_DAYS = 400
 """A day's counts are there for so long after its first: a year and a month, enough to bill by the year."""
 
 
-JobSpec = NarrationSpec | VoiceCacheSpec | BatchSpec
+def _spec_kind(value: object) -> str:
+    """Specs carry no tag: those of before there were two kinds have none either."""
+    fields: Mapping[str, object] = value if isinstance(value, Mapping) else {}
+    if isinstance(value, BatchSpec) or "num_lines" in fields:
+        return "batch"
+    return "voice_cache" if isinstance(value, VoiceCacheSpec) or "num_voices" in fields else "narration"
+
+
+JobSpec = Annotated[
+    Annotated[NarrationSpec, Tag("narration")]
+    | Annotated[VoiceCacheSpec, Tag("voice_cache")]
+    | Annotated[BatchSpec, Tag("batch")],
+    Discriminator(_spec_kind),
+]
 """What a job makes: speech from a text or caches of voices, both by one model; a batch makes jobs."""
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Annotated
 
-from pydantic import Discriminator, Tag, TypeAdapter
+from pydantic import TypeAdapter
 
 from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from storage.ids import JobId, TenantId
@@ -15,33 +14,27 @@ from storage.jobs.record import ArtifactRecord, ChildCounts, JobError, JobRecord
 from storage.jobs.submissions import Submission, is_bulky
 from storage.jobs.warnings import JobWarning
 from storage.jobs.webhook_target import JobWebhook
-from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.runtime.observability.tracing import current_trace
 
-
-def _spec_kind(value: object) -> str:
-    """Specs carry no tag: those of before there were two kinds have none either."""
-    fields: Mapping[str, object] = value if isinstance(value, Mapping) else {}
-    if isinstance(value, BatchSpec) or "num_lines" in fields:
-        return "batch"
-    return "voice_cache" if isinstance(value, VoiceCacheSpec) or "num_voices" in fields else "narration"
-
-
-_SPEC: TypeAdapter[JobSpec] = TypeAdapter(
-    Annotated[
-        Annotated[NarrationSpec, Tag("narration")]
-        | Annotated[VoiceCacheSpec, Tag("voice_cache")]
-        | Annotated[BatchSpec, Tag("batch")],
-        Discriminator(_spec_kind),
-    ]
-)
+_SPEC: TypeAdapter[JobSpec] = TypeAdapter(JobSpec)
+_SUBMISSION = TypeAdapter(Submission)
 _METADATA = TypeAdapter(dict[str, str])
 _ARTIFACTS = TypeAdapter(tuple[ArtifactRecord, ...])
 _ERROR = TypeAdapter(JobError)
 _WEBHOOK = TypeAdapter(JobWebhook)
 _SPOKEN_BY = TypeAdapter(SpokenBy)
 _WARNINGS = TypeAdapter(tuple[JobWarning, ...])
+
+
+def encode_submission(submission: Submission) -> str:
+    """As one document, on one line. Without its trace, which is over by the time that it is read."""
+    return _SUBMISSION.dump_json(submission, exclude={"trace"}).decode()
+
+
+def decode_submission(document: bytes) -> Submission:
+    """Raises `ValidationError`. Fields that a newer release added are overlooked, as of a spec."""
+    return _SUBMISSION.validate_json(document)
 
 
 def submitted_fields(submission: Submission) -> list[str]:

@@ -24,6 +24,8 @@ class IdempotencyKey:
 class Submission:
     """A validated job whose text, or list of voices, already lies in the store under `input_key`.
 
+    The journal has it as one document, and each line of a batch's shards.
+
     key_id: of the API key it came with, to whose usage it is counted; "" for this machine's own user and keys that have
     no id. stored_bytes: of what was stored with it. not_before_ms: when it may start, in Unix ms; None for at once.
     """

@@ -13,15 +13,12 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 from ulid import ULID
 
-from rhapsode.contract.jobs.states import Priority
 from storage.errors import StoreUnavailable
-from storage.ids import JobId, TenantId
-from storage.jobs.record_codec import decode_spec, encode_spec
-from storage.jobs.submissions import IdempotencyKey, Submission
-from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.record_codec import decode_submission, encode_submission
+from storage.jobs.submissions import Submission
 from storage.objects.store import ArtifactStore
 from storage.runtime.observability.metrics import counter
 
@@ -44,54 +41,11 @@ class JournalUnreadable(Exception):
     """An object of the journal is damaged; the message names it."""
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    id: str
-    tenant: str
-    spec: str
-    priority: str
-    input_key: str
-    input_chars: int
-    estimated_audio_ms: int
-    retention_s: int
-    deadline_ms: int | None
-    metadata: dict[str, str]
-    idempotency: IdempotencyKey | None
-    webhook: JobWebhook | None
-    batch: str | None
-    key_id: str
-    stored_bytes: int
-    not_before_ms: int | None = None
-
-
-def encode_line(submission: Submission) -> str:
-    """Without its trace, which is over by the time anybody reads this."""
-    return _Line(
-        id=submission.id,
-        tenant=submission.tenant,
-        spec=encode_spec(submission.spec),
-        priority=submission.priority.value,
-        input_key=submission.input_key,
-        input_chars=submission.input_chars,
-        estimated_audio_ms=submission.estimated_audio_ms,
-        retention_s=submission.retention_s,
-        deadline_ms=submission.deadline_ms,
-        metadata=submission.metadata,
-        idempotency=submission.idempotency,
-        webhook=submission.webhook,
-        batch=submission.batch,
-        key_id=submission.key_id,
-        stored_bytes=submission.stored_bytes,
-        not_before_ms=submission.not_before_ms,
-    ).model_dump_json()
-
-
 def decode_lines(key: str, data: bytes) -> tuple[Submission, ...]:
     """Raises `JournalUnreadable`."""
     try:
-        return tuple(_submission(_Line.model_validate_json(line)) for line in data.splitlines())
-    except (ValidationError, ValueError) as error:
+        return tuple(map(decode_submission, data.splitlines()))
+    except ValidationError as error:
         raise JournalUnreadable(f"{key} is damaged: {error}") from error
 
 
@@ -119,7 +73,7 @@ class Journal:
 
     def add(self, submission: Submission) -> None:
         """This job was accepted. Returns at once."""
-        line = encode_line(submission)
+        line = encode_submission(submission)
         with self._lock:
             if len(self._pending) < MOST_PENDING:
                 self._pending.append(line)
@@ -161,24 +115,3 @@ def sweep_journal(artifacts: ArtifactStore) -> int:
 
 def _folder(key_prefix: str) -> str:
     return f"{PREFIX}{key_prefix}/"
-
-
-def _submission(line: _Line) -> Submission:
-    return Submission(
-        id=JobId(line.id),
-        tenant=TenantId(line.tenant),
-        spec=decode_spec(line.spec),
-        priority=Priority(line.priority),
-        input_key=line.input_key,
-        input_chars=line.input_chars,
-        estimated_audio_ms=line.estimated_audio_ms,
-        retention_s=line.retention_s,
-        deadline_ms=line.deadline_ms,
-        metadata=line.metadata,
-        idempotency=line.idempotency,
-        webhook=line.webhook,
-        batch=JobId(line.batch) if line.batch else None,
-        key_id=line.key_id,
-        stored_bytes=line.stored_bytes,
-        not_before_ms=line.not_before_ms,
-    )

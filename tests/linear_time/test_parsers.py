@@ -26,7 +26,7 @@ from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
 from rhapsode.errors import RhapsodeError
 from rhapsode.webhooks import verify
 from storage.ids import JOB_ID
-from storage.jobs.batches import decode_shard
+from storage.jobs.batch_lines import decode_shard
 from storage.narration.estimates import expected_audio_ms, speech_units
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import decode_entries
@@ -88,7 +88,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     ),
     "rhapsode.contract.voices.names.check_voice_name": check_voice_name,
     "rhapsode.webhooks.verify": lambda text: verify(text.encode(), {"webhook-signature": text}, "whsec_QQ=="),
-    "storage.jobs.batches.decode_shard": lambda text: decode_shard(text.encode()),
+    "storage.jobs.batch_lines.decode_shard": lambda text: decode_shard(text.encode()),
     "storage.narration.estimates.expected_audio_ms": expected_audio_ms,
     "storage.narration.estimates.speech_units": speech_units,
     "storage.narration.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),
@@ -143,6 +143,7 @@ OURS = frozenset(
     {
         # What this release or another has written itself, and checks while it reads.
         *("storage.jobs.record_codec.decode_spec", "storage.jobs.record_codec.decode_metadata"),
+        "storage.jobs.record_codec.decode_submission",
         *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),
         *("storage.segments.edits.decode_edit", "storage.segments.results.decode_segment_result"),
         *("storage.segments.tried.decode_rejection",),

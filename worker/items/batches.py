@@ -6,12 +6,9 @@ import logging
 import random
 from collections.abc import Sequence
 
-from rhapsode.contract.jobs.states import Priority
 from storage.errors import AdmissionRefused, ArtifactExists, ArtifactMissing, JobGone
-from storage.ids import JobId
-from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, ShardFormatError, child_id, decode_shard
-from storage.jobs.record_codec import decode_spec
-from storage.jobs.submissions import Submission
+from storage.jobs.batch_lines import BatchLine, ShardFormatError, decode_shard
+from storage.jobs.batches import SHARD_LINES, BatchSpec
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import PLAN_ITEM, ClaimedItem, PlanResult
 from storage.objects import keys
@@ -43,47 +40,28 @@ def run_batch_item(item: ClaimedItem, spec: BatchSpec, held: HeldLease, services
 
 def _made_jobs(lines: Sequence[BatchLine], item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
     """A job for each line; those that an earlier try made are found."""
-    batch, tenant = item.lease.job, item.lease.tenant
-    children = [JobId(child_id(batch, line.number)) for line in lines]
-    known = until_available(lambda: services.jobs.get_many(tenant, children), held)
+    children = [line.submission.id for line in lines]
+    known = until_available(lambda: services.jobs.get_many(item.lease.tenant, children), held)
     tickets = Tickets()
-    for line, child, record in zip(lines, children, known, strict=True):
+    for line, record in zip(lines, known, strict=True):
         if record is None:
             held.check()
-            tickets += _made_job(line, child, item, held, services)
+            tickets += _made_job(line, held, services)
     return tickets
 
 
-def _made_job(line: BatchLine, child: JobId, item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Tickets:
-    submission = _submission(line, child, item)
+def _made_job(line: BatchLine, held: HeldLease, services: WorkerServices) -> Tickets:
+    submission = line.submission
     until_available(lambda: _store_input(submission.input_key, line, services), held)
     failpoint("batch.after_input")
     try:
         return until_available(lambda: services.jobs.submit(submission), held).tickets
     except AdmissionRefused as error:
-        services.artifacts.delete_prefix(keys.job_prefix(item.lease.tenant, child))
+        services.artifacts.delete_prefix(keys.job_prefix(submission.tenant, submission.id))
         raise NotYet(random.uniform(*FULL_S)) from error
     except JobGone:
         # Made, ended and deleted, by an earlier try of this shard.
         return Tickets()
-
-
-def _submission(line: BatchLine, child: JobId, item: ClaimedItem) -> Submission:
-    return Submission(
-        id=child,
-        tenant=item.lease.tenant,
-        spec=decode_spec(line.spec),
-        priority=Priority(line.priority),
-        input_key=keys.input_text(item.lease.tenant, child),
-        input_chars=line.input_chars,
-        estimated_audio_ms=line.estimated_audio_ms,
-        retention_s=line.retention_s,
-        deadline_ms=line.deadline_ms,
-        not_before_ms=line.not_before_ms,
-        metadata={**line.metadata, "custom_id": line.custom_id},
-        batch=item.lease.job,
-        stored_bytes=len(line.input.encode()),
-    )
 
 
 def _store_input(key: str, line: BatchLine, services: WorkerServices) -> None:

@@ -8,17 +8,15 @@ from typing import Any
 import httpx
 import pytest
 
-from rhapsode.contract.jobs.states import JobState, Priority
+from rhapsode.contract.jobs.states import JobState
 from storage.errors import JobAborted
 from storage.ids import JobId, TenantId
 from storage.job_store.sweeps import RECALL_STEP
-from storage.jobs.batches import child_id, decode_shard
+from storage.jobs.batch_lines import decode_shard
 from storage.jobs.record import ArtifactRecord
-from storage.jobs.record_codec import decode_spec
-from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.objects.keys import artifact, batch_shard, input_text, plan
+from storage.objects.keys import artifact, batch_shard, plan
 from storage.segments.results import SegmentReport
 from tests.api.harness import GPU_QUEUE, ServedApi, claim
 
@@ -45,22 +43,8 @@ def make_jobs(api: ServedApi, batch: str, count: int) -> list[JobId]:
     shard = claim(api, CPU_QUEUE)
     made: list[JobId] = []
     for each in decode_shard(api.objects.get(batch_shard(tenant, JobId(batch), 0))):
-        child = JobId(child_id(batch, each.number))
-        api.jobs.submit(
-            Submission(
-                child,
-                tenant,
-                decode_spec(each.spec),
-                Priority(each.priority),
-                input_text(tenant, child),
-                each.input_chars,
-                each.estimated_audio_ms,
-                each.retention_s,
-                metadata={"custom_id": each.custom_id},
-                batch=JobId(batch),
-            )
-        )
-        made.append(child)
+        api.jobs.submit(each.submission)
+        made.append(each.submission.id)
     api.jobs.commit_shard(shard.lease)
     assert len(made) == count
     return made

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from storage.ids import TenantId
-from storage.jobs.batches import decode_shard
+from storage.jobs.batch_lines import decode_shard
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.keys import batch_shard
 from tests.api.batches.test_routes import a_line, lines, post
@@ -78,5 +78,5 @@ def test_a_line_of_a_batch_has_a_time_of_its_own(api: ServedApi) -> None:
 
     [line] = decode_shard(api.objects.get(batch_shard(LOCAL, job_id(batch), 0)))
 
-    assert line.not_before_ms is not None
-    assert line.not_before_ms / 1000 > datetime.now(UTC).timestamp() + 3600
+    assert line.submission.not_before_ms is not None
+    assert line.submission.not_before_ms / 1000 > datetime.now(UTC).timestamp() + 3600

@@ -12,10 +12,11 @@ from storage.errors import StartPassed, StartTooLate
 from storage.job_store.control import JobChanges
 from storage.job_store.queue_position import QueuePositions
 from storage.job_store.store import JobStore
+from storage.jobs.record_codec import encode_submission
 from storage.jobs.submissions import Submission
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.recovery.journal import decode_lines, encode_line
+from storage.recovery.journal import decode_lines
 from tests.storage.job_store.job_driver import (
     ALICE,
     GPU_QUEUE,
@@ -147,4 +148,4 @@ def test_it_cannot_be_moved_behind_its_deadline(store: JobStore, clock: Clock, r
 def test_the_journal_knows_the_time(clock: Clock) -> None:
     wanted = scheduled(clock)
 
-    assert decode_lines("a.jsonl", encode_line(wanted).encode()) == (wanted,)
+    assert decode_lines("a.jsonl", encode_submission(wanted).encode()) == (wanted,)

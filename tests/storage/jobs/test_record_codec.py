@@ -7,9 +7,11 @@ import json
 
 import pytest
 
-from storage.ids import VoiceId
+from storage.ids import JobId, Target, VoiceId
 from storage.jobs.record import JobSpec
-from storage.jobs.record_codec import decode_spec, submitted_fields
+from storage.jobs.record_codec import decode_spec, decode_submission, encode_submission, submitted_fields
+from storage.jobs.submissions import IdempotencyKey, Submission
+from storage.jobs.webhook_target import JobWebhook
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import (
     CacheMode,
@@ -43,3 +45,23 @@ def test_a_narration_of_before_there_were_own_voices_is_still_one() -> None:
 
     assert isinstance(spec, NarrationSpec)
     assert spec == SPEC
+
+
+def test_a_submission_is_one_document_that_lacks_its_trace_alone() -> None:
+    given = dataclasses.replace(
+        submission(idempotency=IdempotencyKey("key", "f" * 64), metadata={"book": "42"}),
+        deadline_ms=5,
+        webhook=JobWebhook(Target("h:alice:1"), url="https://receiver.example.org/x"),
+        batch=JobId("bat_1"),
+        trace="00-1-1-01",
+        key_id="key_1",
+        stored_bytes=7,
+        not_before_ms=3,
+    )
+    defaults = {each.name: each.default for each in dataclasses.fields(Submission)}
+    assert [name for name, default in defaults.items() if getattr(given, name) == default] == []
+
+    document = encode_submission(given)
+
+    assert "\n" not in document
+    assert decode_submission(document.encode()) == dataclasses.replace(given, trace="")

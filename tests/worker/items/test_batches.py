@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import redis
 
@@ -13,9 +11,9 @@ from storage.ids import JobId, new_batch_id
 from storage.job_store.events import EventLog
 from storage.job_store.lists import JobQuery
 from storage.job_store.store import JobStore
-from storage.jobs.batches import SHARD_LINES, BatchLine, BatchSpec, child_id, decode_shard, encode_shard, num_shards
+from storage.jobs.batch_lines import BatchLine, decode_shard, encode_shard
+from storage.jobs.batches import SHARD_LINES, BatchSpec, child_id, num_shards
 from storage.jobs.record import JobRecord
-from storage.jobs.record_codec import encode_spec
 from storage.jobs.submissions import AdmissionLimits, Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
@@ -23,17 +21,32 @@ from tests.storage.audio.decoded import members_of
 from tests.worker.studio import SPEC, TENANT, Studio
 
 
-def line(number: int, text: str = "One sentence.") -> BatchLine:
-    return BatchLine(number, f"clip {number}", encode_spec(SPEC), text, len(text), 900, "low", 3600)
+def line(batch: JobId, number: int, text: str = "One sentence.", not_before_ms: int | None = None) -> BatchLine:
+    job = JobId(child_id(batch, number))
+    submission = Submission(
+        id=job,
+        tenant=TENANT,
+        spec=SPEC,
+        priority=Priority.LOW,
+        input_key=keys.input_text(TENANT, job),
+        input_chars=len(text),
+        estimated_audio_ms=900,
+        retention_s=3600,
+        metadata={"custom_id": f"clip {number}"},
+        batch=batch,
+        stored_bytes=len(text.encode()),
+        not_before_ms=not_before_ms,
+    )
+    return BatchLine(number, f"clip {number}", text, submission)
 
 
 def put_batch(studio: Studio, num_lines: int, not_before_ms: int | None = None) -> JobRecord:
     batch = new_batch_id()
     for index in range(num_shards(num_lines)):
         first = index * SHARD_LINES
-        lines = [line(n + 1, f"Sentence {n}.") for n in range(first, min(first + SHARD_LINES, num_lines))]
-        timed = [replace(each, not_before_ms=not_before_ms) for each in lines]
-        studio.artifacts.put(keys.batch_shard(TENANT, batch, index), encode_shard(timed))
+        numbers = range(first, min(first + SHARD_LINES, num_lines))
+        lines = [line(batch, n + 1, f"Sentence {n}.", not_before_ms) for n in numbers]
+        studio.artifacts.put(keys.batch_shard(TENANT, batch, index), encode_shard(lines))
     spec = BatchSpec(num_lines, num_shards(num_lines))
     submission = Submission(batch, TENANT, spec, Priority.LOW, keys.batch_shard(TENANT, batch, 0), 0, 0, 3600)
     return studio.jobs.submit(submission).job
@@ -44,8 +57,8 @@ def jobs_of(studio: Studio, batch: JobRecord) -> list[JobRecord]:
 
 
 def test_a_shard_is_read_as_it_was_written_and_ids_follow_from_the_line() -> None:
-    lines = (line(1), line(2, "Zwei.\nZeilen \u2028 hier."))
     batch = new_batch_id()
+    lines = (line(batch, 1), line(batch, 2, "Zwei.\nZeilen \u2028 hier."))
 
     assert decode_shard(encode_shard(lines)) == lines
     assert child_id(batch, 7) == child_id(batch, 7) != child_id(batch, 8)
@@ -55,7 +68,7 @@ def test_a_shard_is_read_as_it_was_written_and_ids_follow_from_the_line() -> Non
 
 def test_a_line_with_a_time_becomes_a_job_that_waits_for_it(studio: Studio) -> None:
     batch, far_away_ms = new_batch_id(), 4_000_000_000_000
-    lines = [replace(line(1), not_before_ms=far_away_ms), line(2)]
+    lines = [line(batch, 1, not_before_ms=far_away_ms), line(batch, 2)]
     shard = keys.batch_shard(TENANT, batch, 0)
     studio.artifacts.put(shard, encode_shard(lines))
     submitted = studio.jobs.submit(Submission(batch, TENANT, BatchSpec(2, 1), Priority.LOW, shard, 0, 0, 3600)).job

@@ -1,0 +1,28 @@
+"""In how many modules a field of the contract is spelled: what one more option of a job costs to add."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+MODULES = tuple(
+    (module.relative_to(ROOT), module.read_text())
+    for package in ("api", "rhapsode", "storage", "worker")
+    for kind in ("py", "lua", "js", "html")
+    for module in (ROOT / package).rglob(f"*.{kind}")
+)
+
+MOST = {"deadline": 40, "destination": 17, "not_before": 25, "reproducibility": 21, "retention_s": 27}
+"""Modules of the product that may spell a field, in its unit (`not_before_ms`) or out of it. Lower it with the code;
+what has to raise it carries by hand what the contract or the submission carries already."""
+
+
+@pytest.mark.parametrize("field", MOST)
+def test_a_field_is_spelled_in_no_more_modules_than_it_was(field: str) -> None:
+    spelled = re.compile(rf"(?<![a-z]){field}(?![a-z])")
+    found = sorted(str(path) for path, text in MODULES if spelled.search(text))
+
+    assert len(found) <= MOST[field], "\n".join(found)
