@@ -5,7 +5,7 @@ EngineError
 │   ├── CheckpointError      the checkpoint cannot be used
 │   └── EngineNotInstalled   what the engine is made of is missing, or is of a version it was not tested with
 ├── RequestRejected      this request can never work; do not retry it
-├── RequestCancelled     somebody called `cancel`
+├── RequestCancelled     `cancel` was called
 └── EngineDied           the engine went away; another host may serve the request
     └── EngineUnavailable    it was away already: the request never reached it and cannot be the cause
 """

@@ -28,7 +28,7 @@ class AdmissionPolicy:
 
     max_prefill_rows: prompt rows between two frames, so that arrivals cannot starve running streams; one prompt goes
     in whatever its length. least_together, patience_steps: a pass over the prompts costs nearly the same for one as
-    for a few and everybody waits for it, so while many run, requests wait until so many can go in together, but no
+    for a few and all that run wait for it, so while many run, requests wait until so many can go in together, but no
     longer than so many steps. The fewer run, the fewer are waited for.
     """
 
@@ -41,9 +41,9 @@ class AdmissionPolicy:
 class ProfileParameters:
     """frames_in_flight: frame steps launched and not read back yet; an end is noticed so many frames late at most.
 
-    codec_patience_s: how long an ended utterance that nobody waits for may wait for others to be decoded with.
+    codec_patience_s: how long an ended utterance that is not awaited may wait for others to be decoded with.
     first_chunk_frames: of an utterance that is heard while it is made; also on a CPU.
-    codec_frames_beside_streams: of a pass of the codec while anybody is heard, over all utterances: the next part
+    codec_frames_beside_streams: of a pass of the codec while a stream is heard, over all utterances: the next part
         of a stream waits for the pass that is under way.
     codec_priority: of the codec's kernels on the device, lower goes first, where the talker's have -1. Behind a
         talker that always has the next frame ready, a pass of one frame takes 20 ms instead of 3.

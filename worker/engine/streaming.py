@@ -25,5 +25,5 @@ class SpeechStream:
     def __iter__(self) -> Iterator[Pcm]:
         while (chunk := self._chunks.get()) is not None:
             yield chunk
-        self._chunks.put(None)  # whoever iterates again finds the end
+        self._chunks.put(None)  # a second iteration finds the end
         self.speech.result()

@@ -24,7 +24,7 @@ _NUM_THREADS = 2
 class _Job:
     """Frames (T, Q) of one request, as many as are known. `utterance`: set once it has ended.
 
-    is_busy: it waits for a thread or is with one, and nobody else may hand it to one.
+    is_busy: it waits for a thread or is with one, and may not be handed to another.
     """
 
     request: RequestState

@@ -23,7 +23,7 @@ from worker.engine.stages.frame import FrameDraws, FrameStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
 
 # The shapes of a frame step are whole multiples of these; what is too much are padding rows and masked positions.
-# Matrix products and attention then round each row in the same way whoever else is there: measured bit for bit on
+# Matrix products and attention then round each row in the same way in any company: measured bit for bit on
 # the CPU (1 to 16 rows, 1 and 2 threads), where fewer than four rows and odd lengths take other kernels.
 _ROW_STEP = 4
 LENGTH_STEP = 16
@@ -33,7 +33,7 @@ class StepRunner:
     """Single-threaded: belongs to the engine's loop. Mutates device rows, never a request.
 
     Rows beyond the running ones, up to the next multiple of the row step, take part as padding: they make frames of
-    whatever stands in them, which nobody reads.
+    whatever stands in them, which is not read.
     """
 
     def __init__(

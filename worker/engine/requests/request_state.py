@@ -41,7 +41,7 @@ class RequestState:
 
     @property
     def is_awaited(self) -> bool:
-        """Somebody waits for its next samples, and not only for the job that it is part of."""
+        """A listener waits for its next samples, and not only for the job that it is part of."""
         return self.is_streamed or self.urgency is Urgency.INTERACTIVE
 
     @property

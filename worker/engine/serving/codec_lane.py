@@ -1,6 +1,6 @@
 """Frames to samples, beside the talker: what every codec lane is.
 
-A lane knows frames and samples. Futures, tickets and what a request may still want are the engine's.
+A lane knows frames and samples. Futures and what a request may still want are the engine's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CodecClient(Protocol):
         ...
 
     def run_guarded(self, work: Callable[[], None]) -> None:
-        """The outermost frame of a thread of the lane: an error that nobody foresaw ends the engine."""
+        """The outermost frame of a thread of the lane: an unforeseen error ends the engine."""
         ...
 
 

@@ -74,7 +74,7 @@ class SilentCodecLane:
         self._thread.start()
 
     def put_part(self, part: SpeechPart) -> None:
-        """Nobody listens to a talker."""
+        """A talker has no samples to hear."""
 
     def put(self, utterance: Utterance) -> None:
         self._utterances.put(utterance)

@@ -4,7 +4,8 @@ The loop, a thread, runs the talker's lane: take in, step, commit, once per step
 into samples on threads of its own, so that the loop never waits for audio. A voice lane turns recordings into voice
 prompts.
 
-Each future has a ticket, and who takes the ticket resolves the future; so each is resolved exactly once.
+Each future is pending in one place, and the thread that takes it from there resolves it; so each is resolved exactly
+once.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from worker.engine.settings import EngineRole, usable_cores
 
 logger = logging.getLogger(__name__)
 
-# Beyond these, numbers leave fp32 before they make a difference that anybody could hear.
+# Beyond these, numbers leave fp32 before they make a difference that a listener could hear.
 _TEMPERATURES = (1e-3, 100.0)
 _PENALTIES = (0.01, 100.0)
 _SEED_RANGE = range(-(1 << 63), 1 << 63)
@@ -69,7 +70,7 @@ class LaneEngine:
         self._role = parts.role
         self._talker = parts.talker
         self._wake = threading.Condition()
-        self._tickets: dict[str, _Pending] = {}
+        self._pending: dict[str, _Pending] = {}
         self._arrivals: list[RequestState] = []
         self._cancelled: list[RequestState] = []
         self._voices: set[Future[VoicePrompt]] = set()
@@ -92,9 +93,9 @@ class LaneEngine:
             state = self._accept(request, is_streamed=on_audio is not None)
             with self._wake:
                 self._require_running()
-                if request.request_id in self._tickets:
+                if request.request_id in self._pending:
                     raise RequestRejected(f"request {request.request_id!r} is already in flight")
-                self._tickets[request.request_id] = _Pending(future, request, state, on_audio)
+                self._pending[request.request_id] = _Pending(future, request, state, on_audio)
                 self._arrivals.append(state)
                 self._wake.notify_all()
         except (RequestRejected, EngineDied) as error:
@@ -103,12 +104,12 @@ class LaneEngine:
 
     def cancel(self, request_id: str) -> None:
         with self._wake:
-            ticket = self._tickets.pop(request_id, None)
-            if ticket is None:
+            pending = self._pending.pop(request_id, None)
+            if pending is None:
                 return
-            self._cancelled.append(ticket.state)
+            self._cancelled.append(pending.state)
             self._wake.notify_all()
-        ticket.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
+        pending.future.set_exception(RequestCancelled(f"request {request_id!r} was cancelled"))
 
     def encode_voice(self, reference: ReferenceAudio) -> Future[VoicePrompt]:
         future: Future[VoicePrompt] = Future()
@@ -124,12 +125,12 @@ class LaneEngine:
 
     def stats(self) -> EngineStats:
         with self._wake:
-            active = sum(ticket.admitted_s is not None for ticket in self._tickets.values())
+            active = sum(pending.admitted_s is not None for pending in self._pending.values())
             return EngineStats(
                 steps=self._steps,
                 frames=self._frames,
                 active=active,
-                waiting=len(self._tickets) - active,
+                waiting=len(self._pending) - active,
                 finished=self._finished,
                 codec_graph_passes=self._codec_lane.counters.graph_passes,
                 codec_fallbacks=self._codec_lane.counters.fallbacks,
@@ -187,19 +188,19 @@ class LaneEngine:
         if self._stopped is not None:
             raise EngineDied(str(self._stopped))
 
-    def _ticket(self, state: RequestState) -> _Pending | None:
-        """The submission's ticket, unless somebody has taken it. The lock is held."""
-        ticket = self._tickets.get(state.request_id)
-        return ticket if ticket is not None and ticket.state is state else None
+    def _pending_of(self, state: RequestState) -> _Pending | None:
+        """The pending submission, unless it was taken. The lock is held."""
+        pending = self._pending.get(state.request_id)
+        return pending if pending is not None and pending.state is state else None
 
     def _stop(self, reason: EngineDied) -> None:
         """Fail everything in flight and let the threads run out. The first reason stays."""
         with self._wake:
             if self._stopped is None:
                 self._stopped = reason
-            futures: list[Future[Speech] | Future[VoicePrompt]] = [t.future for t in self._tickets.values()]
+            futures: list[Future[Speech] | Future[VoicePrompt]] = [one.future for one in self._pending.values()]
             futures += self._voices
-            self._tickets.clear()
+            self._pending.clear()
             self._voices.clear()
             self._wake.notify_all()
         self._codec_lane.close()
@@ -208,7 +209,7 @@ class LaneEngine:
             future.set_exception(reason)
 
     def run_guarded(self, work: Callable[[], None]) -> None:
-        """The outermost frame of each thread: what nobody foresaw ends the engine, not only the thread."""
+        """The outermost frame of each thread: an unforeseen error ends the engine, not only the thread."""
         try:
             with torch.inference_mode():
                 work()
@@ -258,52 +259,52 @@ class LaneEngine:
             self._steps += 1
             self._frames += step.num_frames
             for request in step.admitted:
-                ticket = self._ticket(request)
-                if ticket is not None:
-                    ticket.admitted_s = began_s
+                pending = self._pending_of(request)
+                if pending is not None:
+                    pending.admitted_s = began_s
 
     def _reject(self, state: RequestState, complaint: str) -> None:
         with self._wake:
-            ticket = self._ticket(state)
-            if ticket is None:
+            pending = self._pending_of(state)
+            if pending is None:
                 return
-            del self._tickets[state.request_id]
-        ticket.future.set_exception(RequestRejected(complaint))
+            del self._pending[state.request_id]
+        pending.future.set_exception(RequestRejected(complaint))
 
     # ------------------------------------------------------------------------------------------ codec lane
 
     def is_wanted(self, request: RequestState) -> bool:
         with self._wake:
-            return self._ticket(request) is not None
+            return self._pending_of(request) is not None
 
     @property
     def num_in_flight(self) -> int:
         with self._wake:
-            return len(self._tickets)
+            return len(self._pending)
 
     def deliver_part(self, request: RequestState, pcm: Pcm) -> None:
         with self._wake:
             self._steps += 1
-            ticket = self._ticket(request)
-        if ticket is not None and ticket.on_audio is not None:
-            ticket.on_audio(pcm)
+            pending = self._pending_of(request)
+        if pending is not None and pending.on_audio is not None:
+            pending.on_audio(pcm)
 
     def deliver(self, utterance: Utterance, pcm: Pcm) -> None:
         with self._wake:
             self._steps += 1  # the watchdog sees progress while only the codec works
-            ticket = self._ticket(utterance.request)
-            if ticket is None:
+            pending = self._pending_of(utterance.request)
+            if pending is None:
                 return  # cancelled, or stopped, while it was decoded
-            del self._tickets[utterance.request.request_id]
+            del self._pending[utterance.request.request_id]
             self._finished += 1
-        assert ticket.admitted_s is not None  # noqa: S101  (it has frames)
-        ticket.future.set_result(
+        assert pending.admitted_s is not None  # noqa: S101  (it has frames)
+        pending.future.set_result(
             Speech(
                 pcm=pcm,
                 frames=utterance.frames,
                 sample_rate_hz=self.info.sample_rate_hz,
                 finish_reason=utterance.finish_reason,
-                engine_s=time.monotonic() - ticket.admitted_s,
+                engine_s=time.monotonic() - pending.admitted_s,
             )
         )
 

@@ -29,7 +29,7 @@ class _Ready:
 
 
 class VoiceLane:
-    """One thread. Nobody is waited for: company is what came while the pass before was under way.
+    """One thread. No recording waits for others: company is what came while the pass before was under way.
 
     max_together_s: seconds of audio in one pass, every recording counted as long as the longest; one goes in whatever
     its length.

@@ -1,12 +1,12 @@
-"""Requests as the talker inside vLLM sees them: rows that a token id names.
+"""Requests as the talker inside vLLM sees them: slots that a token id names.
 
 vLLM knows nothing of frames. What it schedules is a list of tokens for each request, and here every token of a request,
-of its prompt and of its speech, is the same number: the request's row in this arena. So whoever is given ids and
-positions knows of each row which request it is of and which input it is: up to the prompt's end a row of the prompt,
-afterwards the frame before. No block table has to be looked into, and what vLLM computes anew after a preemption gets
-the inputs that it had, because all codes stay here until the request is over.
+of its prompt and of its speech, is the same number: the request's slot in this arena. So ids and positions
+alone say of each row of a step which request it is of and which input it is: up to the prompt's end a row of the
+prompt, afterwards the frame before. No block table has to be looked into, and what vLLM computes anew after a
+preemption gets the inputs that it had, because all codes stay here until the request is over.
 
-Row 0 is nobody's. Its number also ends a request: a model that answers 0 has nothing more to say.
+Slot 0 is that of no request. Its number also ends a request: a model that answers 0 has nothing more to say.
 """
 
 from __future__ import annotations
@@ -26,61 +26,61 @@ from worker.engine.stages.frame import FrameDraws, FrameStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
 from worker.engine.vllm.captured_steps import CapturedSteps
 
-NOBODY = 0
-END_ID = NOBODY
+NO_SLOT = 0
+END_ID = NO_SLOT
 
 # As in the native engine on a CPU: fewer rows, and odd numbers of them, would be rounded in other ways.
 _ROW_STEP = 4
 
 
 class Arena:
-    """Rows 1 to `num_rows`. Single-threaded: belongs to the engine's loop, inside and outside of vLLM."""
+    """Slots 1 to `num_slots`. Single-threaded: belongs to the engine's loop, inside and outside of vLLM."""
 
     def __init__(
-        self, config: ModelConfig, ends: TalkerEnds, predictor: CodePredictorStage, num_rows: int, capacity: int
+        self, config: ModelConfig, ends: TalkerEnds, predictor: CodePredictorStage, num_slots: int, capacity: int
     ) -> None:
-        """predictor: for `padded` so many rows. capacity: positions of each."""
+        """predictor: for a step of `padded` so many rows. capacity: positions of each."""
         device, self._capacity = ends.device, capacity
         self._ends = ends
-        self._rows = FrameRows(config, num_rows + 1, capacity, ends.dtype, device)
-        self._frame = FrameStage(config, ends, predictor, self._rows)
+        self._slots = FrameRows(config, num_slots + 1, capacity, ends.dtype, device)
+        self._frame = FrameStage(config, ends, predictor, self._slots)
         self._codebook_size = config.predictor.codebook_size
         # Not written before a prompt comes, so that a CPU has memory only for the prompts that do.
-        self._prompts = torch.empty(num_rows + 1, capacity, ends.hidden_size, dtype=ends.dtype, device=device)
-        self._prompts[NOBODY] = 0
-        self._prompt_length = torch.ones(num_rows + 1, dtype=torch.int64, device=device)
-        self._status = torch.full((num_rows + 1,), int(RowEnd.EOS), dtype=torch.int64, device=device)
+        self._prompts = torch.empty(num_slots + 1, capacity, ends.hidden_size, dtype=ends.dtype, device=device)
+        self._prompts[NO_SLOT] = 0
+        self._prompt_length = torch.ones(num_slots + 1, dtype=torch.int64, device=device)
+        self._status = torch.full((num_slots + 1,), int(RowEnd.EOS), dtype=torch.int64, device=device)
         self._draws = FrameDraws.of((), self._codebook_size)
         on_gpu = device.type == "cuda"
-        self._captured = CapturedSteps(self._step, padded(num_rows), self._prompts, NOBODY) if on_gpu else None
+        self._captured = CapturedSteps(self._step, padded(num_slots), self._prompts, NO_SLOT) if on_gpu else None
 
     def prepare(self, sampling: SamplingParams) -> None:
         """On a GPU: the graphs of steps whose rows are all drawn so."""
         if self._captured is not None:
             self._captured.capture_all(FrameDraws.of((sampling,), self._codebook_size))
 
-    def admit(self, row: int, request: RequestState) -> int:
-        """The request takes the row; the length of its prompt."""
+    def admit(self, slot: int, request: RequestState) -> int:
+        """The request takes the slot; the length of its prompt."""
         prompt = self._ends.prompt_rows(request.prompt)
-        self._rows.set(row, request, self._ends.trailing_rows(request.prompt))
-        self._prompts[row, : prompt.shape[0]] = prompt
-        self._prompt_length[row] = prompt.shape[0]
-        self._status[row] = int(RowEnd.RUNNING)
+        self._slots.set(slot, request, self._ends.trailing_rows(request.prompt))
+        self._prompts[slot, : prompt.shape[0]] = prompt
+        self._prompt_length[slot] = prompt.shape[0]
+        self._status[slot] = int(RowEnd.RUNNING)
         return prompt.shape[0]
 
     def draw_for(self, requests: Iterable[SamplingParams]) -> None:
-        """How all that have a row are drawn from now on."""
+        """How all that have a slot are drawn from now on."""
         self._draws = FrameDraws.of(requests, self._codebook_size)
 
     def progress(self) -> tuple[list[int], list[RowEnd]]:
-        """Of every row: the frames it has spoken, and how it stands."""
+        """Of every slot: the frames it has spoken, and how it stands."""
         status = self._status.tolist()
         # The step that finds the end makes a frame that is none.
-        spoken = (self._rows.frame - (self._status != int(RowEnd.RUNNING)).long()).tolist()
+        spoken = (self._slots.frame - (self._status != int(RowEnd.RUNNING)).long()).tolist()
         return spoken, [RowEnd(one) for one in status]
 
-    def frames(self, row: int, num_frames: int) -> CodecFrames:
-        return self._rows.frames(row, num_frames)
+    def frames(self, slot: int, num_frames: int) -> CodecFrames:
+        return self._slots.frames(slot, num_frames)
 
     # ------------------------------------------------------------------------------------------ inside vLLM
 
@@ -90,17 +90,17 @@ class Arena:
         inputs = self._prompts[ids, positions.clamp_max(self._capacity - 1)]
         spoken = (~in_prompt).nonzero()[:, 0]
         if spoken.shape[0]:
-            rows = ids[spoken]
-            frames = (positions[spoken] - self._prompt_length[rows]).clamp_max(self._capacity - 1)
-            codes = self._rows.codes_of(rows, frames)
-            inputs[spoken] = self._ends.frame_rows(codes) + self._rows.text_rows(rows, frames)
+            slots = ids[spoken]
+            frames = (positions[spoken] - self._prompt_length[slots]).clamp_max(self._capacity - 1)
+            codes = self._slots.codes_of(slots, frames)
+            inputs[spoken] = self._ends.frame_rows(codes) + self._slots.text_rows(slots, frames)
         return inputs
 
     def speak(self, hidden: Tensor, ids: Tensor, positions: Tensor) -> Tensor:
         """The next frame of each request whose last known input was run: hidden (B, hidden), others int64 (B,).
 
-        Returns the next token of each: its row's number, or `END_ID`. A row that stands before the end of what is known
-        of its request, because vLLM divides a prompt or computes it anew, makes no frame.
+        Returns the next token of each: its slot's number, or `END_ID`. A row that stands before the end of what is
+        known of its request, because vLLM divides a prompt or computes it anew, makes no frame.
         """
         if self._captured is not None:
             return self._captured.run(hidden, ids, positions, self._draws)
@@ -113,13 +113,13 @@ class Arena:
 
     def _step(self, hidden: Tensor, ids: Tensor, positions: Tensor, draws: FrameDraws) -> Tensor:
         """`speak` for as many rows as a step may have. Reads nothing back to the host, so it can be captured."""
-        is_due = positions == self._prompt_length[ids] - 1 + self._rows.frame[ids]
+        is_due = positions == self._prompt_length[ids] - 1 + self._slots.frame[ids]
         is_due &= self._status[ids] == int(RowEnd.RUNNING)
-        rows = torch.where(is_due, ids, NOBODY)
-        made = self._frame.make(hidden, rows, draws)
-        self._status[rows] = made.status
-        self._rows.frame[NOBODY].zero_()
-        self._status[NOBODY].fill_(int(RowEnd.EOS))
+        slots = torch.where(is_due, ids, NO_SLOT)
+        made = self._frame.make(hidden, slots, draws)
+        self._status[slots] = made.status
+        self._slots.frame[NO_SLOT].zero_()
+        self._status[NO_SLOT].fill_(int(RowEnd.EOS))
         return torch.where(self._status[ids] == int(RowEnd.RUNNING), ids, END_ID)
 
 

@@ -27,15 +27,15 @@ _TOP_K_WIDTHS = (64, 4096)
 class CapturedSteps:
     """Single-threaded; call under inference mode, on the stream whose work the results are wanted by."""
 
-    def __init__(self, step: Step, max_rows: int, hidden: Tensor, nobody: int) -> None:
-        """max_rows: no step has more. hidden: any tensor of the device and type of its input, (…, hidden). nobody: the
+    def __init__(self, step: Step, max_rows: int, hidden: Tensor, no_slot: int) -> None:
+        """max_rows: no step has more. hidden: any tensor of the device and type of its input, (…, hidden). no_slot: the
         id of rows that only fill a step up."""
         device = hidden.device
         self._step = step
-        self._nobody = nobody
+        self._no_slot = no_slot
         self._ladder = row_ladder(max_rows)
         self._hidden = torch.zeros(max_rows, hidden.shape[-1], dtype=hidden.dtype, device=device)
-        self._ids = torch.full((max_rows,), nobody, dtype=torch.int64, device=device)
+        self._ids = torch.full((max_rows,), no_slot, dtype=torch.int64, device=device)
         self._positions = torch.zeros(max_rows, dtype=torch.int64, device=device)
         self._stream = torch.cuda.Stream(device)
         self._pool = torch.cuda.graph_pool_handle()
@@ -53,7 +53,7 @@ class CapturedSteps:
         graph, tokens = self._graph(wide, classed(draws))
         self._hidden[:num_rows] = hidden
         self._ids[:num_rows] = ids
-        self._ids[num_rows:wide] = self._nobody
+        self._ids[num_rows:wide] = self._no_slot
         self._positions[:num_rows] = positions
         graph.replay()
         return tokens[:num_rows]
@@ -65,9 +65,9 @@ class CapturedSteps:
         return known
 
     def _captured(self, num_rows: int, draws: FrameDraws) -> tuple[torch.cuda.CUDAGraph, Tensor]:
-        """All rows are nobody's meanwhile, so the run before the capture, in which libraries choose their kernels,
+        """All rows are of no request meanwhile, so the run before the capture, in which libraries choose their kernels,
         leaves no trace."""
-        self._ids.fill_(self._nobody)
+        self._ids.fill_(self._no_slot)
         inputs = (self._hidden[:num_rows], self._ids[:num_rows], self._positions[:num_rows], draws)
         self._stream.wait_stream(torch.cuda.current_stream(self._ids.device))
         with torch.cuda.stream(self._stream):

@@ -53,28 +53,28 @@ def _start_talker(
     capacity = capacity // _BLOCK_POSITIONS * _BLOCK_POSITIONS
     dtype = torch.float32 if device.type == "cpu" else torch.bfloat16
     num_spare = num_spare_slots(settings.slots)
-    num_rows = settings.slots + num_spare
-    kv_bytes = _kv_bytes(config.talker.transformer, num_rows, capacity, dtype, device)
-    limits = TalkerLimits(num_rows, capacity, settings.max_step_tokens, kv_bytes, _memory_share(kv_bytes, device))
+    num_slots = settings.slots + num_spare
+    kv_bytes = _kv_bytes(config.talker.transformer, num_slots, capacity, dtype, device)
+    limits = TalkerLimits(num_slots, capacity, settings.max_step_tokens, kv_bytes, _memory_share(kv_bytes, device))
     engine = StockEngine(MODELS[settings.runner], settings.runner, settings.checkpoint, dtype, limits)
     model = engine.model
     assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
     model.arena.prepare(read_default_sampling(settings.checkpoint / "generation_config.json"))
     logger.info("vLLM is ready", extra={"seconds": round(time.monotonic() - began_s, 1)})
     chunks = chunks_on_cpu(settings.profile)
-    lane = VllmTalkerLane(engine, model.arena, SlotQueue(settings.slots, num_spare), num_rows, chunks)
+    lane = VllmTalkerLane(engine, model.arena, SlotQueue(settings.slots, num_spare), num_slots, chunks)
     return StartedTalker(lane, settings.slots, capacity)
 
 
 def _kv_bytes(
-    transformer: TransformerConfig, num_rows: int, capacity: int, dtype: torch.dtype, device: torch.device
+    transformer: TransformerConfig, num_slots: int, capacity: int, dtype: torch.dtype, device: torch.device
 ) -> int:
-    """Keys and values of all rows at their longest, or what there is memory for, at least one row."""
+    """Keys and values of all slots at their longest, or what there is memory for, at least one slot."""
     block = (
         2 * transformer.num_layers * transformer.num_kv_heads * transformer.head_dim * dtype.itemsize * _BLOCK_POSITIONS
     )
-    blocks_of_row = -(-(capacity + 1) // _BLOCK_POSITIONS)
-    least, most = (blocks_of_row + _OWN_BLOCKS) * block, (num_rows * blocks_of_row + _OWN_BLOCKS) * block
+    blocks_of_slot = -(-(capacity + 1) // _BLOCK_POSITIONS)
+    least, most = (blocks_of_slot + _OWN_BLOCKS) * block, (num_slots * blocks_of_slot + _OWN_BLOCKS) * block
     room = int(_MEMORY_SHARE * _free_bytes(device))
     if room < least:
         raise CheckpointError(

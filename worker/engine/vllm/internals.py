@@ -29,7 +29,7 @@ ARCHITECTURE = "RhapsodeTalker"
 _MODEL = "worker.engine.vllm.talker_model:VllmTalkerV1"
 
 # One process with us, so that the model can be reached; no binding of threads to cores, because the codec
-# runs beside the talker; nothing is reported to anybody.
+# runs beside the talker; nothing is reported.
 _ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
@@ -50,11 +50,11 @@ _TURN = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class TalkerLimits:
-    """num_rows: requests at the same time; capacity: positions of each; max_step_tokens: rows of one pass, of prompts
+    """num_slots: requests at the same time; capacity: positions of each; max_step_tokens: rows of one pass, of prompts
     and of frames, so longer prompts go in piece by piece; kv_bytes: memory for keys and values; kv_share: which part of
     a GPU that is, so that vLLM does not want nearly all of it free, None on a CPU."""
 
-    num_rows: int
+    num_slots: int
     capacity: int
     max_step_tokens: int
     kv_bytes: int
@@ -119,17 +119,17 @@ class StockEngine:
         arguments = EngineArgs(
             model=str(checkpoint),
             config_format=CONFIG_FORMAT,
-            # Token ids are rows of the arena, and the one below them.
-            hf_overrides={"vocab_size": limits.num_rows + 1, "max_position_embeddings": limits.capacity + 1},
+            # Token ids are slots of the arena, and the one below them.
+            hf_overrides={"vocab_size": limits.num_slots + 1, "max_position_embeddings": limits.capacity + 1},
             skip_tokenizer_init=True,
             generation_config="vllm",
             dtype=str(dtype).removeprefix("torch."),
             # The step that finds the end stands one behind the last frame.
             max_model_len=limits.capacity + 1,
-            max_num_seqs=limits.num_rows,
-            max_num_batched_tokens=max(limits.max_step_tokens, limits.num_rows),
+            max_num_seqs=limits.num_slots,
+            max_num_batched_tokens=max(limits.max_step_tokens, limits.num_slots),
             enable_chunked_prefill=True,
-            # Prompts of different requests are the same tokens only if they have the same row.
+            # Prompts of different requests are the same tokens only if they have the same slot.
             enable_prefix_caching=False,
             async_scheduling=False,
             kv_cache_memory_bytes=limits.kv_bytes,

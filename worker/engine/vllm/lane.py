@@ -1,4 +1,4 @@
-"""The talker's lane over vLLM: which request gets a row is decided here, what runs in a step is vLLM's business."""
+"""The talker's lane over vLLM: which request gets a slot is decided here, what runs in a step is vLLM's business."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class _Running:
     """`name`: the request's in vLLM. No two submissions share one, for what was aborted may linger there."""
 
     request: RequestState
-    row: int
+    slot: int
     name: str
 
 
 class VllmTalkerLane:
     """`TalkerLane` over an unpatched vLLM in this process.
 
-    vLLM gets no more requests than it has rows for, so none waits in its queue: whose turn it is, is decided by the
+    vLLM gets no more requests than it has slots for, so none waits in its queue: whose turn it is, is decided by the
     queue of every engine. What it gets it runs first come, first served, long prompts piece by piece between the
     frames of others.
     """
 
-    def __init__(self, engine: StockEngine, arena: Arena, slots: SlotQueue, num_rows: int, chunks: ChunkPlan) -> None:
-        """num_rows: the arena's, as many as `slots` gives away."""
+    def __init__(self, engine: StockEngine, arena: Arena, slots: SlotQueue, num_slots: int, chunks: ChunkPlan) -> None:
+        """num_slots: the arena's, as many as `slots` gives away."""
         self._engine = engine
         self._arena = arena
         self._slots = slots
         self._chunks = chunks
-        self._free_rows = list(range(num_rows, 0, -1))
+        self._free_slots = list(range(num_slots, 0, -1))
         self._running: dict[str, _Running] = {}
         self._admitted = 0
 
@@ -64,13 +64,13 @@ class VllmTalkerLane:
         num_frames = 0
         ended: list[EndedSpeech] = []
         for one in tuple(self._running.values()):
-            _require_agreement(one, ends[one.row], is_over=one.name in over)
-            num_frames += spoken[one.row] - one.request.frames
-            one.request.frames = spoken[one.row]
+            _require_agreement(one, ends[one.slot], is_over=one.name in over)
+            num_frames += spoken[one.slot] - one.request.frames
+            one.request.frames = spoken[one.slot]
             if one.name in over:
                 self._leave(one)
-                frames = self._arena.frames(one.row, one.request.frames)
-                ended.append(EndedSpeech(one.request, ends[one.row], frames))
+                frames = self._arena.frames(one.slot, one.request.frames)
+                ended.append(EndedSpeech(one.request, ends[one.slot], frames))
         return LaneStep(admitted, self._parts(), tuple(ended), num_frames)
 
     def _admit(self) -> tuple[RequestState, ...]:
@@ -78,11 +78,11 @@ class VllmTalkerLane:
         while (request := self._slots.peek()) is not None:
             self._slots.take()
             self._admitted += 1
-            one = _Running(request, self._free_rows.pop(), str(self._admitted))
+            one = _Running(request, self._free_slots.pop(), str(self._admitted))
             self._running[one.name] = one
-            prompt_length = self._arena.admit(one.row, request)
+            prompt_length = self._arena.admit(one.slot, request)
             # The token that says the end comes on top of the frames.
-            self._engine.add(one.name, [one.row] * prompt_length, request.max_frames + 1, END_ID)
+            self._engine.add(one.name, [one.slot] * prompt_length, request.max_frames + 1, END_ID)
             admitted.append(request)
         if admitted:
             self._choose_draws()
@@ -90,7 +90,7 @@ class VllmTalkerLane:
 
     def _leave(self, one: _Running) -> None:
         del self._running[one.name]
-        self._free_rows.append(one.row)
+        self._free_slots.append(one.slot)
         self._slots.leave(one.request)
         self._choose_draws()
 
@@ -101,7 +101,7 @@ class VllmTalkerLane:
         return tuple(self._part(one) for one in self._running.values() if is_part_due(one.request, self._chunks))
 
     def _part(self, one: _Running) -> SpeechPart:
-        frames = self._arena.frames(one.row, one.request.frames)[one.request.handed_on :]
+        frames = self._arena.frames(one.slot, one.request.frames)[one.request.handed_on :]
         one.request.handed_on = one.request.frames
         return SpeechPart(one.request, frames)
 

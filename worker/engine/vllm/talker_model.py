@@ -29,7 +29,7 @@ class VllmTalker(nn.Module):
         super().__init__()
         self._checkpoint = Path(vllm_config.model_config.model)
         self._config: ModelConfig = read_model_config(self._checkpoint / "config.json")
-        self._num_rows: int = vllm_config.scheduler_config.max_num_seqs
+        self._num_slots: int = vllm_config.scheduler_config.max_num_seqs
         self._capacity: int = vllm_config.model_config.max_model_len - 1
         self._vocab_size: int = vllm_config.model_config.hf_config.vocab_size
         self._dtype: torch.dtype = vllm_config.model_config.dtype
@@ -55,7 +55,7 @@ class VllmTalker(nn.Module):
             for name, tensor in tensors.items()
             if is_layer[name] or name == _NORM
         ]
-        # Nobody looks an input up by its token, but the layers have a table for that.
+        # No input is looked up by its token, but the layers have a table for that.
         unused = torch.zeros(self._vocab_size, self._config.talker.transformer.hidden_size)
         return load_into(self, [*layers, ("model.embed_tokens.weight", unused)])
 
@@ -70,8 +70,8 @@ class VllmTalker(nn.Module):
         talker, predictor = modules_from(tensors, config, source, self._dtype, self._device)
         ends = TalkerEnds(self._config, talker, predictor.residual_embeddings)
         first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
-        stage = CodePredictorStage(config.predictor, predictor, first_table, padded(self._num_rows))
-        return Arena(self._config, ends, stage, self._num_rows, self._capacity)
+        stage = CodePredictorStage(config.predictor, predictor, first_table, padded(self._num_slots))
+        return Arena(self._config, ends, stage, self._num_slots, self._capacity)
 
 
 class VllmTalkerV1(VllmTalker):

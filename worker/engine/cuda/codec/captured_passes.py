@@ -2,7 +2,7 @@
 
 Kernels keep the priority of the stream that they are captured on. Below the talker's, a frame step never waits for a
 pass: blocks of the talker's kernels go first wherever one of the codec's ends. Above it, first audio does not wait
-for frames that nobody is short of yet.
+for frames that no listener is short of yet.
 """
 
 from __future__ import annotations

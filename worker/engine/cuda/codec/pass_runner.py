@@ -67,7 +67,7 @@ class Passes(Protocol):
 
     @property
     def scratch_slot(self) -> int:
-        """Where a state goes that nobody needs."""
+        """Where a state goes that no pass will need."""
         ...
 
     def launch(self, shape: PassShape, rows: Sequence[PassRow]) -> PendingPass: ...

@@ -69,7 +69,7 @@ def carve(workspace: Tensor, pasts: Sequence[Past], num_streams: int, num_frames
 
 
 class StateArena:
-    """The states of all streams, allocated once. Slot 0 is the origin, the last slot is for states nobody needs.
+    """The states of all streams, allocated once. Slot 0 is the origin, the last slot is for states that no pass needs.
 
     states (slots, state_size), positions int32 (slots,): frames that the stream has seen.
     """

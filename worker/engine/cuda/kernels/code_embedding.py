@@ -40,7 +40,7 @@ def gather_codes(codes: Tensor, codebook: int, table: Tensor) -> Tensor:
     """The table's rows (B, width) of column `codebook` of the frame's codes, int32 (B, Q).
 
     A code above the table's last row takes that one: the end of speech is drawn as such a code, and its row goes on
-    with something to the end of the frame, which nobody looks at.
+    with something to the end of the frame, which is not read.
     """
     num_rows, width = codes.shape[0], table.shape[1]
     rows = table.new_empty(num_rows, width)

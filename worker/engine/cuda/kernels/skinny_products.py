@@ -1,8 +1,8 @@
 """Matrix products of some rows: too many for `few_row_products`, too few to fill a library's tiles.
 
 Here too the time is the reading of the weights. A program takes a strip of outputs and all rows, and multiplies on the
-matrix units. Where the strips alone would leave multiprocessors idle, the inputs are cut too, into parts that whoever
-reads the product adds up in their order. Strips and parts depend on the widths alone, never on the rows.
+matrix units. Where the strips alone would leave multiprocessors idle, the inputs are cut too, into parts that the
+reader of the product adds up in their order. Strips and parts depend on the widths alone, never on the rows.
 """
 
 # Triton reads the kernels' source; its Python types describe neither device code nor launch options.
