@@ -82,7 +82,7 @@ def get_segment(tenant: Tenant, services: Services, links: Links, job_id: KnownJ
         best = next((each for each in rejected if each.seed == shown.seed_used), None)
         return shown.model_copy(update={"tried": rejected, "checks": best.checks if best else None})
     header = _stored(services, viewer.record, result).header
-    tried = [shown_attempt(each) for each in header.tried]
+    tried = tuple(shown_attempt(each) for each in header.tried)
     return shown.model_copy(update={"checks": dict(header.checks), "tried": tried})
 
 

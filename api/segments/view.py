@@ -84,10 +84,10 @@ class SegmentViewer:
             ),
         )
 
-    def rejected(self, index: int) -> list[TriedAttempt]:
+    def rejected(self, index: int) -> tuple[TriedAttempt, ...]:
         """Of a segment that failed, with links to what can be heard."""
         rejection = self.states.rejections.get(index)
-        return [self._rejected(index, take) for take in rejection.takes] if rejection else []
+        return tuple(self._rejected(index, take) for take in rejection.takes) if rejection else ()
 
     def _rejected(self, index: int, take: RejectedTake) -> TriedAttempt:
         link = self.links.segment_audio(self.record.id, segment_id(index), attempt=take.tried.number)
