@@ -21,12 +21,12 @@ MOST_LINE_BYTES = 16_384
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 _VALKEY = re.compile(
-    rf"(?P<pid>\d+):[A-Z] (?P<day>\d\d) (?P<month>{'|'.join(_MONTHS)}) (?P<year>\d{{4}}) "
+    rf"(?P<pid>\d{{1,10}}):[A-Z] (?P<day>\d\d) (?P<month>{'|'.join(_MONTHS)}) (?P<year>\d{{4}}) "
     r"(?P<time>\d\d:\d\d:\d\d\.\d{3}) (?P<level>[.*#-]) (?P<event>.*)"
 )
 _VALKEY_LEVELS = {".": "debug", "-": "debug", "*": "info", "#": "warning"}
 
-_GLOG = re.compile(r"(?P<level>[IWEF])\d{4} [\d:.]+ +(?P<event>.*)")
+_GLOG = re.compile(r"(?P<level>[IWEF])\d{4} [\d:.]{1,40} {1,8}(?P<event>.*)")
 _GLOG_LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "critical"}
 
 
