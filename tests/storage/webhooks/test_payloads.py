@@ -89,7 +89,7 @@ def test_what_is_left_out_is_named() -> None:
     payload = body_of("job.succeeded", job_facts(metadata=json.dumps(metadata)))
 
     assert payload.data.job is not None
-    assert payload.data.job.omitted == ["metadata"]
+    assert payload.data.job.omitted == ("metadata",)
     assert payload.data.job.metadata == {}
 
 
