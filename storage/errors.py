@@ -36,8 +36,6 @@ StorageError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 
 class StorageError(Exception):
     """A store could not do what was asked."""
@@ -150,11 +148,10 @@ class BacklogFull(AdmissionRefused):
     """A limit of the whole system is reached."""
 
 
-def refusal_of(answer: Sequence[object]) -> AdmissionRefused:
-    """Of a script that refused: limit, held, most, and the wait in seconds or ""."""
-    limit, held, most, wait_s = (str(part) for part in answer)
+def refusal_of(limit: str, held: int, most: int, wait_s: float | None) -> AdmissionRefused:
+    """By whose limit it is."""
     refusal = QuotaExceeded if limit.startswith("tenant_") else BacklogFull
-    return refusal(limit, int(held), int(most), float(wait_s) if wait_s else None)
+    return refusal(limit, held, most, wait_s)
 
 
 class LeaseLost(StorageError):

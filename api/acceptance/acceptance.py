@@ -57,7 +57,7 @@ def submit_with_input(
     complete = replace(submission, stored_bytes=num_bytes, key_id=caller_key())
     submitted = _submit(services, complete)
     if submitted.replayed:
-        # Another request with this key came between the look-up and the script.
+        # Another request with this key came between the look-up and the call.
         _delete_input(services, submission)
     else:
         services.journal.add(complete)

@@ -1,6 +1,6 @@
 """Idempotency-Key for every POST: a repeat within 24 hours is answered as the first time, and nothing is done twice.
 
-A route that takes the header itself does better: its effect and its key are one script. The others are wrapped here.
+A route that takes the header itself does better: its effect and its key are one function. The others are wrapped here.
 Answers that say "not now" (429 and all of 500 and above) are not kept, nor is a secret that an answer holds.
 """
 

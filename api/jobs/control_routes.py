@@ -26,8 +26,8 @@ from rhapsode.contract.jobs.answer import Job
 from rhapsode.contract.jobs.control import AssembleRequest, JobChange, RetryRequest
 from rhapsode.contract.jobs.quality import QualityRequest
 from rhapsode.contract.jobs.states import Priority
+from storage.job_store.calls import Transitioned
 from storage.job_store.control import JobChanges
-from storage.job_store.scripts import Transitioned
 from storage.jobs.record import JobSpec
 from storage.narration.quality import Quality
 from storage.narration.spec import NarrationSpec, SamplingOverrides

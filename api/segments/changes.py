@@ -17,7 +17,7 @@ from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.segments import SegmentChange
 from storage.errors import VoiceGone, VoiceNotFound
 from storage.ids import TenantId
-from storage.job_store.scripts import Transitioned
+from storage.job_store.calls import Transitioned
 from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.estimates import speech_units
 from storage.narration.spec import NarrationSpec

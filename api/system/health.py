@@ -12,7 +12,7 @@ from fastapi import APIRouter, Response
 from api.dependencies import Services
 from api.services.container import ApiServices
 from rhapsode.contract import health as schemas
-from storage.database.schema_version import LayoutMismatch, agree_on_layout
+from storage.database.schema_version import StateUnusable, agree_on_layout
 from storage.errors import StoreUnavailable
 
 logger = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ def _models(services: ApiServices) -> list[str] | None:
     try:
         agree_on_layout(services.redis, services.settings.key_prefix)
         return [card.name for card in services.models.list()]
-    except (StoreUnavailable, LayoutMismatch) as error:
+    except (StoreUnavailable, StateUnusable) as error:
         logger.warning("redis is unavailable", extra={"error": str(error)})
         return None
 

@@ -66,27 +66,27 @@ def measure(api: ServedApi, secret: str, scrapes: int, jobs: int) -> None:
     url, headers = f"http://127.0.0.1:{api.port}", {"Authorization": f"Bearer {secret}"}
     with httpx.Client(base_url=url, headers=headers, timeout=30) as http:
         answer = http.get("/metrics").raise_for_status()
-        before_us, before_s = script_us(api.state), api.cpu_s()
+        before_us, before_s = function_us(api.state), api.cpu_s()
         took: list[float] = []
         for _ in range(scrapes):
             begun_s = time.perf_counter()
             answer = http.get("/metrics").raise_for_status()
             took.append((time.perf_counter() - begun_s) * 1000)
         cpu_ms = (api.cpu_s() - before_s) / scrapes * 1000
-        in_redis_ms = (script_us(api.state) - before_us) / scrapes / 1000
+        in_redis_ms = (function_us(api.state) - before_us) / scrapes / 1000
     took.sort()
     p99 = took[min(len(took) - 1, round(0.99 * len(took)))]
     print(f"unfinished jobs               {jobs}")
     print(f"scrape, p50 / p99             {statistics.median(took):.1f} / {p99:.1f} ms")
     print(f"CPU of the API a scrape       {cpu_ms:.1f} ms")
-    print(f"scripts in Redis a scrape     {in_redis_ms:.2f} ms")
+    print(f"functions in Redis a scrape   {in_redis_ms:.2f} ms")
     print(f"bytes                         {len(answer.content)}")
     print(f"samples                       {sum(not line.startswith('#') for line in answer.text.splitlines())}")
 
 
-def script_us(client: redis.Redis) -> float:
+def function_us(client: redis.Redis) -> float:
     told = client.info("commandstats")
-    return float(told.get("cmdstat_evalsha", {}).get("usec", 0))
+    return float(told.get("cmdstat_fcall", {}).get("usec", 0))
 
 
 if __name__ == "__main__":

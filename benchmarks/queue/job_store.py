@@ -139,10 +139,10 @@ def print_memory(client: redis.Redis, job_id: JobId) -> None:
 
 
 def print_server_times(client: redis.Redis) -> None:
-    """Time inside the server per EVALSHA since the last call, which also resets the figures."""
-    stats = client.info("commandstats").get("cmdstat_evalsha")
+    """Time inside the server per call of a function since the last print, which also resets the figures."""
+    stats = client.info("commandstats").get("cmdstat_fcall")
     if stats:
-        print(f"{'':<16} {stats['usec_per_call'] / 1000:.3f} ms inside the server per script")
+        print(f"{'':<16} {stats['usec_per_call'] / 1000:.3f} ms inside the server per call")
     client.config_resetstat()
 
 

@@ -39,6 +39,7 @@ from rhapsode.stack.options import StackOptions
 from storage.database.connections import connect_redis
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.database.keys import RedisKeys
+from storage.database.webhook_keys import WebhookKeys
 from storage.ids import TenantId, new_endpoint_id, new_job_id
 from storage.job_store.store import JobStore
 from storage.jobs.submissions import Submission
@@ -46,7 +47,6 @@ from storage.jobs.work_queues import HOOKS_QUEUE
 from storage.narration.spec import NarrationSpec
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings
-from storage.webhooks.keys import WebhookKeys
 from storage.webhooks.records import NewEndpoint
 from storage.webhooks.sealed_secrets import SecretSealer, new_secret
 from storage.webhooks.store import WebhookStore

@@ -45,8 +45,8 @@ from benchmarks.voices.voice_rig import (
     write_checkpoint,
 )
 from storage.audio.recordings import DecodedRecording, decode_recording
+from storage.database.voice_keys import VoiceKeys
 from storage.narration.voice_reference import CacheMode
-from storage.voices.keys import VoiceKeys
 from tests.run_guard import guarded_run
 from worker.engine.interface import Engine, ReferenceAudio
 from worker.engine.profiles import ServingProfile

@@ -22,7 +22,7 @@ CONNECT_TIMEOUT_S = 3.0
 HEALTH_CHECK_INTERVAL_S = 10
 
 RECONNECTS = 3
-"""Every script is idempotent, so a command is sent again when its connection broke. A time-out is not retried:
+"""Every function is idempotent, so a command is sent again when its connection broke. A time-out is not retried:
 ten more seconds would not help the caller. With the backoff below a dead server is reported within a second."""
 
 MAX_CONNECTIONS = 4_000

@@ -1,6 +1,7 @@
-"""Every key of the state database; nothing else spells one. The Lua scripts receive this table.
+"""Every key of jobs in the state database, and the root of all keys; nothing else spells one.
 
-All keys share one hash tag, so that every script touches one slot should the state ever live in a cluster.
+The names here and in the modules beside it are those that the functions in the server know. All keys share one hash
+tag, so that every function touches one slot should the state ever live in a cluster.
 Keys are built from our own ids, tenant names and hashes, never from a caller's words.
 """
 
@@ -145,12 +146,6 @@ class RedisKeys:
         if name not in SINGLES:
             raise KeyError(name)
         return f"{self.root}:{name}"
-
-    def lua_table(self) -> str:
-        """The same keys as a Lua table `K`: families end in a colon, singles are complete."""
-        rows = [f"{name} = '{self.root}:{name}:'" for name in FAMILIES]
-        rows += [f"{name} = '{self.root}:{name}'" for name in SINGLES]
-        return "local K = {\n  " + ",\n  ".join(rows) + ",\n}\n"
 
     def _family(self, name: str, *parts: str) -> str:
         return ":".join((self.root, name, *parts))

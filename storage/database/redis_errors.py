@@ -16,7 +16,7 @@ _TRANSIENT_CODES = ("MISCONF", "OOM", "LOADING", "READONLY", "MASTERDOWN", "CLUS
 
 def is_refusal(error: ResponseError) -> bool:
     """Whether the server is there and does not want to now: a full disk or memory, a replica, a loading."""
-    # Inside a script or a pipeline the code stands behind their own prefix, so it is looked for anywhere in front.
+    # Inside a function or a pipeline the code stands behind their own prefix, so it is looked for anywhere in front.
     return isinstance(error, _TRANSIENT) or any(code in str(error)[:200] for code in _TRANSIENT_CODES)
 
 

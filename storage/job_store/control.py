@@ -1,4 +1,4 @@
-"""What a user does with a job after it was accepted, beyond pausing and cancelling: one method is one script.
+"""What a user does with a job after it was accepted, beyond pausing and cancelling: one method is one function.
 
 A call that ends in `StoreUnavailable` may have taken effect. Most are idempotent for their own arguments; those that
 are not take an `IdempotencyKey`.
@@ -6,7 +6,6 @@ are not take an `IdempotencyKey`.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -14,9 +13,9 @@ from typing import cast
 import redis
 
 from rhapsode.contract.jobs.states import Priority
+from storage.database.functions import Arguments, Clock, Functions, Reply, Value
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK, Argument, Reply, Script
 from storage.errors import (
     IdempotencyMismatch,
     JobGone,
@@ -27,20 +26,15 @@ from storage.errors import (
     StartTooLate,
     StateConflict,
     TooManyTakes,
-    refusal_of,
 )
 from storage.ids import JobId, TenantId
-from storage.job_store.lua_prelude import load_script
-from storage.job_store.scripts import Transitioned, raise_missing_job, transitioned
-from storage.job_store.submit import IDEMPOTENCY_TTL_S
+from storage.job_store.calls import Transitioned, key_arguments, raise_missing_job, transitioned
 from storage.jobs.record import JobSpec
 from storage.jobs.record_codec import decode_record, decode_spec, encode_metadata, encode_spec
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey
 from storage.jobs.tickets import Tickets
 from storage.narration.spec import NarrationSpec
 from storage.segments.edits import MAX_TAKES, UNEDITED, SegmentEdit, decode_edit, encode_edit
-
-_SCRIPTS = ("retry", "edit_segment", "take_select", "reassemble", "patch")
 
 MOST_RACES = 20
 """Times a change is made again because another one came in between; more than that is no accident."""
@@ -66,15 +60,13 @@ class JobControl:
         key_prefix: str = "rhapsode",
         limits: AdmissionLimits = AdmissionLimits(),  # noqa: B008 - frozen
         window: int = 32,
-        clock: str = SERVER_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
-        self._limits = limits.packed
+        self._limits = limits.by_name
         self._window = window
-        self._scripts: dict[str, Script] = {
-            name: load_script(redis, self._keys, name, clock, ("control_prelude",)) for name in _SCRIPTS
-        }
+        self._functions = Functions(redis, key_prefix, clock)
 
     def retry(
         self, tenant: TenantId, job_id: JobId, change: Callable[[JobSpec], JobSpec] | None = None
@@ -88,7 +80,7 @@ class JobControl:
         def attempt() -> Reply:
             seen = self._spec(tenant, job_id)
             wanted = encode_spec(change(decode_spec(seen))) if change else seen
-            return self._run("retry", job_id, tenant, seen, wanted, self._limits, self._window)
+            return self._call("retry", tenant, job_id, seen_spec=seen, spec=wanted, **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "retried")
 
@@ -140,7 +132,7 @@ class JobControl:
         self._narration(tenant, job_id, "changed")
 
         def attempt() -> Reply:
-            return self._run("take_select", job_id, tenant, index, take, self._limits, self._window)
+            return self._call("select_take", tenant, job_id, item=str(index), take=take, **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "changed")
 
@@ -159,8 +151,8 @@ class JobControl:
         def attempt() -> Reply:
             seen, spec = self._narration(tenant, job_id, "assembled")
             wanted = encode_spec(change(spec))
-            key = self._key_arguments(idempotency)
-            return self._run("reassemble", job_id, tenant, seen, wanted, *key, self._limits, self._window)
+            key = key_arguments(idempotency)
+            return self._call("reassemble", tenant, job_id, seen_spec=seen, spec=wanted, **key, **self._bounds)
 
         return self._settled(tenant, job_id, attempt, "assembled")
 
@@ -168,15 +160,14 @@ class JobControl:
         """Raises `StateConflict` once the job has ended; of a time to start also once that has come (`StartPassed`), or
         if the job would start after its deadline (`StartTooLate`).
         """
-        metadata = "" if changes.metadata is None else encode_metadata(dict(changes.metadata))
-        arguments = (
-            changes.priority or "",
-            _time(changes.deadline_ms),
-            metadata,
-            changes.retention_s or "",
-            _time(changes.not_before_ms),
-        )
-        return self._settled(tenant, job_id, lambda: self._run("patch", job_id, tenant, *arguments), "changed")
+        wanted: Arguments = {
+            "priority": changes.priority,
+            "deadline_ms": changes.deadline_ms,
+            "metadata": None if changes.metadata is None else encode_metadata(dict(changes.metadata)),
+            "retention_s": changes.retention_s or None,
+            "not_before_ms": changes.not_before_ms,
+        }
+        return self._settled(tenant, job_id, lambda: self._call("patch", tenant, job_id, **wanted), "changed")
 
     def _change_segment(
         self,
@@ -187,9 +178,19 @@ class JobControl:
         specs: tuple[str, str],
         idempotency: IdempotencyKey | None,
     ) -> Reply:
-        key = self._key_arguments(idempotency)
-        limits = (self._limits, self._window)
-        return self._run("edit_segment", job_id, tenant, index, *edits, *specs, MAX_TAKES, *key, *limits)
+        return self._call(
+            "edit_segment",
+            tenant,
+            job_id,
+            item=str(index),
+            seen_edit=edits[0],
+            edit=edits[1],
+            seen_spec=specs[0],
+            spec=specs[1],
+            most_takes=MAX_TAKES,
+            **key_arguments(idempotency),
+            **self._bounds,
+        )
 
     def _settled(
         self, tenant: TenantId, job_id: JobId, attempt: Callable[[], Reply | None], action: str
@@ -199,13 +200,13 @@ class JobControl:
             reply = attempt()
             if reply is None:
                 return Transitioned(decode_record(self._record_fields(tenant, job_id)), Tickets())
-            if reply[0] != "changed":
+            if reply.status != "changed":
                 self._raise_for(reply, tenant, job_id, action)
                 return transitioned(reply)
         raise StateConflict("changed by other calls all the time", action)
 
     def _raise_for(self, reply: Reply, tenant: TenantId, job_id: JobId, action: str) -> None:
-        match reply[0]:
+        match reply.status:
             case "ok":
                 return
             case "missing":
@@ -213,7 +214,7 @@ class JobControl:
             case "gone":
                 raise JobGone(f"the retention of {job_id} is over")
             case "conflict":
-                raise StateConflict(str(reply[2]), action)
+                raise StateConflict(reply.text("state"), action)
             case "begun":
                 raise StartPassed
             case "late":
@@ -229,9 +230,9 @@ class JobControl:
             case "mismatch":
                 raise IdempotencyMismatch
             case "refused":
-                raise refusal_of(reply[2:])
+                raise reply.refusal()
             case status:
-                raise RuntimeError(f"a script answered {status!r}")
+                raise RuntimeError(f"a function answered {status!r}")
 
     def _narration(self, tenant: TenantId, job_id: JobId, action: str) -> tuple[str, NarrationSpec]:
         text = self._spec(tenant, job_id)
@@ -261,20 +262,10 @@ class JobControl:
         with redis_errors_named():
             return cast("str | None", self._redis.hget(self._keys.edits(job_id), str(index))) or encode_edit(UNEDITED)
 
-    @staticmethod
-    def _key_arguments(idempotency: IdempotencyKey | None) -> tuple[Argument, ...]:
-        if idempotency is None:
-            return ("", "", IDEMPOTENCY_TTL_S)
-        digest = hashlib.sha256(idempotency.key.encode()).hexdigest()
-        return (digest, idempotency.fingerprint, IDEMPOTENCY_TTL_S)
+    @property
+    def _bounds(self) -> Arguments:
+        return {"limits": self._limits, "window": self._window}
 
-    def _run(self, script: str, *arguments: Argument) -> Reply:
+    def _call(self, function: str, tenant: TenantId, job_id: JobId, /, **arguments: Value | None) -> Reply:
         with redis_errors_named():
-            return self._scripts[script].run(*arguments)
-
-
-def _time(unix_ms: int | None) -> Argument:
-    """As the script takes it."""
-    if unix_ms is None:
-        return ""
-    return unix_ms or "none"
+            return self._functions.call(function, job=job_id, tenant=tenant, **arguments)

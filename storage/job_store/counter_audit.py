@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import uuid4
 
+from storage.database.functions import Reply
 from storage.errors import AuditOvertaken
-from storage.job_store.scripts import JobScripts
+from storage.job_store.calls import JobCalls
 
 AUDIT_BATCH = 40
 """Jobs of one step of an audit: about a millisecond of the server's time."""
@@ -27,7 +28,15 @@ class CounterDrift:
     differences: tuple[Difference, ...]
 
 
-class CounterAudits(JobScripts):
+def differences(reply: Reply, of: str = "") -> list[Difference]:
+    """What an audit's answer says. of: the scope that stands behind the names."""
+    return [
+        Difference(f"{row['name']}{of}", int(str(row["expected"])), int(str(row["actual"])))
+        for row in reply.rows("drift")
+    ]
+
+
+class CounterAudits(JobCalls):
     """The part of the job store that counts again."""
 
     def audit_counters(self) -> CounterDrift:
@@ -39,23 +48,20 @@ class CounterAudits(JobScripts):
 
     def mend_counters(self) -> CounterDrift:
         """As `audit_counters`, and every counter gets what was counted, in the same call; returns what differed."""
-        return CounterDrift(tuple(each for found in self._audited(AUDIT_BATCH, "1") for each in found))
+        return CounterDrift(tuple(each for found in self._audited(AUDIT_BATCH, mends=True) for each in found))
 
     def audit_steps(self, batch: int) -> Iterator[list[Difference]]:
         """An audit as its steps, of about `batch` jobs each; gives what each has found.
 
         Others work on in between, and the result is exact nevertheless: what has been counted is followed.
         """
-        return self._audited(batch, "")
+        return self._audited(batch, mends=False)
 
-    def _audited(self, batch: int, mends: str) -> Iterator[list[Difference]]:
+    def _audited(self, batch: int, *, mends: bool) -> Iterator[list[Difference]]:
         epoch, cursor = uuid4().hex, ""
         while cursor != "0":
-            reply = self._run("counter_audit", epoch, cursor, batch, mends)
-            if reply[0] == "overtaken":
+            reply = self._call("counter_audit", epoch=epoch, cursor=cursor, limit=batch, mends=mends)
+            if reply.status == "overtaken":
                 raise AuditOvertaken
-            cursor, *rows = (str(part) for part in reply[2:])
-            yield [
-                Difference(name, int(expected), int(actual))
-                for name, expected, actual in zip(rows[::3], rows[1::3], rows[2::3], strict=True)
-            ]
+            cursor = reply.text("cursor")
+            yield differences(reply)

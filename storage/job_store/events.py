@@ -1,4 +1,4 @@
-"""The event log of a job: what the scripts appended, in order. Read only; entries outlive no job."""
+"""The event log of a job: what the functions in Redis appended, in order. Read only; entries outlive no job."""
 
 from __future__ import annotations
 

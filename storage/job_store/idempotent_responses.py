@@ -1,6 +1,7 @@
 """Answers kept under idempotency keys, so that a repeated request is answered again and not carried out again.
 
-For requests whose effect is not one script; jobs keep theirs in the script that makes them. A key belongs to a tenant.
+For requests whose effect is not one function in Redis; jobs keep theirs in the one that makes them. A key belongs to a
+tenant.
 It is first taken by the request that carries it out, under a token; a repeat that comes meanwhile is told to wait.
 Should its process die, the key is free again after `TAKEN_S`.
 """

@@ -8,10 +8,19 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from rhapsode.contract.jobs.states import JobClass
+from storage.database.functions import Reply
 from storage.ids import JobId, TenantId, WorkQueue
-from storage.job_store.scripts import JobScripts, Transitioned, milliseconds, record_of, tickets_of, tickets_or_lost
+from storage.job_store.calls import (
+    JobCalls,
+    Transitioned,
+    lease_arguments,
+    milliseconds,
+    record_of,
+    tickets_of,
+    tickets_or_lost,
+)
 from storage.jobs.record import ArtifactRecord, JobError, SpokenBy
-from storage.jobs.record_codec import decode_spec, encode_artifacts, encode_spoken_by, encode_warnings
+from storage.jobs.record_codec import decode_spec, encode_artifacts, encode_spoken_by, warning_rows
 from storage.jobs.tickets import Tickets
 from storage.jobs.warnings import ASSEMBLY_CODES, JobWarning
 from storage.jobs.work_items import (
@@ -35,41 +44,28 @@ class Claim:
     tickets: Tickets
 
 
-class WorkLedger(JobScripts):
+class WorkLedger(JobCalls):
     """The part of the job store that workers speak with."""
 
     def claim(self, queue: WorkQueue, worker: WorkerIdentity, lease_s: float) -> Claim:
         """The next item of the queue by class, tenant and job, under a lease; None when nothing is ready."""
-        reply = self._run("claim", queue, worker.name, worker.boot_id, milliseconds(lease_s), uuid4().hex)
-        if reply[0] == "empty":
-            return Claim(None, tickets_of(reply))
-        job, tenant, item, fence, attempt, suspicions, *work = (str(part) for part in reply[2:])
-        spec, input_key, plan_key, deadline_ms, edit, take, rank, rejected, waited_ms, trace, recovered = work
-        claimed = ClaimedItem(
-            lease=Lease(JobId(job), TenantId(tenant), item, int(fence)),
-            attempt=int(attempt),
-            suspicions=int(suspicions),
-            spec=decode_spec(spec),
-            input_key=input_key,
-            plan_key=plan_key or None,
-            deadline_ms=int(deadline_ms) if deadline_ms else None,
-            edit=decode_edit(edit),
-            take=int(take),
-            job_class=JobClass(rank),
-            rejected_attempts=int(rejected),
-            waited_ms=int(waited_ms or 0),
-            trace=trace,
-            recovered=recovered == "1",
+        reply = self._call(
+            "claim",
+            queue=queue,
+            worker=worker.name,
+            boot_id=worker.boot_id,
+            lease_ms=milliseconds(lease_s),
+            call=uuid4().hex,
         )
-        return Claim(claimed, tickets_of(reply))
+        return Claim(None if reply.status == "empty" else _item(reply), tickets_of(reply))
 
     def extend(self, leases: Sequence[Lease], lease_s: float) -> builtins.list[LeaseStatus]:
         """One status per lease. Work that is not `HELD` is dropped: nobody will take its result."""
         if not leases:
             return []
-        names = [part for lease in leases for part in (lease.job, lease.item, lease.fence)]
-        reply = self._run("extend", milliseconds(lease_s), *names)
-        return [LeaseStatus(str(status)) for status in reply[2:]]
+        held = [lease_arguments(lease) for lease in leases]
+        reply = self._call("extend", lease_ms=milliseconds(lease_s), leases=held)
+        return [LeaseStatus(verdict) for verdict in reply.texts("leases")]
 
     def commit_plan(self, lease: Lease, result: PlanResult) -> Tickets:
         """The plan lies in the store: open the window. Raises `LeaseLost` or `JobAborted`."""
@@ -77,18 +73,17 @@ class WorkLedger(JobScripts):
             raise ValueError(f"{lease.item!r} is not the plan")
         if result.num_segments < 1:
             raise ValueError("a plan has at least one segment")
-        reply = self._run(
+        reply = self._call(
             "commit_plan",
-            lease.job,
-            lease.fence,
-            result.plan_key,
-            result.num_segments,
-            result.estimated_audio_ms,
-            self._window,
-            "" if result.input_chars is None else result.input_chars,
-            result.stored_bytes,
-            encode_warnings(result.warnings),
-            result.first_words,
+            **lease_arguments(lease),
+            plan_key=result.plan_key,
+            segments=result.num_segments,
+            estimated_audio_ms=result.estimated_audio_ms,
+            window=self._window,
+            input_chars=result.input_chars,
+            stored_bytes=result.stored_bytes,
+            warnings=warning_rows(result.warnings),
+            first_words=result.first_words,
         )
         return tickets_or_lost(lease, reply)
 
@@ -98,21 +93,19 @@ class WorkLedger(JobScripts):
             raise ValueError(f"{lease.item!r} is not a segment")
         if report.sample_rate_hz <= 0:
             raise ValueError(f"sample rate {report.sample_rate_hz} Hz")
-        reply = self._run(
+        reply = self._call(
             "commit_segment",
-            lease.job,
-            lease.item,
-            lease.fence,
-            encode_report(report),
-            report.sample_rate_hz,
-            report.finish_reason,
-            ",".join(report.flags),
-            report.engine_ms,
-            self._window,
-            report.reuse_id,
-            report.warning,
-            report.stored_bytes,
-            report.warning_code,
+            **lease_arguments(lease),
+            line=encode_report(report),
+            sample_rate_hz=report.sample_rate_hz,
+            finish_reason=report.finish_reason,
+            flags=",".join(report.flags),
+            engine_ms=report.engine_ms,
+            window=self._window,
+            reuse_id=report.reuse_id,
+            warning=report.warning,
+            warning_code=report.warning_code,
+            stored_bytes=report.stored_bytes,
         )
         return tickets_or_lost(lease, reply)
 
@@ -120,26 +113,27 @@ class WorkLedger(JobScripts):
         """One voice of a `voice_cache` job is ready; the last one ends the job. Raises `LeaseLost` or `JobAborted`."""
         if not lease.item.isdecimal():
             raise ValueError(f"{lease.item!r} is not a voice")
-        return tickets_or_lost(
-            lease, self._run("commit_voice", lease.job, lease.item, lease.fence, build_ms, self._window)
-        )
+        reply = self._call("commit_voice", **lease_arguments(lease), build_ms=build_ms, window=self._window)
+        return tickets_or_lost(lease, reply)
 
     def commit_shard(self, lease: Lease) -> Tickets:
         """All jobs of a batch's shard are made. Raises `LeaseLost` or `JobAborted`."""
         if not lease.item.isdecimal():
             raise ValueError(f"{lease.item!r} is not a shard")
-        return tickets_or_lost(lease, self._run("commit_shard", lease.job, lease.item, lease.fence, self._window))
+        return tickets_or_lost(lease, self._call("commit_shard", **lease_arguments(lease), window=self._window))
 
     def isolate(self, lease: Lease) -> None:
         """Nothing runs beside the item from now on: what its worker dies of is the item's doing.
 
         Raises `LeaseLost` or `JobAborted`.
         """
-        tickets_or_lost(lease, self._run("isolate", lease.job, lease.item, lease.fence))
+        tickets_or_lost(lease, self._call("isolate", **lease_arguments(lease)))
 
     def release(self, lease: Lease, reason: ReleaseReason) -> Tickets:
         """Put the item back in front, without a result. A lease that is not held any more is left alone."""
-        return tickets_of(self._run("release", lease.job, lease.item, lease.fence, reason, self._max_attempts))
+        return tickets_of(
+            self._call("release", **lease_arguments(lease), reason=reason, max_attempts=self._max_attempts)
+        )
 
     def retry_later(self, lease: Lease, error: JobError, delay_s: float) -> Tickets:
         """The attempt failed for a reason that may pass; after the last one the job fails with `error`.
@@ -153,21 +147,21 @@ class WorkLedger(JobScripts):
 
         Raises `LeaseLost` or `JobAborted`.
         """
-        return self._postpone(lease, delay_s, "")
+        return self._postpone(lease, delay_s, waits_for_voice_slot=False)
 
     def wait_for_voice_slot(self, lease: Lease, delay_s: float) -> Tickets:
         """The voice finds no place to be prepared in: as `postpone`, but the first one that leaves lets it in at once.
 
         Raises `LeaseLost` or `JobAborted`.
         """
-        return self._postpone(lease, delay_s, "1")
+        return self._postpone(lease, delay_s, waits_for_voice_slot=True)
 
     def fail(self, lease: Lease, error: JobError) -> Tickets:
         """No further attempt can help: the job fails now, or goes on without this voice if it prepares many.
 
         Raises `LeaseLost` or `JobAborted`.
         """
-        return self._fail(lease, error, "")
+        return self._fail(lease, error, None)
 
     def finish(
         self,
@@ -185,17 +179,16 @@ class WorkLedger(JobScripts):
             raise ValueError(f"{lease.item!r} is not the assembly")
         if not artifacts:
             raise ValueError("a finished job has artifacts")
-        reply = self._run(
+        reply = self._call(
             "finish",
-            lease.job,
-            lease.fence,
-            encode_artifacts(tuple(artifacts)),
-            encode_warnings(tuple(warnings)),
-            encode_spoken_by(spoken_by),
-            *ASSEMBLY_CODES,
+            **lease_arguments(lease),
+            artifacts=encode_artifacts(tuple(artifacts)),
+            warnings=warning_rows(warnings),
+            spoken_by=encode_spoken_by(spoken_by),
+            earlier_codes=ASSEMBLY_CODES,
         )
         tickets = tickets_or_lost(lease, reply)
-        return Transitioned(record_of(reply[2]), tickets)
+        return Transitioned(record_of(reply), tickets)
 
     def mend(self, lease: Lease, damages: Sequence[JobWarning], most_times: int) -> Tickets | None:
         """These segments are not in the store as they were committed: they are open again, and the assembly waits.
@@ -205,33 +198,56 @@ class WorkLedger(JobScripts):
         """
         if lease.item != ASSEMBLE_ITEM:
             raise ValueError(f"{lease.item!r} is not the assembly")
-        reply = self._run("mend", lease.job, lease.fence, most_times, encode_warnings(tuple(damages)))
-        return None if reply[0] == "exhausted" else tickets_or_lost(lease, reply)
+        reply = self._call("mend", **lease_arguments(lease), most_times=most_times, warnings=warning_rows(damages))
+        return None if reply.status == "exhausted" else tickets_or_lost(lease, reply)
 
     def finish_plan(self, lease: Lease, artifacts: Sequence[ArtifactRecord]) -> Tickets:
         """The plan lies in the store and was all that was wanted. Raises `LeaseLost` or `JobAborted`."""
         if lease.item != PLAN_ITEM:
             raise ValueError(f"{lease.item!r} is not the plan")
-        return tickets_or_lost(
-            lease, self._run("finish_plan", lease.job, lease.fence, encode_artifacts(tuple(artifacts)))
-        )
-
-    def _postpone(self, lease: Lease, delay_s: float, waits_for_voice_slot: str) -> Tickets:
-        reply = self._run("postpone", lease.job, lease.item, lease.fence, milliseconds(delay_s), waits_for_voice_slot)
+        reply = self._call("finish_plan", **lease_arguments(lease), artifacts=encode_artifacts(tuple(artifacts)))
         return tickets_or_lost(lease, reply)
 
-    def _fail(self, lease: Lease, error: JobError, delay_ms: int | str) -> Tickets:
-        reply = self._run(
+    def _postpone(self, lease: Lease, delay_s: float, *, waits_for_voice_slot: bool) -> Tickets:
+        reply = self._call(
+            "postpone",
+            **lease_arguments(lease),
+            delay_ms=milliseconds(delay_s),
+            waits_for_voice_slot=waits_for_voice_slot,
+        )
+        return tickets_or_lost(lease, reply)
+
+    def _fail(self, lease: Lease, error: JobError, delay_ms: int | None) -> Tickets:
+        reply = self._call(
             "fail",
-            lease.job,
-            lease.item,
-            lease.fence,
-            error.code,
-            error.detail,
-            delay_ms,
-            self._max_attempts,
-            error.rejected_attempts,
-            encode_rejection(error.rejection) if error.rejection else "",
-            error.rejected_bytes,
+            **lease_arguments(lease),
+            code=error.code,
+            detail=error.detail,
+            delay_ms=delay_ms,
+            max_attempts=self._max_attempts,
+            rejected=error.rejected_attempts,
+            rejection=encode_rejection(error.rejection) if error.rejection else "",
+            rejected_bytes=error.rejected_bytes,
         )
         return tickets_or_lost(lease, reply)
+
+
+def _item(reply: Reply) -> ClaimedItem:
+    job, tenant = JobId(reply.text("job")), TenantId(reply.text("tenant"))
+    deadline_ms = reply.text("deadline_ms")
+    return ClaimedItem(
+        lease=Lease(job, tenant, reply.text("item"), reply.number("fence")),
+        attempt=reply.number("attempt"),
+        suspicions=reply.number("suspicions"),
+        spec=decode_spec(reply.text("spec")),
+        input_key=reply.text("input_key"),
+        plan_key=reply.text("plan_key") or None,
+        deadline_ms=int(deadline_ms) if deadline_ms else None,
+        edit=decode_edit(reply.text("edit")),
+        take=reply.number("take"),
+        job_class=JobClass(reply.text("class")),
+        rejected_attempts=reply.number("rejected"),
+        waited_ms=reply.number("waited_ms"),
+        trace=reply.text("trace"),
+        recovered=reply.flag("recovered"),
+    )

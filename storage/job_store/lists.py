@@ -10,7 +10,7 @@ from typing import Literal, cast
 from rhapsode.contract.jobs.states import JobState
 from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId, TenantId
-from storage.job_store.scripts import JobScripts
+from storage.job_store.calls import JobCalls
 from storage.jobs.record import JobRecord
 from storage.jobs.record_codec import decode_metadata, decode_record
 
@@ -46,7 +46,7 @@ class JobPage:
     scanned_to: JobId | None = None
 
 
-class JobLists(JobScripts):
+class JobLists(JobCalls):
     """The part of the job store that lists."""
 
     def list(self, tenant: TenantId, query: JobQuery) -> JobPage:

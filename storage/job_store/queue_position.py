@@ -12,17 +12,15 @@ from dataclasses import dataclass
 import redis
 
 from rhapsode.contract.jobs.states import JobClass, JobState
-from storage.database.keys import RedisKeys
+from storage.database.functions import Arguments, Clock, Functions, Reply
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK, Argument, Reply, Script
 from storage.ids import TenantId, WorkQueue
-from storage.job_store.lua_prelude import load_script
 from storage.jobs.record import JobRecord, queue_of
 from storage.jobs.service_classes import job_class
 from storage.jobs.submissions import Submission
 
 INTERACTIVE_SHARE = 0.8
-"""Of the claims, while both classes have work: four of five, as `claim.lua` gives them out."""
+"""Of the claims, while both classes have work: four of five, as `claims.lua` gives them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ class QueuePosition:
 class QueuePositions:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
-        self._script = load_script(redis, RedisKeys(key_prefix), "queue_position", clock)
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
+        self._functions = Functions(redis, key_prefix, clock)
 
     def of_job(self, job: JobRecord) -> QueuePosition:
         """Raises `StoreUnavailable`."""
@@ -64,9 +62,9 @@ class QueuePositions:
 
     def of_jobs(self, jobs: Sequence[JobRecord]) -> list[QueuePosition]:
         """In one round trip. Raises `StoreUnavailable`."""
-        asked = [(job.queue, job.job_class, job.tenant, job.id) for job in jobs]
+        asked = [_question(job.queue, job.job_class, job.tenant, job.id) for job in jobs]
         with redis_errors_named():
-            replies = self._script.run_each(asked)
+            replies = self._functions.call_each(asked)
         return [_place(reply, job.job_class) for reply, job in zip(replies, jobs, strict=True)]
 
     def of_newcomer(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, audio_s: float) -> QueuePosition:
@@ -75,33 +73,35 @@ class QueuePositions:
         backlog_s = there.backlog_audio_s + audio_s
         return QueuePosition(there.position, there.pace, there.share, there.slots, backlog_s)
 
-    def run_behind(
-        self, submit: Script, arguments: Sequence[Argument], submission: Submission
-    ) -> tuple[Reply, QueuePosition]:
-        """The answer of the script that submits, and where the job stands then, in one round trip. Raises what redis-py
-        raises.
+    def submit(self, arguments: Arguments, submission: Submission) -> tuple[Reply, QueuePosition]:
+        """The answer of the function that submits, and where the job stands then, in one round trip. Raises what
+        redis-py raises.
         """
         of_class = job_class(submission.priority, submission.estimated_audio_ms)
-        asked = (queue_of(submission.spec), of_class, submission.tenant, submission.id)
-        reply, place = submit.run_with(arguments, self._script, asked)
-        return reply, _place(place, of_class)
+        place = _question(queue_of(submission.spec), of_class, submission.tenant, submission.id)
+        reply, there = self._functions.call_each([("submit", arguments), place])
+        return reply, _place(there, of_class)
 
     def _read(self, queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> QueuePosition:
+        function, arguments = _question(queue, of_class, tenant, job)
         with redis_errors_named():
-            return _place(self._script.run(queue, of_class, tenant, job), of_class)
+            return _place(self._functions.call(function, **arguments), of_class)
+
+
+def _question(queue: WorkQueue, of_class: JobClass, tenant: TenantId, job: str) -> tuple[str, Arguments]:
+    return "queue_position", {"queue": queue, "class": of_class, "tenant": tenant, "job": job}
 
 
 def _place(reply: Reply, of_class: JobClass) -> QueuePosition:
-    position, pace, slots, backlog_ms, *sharers, ahead_ms = (float(str(part)) for part in reply[2:])
-    tenants, jobs, has_other_class = sharers
     portion = INTERACTIVE_SHARE if of_class is JobClass.INTERACTIVE else 1 - INTERACTIVE_SHARE
+    sharers = reply.number("tenants") * reply.number("jobs")
     return QueuePosition(
-        position=int(position),
-        pace=pace,
-        share=(portion if has_other_class else 1.0) / (tenants * jobs),
-        slots=int(slots),
-        backlog_audio_s=max(0.0, backlog_ms / 1000),
-        ahead_audio_s=ahead_ms / 1000,
+        position=reply.number("position"),
+        pace=reply.real("pace"),
+        share=(portion if reply.flag("has_other_class") else 1.0) / sharers,
+        slots=reply.number("slots"),
+        backlog_audio_s=max(0.0, reply.number("backlog_ms") / 1000),
+        ahead_audio_s=reply.number("ahead_ms") / 1000,
     )
 
 

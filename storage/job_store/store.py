@@ -1,4 +1,4 @@
-"""Every job and work item, in Redis: one method is one script, and the only way a job's state changes.
+"""Every job and work item, in Redis: one method is one function, and the only way a job's state changes.
 
 A call that ends in `StoreUnavailable` may have taken effect. Each is idempotent for its own arguments, so the
 caller repeats it and is answered as if the first answer had arrived.
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import cast
 
+from storage.database.functions import Reply
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import Reply
 from storage.errors import StateConflict
 from storage.ids import JobId, TenantId, WorkQueue
+from storage.job_store.calls import Transitioned, transitioned
 from storage.job_store.counter_audit import CounterAudits
 from storage.job_store.leases import WorkLedger
 from storage.job_store.lists import JobLists
-from storage.job_store.scripts import Transitioned, transitioned
 from storage.job_store.submit import JobSubmits
 from storage.job_store.sweeps import Sweeps
 from storage.jobs.record import JobRecord
@@ -51,7 +51,7 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
 
     def delete(self, tenant: TenantId, job_id: JobId) -> None:
         """Forget a job that has ended; its id answers `JobGone` from then on. Repeating it is no error."""
-        reply = self._run("delete", job_id, tenant, TOMBSTONE_TTL_S)
+        reply = self._call("delete", job=job_id, tenant=tenant, tombstone_ttl_s=TOMBSTONE_TTL_S)
         self._check_transition(reply, tenant, job_id, "deleted")
 
     def segment_results(self, tenant: TenantId, job_id: JobId) -> list[SegmentResult]:
@@ -90,13 +90,13 @@ class JobStore(JobSubmits, WorkLedger, JobLists, CounterAudits, Sweeps):
             counts = cast("dict[str, str]", self._redis.hgetall(self._keys.single("counters")))
         return Counter({WorkQueue(queue): int(count) for queue, count in counts.items()})
 
-    def _transition(self, script: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:
-        reply = self._run(script, job_id, tenant)
+    def _transition(self, function: str, tenant: TenantId, job_id: JobId, action: str) -> Transitioned:
+        reply = self._call(function, job=job_id, tenant=tenant)
         self._check_transition(reply, tenant, job_id, action)
         return transitioned(reply)
 
     def _check_transition(self, reply: Reply, tenant: TenantId, job_id: JobId, action: str) -> None:
-        if reply[0] == "missing":
+        if reply.status == "missing":
             self._raise_missing(tenant, job_id)
-        if reply[0] == "conflict":
-            raise StateConflict(str(reply[2]), action)
+        if reply.status == "conflict":
+            raise StateConflict(reply.text("state"), action)

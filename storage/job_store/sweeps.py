@@ -7,7 +7,7 @@ from typing import cast
 
 from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId, TenantId
-from storage.job_store.scripts import JobScripts, tickets_of
+from storage.job_store.calls import JobCalls, tickets_of
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import WorkerIdentity
 
@@ -34,19 +34,22 @@ class RecallStep:
     tickets: Tickets
 
 
-class Sweeps(JobScripts):
+class Sweeps(JobCalls):
     """The part of the job store that the janitor sweeps with."""
 
     def release_worker(self, worker: WorkerIdentity) -> Tickets:
         """Every lease that another boot_id of this worker holds goes back at once."""
-        return tickets_of(self._run("release_worker", worker.name, worker.boot_id, self._max_attempts))
+        reply = self._call(
+            "release_worker", worker=worker.name, boot_id=worker.boot_id, max_attempts=self._max_attempts
+        )
+        return tickets_of(reply)
 
     def reap(self, limit: int = 200) -> ReapReport:
         """At most `limit` of each: expired leases go back, due retries become ready, overdue jobs end, and jobs whose
         time has come stand in line.
         """
-        reply = self._run("reap", limit, self._max_attempts)
-        leases, retries, jobs, woken = (int(str(count)) for count in reply[2:6])
+        reply = self._call("reap", limit=limit, max_attempts=self._max_attempts)
+        leases, retries, jobs, woken = (reply.number(name) for name in ("leases", "retries", "jobs", "woken"))
         return ReapReport(leases, retries, jobs, woken, tickets_of(reply))
 
     def batches_to_recall(self) -> list[JobId]:
@@ -56,13 +59,13 @@ class Sweeps(JobScripts):
 
     def recall(self, batch: JobId, limit: int = RECALL_STEP) -> RecallStep:
         """Cancel the next jobs of a cancelled batch. By any process, and however often: each of them is once."""
-        reply = self._run("recall", batch, limit)
-        return RecallStep(reply[2] == 1, tickets_of(reply))
+        reply = self._call("recall", batch=batch, limit=limit)
+        return RecallStep(reply.flag("has_more"), tickets_of(reply))
 
     def expired_retentions(self, limit: int = 100) -> list[tuple[TenantId, JobId]]:
         """Ended jobs whose retention is over, oldest first; their objects go first, then `delete`."""
-        reply = self._run("retentions", limit)
-        pairs = (str(entry).rpartition("|") for entry in reply[2:])
+        reply = self._call("retentions", limit=limit)
+        pairs = (entry.rpartition("|") for entry in reply.texts("entries"))
         return [(TenantId(tenant), JobId(job)) for tenant, _, job in pairs]
 
     def settle_stored(self, tenant: TenantId, job_id: JobId, num_bytes: int) -> int:
@@ -70,5 +73,5 @@ class Sweeps(JobScripts):
 
         Without effect on a job that is at work, or that there is not.
         """
-        reply = self._run("settle_stored", job_id, tenant, num_bytes)
-        return int(str(reply[2])) if reply[0] == "ok" else 0
+        reply = self._call("settle_stored", job=job_id, tenant=tenant, bytes=num_bytes)
+        return reply.number("change") if reply.status == "ok" else 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import cast
 
 from pydantic import TypeAdapter
 
@@ -37,8 +38,8 @@ def decode_submission(document: bytes) -> Submission:
     return _SUBMISSION.validate_json(document)
 
 
-def submitted_fields(submission: Submission) -> list[str]:
-    """Field, value, ... of what the submission decides, and the trace it is part of; the script adds the rest."""
+def submitted_fields(submission: Submission) -> dict[str, str]:
+    """What the submission decides, and the trace it is part of; the function that submits adds the rest."""
     fields = {
         "priority": submission.priority.value,
         "spec": encode_spec(submission.spec),
@@ -65,7 +66,7 @@ def submitted_fields(submission: Submission) -> list[str]:
         fields["trace"] = trace
     if submission.webhook is not None:
         fields["webhook"] = _WEBHOOK.dump_json(submission.webhook).decode()
-    return [part for pair in fields.items() for part in pair]
+    return fields
 
 
 def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> JobRecord:
@@ -149,9 +150,9 @@ def decode_metadata(text: str) -> dict[str, str]:
     return _METADATA.validate_json(text)
 
 
-def encode_warnings(warnings: tuple[JobWarning, ...]) -> str:
-    """Without `segment` where there is none: a script would read null as a value of its own."""
-    return _WARNINGS.dump_json(warnings, exclude_none=True).decode()
+def warning_rows(warnings: Sequence[JobWarning]) -> list[dict[str, str | int]]:
+    """As the functions in Redis take them: without `segment` where there is none, as Lua reads null as a value."""
+    return cast("list[dict[str, str | int]]", _WARNINGS.dump_python(tuple(warnings), mode="json", exclude_none=True))
 
 
 def encode_spoken_by(spoken_by: SpokenBy) -> str:

@@ -79,7 +79,12 @@ class AdmissionLimits:
     total_audio_ms: int = 5_000 * 3_600_000
 
     @property
-    def packed(self) -> str:
-        """As the scripts take them."""
-        stored = "" if self.tenant_stored_bytes is None else self.tenant_stored_bytes
-        return f"{self.tenant_jobs}:{self.tenant_audio_ms}:{stored}:{self.total_jobs}:{self.total_audio_ms}"
+    def by_name(self) -> dict[str, int]:
+        """As the functions in Redis take them."""
+        limits = {
+            "jobs": self.tenant_jobs,
+            "audio_ms": self.tenant_audio_ms,
+            "all_jobs": self.total_jobs,
+            "all_audio_ms": self.total_audio_ms,
+        }
+        return limits if self.tenant_stored_bytes is None else limits | {"stored_bytes": self.tenant_stored_bytes}

@@ -9,15 +9,11 @@ from typing import cast
 
 import redis
 
-from storage.database.keys import RedisKeys
+from storage.database.functions import Clock, Functions
+from storage.database.pronunciation_keys import PronunciationKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK, hash_fields, linked_script, lua_source
-from storage.errors import DictionaryNotFound, QuotaExceeded, refusal_of
+from storage.errors import DictionaryNotFound, QuotaExceeded
 from storage.ids import DictionaryId, TenantId
-from storage.pronunciations.keys import PronunciationKeys
-from storage.webhooks.lua_prelude import webhook_prelude
-
-_SCRIPTS = ("pronunciation_add", "pronunciation_delete")
 
 MAX_DICTIONARIES = 1_000
 MAX_VERSIONS = 1_000
@@ -71,15 +67,12 @@ class PronunciationStore:
         redis: redis.Redis,
         key_prefix: str = "rhapsode",
         max_stored_bytes: int | None = None,
-        clock: str = SERVER_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         self._redis = redis
         self._keys = PronunciationKeys(key_prefix)
-        self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
-        job_keys = RedisKeys(key_prefix)
-        tables = (job_keys.lua_table(), self._keys.lua_table(), clock, webhook_prelude(job_keys))
-        shared = (*tables, lua_source("quota_prelude"))
-        self._scripts = {name: linked_script(redis, job_keys.root, name, shared) for name in _SCRIPTS}
+        self._max_stored_bytes = max_stored_bytes
+        self._functions = Functions(redis, key_prefix, clock)
 
     def create(
         self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
@@ -117,35 +110,36 @@ class PronunciationStore:
     def delete(self, tenant: TenantId, dictionary: DictionaryId) -> None:
         """Forget it; jobs keep what they took from it. Repeating it is no error."""
         with redis_errors_named():
-            reply = self._scripts["pronunciation_delete"].run(dictionary, tenant)
-        if reply[0] == "missing":
+            reply = self._functions.call("pronunciation_delete", dictionary=dictionary, tenant=tenant)
+        if reply.status == "missing":
             raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
 
     def _run(
         self, tenant: TenantId, dictionary: DictionaryId, name: str, version: NewVersion
     ) -> tuple[DictionaryRecord, int]:
         with redis_errors_named():
-            reply = self._scripts["pronunciation_add"].run(
-                dictionary,
-                tenant,
-                name,
-                json.dumps(asdict(version)),
-                version.upload,
-                version.bytes,
-                MAX_DICTIONARIES,
-                MAX_VERSIONS,
-                self._max_stored_bytes,
+            reply = self._functions.call(
+                "pronunciation_add",
+                dictionary=dictionary,
+                tenant=tenant,
+                name=name,
+                version=asdict(version),
+                bytes=version.bytes,
+                most_dictionaries=MAX_DICTIONARIES,
+                most_versions=MAX_VERSIONS,
+                most_stored_bytes=self._max_stored_bytes,
             )
-        match reply[0]:
+        match reply.status:
             case "missing":
                 raise DictionaryNotFound(f"there is no pronunciation dictionary {dictionary}")
             case "full":
-                most = MAX_VERSIONS if reply[1] == "versions" else MAX_DICTIONARIES
-                raise QuotaExceeded(f"tenant_pronunciation_{reply[1]}", most, most)
+                limit = reply.text("limit")
+                most = MAX_VERSIONS if limit == "versions" else MAX_DICTIONARIES
+                raise QuotaExceeded(f"tenant_pronunciation_{limit}", most, most)
             case "refused":
-                raise refusal_of(reply[1:])
+                raise reply.refusal()
             case _:
-                return _record(hash_fields(reply[2])), int(str(reply[1]))
+                return _record(reply.hash("record")), reply.number("version")
 
 
 def _record(fields: Mapping[str, str]) -> DictionaryRecord:

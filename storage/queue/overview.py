@@ -9,10 +9,8 @@ import redis
 from pydantic import BaseModel, ConfigDict
 
 from rhapsode.contract.jobs.states import JobClass
-from storage.database.keys import RedisKeys
+from storage.database.functions import Clock, Functions
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK
-from storage.job_store.lua_prelude import load_script
 from storage.recovery.audit_log import AuditRecord, decode_audit
 
 LOOKED_AT = 100
@@ -115,13 +113,13 @@ class _Reply(_Row):
 class QueueOverviews:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
-        self._script = load_script(redis, RedisKeys(key_prefix), "overview", clock)
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
+        self._functions = Functions(redis, key_prefix, clock)
 
     def read(self) -> Overview:
         """Raises `StoreUnavailable`."""
         with redis_errors_named():
-            reply = _Reply.model_validate_json(str(self._script.run(LOOKED_AT)[2]))
+            reply = _Reply.model_validate(self._functions.call("overview", most_jobs=LOOKED_AT).table("overview"))
         queues = (_queue(name, row, reply.now_ms) for name, row in sorted(reply.queues.items()))
         return Overview(
             queues=tuple(queues),

@@ -13,11 +13,10 @@ from typing import cast
 import redis
 from pydantic import TypeAdapter
 
+from storage.database.functions import Clock, Functions
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK
 from storage.errors import StorageError
-from storage.job_store.lua_prelude import load_script
 
 REPORT_INTERVAL_S = 2.0
 UNRESPONSIVE_AFTER_S = 10.0
@@ -98,17 +97,21 @@ _REPORT = TypeAdapter(WorkerReport)
 class WorkerRegistry:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
-        self._report = load_script(redis, self._keys, "report", clock)
-        self._drain = load_script(redis, self._keys, "drain_worker", clock)
+        self._functions = Functions(redis, key_prefix, clock)
 
     def report(self, report: WorkerReport) -> bool:
         """Say it; returns whether this worker shall claim nothing. Raises `StoreUnavailable`."""
         with redis_errors_named():
-            reply = self._report.run(report.name, _REPORT.dump_json(report).decode(), round(FORGOTTEN_AFTER_S * 1000))
-        return reply[2] == 1
+            reply = self._functions.call(
+                "report",
+                worker=report.name,
+                report=_REPORT.dump_json(report).decode(),
+                forgotten_ms=round(FORGOTTEN_AFTER_S * 1000),
+            )
+        return reply.flag("is_draining")
 
     def leave(self, name: str) -> None:
         """An orderly end. Raises `StoreUnavailable`."""
@@ -118,11 +121,11 @@ class WorkerRegistry:
 
     def drain(self, name: str) -> None:
         """The worker claims nothing more until `undrain`. Raises `WorkerUnknown` or `StoreUnavailable`."""
-        self._wish(name, "1")
+        self._wish(name, drains=True)
 
     def undrain(self, name: str) -> None:
         """Raises `WorkerUnknown` or `StoreUnavailable`."""
-        self._wish(name, "")
+        self._wish(name, drains=False)
 
     def list(self) -> tuple[ListedWorker, ...]:
         """Every worker that was heard of in the last minute, by name. Raises `StoreUnavailable`."""
@@ -143,10 +146,11 @@ class WorkerRegistry:
         )
         return tuple(sorted(listed, key=lambda worker: worker.report.name))
 
-    def _wish(self, name: str, wish: str) -> None:
+    def _wish(self, name: str, *, drains: bool) -> None:
         with redis_errors_named():
-            reply = self._drain.run(name, wish, round(DRAIN_KEPT_S * 1000))
-        if reply[0] == "unknown":
+            kept_ms = round(DRAIN_KEPT_S * 1000)
+            reply = self._functions.call("drain_worker", worker=name, drains=drains, kept_ms=kept_ms)
+        if reply.status == "unknown":
             raise WorkerUnknown(f"no worker {name!r} was heard of in the last {FORGOTTEN_AFTER_S:.0f} s")
 
 

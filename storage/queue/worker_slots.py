@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import redis
 
-from storage.database.keys import RedisKeys
+from storage.database.functions import Clock, Functions
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK, Argument
 from storage.ids import WorkQueue
-from storage.job_store.lua_prelude import load_script
 
 ANNOUNCE_INTERVAL_S = 10.0
 
@@ -24,10 +22,8 @@ TTL_S = 35.0
 class WorkerSlots:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
-        keys = RedisKeys(key_prefix)
-        self._announce = load_script(redis, keys, "announce", clock)
-        self._slots = load_script(redis, keys, "worker_slots", clock)
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
+        self._functions = Functions(redis, key_prefix, clock)
 
     def announce(self, queue: WorkQueue, worker: str, slots: int) -> None:
         """This worker is there for the next `TTL_S`. Raises `StoreUnavailable`."""
@@ -42,10 +38,8 @@ class WorkerSlots:
     def slots(self, queue: WorkQueue) -> int:
         """What all workers of the queue can do at the same time; 0 when there is none. Raises `StoreUnavailable`."""
         with redis_errors_named():
-            reply = self._slots.run(queue)
-        return int(str(reply[2]))
+            return self._functions.call("worker_slots", queue=queue).number("slots")
 
     def _say(self, queue: WorkQueue, worker: str, slots: int) -> None:
-        arguments: tuple[Argument, ...] = (queue, worker, slots, round(TTL_S * 1000))
         with redis_errors_named():
-            self._announce.run(*arguments)
+            self._functions.call("announce", queue=queue, worker=worker, slots=slots, ttl_ms=round(TTL_S * 1000))

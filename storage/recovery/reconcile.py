@@ -16,12 +16,11 @@ from typing import cast
 
 import redis
 
+from storage.database.functions import Clock, Functions
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK
 from storage.errors import IdempotencyMismatch, JobAborted, JobGone, JobNotFound
 from storage.ids import JobId
-from storage.job_store.lua_prelude import load_script
 from storage.job_store.store import JobStore
 from storage.jobs.submissions import Submission
 from storage.jobs.tickets import Tickets
@@ -63,7 +62,7 @@ class Reconciler:
         redis: redis.Redis,
         artifacts: ArtifactStore,
         key_prefix: str = "rhapsode",
-        clock: str = SERVER_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         self._redis = redis
         self._jobs = JobStore(redis, key_prefix, limits=None, clock=clock)
@@ -71,7 +70,7 @@ class Reconciler:
         self._guard = StateGuard(redis, artifacts, key_prefix)
         self._key_prefix = key_prefix
         self._keys = RedisKeys(key_prefix)
-        self._mark = load_script(redis, self._keys, "mark_recovered", clock)
+        self._functions = Functions(redis, key_prefix, clock)
 
     def step(self, cursor: str | None) -> ReconcileStep:
         """The first step, without a cursor, also moves the fences and marks the unfinished jobs that Redis knows; the
@@ -146,7 +145,8 @@ class Reconciler:
         marked = 0
         for start in range(0, len(jobs), MARKED_A_CALL):
             with redis_errors_named():
-                marked += int(str(self._mark.run(*jobs[start : start + MARKED_A_CALL])[2]))
+                reply = self._functions.call("mark_recovered", jobs=jobs[start : start + MARKED_A_CALL])
+            marked += reply.number("marked")
         return marked
 
     def _is_known(self, submission: Submission) -> bool:

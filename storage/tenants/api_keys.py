@@ -26,27 +26,6 @@ SHOWN_CHARS = 10
 """Of a key, in lists: enough to tell two of one's own apart."""
 
 
-LAST_USE_STEP_MS = 60_000
-"""How exactly the last use is known: a write per request would cost more than the look-up."""
-
-
-KEY_LOOKUP = f"""
-local now = clock()
-
--- The record of the key with this sha256 as HGETALL gives it; nil if there is none or it is over. Notes its use.
-local function find_key(digest)
-  local name = KEYS[1] .. ':apikey:' .. digest
-  local tenant, expires, used = unpack(redis.call('HMGET', name, 'tenant', 'expires_at_ms', 'last_used_at_ms'))
-  if not tenant or (expires and tonumber(expires) <= now) then return nil end
-  if not used or now - tonumber(used) >= {LAST_USE_STEP_MS} then
-    redis.call('HSET', name, 'last_used_at_ms', string.format('%.0f', now))
-  end
-  return redis.call('HGETALL', name)
-end
-"""
-"""Lua for who looks keys up; needs `clock`, which gives Unix ms. KEYS[1] is the root of all keys."""
-
-
 class Scope(enum.StrEnum):
     """What a key may be used for."""
 

@@ -1,4 +1,4 @@
-"""What tenants may hold: the same for all, but for those with limits of their own. The scripts see to it.
+"""What tenants may hold: the same for all, but for those with limits of their own. The functions in Redis see to it.
 
 Jobs and their expected audio count until the job has ended, voices and bytes until they are deleted. Bytes are those of
 every object of a job (input, plan, segments, artifacts), of every recording and cache of a voice, of recorded consents,
@@ -16,10 +16,10 @@ import redis
 
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
+from storage.database.voice_keys import VoiceKeys
 from storage.ids import TenantId
 from storage.jobs.submissions import AdmissionLimits
 from storage.runtime.config.settings import StorageSettings
-from storage.voices.keys import VoiceKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def quotas_of(settings: StorageSettings) -> Quotas:
 
 
 def admission_limits(settings: StorageSettings) -> AdmissionLimits:
-    """As the scripts of jobs take them, with those of the whole system."""
+    """As the functions of jobs take them, with those of the whole system."""
     for_all = quotas_of(settings)
     return AdmissionLimits(
         tenant_jobs=for_all.jobs,

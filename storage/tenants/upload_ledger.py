@@ -13,16 +13,12 @@ from typing import cast
 import redis
 from ulid import ULID
 
+from storage.database.functions import Clock, Functions
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK, linked_script, lua_source
-from storage.errors import refusal_of
 from storage.ids import UPLOAD_PREFIX, TenantId, UploadId
-from storage.webhooks.lua_prelude import webhook_prelude
 
 PAGE = 500
-
-_SCRIPTS = ("upload_order", "upload_settle")
 
 
 class UploadLedger:
@@ -36,26 +32,27 @@ class UploadLedger:
         redis: redis.Redis,
         key_prefix: str = "rhapsode",
         max_stored_bytes: int | None = None,
-        clock: str = SERVER_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         self._redis = redis
         self._keys = RedisKeys(key_prefix)
-        self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
-        shared = (self._keys.lua_table(), clock, webhook_prelude(self._keys), lua_source("quota_prelude"))
-        self._scripts = {name: linked_script(redis, self._keys.root, name, shared) for name in _SCRIPTS}
+        self._max_stored_bytes = max_stored_bytes
+        self._functions = Functions(redis, key_prefix, clock)
 
     def order(self, tenant: TenantId, upload: UploadId, num_bytes: int) -> None:
         """Count a file that may come. Raises `QuotaExceeded`, or `StoreUnavailable` as everything here does."""
         with redis_errors_named():
-            reply = self._scripts["upload_order"].run(upload, tenant, num_bytes, self._max_stored_bytes)
-        if reply[0] == "refused":
-            raise refusal_of(reply[1:])
+            reply = self._functions.call(
+                "upload_order", upload=upload, tenant=tenant, bytes=num_bytes, most_stored_bytes=self._max_stored_bytes
+            )
+        if reply.status == "refused":
+            raise reply.refusal()
 
     def settle(self, tenant: TenantId, upload: UploadId, num_bytes: int) -> int:
         """Count what lies in the store, 0 for nothing; returns how many bytes more or fewer that is."""
         with redis_errors_named():
-            change = self._scripts["upload_settle"].run(upload, tenant, num_bytes)
-        return cast("int", change)
+            reply = self._functions.call("upload_settle", upload=upload, tenant=tenant, bytes=num_bytes)
+        return reply.number("change")
 
     def ordered_before(self, at_s: float) -> Iterator[tuple[TenantId, UploadId]]:
         """Everything that still counts and whose link was given out before this Unix time."""

@@ -1,4 +1,4 @@
-"""What tenants have had made, by day and API key, as the scripts count it when they commit a segment.
+"""What tenants have had made, by day and API key, as the functions in Redis count it when they commit a segment.
 
 Each commit is counted once, whatever happens to its worker, and stays counted: neither a later cancellation nor the
 deletion of the job takes anything back. Days are of UTC, by the Redis server's clock.

@@ -9,19 +9,17 @@ from typing import cast
 import redis
 from pydantic import TypeAdapter
 
+from storage.database.functions import Clock, Functions
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK, Argument, hash_fields
-from storage.errors import ConsentInUse, ConsentNotFound, refusal_of
+from storage.database.voice_keys import VoiceKeys
+from storage.errors import ConsentInUse, ConsentNotFound
 from storage.ids import ConsentId, TenantId
 from storage.voices.consents import ConsentPage, ConsentRecord, ConsentRecording, NewConsent
-from storage.voices.keys import VoiceKeys
-from storage.voices.lua_prelude import load_voice_script
 
 MAX_CONSENTS = 100_000
 """Of one tenant: each takes about half a kilobyte of Redis, and its statement."""
 
 _RECORDING: TypeAdapter[ConsentRecording] = TypeAdapter(ConsentRecording)
-_SCRIPTS = ("consent_create", "consent_delete")
 
 
 class ConsentStore:
@@ -35,21 +33,28 @@ class ConsentStore:
         redis: redis.Redis,
         key_prefix: str = "rhapsode",
         max_stored_bytes: int | None = None,
-        clock: str = SERVER_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         self._redis = redis
         self._keys = VoiceKeys(key_prefix)
-        self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
-        self._scripts = {name: load_voice_script(redis, key_prefix, name, clock) for name in _SCRIPTS}
+        self._max_stored_bytes = max_stored_bytes
+        self._functions = Functions(redis, key_prefix, clock)
 
     def create(self, consent: NewConsent) -> ConsentRecord:
         """Its recording lies in the store already. Raises `QuotaExceeded`."""
-        num_bytes = consent.recording.bytes if consent.recording else 0
-        limits = (MAX_CONSENTS, self._max_stored_bytes)
-        reply = self._run("consent_create", consent.id, consent.tenant, *limits, num_bytes, *_fields(consent))
-        if reply[0] == "refused":
-            raise refusal_of(reply[1:])
-        return _record(hash_fields(reply[1]), 0)
+        with redis_errors_named():
+            reply = self._functions.call(
+                "consent_create",
+                consent=consent.id,
+                tenant=consent.tenant,
+                most_consents=MAX_CONSENTS,
+                most_stored_bytes=self._max_stored_bytes,
+                bytes=consent.recording.bytes if consent.recording else 0,
+                fields=_fields(consent),
+            )
+        if reply.status == "refused":
+            raise reply.refusal()
+        return _record(reply.hash("record"), 0)
 
     def get(self, tenant: TenantId, consent: ConsentId) -> ConsentRecord:
         """Raises `ConsentNotFound`, also for another tenant's."""
@@ -74,11 +79,14 @@ class ConsentStore:
         Raises `ConsentInUse` while a voice rests on it, and `ConsentNotFound` if it is gone already.
         """
         recording = consent.recording.key if consent.recording else ""
-        reply = self._run("consent_delete", consent.id, consent.tenant, recording)
-        if reply[0] == "missing":
+        with redis_errors_named():
+            reply = self._functions.call(
+                "consent_delete", consent=consent.id, tenant=consent.tenant, recording=recording
+            )
+        if reply.status == "missing":
             raise ConsentNotFound(consent.id)
-        if reply[0] == "cited":
-            raise ConsentInUse(consent.id, int(str(reply[1])))
+        if reply.status == "cited":
+            raise ConsentInUse(consent.id, reply.number("voices"))
 
     def _read(self, tenant: TenantId, consents: Sequence[ConsentId]) -> builtins.list[ConsentRecord | None]:
         with redis_errors_named():
@@ -90,13 +98,9 @@ class ConsentStore:
         pairs = zip(cast("list[dict[str, str]]", rows[::2]), cast("list[int]", rows[1::2]), strict=True)
         return [_record(fields, voices) if fields.get("tenant") == tenant else None for fields, voices in pairs]
 
-    def _run(self, script: str, *arguments: Argument) -> builtins.list[object]:
-        with redis_errors_named():
-            return cast("list[object]", self._scripts[script].run(*arguments))
 
-
-def _fields(consent: NewConsent) -> list[str]:
-    """Field, value, ... of what the creation alone decides; the script adds the rest."""
+def _fields(consent: NewConsent) -> dict[str, str]:
+    """What the creation alone decides; the function adds the rest."""
     fields = {
         "speaker": consent.speaker,
         "statement": consent.statement,
@@ -105,7 +109,7 @@ def _fields(consent: NewConsent) -> list[str]:
     }
     if consent.recording:
         fields["recording"] = _RECORDING.dump_json(consent.recording).decode()
-    return [part for pair in fields.items() for part in pair]
+    return fields
 
 
 def _record(fields: Mapping[str, str], num_voices: int) -> ConsentRecord:

@@ -27,8 +27,8 @@ _METADATA = TypeAdapter(dict[str, str])
 _ERROR = TypeAdapter(JobError)
 
 
-def created_fields(voice: NewVoice) -> list[str]:
-    """Field, value, ... of what the creation alone decides; the script adds the rest."""
+def created_fields(voice: NewVoice) -> dict[str, str]:
+    """What the creation alone decides; the function adds the rest."""
     fields = {
         "name": voice.name,
         "language": voice.language,
@@ -36,24 +36,24 @@ def created_fields(voice: NewVoice) -> list[str]:
         "metadata": _METADATA.dump_json(voice.metadata).decode(),
         "source_key": voice.source.key,
     }
-    return _flat(fields) + source_fields(voice.source, voice.ref_text, voice.consent)
+    return fields | source_fields(voice.source, voice.ref_text, voice.consent)
 
 
-def source_fields(source: VoiceSource, ref_text: str, consent: Consent | None) -> list[str]:
-    """Field, value, ... of what comes with a recording."""
+def source_fields(source: VoiceSource, ref_text: str, consent: Consent | None) -> dict[str, str]:
+    """What comes with a recording."""
     fields = {"source": _SOURCE.dump_json(source).decode(), "ref_text": ref_text}
     if consent is not None:
         fields["consent"] = _CONSENT.dump_json(consent).decode()
-    return _flat(fields)
+    return fields
 
 
-def changed_fields(changes: VoiceChanges) -> list[str]:
+def changed_fields(changes: VoiceChanges) -> dict[str, str]:
     fields = {
         "name": changes.name,
         "description": changes.description,
         "metadata": None if changes.metadata is None else _METADATA.dump_json(changes.metadata).decode(),
     }
-    return _flat({name: value for name, value in fields.items() if value is not None})
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def decode_voice(fields: Mapping[str, str]) -> VoiceRecord:
@@ -111,10 +111,6 @@ def target_name(target: CacheTarget) -> str:
 def decode_target(name: str) -> CacheTarget:
     voice, mode, model = name.split("|", 2)
     return CacheTarget(VoiceId(voice), model, CacheMode(mode))
-
-
-def _flat(fields: Mapping[str, str]) -> list[str]:
-    return [part for pair in fields.items() for part in pair]
 
 
 def _optional_integer(fields: Mapping[str, str], name: str) -> int | None:

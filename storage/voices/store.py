@@ -1,4 +1,4 @@
-"""Every voice and every cache, in Redis: one method is one script, and the only way their state changes.
+"""Every voice and every cache, in Redis: one method is one function, and the only way their state changes.
 
 A call that ends in `StoreUnavailable` may have taken effect. Each is idempotent for its own arguments, so the caller
 repeats it and is answered as if the first answer had arrived.
@@ -13,8 +13,9 @@ from typing import NoReturn, cast
 import redis
 
 from rhapsode.contract.voices.names import name_key
+from storage.database.functions import Clock, Functions, Reply, Value
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK, Argument, hash_fields
+from storage.database.voice_keys import VoiceKeys
 from storage.errors import (
     BuildRefused,
     ConsentNotFound,
@@ -22,15 +23,12 @@ from storage.errors import (
     VoiceGone,
     VoiceNameTaken,
     VoiceNotFound,
-    refusal_of,
 )
 from storage.ids import ContentKey, JobId, TenantId, VoiceId
 from storage.jobs.record import JobError
 from storage.jobs.work_items import Lease
 from storage.narration.voice_reference import CacheMode
 from storage.objects import keys
-from storage.voices.keys import VoiceKeys
-from storage.voices.lua_prelude import load_voice_script
 from storage.voices.record_codec import (
     changed_fields,
     created_fields,
@@ -62,24 +60,18 @@ MAX_VOICES = 100_000
 """Of one tenant: each takes about a kilobyte of Redis."""
 
 REQUEST_CHUNK = 100
-"""Caches asked for in one script call: Redis does nothing else for about so many times 30 microseconds."""
+"""Caches asked for in one call: Redis does nothing else for about so many times 30 microseconds."""
 
 READ_CHUNK = 100
 LIST_SCAN_LIMIT = 2_000
 """Caches one `list_caches` call looks at before it hands the cursor back."""
-
-_SCRIPTS = (
-    *("voice_create", "voice_update", "voice_replace", "voice_delete"),
-    *("voice_cache_request", "voice_cache_forget", "voice_cache_read"),
-    *("voice_build_claim", "voice_build_commit", "voice_build_fail", "voice_build_reject"),
-)
 
 
 class VoiceStore:
     """Safe to share between threads, as the client is.
 
     max_voices, max_stored_bytes: of a tenant without limits of its own; None for as much as there is room for.
-    clock: Lua source that defines `clock()`; tests put a settable one here.
+    clock: as of `Functions`.
     """
 
     def __init__(
@@ -88,13 +80,13 @@ class VoiceStore:
         key_prefix: str = "rhapsode",
         max_voices: int = MAX_VOICES,
         max_stored_bytes: int | None = None,
-        clock: str = SERVER_CLOCK,
+        clock: Clock | None = None,
     ) -> None:
         self._redis = redis
         self._keys = VoiceKeys(key_prefix)
         self._max_voices = max_voices
-        self._max_stored_bytes = "" if max_stored_bytes is None else max_stored_bytes
-        self._scripts = {name: load_voice_script(redis, key_prefix, name, clock) for name in _SCRIPTS}
+        self._max_stored_bytes = max_stored_bytes
+        self._functions = Functions(redis, key_prefix, clock)
 
     # Voices
 
@@ -102,26 +94,26 @@ class VoiceStore:
         """Raises `VoiceNameTaken`, `ConsentNotFound`, or `QuotaExceeded` when the tenant has as many voices, or bytes,
         as it may.
         """
-        reply = self._run(
+        reply = self._call(
             "voice_create",
-            voice.id,
-            voice.tenant,
-            name_key(voice.name),
-            self._max_voices,
-            self._max_stored_bytes,
-            voice.source.bytes,
-            _cited(voice.consent),
-            *created_fields(voice),
+            voice=voice.id,
+            tenant=voice.tenant,
+            name=name_key(voice.name),
+            most_voices=self._max_voices,
+            most_stored_bytes=self._max_stored_bytes,
+            bytes=voice.source.bytes,
+            consents=_cited(voice.consent),
+            fields=created_fields(voice),
         )
-        match reply[0]:
+        match reply.status:
             case "taken":
-                raise VoiceNameTaken(voice.name, str(reply[1]))
+                raise VoiceNameTaken(voice.name, reply.text("voice"))
             case "no consent":
-                raise ConsentNotFound(str(reply[1]))
+                raise ConsentNotFound(reply.text("consent"))
             case "refused":
-                raise refusal_of(reply[1:])
+                raise reply.refusal()
             case _:
-                return _voice(reply[1])
+                return _voice(reply)
 
     def get(self, tenant: TenantId, voice: VoiceId) -> VoiceRecord:
         """Raises `VoiceNotFound` (also for another tenant's voice) or `VoiceGone`."""
@@ -162,12 +154,12 @@ class VoiceStore:
     def update(self, tenant: TenantId, voice: VoiceId, changes: VoiceChanges) -> VoiceRecord:
         """Raises `VoiceNotFound`, `VoiceGone` or `VoiceNameTaken`."""
         name = "" if changes.name is None else name_key(changes.name)
-        reply = self._run("voice_update", voice, tenant, name, *changed_fields(changes))
-        if reply[0] == "missing":
+        reply = self._call("voice_update", voice=voice, tenant=tenant, name=name, fields=changed_fields(changes))
+        if reply.status == "missing":
             self._raise_missing(tenant, voice)
-        if reply[0] == "taken":
-            raise VoiceNameTaken(changes.name or "", str(reply[1]))
-        return _voice(reply[1])
+        if reply.status == "taken":
+            raise VoiceNameTaken(changes.name or "", reply.text("voice"))
+        return _voice(reply)
 
     def replace(self, tenant: TenantId, voice: VoiceId, recording: NewRecording) -> VoiceRecord:
         """Another recording under the same id; every cache of the old one is dropped.
@@ -175,27 +167,34 @@ class VoiceStore:
         Raises `VoiceNotFound`, `VoiceGone`, `ConsentNotFound`, `QuotaExceeded`, or `VoiceChanged` when somebody else
         was faster.
         """
-        fields = source_fields(recording.source, recording.ref_text, recording.consent)
-        source = recording.source
-        rests_on = (source.bytes, self._max_stored_bytes, _cited(recording.consent))
-        reply = self._run("voice_replace", voice, tenant, recording.revision, source.key, *rests_on, *fields)
-        if reply[0] == "missing":
+        reply = self._call(
+            "voice_replace",
+            voice=voice,
+            tenant=tenant,
+            revision=recording.revision,
+            source=recording.source.key,
+            bytes=recording.source.bytes,
+            most_stored_bytes=self._max_stored_bytes,
+            consents=_cited(recording.consent),
+            fields=source_fields(recording.source, recording.ref_text, recording.consent),
+        )
+        if reply.status == "missing":
             self._raise_missing(tenant, voice)
-        if reply[0] == "moved":
-            raise VoiceChanged(f"{voice} is at revision {reply[1]}, not {recording.revision}")
-        if reply[0] == "no consent":
-            raise ConsentNotFound(str(reply[1]))
-        if reply[0] == "refused":
-            raise refusal_of(reply[1:])
-        return _voice(reply[1])
+        if reply.status == "moved":
+            raise VoiceChanged(f"{voice} is at revision {reply.text('revision')}, not {recording.revision}")
+        if reply.status == "no consent":
+            raise ConsentNotFound(reply.text("consent"))
+        if reply.status == "refused":
+            raise reply.refusal()
+        return _voice(reply)
 
     def delete(self, tenant: TenantId, voice: VoiceId) -> None:
         """Forget the voice and its caches; its id answers `VoiceGone` for a week. Repeating it is no error.
 
         Builds under way find their content gone and are refused: nothing brings it back.
         """
-        reply = self._run("voice_delete", voice, tenant, TOMBSTONE_TTL_S)
-        if reply[0] == "missing":
+        reply = self._call("voice_delete", voice=voice, tenant=tenant, tombstone_ttl_s=TOMBSTONE_TTL_S)
+        if reply.status == "missing":
             self._raise_missing(tenant, voice)
 
     # Caches
@@ -204,20 +203,21 @@ class VoiceStore:
         self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest]
     ) -> builtins.list[RequestOutcome]:
         """Ask for caches that `job` will see to; one outcome each. What is ready stays as it is."""
-        return self._request(tenant, job, wanted, rebuild="")
+        return self._request(tenant, job, wanted, rebuild=False)
 
     def rebuild_caches(
         self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest]
     ) -> builtins.list[RequestOutcome]:
         """As `request_caches`, but what is ready is built anew, and served until then."""
-        return self._request(tenant, job, wanted, rebuild="1")
+        return self._request(tenant, job, wanted, rebuild=True)
 
     def forget_caches(self, tenant: TenantId, voice: VoiceId, targets: Sequence[tuple[CacheMode, str]] = ()) -> int:
         """Drop the voice's caches, all or those of these (mode, model); returns how many there were."""
-        reply = self._run("voice_cache_forget", tenant, voice, *(f"{mode}|{model}" for mode, model in targets))
-        if reply[0] == "missing":
+        caches = [f"{mode}|{model}" for mode, model in targets]
+        reply = self._call("voice_cache_forget", tenant=tenant, voice=voice, caches=caches)
+        if reply.status == "missing":
             self._raise_missing(tenant, voice)
-        return int(cast("int", reply[1]))
+        return reply.number("count")
 
     def caches(self, tenant: TenantId, voice: VoiceId) -> builtins.list[VoiceCacheRecord]:
         """Every cache of the voice, by model and mode. Raises `VoiceNotFound` or `VoiceGone`."""
@@ -263,7 +263,7 @@ class VoiceStore:
 
     def claim_build(self, content: ContentKey, lease: Lease) -> BuildClaim:
         """Take the build under the lease of the item that needs it; it ends with this lease and needs no other."""
-        return _claim(content, lease, self._run("voice_build_claim", content, _lease_name(lease)))
+        return _claim(content, lease, self._call("voice_build_claim", content=content, lease=_lease_name(lease)))
 
     def reject_version(self, content: ContentKey, lease: Lease, fence: int) -> BuildClaim:
         """The served version of this fence is damaged or missing: what its finder is to do.
@@ -271,18 +271,28 @@ class VoiceStore:
         It is dropped and its finder builds it anew; a successor that is damaged as well fails the cache. If another
         version is served meanwhile, the answer is as `claim_build`'s.
         """
-        return _claim(content, lease, self._run("voice_build_reject", content, _lease_name(lease), fence))
+        reply = self._call("voice_build_reject", content=content, lease=_lease_name(lease), version=fence)
+        return _claim(content, lease, reply)
 
     def commit_build(self, content: ContentKey, lease: Lease, artifact: CacheArtifact, build_ms: int) -> None:
         """The artifact lies in the store under the lease's fence: serve it. Raises `BuildRefused`."""
         if artifact.fence != lease.fence:
             raise ValueError(f"an artifact of fence {artifact.fence} under lease {lease.fence}")
-        parts = (lease.fence, artifact.sha256, artifact.bytes, build_ms)
-        _check_build(content, self._run("voice_build_commit", content, _lease_name(lease), *parts))
+        reply = self._call(
+            "voice_build_commit",
+            content=content,
+            lease=_lease_name(lease),
+            fence=lease.fence,
+            sha256=artifact.sha256,
+            bytes=artifact.bytes,
+            build_ms=build_ms,
+        )
+        _check_build(content, reply)
 
     def fail_build(self, content: ContentKey, lease: Lease, error: JobError) -> None:
         """No further attempt can help; what was served before still is. Raises `BuildRefused`."""
-        _check_build(content, self._run("voice_build_fail", content, _lease_name(lease), error.code, error.detail))
+        said = {"code": error.code, "detail": error.detail}
+        _check_build(content, self._call("voice_build_fail", content=content, lease=_lease_name(lease), **said))
 
     # Objects that no record points at
 
@@ -301,13 +311,13 @@ class VoiceStore:
                 self._redis.zrem(self._keys.garbage, *names)
 
     def _request(
-        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest], rebuild: str
+        self, tenant: TenantId, job: JobId, wanted: Sequence[CacheRequest], *, rebuild: bool
     ) -> builtins.list[RequestOutcome]:
         outcomes: list[RequestOutcome] = []
         for start in range(0, len(wanted), REQUEST_CHUNK):
-            arguments = [part for each in wanted[start : start + REQUEST_CHUNK] for part in _request_arguments(each)]
-            reply = self._run("voice_cache_request", tenant, job, rebuild, *arguments)
-            outcomes += [RequestOutcome(str(status)) for status in reply]
+            caches = [_request_arguments(each) for each in wanted[start : start + REQUEST_CHUNK]]
+            reply = self._call("voice_cache_request", tenant=tenant, job=job, rebuild=rebuild, caches=caches)
+            outcomes += [RequestOutcome(state) for state in reply.texts("states")]
         return outcomes
 
     def _cache_names(self, tenant: TenantId, after: str | None) -> builtins.list[str]:
@@ -319,8 +329,10 @@ class VoiceStore:
     def _read_caches(self, tenant: TenantId, names: Sequence[str]) -> builtins.list[VoiceCacheRecord]:
         if not names:
             return []
-        rows = cast("list[tuple[str, str, list[str]]]", self._run("voice_cache_read", tenant, *names))
-        return [decode_cache(name, content, hash_fields(flat)) for name, content, flat in rows]
+        rows = self._call("voice_cache_read", tenant=tenant, names=names).rows("caches")
+        return [
+            decode_cache(str(row["name"]), str(row["content"]), cast("dict[str, str]", row["record"])) for row in rows
+        ]
 
     def _raise_missing(self, tenant: TenantId, voice: VoiceId) -> NoReturn:
         with redis_errors_named():
@@ -329,18 +341,24 @@ class VoiceStore:
             raise VoiceGone(f"{voice} was deleted")
         raise VoiceNotFound(f"there is no voice {voice}")
 
-    def _run(self, script: str, *arguments: Argument) -> builtins.list[object]:
+    def _call(self, function: str, /, **arguments: Value | None) -> Reply:
         with redis_errors_named():
-            return cast("list[object]", self._scripts[script].run(*arguments))
+            return self._functions.call(function, **arguments)
 
 
-def _request_arguments(wanted: CacheRequest) -> tuple[Argument, ...]:
-    target = wanted.target
-    return (wanted.content, target.voice, wanted.revision, target.mode, target.model, wanted.model_revision)
+def _request_arguments(wanted: CacheRequest) -> dict[str, str | int]:
+    return {
+        "content": wanted.content,
+        "voice": wanted.target.voice,
+        "revision": wanted.revision,
+        "mode": wanted.target.mode,
+        "model": wanted.target.model,
+        "model_revision": wanted.model_revision,
+    }
 
 
 def _cited(consent: Consent | None) -> str:
-    """The ids of the consents, as the scripts take them."""
+    """The ids of the consents, as the functions take them."""
     return " ".join(consent.ids) if consent else ""
 
 
@@ -348,22 +366,21 @@ def _lease_name(lease: Lease) -> str:
     return f"{lease.job}|{lease.item}|{lease.fence}"
 
 
-def _claim(content: ContentKey, lease: Lease, reply: Sequence[object]) -> BuildClaim:
-    match ClaimStatus(str(reply[0])):
+def _claim(content: ContentKey, lease: Lease, reply: Reply) -> BuildClaim:
+    match ClaimStatus(reply.status):
         case ClaimStatus.READY:
-            version, sha256, num_bytes = (str(part) for part in reply[1:])
-            fields = {"version": version, "sha256": sha256, "bytes": num_bytes}
+            fields = {name: reply.text(name) for name in ("version", "sha256", "bytes")}
             return BuildClaim(ClaimStatus.READY, decode_artifact_fields(lease.tenant, content, fields))
         case ClaimStatus.FAILED:
-            return BuildClaim(ClaimStatus.FAILED, error=decode_error(str(reply[1])))
+            return BuildClaim(ClaimStatus.FAILED, error=decode_error(reply.text("error")))
         case status:
             return BuildClaim(status)
 
 
-def _check_build(content: ContentKey, reply: Sequence[object]) -> None:
-    if reply[0] == "gone":
+def _check_build(content: ContentKey, reply: Reply) -> None:
+    if reply.status == "gone":
         raise BuildRefused(f"the cache {content} is not wanted any more")
-    if reply[0] == "lost":
+    if reply.status == "lost":
         raise BuildRefused(f"the build of {content} is not this lease's")
 
 
@@ -375,5 +392,5 @@ def _object_key(member: str) -> str:
     return keys.voice_cache(TenantId(tenant), ContentKey(content), int(fence))
 
 
-def _voice(part: object) -> VoiceRecord:
-    return decode_voice(hash_fields(part))
+def _voice(reply: Reply) -> VoiceRecord:
+    return decode_voice(reply.hash("record"))

@@ -1,6 +1,6 @@
 """What a webhook says: `{type, timestamp, data}`, thin, with links to what it tells of. Pure.
 
-Made once of the facts that the event's script noted, and kept: every attempt sends the same bytes. No text that is
+Made once of the facts that the event's function noted, and kept: every attempt sends the same bytes. No text that is
 spoken and no link that needs no credentials is ever in one.
 """
 
@@ -32,7 +32,7 @@ OMITTABLE = ("metadata", "warnings", "artifacts")
 
 
 def compose(event: str, created_at_ms: int, facts: str, api_url: str) -> str:
-    """The body of an event as JSON. facts: what the script noted. api_url: how the receiver's owner reaches the API."""
+    """The body of an event as JSON. facts: what was noted of it. api_url: how the receiver's owner reaches the API."""
     known: Facts = json.loads(facts)
     data = _data_of(event)(known, api_url)
     body = _encoded(event, created_at_ms, data)
@@ -209,7 +209,7 @@ def _count(facts: Facts, name: str) -> int:
 
 
 def _integer(value: JsonValue) -> int:
-    """The scripts' numbers come as such, or as the text that Redis keeps."""
+    """The functions' numbers come as such, or as the text that Redis keeps."""
     if isinstance(value, int | float | str):
         return int(float(value))
     raise TypeError(f"{value!r} is no number")

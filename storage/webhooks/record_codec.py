@@ -15,26 +15,24 @@ _SECRETS = TypeAdapter(tuple[SealedSecret, ...])
 _ATTEMPT = TypeAdapter(Attempt)
 
 
-def created_fields(endpoint: NewEndpoint) -> list[str]:
-    """Field, value, ... of what the creation alone decides; the script adds the rest."""
-    return _flat(
-        {
-            "url": endpoint.url,
-            "api_url": endpoint.api_url,
-            "description": endpoint.description,
-            "metadata": _METADATA.dump_json(endpoint.metadata).decode(),
-        }
-    )
+def created_fields(endpoint: NewEndpoint) -> dict[str, str]:
+    """What the creation alone decides; the function adds the rest."""
+    return {
+        "url": endpoint.url,
+        "api_url": endpoint.api_url,
+        "description": endpoint.description,
+        "metadata": _METADATA.dump_json(endpoint.metadata).decode(),
+    }
 
 
-def changed_fields(changes: EndpointChanges) -> list[str]:
+def changed_fields(changes: EndpointChanges) -> dict[str, str]:
     fields = {
         "url": changes.url,
         "events": None if changes.events is None else encode_events(changes.events),
         "description": changes.description,
         "metadata": None if changes.metadata is None else _METADATA.dump_json(changes.metadata).decode(),
     }
-    return _flat({name: value for name, value in fields.items() if value is not None})
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def encode_events(events: Sequence[str]) -> str:
@@ -106,10 +104,6 @@ def encode_attempt(attempt: Attempt) -> str:
 
 def decode_attempt(text: str) -> Attempt:
     return _ATTEMPT.validate_json(text)
-
-
-def _flat(fields: Mapping[str, str]) -> list[str]:
-    return [part for pair in fields.items() for part in pair]
 
 
 def _optional_integer(fields: Mapping[str, str], name: str) -> int | None:

@@ -14,14 +14,15 @@ import redis
 
 from rhapsode.contract.webhook_events import TEST_EVENT
 from rhapsode.contract.webhooks import DeliveryState
+from storage.database.functions import Clock, Functions, Reply, Value
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
-from storage.database.scripts import SERVER_CLOCK, hash_fields
+from storage.database.webhook_keys import WebhookKeys
 from storage.errors import QuotaExceeded
 from storage.ids import DeliveryId, EndpointId, JobId, Target, TenantId
+from storage.jobs.delivery_limits import MAX_ENDPOINTS
 from storage.jobs.webhook_target import endpoint_target
 from storage.webhooks.errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
-from storage.webhooks.keys import WebhookKeys
 from storage.webhooks.record_codec import (
     changed_fields,
     created_fields,
@@ -33,7 +34,6 @@ from storage.webhooks.record_codec import (
     encode_secrets,
 )
 from storage.webhooks.records import (
-    MAX_ENDPOINTS,
     Attempt,
     DeliveryPage,
     DeliveryRecord,
@@ -42,43 +42,36 @@ from storage.webhooks.records import (
     NewEndpoint,
     SealedSecret,
 )
-from storage.webhooks.scripts import WebhookScripts
 
 TOMBSTONE_TTL_S = 7 * 24 * 3600
 LIST_CHUNK = 100
 LIST_SCAN_LIMIT = 1_000
 """Deliveries one list call looks at before it hands the cursor back."""
 
-_SCRIPTS = (
-    *("webhook_endpoint_create", "webhook_endpoint_update", "webhook_endpoint_delete"),
-    *("webhook_secret", "webhook_test", "webhook_redeliver"),
-)
-
 
 class WebhookStore:
     """Safe to share between threads, as the client is. `clock` as of `JobStore`."""
 
-    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: str = SERVER_CLOCK) -> None:
-        keys = RedisKeys(key_prefix)
+    def __init__(self, redis: redis.Redis, key_prefix: str = "rhapsode", clock: Clock | None = None) -> None:
         self._redis = redis
-        self._keys = WebhookKeys(keys)
-        self._scripts = WebhookScripts(redis, keys, _SCRIPTS, clock)
+        self._keys = WebhookKeys(RedisKeys(key_prefix))
+        self._functions = Functions(redis, key_prefix, clock)
 
     # Endpoints
 
     def create(self, endpoint: NewEndpoint) -> EndpointRecord:
         """Raises `QuotaExceeded` when the tenant has as many endpoints as it may."""
-        reply = self._scripts.run(
+        reply = self._call(
             "webhook_endpoint_create",
-            endpoint.id,
-            endpoint.tenant,
-            encode_events(endpoint.events),
-            encode_secrets([SealedSecret(endpoint.sealed_secret)]),
-            *created_fields(endpoint),
+            endpoint=endpoint.id,
+            tenant=endpoint.tenant,
+            events=encode_events(endpoint.events),
+            secrets=encode_secrets([SealedSecret(endpoint.sealed_secret)]),
+            fields=created_fields(endpoint),
         )
-        if reply[0] == "refused":
+        if reply.status == "refused":
             raise QuotaExceeded("tenant_webhook_endpoints", MAX_ENDPOINTS, MAX_ENDPOINTS)
-        return self._record(hash_fields(reply[1]))
+        return self._record(reply.hash("record"))
 
     def get(self, tenant: TenantId, endpoint: EndpointId) -> EndpointRecord:
         """Raises `EndpointNotFound` (also for another tenant's) or `EndpointGone`."""
@@ -101,16 +94,16 @@ class WebhookStore:
 
     def update(self, tenant: TenantId, endpoint: EndpointId, changes: EndpointChanges) -> EndpointRecord:
         """Raises `EndpointNotFound` or `EndpointGone`. Enabling forgives every failure of before."""
-        state = changes.state or ""
-        reply = self._scripts.run("webhook_endpoint_update", endpoint, tenant, state, *changed_fields(changes))
-        if reply[0] == "missing":
+        state, fields = changes.state or "", changed_fields(changes)
+        reply = self._call("webhook_endpoint_update", endpoint=endpoint, tenant=tenant, state=state, fields=fields)
+        if reply.status == "missing":
             self._raise_missing(tenant, endpoint)
-        return self._record(hash_fields(reply[1]))
+        return self._record(reply.hash("record"))
 
     def delete(self, tenant: TenantId, endpoint: EndpointId) -> None:
         """What waits for it is not sent any more. Repeating it is no error."""
-        reply = self._scripts.run("webhook_endpoint_delete", endpoint, tenant, TOMBSTONE_TTL_S)
-        if reply[0] == "missing":
+        reply = self._call("webhook_endpoint_delete", endpoint=endpoint, tenant=tenant, tombstone_ttl_s=TOMBSTONE_TTL_S)
+        if reply.status == "missing":
             self._raise_missing(tenant, endpoint)
 
     # Secrets
@@ -120,17 +113,17 @@ class WebhookStore:
 
         Raises `EndpointNotFound` or `EndpointGone`.
         """
-        reply = self._scripts.run("webhook_secret", tenant, endpoint, sealed, overlap_s)
-        if reply[0] == "missing":
+        reply = self._rotate(tenant, endpoint, sealed, overlap_s)
+        if reply.status == "missing":
             self._raise_missing(tenant, endpoint)
-        return decode_secrets(str(reply[1]))
+        return decode_secrets(reply.text("secrets"))
 
     def tenant_secrets(self, tenant: TenantId, sealed: str) -> tuple[SealedSecret, ...]:
         """What signs for the URLs that the tenant's jobs name, the current one first; `sealed` if there was none."""
-        return decode_secrets(str(self._scripts.run("webhook_secret", tenant, "", sealed, "")[1]))
+        return decode_secrets(self._rotate(tenant, "", sealed, None).text("secrets"))
 
     def rotate_tenant(self, tenant: TenantId, sealed: str, overlap_s: int) -> tuple[SealedSecret, ...]:
-        return decode_secrets(str(self._scripts.run("webhook_secret", tenant, "", sealed, overlap_s)[1]))
+        return decode_secrets(self._rotate(tenant, "", sealed, overlap_s).text("secrets"))
 
     # Deliveries
 
@@ -139,24 +132,24 @@ class WebhookStore:
 
         Raises `EndpointNotFound`, `EndpointGone` or `EndpointDisabled`.
         """
-        reply = self._scripts.run("webhook_test", endpoint, tenant, call, TEST_EVENT)
-        if reply[0] == "missing":
+        reply = self._call("webhook_test", endpoint=endpoint, tenant=tenant, call=call, event=TEST_EVENT)
+        if reply.status == "missing":
             self._raise_missing(tenant, endpoint)
-        if reply[0] == "disabled":
+        if reply.status == "disabled":
             raise EndpointDisabled(f"{endpoint} is disabled; enable it first")
-        return decode_delivery(hash_fields(reply[1]))
+        return decode_delivery(reply.hash("record"))
 
     def redeliver(self, tenant: TenantId, delivery: DeliveryId) -> DeliveryRecord:
         """Send it again, now, with the same id and bytes, and the whole schedule before it is given up.
 
         Raises `DeliveryNotFound`, or `DeliveryBusy` while an attempt is under way.
         """
-        reply = self._scripts.run("webhook_redeliver", delivery, tenant)
-        if reply[0] == "missing":
+        reply = self._call("webhook_redeliver", delivery=delivery, tenant=tenant)
+        if reply.status == "missing":
             raise _no_delivery(delivery)
-        if reply[0] == "conflict":
+        if reply.status == "conflict":
             raise DeliveryBusy(f"an attempt at {delivery} is under way")
-        return decode_delivery(hash_fields(reply[1]))
+        return decode_delivery(reply.hash("record"))
 
     def delivery(self, tenant: TenantId, delivery: DeliveryId) -> DeliveryRecord:
         """Raises `DeliveryNotFound`, also for one that is too old to be remembered."""
@@ -203,6 +196,13 @@ class WebhookStore:
         """Every delivery that tells of the job, newest first, up to a hundred."""
         page = self._page(self._keys.of_job(job), tenant, frozenset(), None, LIST_CHUNK)
         return list(page.deliveries)
+
+    def _rotate(self, tenant: TenantId, endpoint: str, sealed: str, overlap_s: int | None) -> Reply:
+        return self._call("webhook_secret", tenant=tenant, endpoint=endpoint, sealed=sealed, overlap_s=overlap_s)
+
+    def _call(self, function: str, /, **arguments: Value | None) -> Reply:
+        with redis_errors_named():
+            return self._functions.call(function, **arguments)
 
     def _page(
         self, key: str, tenant: TenantId, states: frozenset[DeliveryState], after: DeliveryId | None, limit: int

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from rhapsode.stack import processes
-from storage.webhooks.keys import WebhookKeys
+from storage.database.webhook_keys import WebhookKeys
 from tests.faults.conftest import Report, StartSystem
 from tests.faults.figures import FaultLog, check_standard_pass, collect
 from tests.faults.load import Load, Outcome, standard_load

@@ -34,7 +34,7 @@ def a_report(name: str, leases: int = 0) -> WorkerReport:
 
 
 def test_a_queue_is_shown_with_its_backlog_and_its_longest_wait(redis_client: redis.Redis) -> None:
-    clock = Clock(redis_client)
+    clock = Clock()
     store = open_store(redis_client)
     first = start_job(store, 3, submission(ALICE))
     clock.advance(7)
@@ -53,7 +53,7 @@ def test_a_queue_is_shown_with_its_backlog_and_its_longest_wait(redis_client: re
 
 
 def test_a_claim_says_how_long_its_job_had_waited_and_begins_the_wait_anew(redis_client: redis.Redis) -> None:
-    clock = Clock(redis_client)
+    clock = Clock()
     store = open_store(redis_client)
     start_job(store, 2)
     clock.advance(4)
@@ -122,7 +122,7 @@ def test_a_worker_that_fell_silent_is_shown_so_and_forgotten_later(redis_client:
 
 
 def test_an_item_that_was_given_up_is_in_the_list_until_somebody_saw_to_it(redis_client: redis.Redis) -> None:
-    Clock(redis_client)
+    Clock()
     store, dead = open_store(redis_client), DeadLetters(redis_client)
     job = start_job(store, 2)
     item = claim(store, GPU_QUEUE)
@@ -149,7 +149,7 @@ def test_the_last_audit_is_kept_for_all_to_see(redis_client: redis.Redis) -> Non
 
 
 def test_a_job_remembers_the_trace_it_is_part_of(redis_client: redis.Redis) -> None:
-    Clock(redis_client)
+    Clock()
     store = open_store(redis_client)
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -159,7 +159,7 @@ def test_a_job_remembers_the_trace_it_is_part_of(redis_client: redis.Redis) -> N
 
 
 def test_counters_that_differ_are_given_what_was_counted(redis_client: redis.Redis) -> None:
-    Clock(redis_client)
+    Clock()
     store = open_store(redis_client)
     start_job(store, 3)
     redis_client.hincrby("{rhapsode}:counters", GPU_QUEUE, 5)

@@ -10,11 +10,11 @@ from tests.storage.job_store.job_driver import Clock, open_store
 
 
 @pytest.fixture
-def clock(redis_client: redis.Redis) -> Clock:
-    return Clock(redis_client)
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
 def store(redis_client: redis.Redis, clock: Clock) -> JobStore:
-    """Depends on the clock, which has to be set before the first script."""
+    """Depends on the clock, which has to be set before the first call."""
     return open_store(redis_client)

@@ -9,7 +9,7 @@ import threading
 import uuid
 
 from storage.database.connections import connect_redis, open_artifacts
-from storage.database.schema_version import LayoutMismatch, agree_on_layout
+from storage.database.schema_version import StateUnusable, agree_on_layout
 from storage.database.sweep_lock import JanitorLock
 from storage.errors import StoreUnavailable
 from storage.job_store.store import JobStore
@@ -47,7 +47,7 @@ def _agree_on_layout(settings: JanitorSettings) -> None:
     try:
         with connect_redis(settings) as redis:
             agree_on_layout(redis, settings.key_prefix)
-    except LayoutMismatch as error:
+    except StateUnusable as error:
         sys.exit(f"the janitor cannot start: {error}")
     except StoreUnavailable as error:
         logger.warning("the state's layout is not known yet", extra={"error": str(error)})

@@ -9,7 +9,7 @@ from pydantic import Field
 from rhapsode.contract.base import Answer, RequestBody
 
 MOST = 2**53 - 1
-"""Beyond it numbers of JSON, and of the scripts, are not exact."""
+"""Beyond it numbers of JSON, and of the functions in Redis, are not exact."""
 
 Limit = Annotated[int, Field(ge=0, le=MOST)]
 

@@ -1,48 +1,51 @@
--- ARGV: how many of the jobs that have waited longest are looked at, of each queue and class
--- -> ok + JSON: what waits where, for operators. Costs what is listed below, however many jobs there are.
-local most_jobs = tonumber(ARGV[1])
-local MOST_TENANTS = 1000 -- of each queue and class
+-- What waits where, for operators. Costs what is listed below, however many jobs there are.
+-- call: most_jobs (how many of the jobs that have waited longest are looked at, of each queue and class)
+-- -> ok + overview
+register_reader('overview', function(call)
+  local most_jobs = call.most_jobs
+  local MOST_TENANTS = 1000 -- of each queue and class
 
-local function number(value) return tonumber(value) or 0 end
+  local function number(value) return tonumber(value) or 0 end
 
-local function queue_names()
-  local names = {cpu = true}
-  for _, queue in ipairs(redis.call('HKEYS', K.counters)) do names[queue] = true end
-  for _, field in ipairs(redis.call('HKEYS', K.flow)) do names[string.match(field, '^(.*):%l+:%l+$')] = true end
-  for _, field in ipairs(redis.call('HKEYS', K.throughput)) do names[string.match(field, '^(.*):[%l_]+$')] = true end
-  return names
-end
-
--- since: by tenant, of the jobs looked at, when the one that has waited longest began to.
-local function class_of(queue, class, tenants)
-  local seen = redis.call('HMGET', K.flow, queue .. ':' .. class .. ':in', queue .. ':' .. class .. ':out')
-  local ring, waiting = K.tenants .. queue .. ':' .. class, K.waiting .. queue .. ':' .. class
-  for _, tenant in ipairs(redis.call('LRANGE', ring, 0, MOST_TENANTS - 1)) do tenants[tenant] = true end
-  local since = {}
-  local oldest = redis.call('ZRANGE', waiting, 0, most_jobs - 1, 'WITHSCORES')
-  for i = 1, #oldest, 2 do
-    local tenant = redis.call('HGET', K.job .. oldest[i], 'tenant')
-    if tenant and not since[tenant] then since[tenant] = tonumber(oldest[i + 1]) end
+  local function queue_names()
+    local names = {cpu = true}
+    for _, queue in ipairs(redis.call('HKEYS', K.counters)) do names[queue] = true end
+    for _, field in ipairs(redis.call('HKEYS', K.flow)) do names[string.match(field, '^(.*):%l+:%l+$')] = true end
+    for _, field in ipairs(redis.call('HKEYS', K.throughput)) do names[string.match(field, '^(.*):[%l_]+$')] = true end
+    return names
   end
-  return {backlog_ms = number(seen[1]) - number(seen[2]), tenants = redis.call('LLEN', ring),
-    jobs = redis.call('ZCARD', waiting), since = since}
-end
 
-local queues, tenants = {}, {}
-for queue in pairs(queue_names()) do
-  queues[queue] = {
-    ready = number(redis.call('HGET', K.counters, queue)), slots = worker_slots(queue), pace = throughput(queue),
-    interactive = class_of(queue, 'interactive', tenants), bulk = class_of(queue, 'bulk', tenants),
-  }
-end
-local held = {}
-for tenant in pairs(tenants) do
-  local row = redis.call('HMGET', K.admission .. tenant, 'jobs', 'audio_ms')
-  held[tenant] = {jobs = number(row[1]), audio_ms = number(row[2])}
-end
-return answer('ok', cjson.encode({
-  now_ms = now, queues = queues, tenants = held, leases = redis.call('ZCARD', K.leases),
-  retries = redis.call('ZCARD', K.retries), unfinished_jobs = redis.call('SCARD', K.active),
-  scheduled = redis.call('ZCARD', K.scheduled), dead = redis.call('XLEN', K.dead), audited = redis.call('GET', K.audited) or '',
-  claims_held = redis.call('GET', K.held) or '',
-}))
+  -- since: by tenant, of the jobs looked at, when the one that has waited longest began to.
+  local function class_of(queue, class, tenants)
+    local seen = redis.call('HMGET', K.flow, queue .. ':' .. class .. ':in', queue .. ':' .. class .. ':out')
+    local ring, waiting = K.tenants .. queue .. ':' .. class, K.waiting .. queue .. ':' .. class
+    for _, tenant in ipairs(redis.call('LRANGE', ring, 0, MOST_TENANTS - 1)) do tenants[tenant] = true end
+    local since = {}
+    local oldest = redis.call('ZRANGE', waiting, 0, most_jobs - 1, 'WITHSCORES')
+    for i = 1, #oldest, 2 do
+      local tenant = redis.call('HGET', K.job .. oldest[i], 'tenant')
+      if tenant and not since[tenant] then since[tenant] = tonumber(oldest[i + 1]) end
+    end
+    return {backlog_ms = number(seen[1]) - number(seen[2]), tenants = redis.call('LLEN', ring),
+      jobs = redis.call('ZCARD', waiting), since = since}
+  end
+
+  local queues, tenants = {}, {}
+  for queue in pairs(queue_names()) do
+    queues[queue] = {
+      ready = number(redis.call('HGET', K.counters, queue)), slots = worker_slots(queue), pace = throughput(queue),
+      interactive = class_of(queue, 'interactive', tenants), bulk = class_of(queue, 'bulk', tenants),
+    }
+  end
+  local held = {}
+  for tenant in pairs(tenants) do
+    local row = redis.call('HMGET', K.admission .. tenant, 'jobs', 'audio_ms')
+    held[tenant] = {jobs = number(row[1]), audio_ms = number(row[2])}
+  end
+  return answer('ok', {overview = {
+    now_ms = now, queues = queues, tenants = held, leases = redis.call('ZCARD', K.leases),
+    retries = redis.call('ZCARD', K.retries), unfinished_jobs = redis.call('SCARD', K.active),
+    scheduled = redis.call('ZCARD', K.scheduled), dead = redis.call('XLEN', K.dead), audited = redis.call('GET', K.audited) or '',
+    claims_held = redis.call('GET', K.held) or '',
+  }})
+end)

@@ -66,9 +66,9 @@ def _histogram(name: str, source: Source, meaning: str, buckets: tuple[float, ..
 _EVERY = (
     _gauge("process_info", "1", Source.EVERY, "the process is there", "role", "name", "version"),
     _histogram(
-        "redis_call_duration", Source.EVERY, "one script in Redis, as its caller waits", CALL_BUCKETS_S, "script"
+        "redis_call_duration", Source.EVERY, "one function in Redis, as its caller waits", CALL_BUCKETS_S, "script"
     ),
-    _counter("redis_call_errors", "calls", Source.EVERY, "scripts that ended in an error", "script"),
+    _counter("redis_call_errors", "calls", Source.EVERY, "functions that ended in an error", "script"),
     _histogram(
         *("artifact_call_duration", Source.EVERY, "one call of the object store", CALL_BUCKETS_S),
         *("operation", "store"),

@@ -127,5 +127,5 @@ def store_call(operation: str, store: str) -> Callable[[Callable[P, T]], Callabl
 
 
 def redis_call(script: str) -> tuple[Histogram, Counter]:
-    """Duration and errors of one script."""
+    """Duration and errors of one function in Redis."""
     return REDIS_CALL.labels(script), REDIS_ERRORS.labels(script)

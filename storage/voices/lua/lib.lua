@@ -1,16 +1,10 @@
--- What the scripts of voices share. `K` (keys of the job store), `V` (keys of voices), `TERMINAL` (states of jobs that
--- have ended) and `clock` are generated in front of this.
+-- What voices, their caches and their consents share.
 --
 -- A build is the record of one content: what is served (`version`, the fence under which it was built, 0 for nothing)
 -- and what is being done about it (`state`). It lives as long as a voice's cache names its content, and only
 -- voice_cache_request creates one: whatever comes late finds nothing to change.
 
-local now = clock()
-
 local BUILD_FIELDS = {'tenant', 'state', 'holder', 'job', 'run', 'version', 'failed'}
-
--- Never of -x: a negated zero reads "-0", which Redis takes for no integer.
-local function text(number) return string.format('%.0f', number) end
 
 local function load_build(content)
   local values = redis.call('HMGET', V.build .. content, unpack(BUILD_FIELDS))
@@ -93,7 +87,7 @@ local function is_under_way(job)
 end
 
 -- The state as it is now: the lease of a build is the lease of the item that builds, so nothing else ends it.
-local function settle(build)
+local function settle_build(build)
   if build.state == 'processing' and not redis.call('ZSCORE', K.leases, build.holder) then
     local job, item = string.match(build.holder, '^([^|]*)|([^|]*)|')
     local result = redis.call('HGET', K.results .. job, item)
@@ -109,22 +103,25 @@ local function settle(build)
 end
 
 -- What the holder of this lease is to do about the build; it becomes the builder where there is none.
-local function claim(build, lease)
+local function claim_build(build, lease)
   if build.state == 'ready' then
-    return {'ready', unpack(redis.call('HMGET', V.build .. build.content, 'version', 'sha256', 'bytes'))}
+    local version, sha256, bytes = unpack(redis.call('HMGET', V.build .. build.content, 'version', 'sha256', 'bytes'))
+    return {status = 'ready', version = version, sha256 = sha256, bytes = bytes}
   end
-  if build.state == 'failed' then return {'failed', redis.call('HGET', V.build .. build.content, 'error')} end
-  if build.state == 'processing' then return {build.holder == lease and 'build' or 'busy'} end
+  if build.state == 'failed' then
+    return {status = 'failed', error = redis.call('HGET', V.build .. build.content, 'error')}
+  end
+  if build.state == 'processing' then return {status = build.holder == lease and 'build' or 'busy'} end
   save_build(build, {state = 'processing', holder = lease})
   redis.call('HINCRBY', V.build .. build.content, 'attempts', 1)
-  return {'build'}
+  return {status = 'build'}
 end
 
 -- Caches. A cache is `voice|mode|model`; V.caches .. voice says which content it is of.
 
 local function cache_name(voice, field) return voice .. '|' .. field end
 
--- Whoever audits must not find the cache at another voice than the one at which it was counted.
+-- An audit must not find the cache at another voice than the one at which it was counted.
 local function move_count(build, from, to)
   local bytes = cache_bytes(build)
   if from == to or not from or not to or bytes == 0 then return end
@@ -186,4 +183,4 @@ end
 
 local function is_owner(tenant, voice) return redis.call('HGET', V.voice .. voice, 'tenant') == tenant end
 
-local function record(voice) return redis.call('HGETALL', V.voice .. voice) end
+local function voice_record(voice) return hash_at(V.voice .. voice) end

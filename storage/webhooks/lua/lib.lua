@@ -1,17 +1,12 @@
--- What every script that tells of events shares: endpoints that want them, deliveries, and when targets are due.
--- `W` (keys of webhooks), `HOOK` (constants) and `clock` are generated in front of this. All names are in one table,
--- because this stands in front of other preludes.
+-- What everything that tells of events shares: endpoints that want them, deliveries, and when targets are due. All
+-- names are in one table: a text of Lua has room for two hundred at its top.
 --
 -- A target with deliveries is in exactly one of W.due and W.suspects, or in none while as many attempts are under way
 -- as it may have. Only `place` puts it there.
 
-local webhooks = {now = clock(), made = 0}
-
-function webhooks.text(number) return string.format('%.0f', number) end
-
 -- A score for what is due now, behind all that became due before it: milliseconds alone do not tell.
 function webhooks.turn()
-  return string.format('%.3f', webhooks.now - 1 + redis.call('INCR', W.turn) % 1000 / 1000)
+  return string.format('%.3f', now - 1 + redis.call('INCR', W.turn) % 1000 / 1000)
 end
 
 function webhooks.health(target)
@@ -30,23 +25,23 @@ function webhooks.place(target)
   local first = redis.call('ZRANGE', W.waiting .. target, 0, 0, 'WITHSCORES')
   if not first[1] then return end
   local at = math.max(tonumber(first[2]), open_until)
-  local score = at > webhooks.now and webhooks.text(at) or webhooks.turn()
+  local score = at > now and text(at) or webhooks.turn()
   redis.call('ZADD', (proven and failures == 0) and W.due or W.suspects, score, target)
 end
 
 function webhooks.wait(id, target, at_ms)
-  redis.call('HSET', W.delivery .. id, 'state', 'pending', 'next_at_ms', webhooks.text(at_ms))
-  redis.call('ZADD', W.waiting .. target, at_ms > webhooks.now and webhooks.text(at_ms) or webhooks.turn(), id)
+  redis.call('HSET', W.delivery .. id, 'state', 'pending', 'next_at_ms', text(at_ms))
+  redis.call('ZADD', W.waiting .. target, at_ms > now and text(at_ms) or webhooks.turn(), id)
 end
 
--- The delivery has its last state, until somebody sends it again. Memory is bounded by count and by time.
+-- The delivery has its last state, until it is sent again. Memory is bounded by count and by time.
 function webhooks.finish(id, target, state, reason)
-  redis.call('HSET', W.delivery .. id, 'state', state, 'reason', reason, 'ended_at_ms', webhooks.text(webhooks.now))
+  redis.call('HSET', W.delivery .. id, 'state', state, 'reason', reason, 'ended_at_ms', text(now))
   redis.call('HDEL', W.delivery .. id, 'next_at_ms')
   redis.call('EXPIRE', W.delivery .. id, HOOK.KEPT_S)
   redis.call('EXPIRE', W.attempts .. id, HOOK.KEPT_S)
   local ended = W.ended .. target
-  redis.call('ZADD', ended, webhooks.text(webhooks.now), id)
+  redis.call('ZADD', ended, text(now), id)
   for _ = 1, redis.call('ZCARD', ended) - HOOK.KEPT_DELIVERIES do
     local oldest = redis.call('ZPOPMIN', ended)[1]
     redis.call('ZREM', W.log .. target, oldest)
@@ -59,18 +54,18 @@ end
 function webhooks.add(id, target, job, fields)
   if redis.call('EXISTS', W.delivery .. id) == 1 then return end
   redis.call('HSET', W.delivery .. id, 'id', id, 'target', target, 'job', job, 'tries', 0, 'attempts', 0,
-    'created_at_ms', webhooks.text(webhooks.now), unpack(fields))
-  redis.call('ZADD', W.log .. target, webhooks.text(webhooks.now), id)
+    'created_at_ms', text(now), unpack(fields))
+  redis.call('ZADD', W.log .. target, text(now), id)
   redis.call('EXPIRE', W.log .. target, HOOK.KEPT_S * 2)
   if job ~= '' then
-    redis.call('ZADD', W.of_job .. job, webhooks.text(webhooks.now), id)
+    redis.call('ZADD', W.of_job .. job, text(now), id)
     redis.call('EXPIRE', W.of_job .. job, HOOK.KEPT_S * 2)
   end
   if redis.call('ZCARD', W.waiting .. target) >= HOOK.MAX_WAITING then
     webhooks.finish(id, target, 'failed', 'too_many_waiting')
     return
   end
-  webhooks.wait(id, target, webhooks.now)
+  webhooks.wait(id, target, now)
   webhooks.place(target)
   webhooks.made = webhooks.made + 1
 end
@@ -79,7 +74,7 @@ function webhooks.wants(events, kind)
   return events == '*' or string.find(',' .. events .. ',', ',' .. kind .. ',', 1, true) ~= nil
 end
 
--- Who is to be told of this kind of event: target -> {endpoint or '', url, API's URL}. `own` is the job's webhook as
+-- The receivers of this kind of event: target -> {endpoint or '', url, API's URL}. `own` is the job's webhook as
 -- JSON, or false; what it says of an endpoint counts in place of what that endpoint chose.
 function webhooks.receivers(tenant, kind, own)
   local found = {}
@@ -97,7 +92,7 @@ function webhooks.receivers(tenant, kind, own)
 end
 
 -- Tells of an event: one delivery for each receiver. `subject` names the event among all of its kind, so that its ids
--- are the same whoever tells of it again. It and `facts` are functions, called only if somebody wants the event.
+-- are the same when it is told again. It and `facts` are functions, called only if there are receivers.
 function webhooks.enqueue_webhook(tenant, kind, job, own, subject, facts)
   local receivers = webhooks.receivers(tenant, kind, own)
   if next(receivers) == nil then return end
@@ -113,11 +108,11 @@ end
 function webhooks.disable(endpoint, tenant, reason)
   if redis.call('HGET', W.endpoint .. endpoint, 'state') ~= 'enabled' then return end
   redis.call('HSET', W.endpoint .. endpoint, 'state', 'disabled', 'disabled_reason', reason,
-    'updated_at_ms', webhooks.text(webhooks.now))
+    'updated_at_ms', text(now))
   redis.call('HDEL', W.routes .. tenant, endpoint)
-  local function subject() return endpoint .. '|' .. webhooks.text(webhooks.now) end
+  local function subject() return endpoint .. '|' .. text(now) end
   webhooks.enqueue_webhook(tenant, 'webhook_endpoint.disabled', '', false, subject, function()
-    return {endpoint = endpoint, reason = reason, at_ms = webhooks.now,
+    return {endpoint = endpoint, reason = reason, at_ms = now,
       description = redis.call('HGET', W.endpoint .. endpoint, 'description')}
   end)
 end

@@ -18,8 +18,6 @@ from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.spec import NarrationSpec
 from storage.segments.results import SegmentReport
 
-CLOCK_KEY = "{rhapsode}:test_clock"
-TEST_CLOCK = f"local function clock() return tonumber(redis.call('GET', '{CLOCK_KEY}')) end\n"
 EPOCH_MS = 1_800_000_000_000
 LEASE_S = 30.0
 WORKER = WorkerIdentity("worker", "first")
@@ -30,16 +28,23 @@ BOB = TenantId("bob")
 
 
 class Clock:
-    """The scripts' clock, in Unix milliseconds; moves only when told."""
+    """The clock of stores that are opened with `TEST_CLOCK`, in Unix milliseconds; moves only when told."""
 
-    def __init__(self, client: redis.Redis) -> None:
-        self._client = client
-        self.now_ms = EPOCH_MS
-        self.advance(0)
+    told_ms = EPOCH_MS
+
+    def __init__(self) -> None:
+        Clock.told_ms = EPOCH_MS
+
+    @property
+    def now_ms(self) -> int:
+        return Clock.told_ms
 
     def advance(self, seconds: float) -> None:
-        self.now_ms += round(seconds * 1000)
-        self._client.set(CLOCK_KEY, self.now_ms)
+        Clock.told_ms += round(seconds * 1000)
+
+
+def TEST_CLOCK() -> int:
+    return Clock.told_ms
 
 
 def open_control(client: redis.Redis, limits: AdmissionLimits | None = None, window: int = 32) -> JobControl:
@@ -50,7 +55,7 @@ def open_control(client: redis.Redis, limits: AdmissionLimits | None = None, win
 def open_store(
     client: redis.Redis, limits: AdmissionLimits | None = None, max_attempts: int = 4, window: int = 32
 ) -> JobStore:
-    """A store whose scripts read the test's clock."""
+    """A store whose calls bring the test's time."""
     return JobStore(
         client, limits=limits or AdmissionLimits(), max_attempts=max_attempts, window=window, clock=TEST_CLOCK
     )

@@ -55,13 +55,13 @@ def test_tenants_take_turns(store: JobStore, places: QueuePositions) -> None:
     assert positions == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("is_known", [True, False], ids=["scripts the server knows", "scripts it has forgotten"])
+@pytest.mark.parametrize("is_known", [True, False], ids=["functions the server knows", "functions it has forgotten"])
 def test_a_job_that_comes_in_is_told_its_place_at_once(
     store: JobStore, places: QueuePositions, redis_client: redis.Redis, is_known: bool
 ) -> None:
     waiting(store, ALICE)
     if not is_known:
-        redis_client.script_flush()
+        redis_client.function_flush()
 
     submitted = store.submit_placed(submission(ALICE, 60_000, Priority.LOW), places)
 

@@ -33,8 +33,8 @@ BOOK = replace(SPEC, source=Source(SourceType.DOCUMENT, DocumentFormat.EPUB))
 
 
 @pytest.fixture
-def clock(redis_client: redis.Redis) -> Clock:
-    return Clock(redis_client)
+def clock() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_one_that_nobody_calls_looks_again_by_itself(store: JobStore, redis_clie
 
 
 def test_without_a_word_of_how_many_places_there_are_nobody_waits(redis_client: redis.Redis) -> None:
-    Clock(redis_client)
+    Clock()
     store = open_store(redis_client)
     for _ in range(3):
         submitted(store, book())

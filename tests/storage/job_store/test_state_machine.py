@@ -32,10 +32,10 @@ from storage.errors import (
     StateConflict,
 )
 from storage.ids import JobId, TenantId, WorkQueue
+from storage.job_store.calls import Transitioned
 from storage.job_store.control import JobChanges
 from storage.job_store.counter_audit import Difference
 from storage.job_store.events import EventLog
-from storage.job_store.scripts import Transitioned
 from storage.jobs.record import JobError, JobRecord
 from storage.jobs.submissions import AdmissionLimits, IdempotencyKey, Submission
 from storage.jobs.tickets import Tickets
@@ -97,7 +97,7 @@ class JobMachine(RuleBasedStateMachine):
         super().__init__()
         client.flushdb()
         self.client = client
-        self.clock = Clock(client)
+        self.clock = Clock()
         self.store = open_store(client, LIMITS, MAX_ATTEMPTS, WINDOW)
         self.control = open_control(client, LIMITS, WINDOW)
         self.model = ModelStore(MAX_ATTEMPTS, WINDOW)

@@ -10,6 +10,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from rhapsode.contract.jobs.states import JobPhase, JobState
+from storage.database.functions import Functions
 from storage.errors import (
     AuditOvertaken,
     BacklogFull,
@@ -37,6 +38,7 @@ from tests.storage.job_store.job_driver import (
     GPU_QUEUE,
     LEASE_S,
     SPEC,
+    TEST_CLOCK,
     WORKER,
     Clock,
     artifact,
@@ -277,10 +279,10 @@ def test_repeated_plan_and_assembly_commits_have_one_effect(store: JobStore) -> 
 
 def test_a_repeated_claim_call_gets_the_same_item(redis_client: redis.Redis, store: JobStore) -> None:
     start_job(store, 5)
-    script = store._scripts["claim"]  # pyright: ignore[reportPrivateUsage]
-    arguments = (GPU_QUEUE, WORKER.name, WORKER.boot_id, 30_000, "call-1")
+    functions = Functions(redis_client, "rhapsode", TEST_CLOCK)
+    said = {"queue": GPU_QUEUE, "worker": WORKER.name, "boot_id": WORKER.boot_id, "lease_ms": 30_000, "call": "call-1"}
 
-    assert script.run(*arguments) == script.run(*arguments)
+    assert functions.call("claim", **said) == functions.call("claim", **said)
     assert store.ready_counts()[GPU_QUEUE] == 4
 
 
@@ -715,9 +717,9 @@ def test_a_redis_that_is_gone_is_unavailable() -> None:
             store.submit(submission())
 
 
-def test_scripts_survive_a_server_that_forgot_them(redis_client: redis.Redis, store: JobStore) -> None:
+def test_calls_survive_a_server_that_forgot_the_functions(redis_client: redis.Redis, store: JobStore) -> None:
     store.submit(submission())
-    redis_client.script_flush()
+    redis_client.function_flush()
 
     assert claim(store, CPU_QUEUE).lease.item == "plan"
 

@@ -54,7 +54,7 @@ class TurnWorld:
 
     def __init__(self, client: redis.Redis) -> None:
         client.flushdb()
-        Clock(client)
+        Clock()
         self.store = open_store(client)
         self.model = TurnModel()
         self.jobs: dict[JobId, tuple[TenantId, int]] = {}

@@ -27,7 +27,7 @@ CONTENT = SegmentContent(
 
 @pytest.fixture
 def store(redis_client: redis.Redis) -> JobStore:
-    Clock(redis_client)
+    Clock()
     return open_store(redis_client)
 
 

@@ -10,8 +10,9 @@ import pytest
 import redis
 
 from storage.database.connections import connect_redis_async
+from storage.database.library import LAST_USE_STEP_MS
 from storage.runtime.config.settings import StorageSettings
-from storage.tenants.api_keys import LAST_USE_STEP_MS, TENANT_SCOPES, ApiKeyStore, key_digest
+from storage.tenants.api_keys import TENANT_SCOPES, ApiKeyStore, key_digest
 from storage.tenants.rate_limits import CallerGate, RateState
 from tests.storage.job_store.job_driver import ALICE, BOB, TEST_CLOCK, Clock
 

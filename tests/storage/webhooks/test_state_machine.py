@@ -19,10 +19,11 @@ from hypothesis.stateful import (
 
 from rhapsode.contract.webhooks import DeliveryState, EndpointState
 from storage.ids import DeliveryId
+from storage.jobs.delivery_limits import BREAKER_FAILURES, MAX_IN_FLIGHT
 from storage.jobs.work_items import WorkerIdentity
 from storage.webhooks.deliveries import LEASE_S
 from storage.webhooks.errors import DeliveryBusy
-from storage.webhooks.records import BREAKER_FAILURES, MAX_IN_FLIGHT, ClaimedDelivery, EndpointChanges
+from storage.webhooks.records import ClaimedDelivery, EndpointChanges
 from tests.storage.audio.decoded import members_of
 from tests.storage.health_checks import KNOWN
 from tests.storage.job_store.job_driver import ALICE

@@ -12,18 +12,20 @@ from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.webhook_events import FINAL_JOB_EVENTS
 from rhapsode.contract.webhooks import ROTATION_OVERLAP_S, DeliveryState, DisabledReason, EndpointState
 from storage.errors import QuotaExceeded
-from storage.jobs.webhook_target import JobWebhook
-from storage.jobs.work_items import WorkerIdentity
-from storage.jobs.work_queues import HOOKS_QUEUE
-from storage.webhooks.deliveries import LEASE_S
-from storage.webhooks.errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
-from storage.webhooks.records import (
+from storage.jobs.delivery_limits import (
     BREAKER_FAILURES,
     FIRST_REST_MS,
     KEPT_DELIVERIES,
     MAX_ENDPOINTS,
     MAX_IN_FLIGHT,
     MAX_WAITING,
+)
+from storage.jobs.webhook_target import JobWebhook
+from storage.jobs.work_items import WorkerIdentity
+from storage.jobs.work_queues import HOOKS_QUEUE
+from storage.webhooks.deliveries import LEASE_S
+from storage.webhooks.errors import DeliveryBusy, DeliveryNotFound, EndpointDisabled, EndpointGone, EndpointNotFound
+from storage.webhooks.records import (
     EndpointChanges,
 )
 from tests.storage.job_store.job_driver import ALICE, BOB, submission

@@ -27,7 +27,7 @@ class WebhookWorld:
 
     def __init__(self, client: redis.Redis) -> None:
         self.client = client
-        self.clock = Clock(client)
+        self.clock = Clock()
         self.jobs: JobStore = open_store(client)
         self.store = WebhookStore(client, clock=TEST_CLOCK)
         self.queue = WebhookQueue(client, clock=TEST_CLOCK)

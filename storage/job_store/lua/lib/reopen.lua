@@ -1,4 +1,4 @@
--- What the scripts share that send an ended job on and take back what it has done. Loaded behind prelude.lua.
+-- What sends an ended job on, and takes back what it has done.
 
 local UNPACKED = 1000 -- items in one command: Lua's stack is bounded
 
@@ -182,18 +182,25 @@ end
 
 -- Calls that are not the same when they are repeated may bear a key, as submissions do.
 
--- key is '' or the sha256 of one. Returns nil for a new one, else the answer to give.
-local function replay_of(job, key, fingerprint)
-  if key == '' then return nil end
-  local known = redis.call('GET', K.idempotency .. job.tenant .. ':' .. key)
+-- Returns nil for a new one, or one without a key; else the answer to give.
+local function replay_of(job, call)
+  local known = call.key and redis.call('GET', K.idempotency .. job.tenant .. ':' .. call.key)
   if not known then return nil end
   local id, seen = string.match(known, '^([^|]*)|(.*)$')
-  if seen ~= fingerprint or id ~= job.id then return answer('mismatch') end
-  return answer('ok', redis.call('HGETALL', K.job .. job.id))
+  if seen ~= call.fingerprint or id ~= job.id then return answer('mismatch') end
+  return answer_record(job.id)
 end
 
-local function remember_call(job, key, fingerprint, ttl_s)
-  if key ~= '' then redis.call('SET', K.idempotency .. job.tenant .. ':' .. key, job.id .. '|' .. fingerprint, 'EX', ttl_s) end
+local function remember_call(job, call)
+  if not call.key then return end
+  local key = K.idempotency .. job.tenant .. ':' .. call.key
+  redis.call('SET', key, job.id .. '|' .. call.fingerprint, 'EX', call.key_ttl_s)
 end
 
-local function answer_job(job) return answer('ok', redis.call('HGETALL', K.job .. job.id)) end
+-- The job that the call is about, if that may be changed; else the answer to give.
+local function job_of(call)
+  local job = load_job(call.job)
+  if not job or job.tenant ~= call.tenant then return nil, answer('missing') end
+  if is_over(job) then return nil, answer('gone') end
+  return job, replay_of(job, call)
+end

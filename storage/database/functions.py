@@ -1,0 +1,190 @@
+"""Calls of the functions in the state database: one JSON argument, one JSON answer, one round trip.
+
+A server that does not know the library of this release (it is new, was emptied, or is another one since) is given it
+and asked again. The one declared key is the root of all others, which routes a call should the state live in a cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeAlias, cast
+
+import redis
+import redis.asyncio
+from redis.exceptions import RedisError, ResponseError
+
+from storage.database.keys import RedisKeys
+from storage.database.library import library
+from storage.errors import AdmissionRefused, refusal_of
+from storage.runtime.observability.metrics import redis_call
+
+Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value]"
+"""Of an argument. What names something is a string, also a fence: a server's numbers have 53 bits."""
+
+Arguments: TypeAlias = "Mapping[str, Value | None]"
+"""By name; what is None is left out."""
+
+Clock: TypeAlias = Callable[[], int]
+"""Unix ms."""
+
+_measures = cache(redis_call)
+
+
+class Reply:
+    """The answer of a function: its status, and what it says besides, by name."""
+
+    def __init__(self, text: str) -> None:
+        self._values = cast("dict[str, object]", json.loads(text))
+
+    @property
+    def status(self) -> str:
+        return self.text("status")
+
+    def text(self, name: str) -> str:
+        return str(self._values[name])
+
+    def number(self, name: str) -> int:
+        return int(cast("str | float", self._values[name]))
+
+    def real(self, name: str) -> float:
+        return float(cast("str | float", self._values[name]))
+
+    def flag(self, name: str) -> bool:
+        return self._values[name] is True
+
+    def hash(self, name: str) -> dict[str, str]:
+        """A hash of Redis; an empty one if there was none."""
+        return cast("dict[str, str]", self._values[name])
+
+    def counts(self, name: str) -> dict[str, int]:
+        return cast("dict[str, int]", self._values[name])
+
+    def refusal(self) -> AdmissionRefused:
+        """What a function that refused answers with."""
+        wait_s = self.text("wait_s")
+        return refusal_of(
+            self.text("limit"), self.number("held"), self.number("most"), float(wait_s) if wait_s else None
+        )
+
+    def texts(self, name: str) -> list[str]:
+        return cast("list[str]", self._list(name))
+
+    def rows(self, name: str) -> list[dict[str, object]]:
+        return cast("list[dict[str, object]]", self._list(name))
+
+    def table(self, name: str) -> dict[str, object]:
+        return cast("dict[str, object]", self._values[name])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reply) and self._values == other._values
+
+    def __hash__(self) -> int:
+        raise TypeError("an answer is no key")
+
+    def _list(self, name: str) -> object:
+        # Lua has one kind of table, and its empty one is an object.
+        return self._values[name] or []
+
+
+class Functions:
+    """The functions under one key prefix. Safe to share between threads, as the client is.
+
+    clock: what the time is, in place of the server's own clock; tests put a settable one here. Everything raises what
+    redis-py raises.
+    """
+
+    def __init__(self, client: redis.Redis, key_prefix: str, clock: Clock | None = None) -> None:
+        self._client = client
+        self._root = RedisKeys(key_prefix).root
+        self._clock = clock
+
+    def call(self, function: str, /, **arguments: Value | None) -> Reply:
+        with _measured(function):
+            return self._call(function, arguments)
+
+    def call_each(self, calls: Sequence[tuple[str, Arguments]]) -> list[Reply]:
+        """Several calls in one round trip; others may come in between them. Each is measured as long as all take."""
+        if not calls:
+            return []
+        started = time.perf_counter()
+        pipeline = self._client.pipeline(transaction=False)
+        for function, arguments in calls:
+            pipeline.fcall(library().function(function), 1, self._root, self._encoded(arguments))
+        try:
+            replies = [Reply(cast("str", text)) for text in pipeline.execute()]
+        except ResponseError as error:
+            if not _is_unknown(error):
+                _measures(calls[0][0])[1].inc()
+                raise
+            # Whichever it was: each may be repeated.
+            return [self.call(function, **arguments) for function, arguments in calls]
+        except RedisError:
+            _measures(calls[0][0])[1].inc()
+            raise
+        for function in {function for function, _ in calls}:
+            _measures(function)[0].observe(time.perf_counter() - started)
+        return replies
+
+    def _call(self, function: str, arguments: Arguments) -> Reply:
+        name, encoded = library().function(function), self._encoded(arguments)
+        try:
+            text = self._client.fcall(name, 1, self._root, encoded)
+        except ResponseError as error:
+            if not _is_unknown(error):
+                raise
+            self._client.function_load(library().text, replace=True)
+            text = self._client.fcall(name, 1, self._root, encoded)
+        return Reply(cast("str", text))
+
+    def _encoded(self, arguments: Arguments) -> str:
+        return _encoded(arguments, self._clock)
+
+
+class AsyncFunctions:
+    """As `Functions`, for the event loop."""
+
+    def __init__(self, client: redis.asyncio.Redis, key_prefix: str, clock: Clock | None = None) -> None:
+        self._client = client
+        self._root = RedisKeys(key_prefix).root
+        self._clock = clock
+
+    async def call(self, function: str, /, **arguments: Value | None) -> Reply:
+        name, encoded = library().function(function), _encoded(arguments, self._clock)
+        try:
+            text = await self._client.fcall(name, 1, self._root, encoded)
+        except ResponseError as error:
+            if not _is_unknown(error):
+                raise
+            await self._client.function_load(library().text, replace=True)
+            text = await self._client.fcall(name, 1, self._root, encoded)
+        return Reply(cast("str", text))
+
+
+def _encoded(arguments: Arguments, clock: Clock | None) -> str:
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if clock is not None:
+        given["now_ms"] = clock()
+    # As they are: Lua takes a lone surrogate for an error, and so does the encoding to UTF-8, earlier.
+    return json.dumps(given, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _is_unknown(error: ResponseError) -> bool:
+    """Whether the server has no such function; in a pipeline the words of the call stand in front."""
+    return str(error).endswith("Function not found")
+
+
+@contextmanager
+def _measured(function: str) -> Generator[None]:
+    duration, errors = _measures(function)
+    started = time.perf_counter()
+    try:
+        yield
+    except RedisError:
+        errors.inc()
+        raise
+    finally:
+        duration.observe(time.perf_counter() - started)

@@ -1,0 +1,180 @@
+-- Items are given out under leases, and leases are kept and given back.
+
+local CALL_KEPT_S = 20 -- longer than any client repeats a command
+local INTERACTIVE_SHARE = 5 -- of so many claims, bulk gets one, when both classes have work
+local MOST_DROPS = 64 -- overdue jobs ended, and plans set aside, by one claim
+
+local function next_class(queue)
+  local interactive = redis.call('EXISTS', K.tenants .. queue .. ':interactive') == 1
+  local bulk = redis.call('EXISTS', K.tenants .. queue .. ':bulk') == 1
+  if interactive and bulk then
+    local turn = redis.call('HINCRBY', K.turns, queue, 1)
+    return turn % INTERACTIVE_SHARE == 0 and 'bulk' or 'interactive'
+  end
+  return interactive and 'interactive' or bulk and 'bulk' or nil
+end
+
+-- Deficit round robin: the tenant in front is served while its credit lasts, then goes to the back with a
+-- new quantum.
+local function next_job(queue, class)
+  local ring, deficits = K.tenants .. queue .. ':' .. class, K.deficit .. queue .. ':' .. class
+  while true do
+    local tenant = redis.call('LINDEX', ring, 0)
+    local id = redis.call('LINDEX', K.line .. queue .. ':' .. class .. ':' .. tenant, 0)
+    local job = load_job(id)
+    if not job or is_terminal(job) then return {id = id, tenant = tenant, class = class, state = 'gone'} end
+    local credit = tonumber(redis.call('HGET', deficits, tenant)) or 0
+    if credit >= item_cost(queue, job.cost_ms) or is_overdue(job) then return job end
+    redis.call('HINCRBY', deficits, tenant, QUANTUM_MS)
+    end_turn(job, queue)
+    redis.call('LMOVE', ring, ring, 'LEFT', 'RIGHT')
+  end
+end
+
+local function is_kept_waiting(job, queue)
+  return is_reading(job, redis.call('LINDEX', ready_key(job, queue), 0)) and not has_reading_place(job)
+end
+
+-- The next item of the job, which is a plan and nothing else, goes to where it waits; others have this turn.
+local function set_aside(job, queue)
+  redis.call('LPOP', ready_key(job, queue))
+  count_ready(job, queue, -1)
+  leave_ring(job, queue)
+  await_reading_place(job)
+end
+
+-- Returns the item, and for how long the job had waited for its turn.
+local function take_item(job, queue)
+  local since = tonumber(redis.call('ZSCORE', waiting_key(job, queue), job.id)) or now
+  local ready = ready_key(job, queue)
+  local item = redis.call('LPOP', ready)
+  count_ready(job, queue, -1)
+  redis.call('HINCRBY', deficit_key(job, queue), job.tenant, text(0 - item_cost(queue, job.cost_ms)))
+  if redis.call('EXISTS', ready) == 0 then
+    leave_ring(job, queue)
+  else
+    redis.call('LMOVE', line_key(job, queue), line_key(job, queue), 'LEFT', 'RIGHT')
+    redis.call('ZADD', waiting_key(job, queue), text(now), job.id)
+  end
+  return item, math.max(0, now - since)
+end
+
+local function begin_job(job, item)
+  move(job, 'running')
+  save(job, {started_at_ms = now})
+  -- One that was reopened is in the phase it goes on with.
+  if item == 'plan' then save(job, {phase = 'planning'}) end
+  event(job, 'job.started')
+end
+
+local function lease(call, job, item)
+  local fence = text(redis.call('INCR', K.fence))
+  local name = lease_name(job.id, item, fence)
+  redis.call('ZADD', K.leases, text(now + call.lease_ms), name)
+  redis.call('HSET', K.worker .. call.worker, name, call.boot_id)
+  redis.call('HSET', K.live .. job.id, item, 'L' .. fence .. '|' .. call.worker)
+  tally(job, 'leases:', 1)
+  if is_reading(job, item) then redis.call('SADD', K.reading .. job.tenant, name) end
+  save(job, {leased = job.leased + 1})
+  if job.state == 'pending' then begin_job(job, item) end
+  return fence
+end
+
+local function work_of(job, item, fence, waited_ms)
+  local attempts, suspicions = read_tries(job.id, item)
+  local spec, input_key, plan_key, deadline_ms, trace, recovered = unpack(redis.call('HMGET', K.job .. job.id,
+    'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace', 'recovered'))
+  local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
+  local rejected = redis.call('HGET', K.tries .. job.id, 'rejected:' .. item)
+  return answer('item', {
+    job = job.id, tenant = job.tenant, item = item, fence = fence, attempt = attempts + 1, suspicions = suspicions,
+    spec = spec, input_key = input_key, plan_key = plan_key or '', deadline_ms = deadline_ms or '', edit = edit or '',
+    take = (take_of(job.id, item)), class = job.class, rejected = rejected or '0', waited_ms = waited_ms,
+    trace = trace or '', recovered = recovered == '1',
+  })
+end
+
+-- The answer to a repeated call, whose item is under lease still.
+local function given_before(name)
+  local known = redis.call('GET', name)
+  if not known then return nil end
+  -- A claim of a release before waits were told has three parts.
+  local id, item, fence, waited_ms = string.match(known, '^([^|]*)|([^|]*)|(%d+)|?(%d*)$')
+  local job, verdict = resolve(id, item, fence)
+  return verdict == 'held' and work_of(job, item, fence, tonumber(waited_ms) or 0) or nil
+end
+
+-- call: queue, worker (its name), boot_id, lease_ms, call (an id of this call)
+-- -> item + what its work needs; empty
+register('claim', function(call)
+  local queue, name = call.queue, K.claims .. call.call
+  local before = given_before(name)
+  if before then return before end
+  if redis.call('EXISTS', K.held) == 1 then return answer('empty') end
+
+  for _ = 1, MOST_DROPS do
+    local class = next_class(queue)
+    if not class then return answer('empty') end
+    local job = next_job(queue, class)
+    if job.state == 'gone' then
+      -- A job that ends takes its items along; should the two ever disagree, the queue must not stop at it.
+      close_queue(job, queue)
+      redis.call('DEL', ready_key(job, queue))
+    elseif is_overdue(job) then
+      expire_job(job)
+    elseif is_kept_waiting(job, queue) then
+      set_aside(job, queue)
+    else
+      local item, waited_ms = take_item(job, queue)
+      local fence = lease(call, job, item)
+      redis.call('SET', name, lease_name(job.id, item, fence) .. '|' .. text(waited_ms), 'EX', CALL_KEPT_S)
+      return work_of(job, item, fence, waited_ms)
+    end
+  end
+  add_tickets(queue, 1)
+  return answer('empty')
+end)
+
+-- call: lease_ms, leases (job, item, fence of each)
+-- -> ok + leases: held | lost | aborted for each
+register('extend', function(call)
+  local until_ms = text(now + call.lease_ms)
+  local verdicts = {}
+  for i, each in ipairs(call.leases) do
+    local _, verdict = resolve(each.job, each.item, each.fence)
+    if verdict == 'held' then redis.call('ZADD', K.leases, 'XX', until_ms, lease_name(each.job, each.item, each.fence)) end
+    verdicts[i] = verdict
+  end
+  return answer('ok', {leases = verdicts})
+end)
+
+-- From now on nothing else runs beside the item in its worker.
+-- call: job, item, fence
+-- -> ok | lost | aborted
+register('isolate', function(call)
+  local _, verdict, worker = resolve(call.job, call.item, call.fence)
+  if verdict ~= 'held' then return answer(verdict) end
+  redis.call('HSET', K.live .. call.job, call.item, 'A' .. call.fence .. '|' .. worker)
+  return answer('ok')
+end)
+
+-- A lease that is not held any more is not an error here.
+-- call: job, item, fence, reason, max_attempts
+-- -> ok
+register('release', function(call)
+  release_item(call.job, call.item, call.fence, call.reason, call.max_attempts)
+  return answer('ok')
+end)
+
+-- call: worker (its name), boot_id (the one that lives), max_attempts
+-- -> ok
+register('release_worker', function(call)
+  local held = redis.call('HGETALL', K.worker .. call.worker)
+  for i = 1, #held, 2 do
+    if held[i + 1] ~= call.boot_id then
+      local id, item, fence = string.match(held[i], '^([^|]*)|([^|]*)|(%d+)$')
+      release_item(id, item, fence, 'worker_died', call.max_attempts)
+    end
+  end
+  return answer('ok')
+end)

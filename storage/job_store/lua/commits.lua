@@ -1,0 +1,154 @@
+-- What became of items that went well: plans, segments, voices, shards of batches, assemblies.
+
+-- call: job, fence, plan_key, segments, estimated_audio_ms, window (the smallest), stored_bytes (of what was stored),
+--       warnings, first_words (of the text, or ''), input_chars (only if that is known by now)
+-- -> ok | lost | aborted
+register('commit_plan', function(call)
+  local id, fence, plan_key = call.job, call.fence, call.plan_key
+  local total, estimate, window = call.segments, call.estimated_audio_ms, call.window
+  local result = 'D' .. fence .. ':' .. text(total) .. ':' .. text(estimate) .. ':' .. plan_key
+
+  if redis.call('HGET', K.results .. id, 'plan') == result then return answer_again(id) end
+  local job, verdict, worker = resolve(id, 'plan', fence)
+  if verdict ~= 'held' then return answer(verdict) end
+
+  forget_lease(job, 'plan', fence, worker)
+  redis.call('HSET', K.results .. id, 'plan', result)
+  local change = estimate - job.estimated_audio_ms
+  count_admission(job, 0, change)
+  count_flow(job, 'in', change)
+  local changes = {
+    plan_key = plan_key, total = total, next = 0, phase = 'synthesizing',
+    estimated_audio_ms = estimate, cost_ms = math.floor(estimate / total),
+  }
+  if call.input_chars then changes.input_chars = call.input_chars end
+  if call.first_words ~= '' then changes.first_words = call.first_words end
+  save(job, changes)
+  count_stored(job, call.stored_bytes)
+  for _, warning in ipairs(call.warnings) do warn(job, warning) end
+  -- Of voices, as many as there are places for are found out one by one.
+  open_window(job, window, is_voice_job(job) and window or nil)
+  return answer('ok')
+end)
+
+-- call: job, item, fence, line (of the result, without its fence), sample_rate_hz, finish_reason, flags, engine_ms,
+--       window (the smallest), reuse_id (of the content, or ''), warning (why a segment with flags was kept, or ''),
+--       warning_code, stored_bytes (of the segment)
+-- -> ok | lost | aborted
+register('commit_segment', function(call)
+  local id, item, fence = call.job, call.item, call.fence
+  local rate, finish, flags, engine_ms, window = call.sample_rate_hz, call.finish_reason, call.flags, call.engine_ms, call.window
+  local reuse_id, warning = call.reuse_id, call.warning
+  local line = 'D' .. fence .. ':' .. call.line
+
+  if is_committed(id, item, line) then return answer_again(id) end
+  local job, verdict, worker = resolve(id, item, fence)
+  if verdict ~= 'held' then return answer(verdict) end
+
+  forget_lease(job, item, fence, worker)
+  redis.call('HSET', K.results .. id, item, line)
+  redis.call('HDEL', K.tries .. id, 'rejected:' .. item)
+  local result = read_result(line)
+  count_result(job, result, 1)
+  save(job, {sample_rate_hz = rate, engine_ms = job.engine_ms + engine_ms, out_ms = job.out_ms + job.cost_ms})
+  if result.attempts > 1 then redis.call('HINCRBY', K.job .. id, 'rerolls', result.attempts - 1) end
+  if result.is_flagged then warn(job, {code = call.warning_code, detail = warning, segment = tonumber(item)}) end
+  if reuse_id ~= '' then
+    -- As long as the object lies there at least: retention begins when the job ends.
+    redis.call('SET', K.reuse .. job.tenant .. ':' .. reuse_id, id .. ':' .. item .. ':' .. fence, 'EX', job.retention_s)
+  end
+  count_flow(job, 'out', job.cost_ms)
+  local audio_ms = math.floor(result.samples * 1000 / rate)
+  if not result.is_reused then count_throughput(job.queue, audio_ms, engine_ms) end
+  count_usage(job, {
+    segments = 1, characters = result.chars, audio_ms = audio_ms, engine_ms = engine_ms,
+    cached_audio_ms = result.is_reused and audio_ms or 0,
+  })
+  count_stored(job, call.stored_bytes)
+  open_window(job, window)
+  if job.done == job.total then
+    save(job, {phase = 'assembling'})
+    make_ready(job, 'assemble', 'RPUSH')
+  end
+  event(job, 'job.segment.completed', {segment = tonumber(item), audio_ms = audio_ms, finish_reason = finish})
+  if result.is_flagged then event(job, 'job.segment.flagged', {segment = tonumber(item), flags = flags, detail = warning}) end
+  return answer('ok')
+end)
+
+-- call: job, item, fence, build_ms, window (the smallest)
+-- -> ok | lost | aborted
+register('commit_voice', function(call)
+  local id, item, fence = call.job, call.item, call.fence
+  local result = 'D' .. fence
+
+  if redis.call('HGET', K.results .. id, item) == result then return answer_again(id) end
+  local job, verdict, worker = resolve(id, item, fence)
+  if verdict ~= 'held' then return answer(verdict) end
+
+  forget_lease(job, item, fence, worker)
+  redis.call('HSET', K.results .. id, item, result)
+  save(job, {done = job.done + 1, engine_ms = job.engine_ms + call.build_ms, out_ms = job.out_ms + job.cost_ms})
+  count_flow(job, 'out', job.cost_ms)
+  count_usage(job, {engine_ms = call.build_ms})
+  event(job, 'job.segment.completed', {segment = tonumber(item)})
+  follow_voice(job, call.window)
+  settle_voices(job)
+  return answer('ok')
+end)
+
+-- call: job (the batch), item, fence, window (the smallest)
+-- -> ok | lost | aborted
+register('commit_shard', function(call)
+  local id, item, fence = call.job, call.item, call.fence
+  local result = 'D' .. fence
+
+  if redis.call('HGET', K.results .. id, item) == result then return answer_again(id) end
+  local job, verdict, worker = resolve(id, item, fence)
+  if verdict ~= 'held' then return answer(verdict) end
+
+  forget_lease(job, item, fence, worker)
+  redis.call('HSET', K.results .. id, item, result)
+  save(job, {done = job.done + 1})
+  open_window(job, call.window)
+  settle_batch(id)
+  return answer('ok')
+end)
+
+-- call: job, fence, artifacts (as JSON)
+-- -> ok | lost | aborted
+-- The plan was all that was wanted: nothing is spoken, and no plan is left for a later run to go on with.
+register('finish_plan', function(call)
+  local id, fence, artifacts = call.job, call.fence, call.artifacts
+
+  -- The key of the artifact holds the fence.
+  if redis.call('HGET', K.job .. id, 'artifacts') == artifacts then return answer_again(id) end
+  local job, verdict, worker = resolve(id, 'plan', fence)
+  if verdict ~= 'held' then return answer(verdict) end
+
+  forget_lease(job, 'plan', fence, worker)
+  redis.call('HSET', K.results .. id, 'plan', 'D' .. fence)
+  local created = replace_artifacts(job, artifacts)
+  succeed_with(job, created)
+  return answer('ok')
+end)
+
+-- call: job, fence, artifacts and spoken_by (as JSON), warnings, earlier_codes (of those that an earlier assembly may
+--       have left)
+-- -> ok + record | lost | aborted
+register('finish', function(call)
+  local id, fence, artifacts = call.job, call.fence, call.artifacts
+
+  -- The keys of artifacts hold the fence. The job may have been reopened since: its artifacts stay until the next ones.
+  if redis.call('HGET', K.job .. id, 'artifacts') == artifacts then return answer_record(id) end
+  local job, verdict, worker = resolve(id, 'assemble', fence)
+  if verdict ~= 'held' then return answer(verdict) end
+
+  forget_lease(job, 'assemble', fence, worker)
+  redis.call('HSET', K.results .. id, 'assemble', 'D' .. fence)
+  local created = replace_artifacts(job, artifacts)
+  save(job, {spoken_by = call.spoken_by})
+  for _, code in ipairs(call.earlier_codes) do forget_warnings_of(job, code) end
+  for _, warning in ipairs(call.warnings) do warn(job, warning) end
+  succeed_with(job, created)
+  return answer_record(id)
+end)
