@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -72,9 +72,12 @@ def _write(pieces: Iterator[bytes], job: str, output: str) -> None:
         sizes = WavSizes(target.fileno())
         try:
             for piece in chain((first,), pieces):
+                sizes.will_write(piece)
                 target.write(piece)
                 target.flush()
-                sizes.wrote(piece)
         finally:
-            # Also of a stream that broke off, or was interrupted: what is there is a file of its own length.
+            # Also of a stream that broke off, or was interrupted: what is there is a file of its own length. An
+            # interrupt may have come between a write and its flush.
+            with suppress(BrokenPipeError):
+                target.flush()
             sizes.mend()

@@ -23,17 +23,16 @@ class WavSizes:
         self._descriptor = descriptor
         self._start = os.lseek(descriptor, 0, os.SEEK_CUR) if _can_be_mended(descriptor) else None
         self._header = b""
-        self._num_bytes = 0
 
-    def wrote(self, piece: bytes) -> None:
+    def will_write(self, piece: bytes) -> None:
+        """Call before the piece is written: an interrupt may come behind any of it."""
         self._header += piece[: HEADER_BYTES - len(self._header)]
-        self._num_bytes += len(piece)
 
     def mend(self) -> None:
         """Call when all that was written has reached the file, also after an interrupt."""
         if self._start is None:
             return
-        for offset, size in sizes(self._header, self._num_bytes):
+        for offset, size in sizes(self._header, os.lseek(self._descriptor, 0, os.SEEK_CUR) - self._start):
             os.pwrite(self._descriptor, struct.pack("<I", size), self._start + offset)
 
 

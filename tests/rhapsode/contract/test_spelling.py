@@ -15,7 +15,7 @@ MODULES = tuple(
     for module in (ROOT / package).rglob(f"*.{kind}")
 )
 
-MOST = {"deadline": 40, "destination": 17, "not_before": 25, "reproducibility": 21, "retention_s": 27}
+MOST = {"deadline": 41, "destination": 17, "not_before": 25, "reproducibility": 21, "retention_s": 28}
 """Modules of the product that may spell a field, in its unit (`not_before_ms`) or out of it. Lower it with the code;
 what has to raise it carries by hand what the contract or the submission carries already."""
 

@@ -39,8 +39,8 @@ def test_a_file_that_came_in_pieces_says_its_length(tmp_path: Path, before: byte
         file.flush()
         header = WavSizes(file.fileno())
         for start in range(0, len(data), 7):
+            header.will_write(data[start : start + 7])
             file.write(data[start : start + 7])
-            header.wrote(data[start : start + 7])
         file.flush()
         header.mend()
 
@@ -61,8 +61,8 @@ def test_what_cannot_be_mended_is_left(tmp_path: Path) -> None:
     with (tmp_path / "log.wav").open("ab") as appended, open(reader, "rb"), open(writer, "wb") as pipe:
         for file in (appended, pipe):
             header = WavSizes(file.fileno())
+            header.will_write(data)
             file.write(data)
-            header.wrote(data)
             file.flush()
             header.mend()
 
