@@ -16,7 +16,7 @@ FAMILIES = {
     "reuse": "string per tenant and content of a segment: job:index:fence of the newest that has it",
     "takes": "hash per job: item -> take in place:highest number; item:n -> result of another; only if there are any",
     "edits": "hash per job: item -> the edit in force; item:n -> the one that another take was made from",
-    "tries": "hash per job: item -> attempts:suspicions:fence of the last retry, if it went back; rejected:<item>",
+    "tries": "hash per job: item -> attempts:suspicions:last fence; rejected_attempts:n, rejected:n (takes)",
     "ready": "list per queue and job: items that may be claimed, next first; exists only while it has items",
     "parked": "list per queue and job: what `ready` would hold if the job were not paused",
     "voice_slot_waiters": "sorted set per queue: job|item that waits for a voice slot -> since when, in Unix ms",

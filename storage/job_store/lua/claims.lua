@@ -85,7 +85,7 @@ local function work_of(job, item, fence, waited_ms)
   local spec, input_key, plan_key, deadline_ms, trace, recovered = unpack(redis.call('HMGET', K.job .. job.id,
     'spec', 'input_key', 'plan_key', 'deadline_ms', 'trace', 'recovered'))
   local edit = is_segment(item) and redis.call('HGET', K.edits .. job.id, item)
-  local rejected = redis.call('HGET', K.tries .. job.id, 'rejected:' .. item)
+  local rejected = redis.call('HGET', K.tries .. job.id, 'rejected_attempts:' .. item)
   return answer('item', {
     job = job.id, tenant = job.tenant, item = item, fence = fence, attempt = attempts + 1, suspicions = suspicions,
     spec = spec, input_key = input_key, plan_key = plan_key or '', deadline_ms = deadline_ms or '', edit = edit or '',

@@ -24,7 +24,7 @@ register('fail', function(call)
   write_tries(id, item, attempts + 1, suspicions, fence)
   if rejected > 0 then
     -- Should the job be reopened, this item goes on with other seeds.
-    redis.call('HINCRBY', K.tries .. id, 'rejected:' .. item, rejected)
+    redis.call('HINCRBY', K.tries .. id, 'rejected_attempts:' .. item, rejected)
     redis.call('HINCRBY', K.job .. id, 'rerolls', rejected - 1)
   end
   if call.rejection ~= '' then
