@@ -208,7 +208,7 @@ class EngineProcess:
                 if ended is None:
                     return
                 self._wait_restarting(backoff.delay_s(served=ended.served > 0))
-        except Exception as error:
+        except Exception as error:  # the thread's end: callers would wait for an engine that no thread starts again
             logger.exception("the engine's supervisor failed")
             with self._changed:
                 self._fatal = EngineDied(f"the engine's supervisor failed: {error!r}")

@@ -145,7 +145,7 @@ def _status_of(loop: Callable[[], int]) -> int:
     except ConnectionError:
         logger.info("the worker is gone")
         return 0
-    except Exception:
+    except Exception:  # the process's end: its status tells the worker what its log tells in full
         logger.exception("the engine host cannot go on")
         return HOST_BROKEN_STATUS
 
