@@ -23,7 +23,7 @@ from pathlib import Path
 
 from worker.engine.build import build_engine
 from worker.engine.interface import BuiltInSpeaker, Engine, SpeechRequest
-from worker.engine.settings import EngineSettings, NativeEngineSettings, VllmEngineSettings, VllmRunner
+from worker.engine.settings import EngineSettings, NativeEngineSettings, VllmEngineSettings
 
 TEXT = "The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background."
 FRAMES_PER_SECOND = 12.5
@@ -37,7 +37,6 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--frames", type=int, default=60, help="the most that a request speaks")
-    parser.add_argument("--runner", type=VllmRunner, default=VllmRunner.V1, help="vLLM's model runner: v1 or v2")
     parser.add_argument("--only", choices=("native", "vllm"), help="one engine, in this process")
     arguments = parser.parse_args()
     # transformers asks whether there is a module `kernels`, and would find the benchmark of that name.
@@ -70,7 +69,7 @@ def measured_apart(name: str, slots: int) -> dict[str, object]:
 def settings_of(arguments: argparse.Namespace, slots: int) -> EngineSettings:
     if arguments.only == "native":
         return NativeEngineSettings(arguments.checkpoint, slots, arguments.device, arguments.threads)
-    return VllmEngineSettings(arguments.checkpoint, slots, arguments.device, arguments.threads, runner=arguments.runner)
+    return VllmEngineSettings(arguments.checkpoint, slots, arguments.device, arguments.threads)
 
 
 def measure(settings: EngineSettings, max_frames: int) -> dict[str, object]:

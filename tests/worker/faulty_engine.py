@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.worker.speech.quality.defects import Spoil
 from worker.engine.fake import FakeEngine
-from worker.engine.interface import EngineRequest, OnAudio, Speech, SpeechRequest
+from worker.engine.interface import OnAudio, Speech, SpeechRequest
 from worker.engine.settings import FakeEngineSettings
 
 
@@ -26,8 +26,7 @@ class FaultyEngine(FakeEngine):
         self.requests: list[SpeechRequest] = []
         self.injected: list[str] = []
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
-        assert isinstance(request, SpeechRequest)
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         with self._lock:
             self.requests.append(request)
         good = super().submit(request, on_audio)

@@ -34,7 +34,6 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
             return {
                 **_of_torch("native", settings.device, settings.num_threads, settings.profile, slots),
                 "reproducibility": settings.reproducibility.value,
-                "role": settings.role.value,
                 "kv_precision": settings.kv_precision.value,
                 "mlp_precision": settings.mlp_precision.value,
             }
@@ -42,7 +41,6 @@ def _resolved(settings: EngineSettings, slots: int) -> dict[str, object]:
             return {
                 **_of_torch("vllm", settings.device, settings.num_threads, settings.profile, slots),
                 "max_step_tokens": settings.max_step_tokens,
-                "runner": settings.runner.value,
             }
         case FakeEngineSettings():
             return {"engine": "fake", "slots": slots}

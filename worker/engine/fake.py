@@ -23,10 +23,8 @@ from worker.engine.interface import (
     BuiltInSpeaker,
     CodecFrames,
     EngineInfo,
-    EngineRequest,
     EngineStats,
     FinishReason,
-    FramesRequest,
     InContextPrompt,
     ModelTask,
     OnAudio,
@@ -136,13 +134,11 @@ class FakeEngine:
     def info(self) -> EngineInfo:
         return self._info
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         """Any kind of conditioning is taken, and none changes the sound; an unknown name is rejected."""
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
         try:
-            if isinstance(request, FramesRequest):
-                raise RequestRejected("the fake engine decodes no frames of others")
             self._check(request)
             with self._wake:
                 self._enqueue(_Running(request, future, on_audio, self._num_frames(request)))

@@ -167,28 +167,8 @@ class SpeechRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class FramesRequest:
-    """Frames (T, Q) of a talker elsewhere, to be made audible by an engine in the codec's role.
-
-    reference: frames (R, Q) that the utterance goes on from, an `InContextPrompt`'s; they shape its beginning, and
-    their own samples are not returned.
-    """
-
-    request_id: str
-    frames: CodecFrames
-    reference: CodecFrames | None = None
-    urgency: Urgency = Urgency.BULK
-
-
-EngineRequest = SpeechRequest | FramesRequest
-
-
-@dataclass(frozen=True, slots=True)
 class Speech:
-    """What one request became. `pcm` holds `frames.shape[0] * samples_per_frame` samples.
-
-    From an engine in the talker's role it holds none: the frames are for a codec elsewhere.
-    """
+    """What one request became. `pcm` holds `frames.shape[0] * samples_per_frame` samples."""
 
     pcm: Pcm
     frames: CodecFrames
@@ -270,12 +250,11 @@ class Engine(Protocol):
     @property
     def info(self) -> EngineInfo: ...
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         """`on_audio` gets each chunk as soon as it is made, one at a time and in order, before the future has a result.
 
         Joined, the chunks are the samples of that `Speech`, bit for bit. They come from a thread that makes the audio
-        of others as well: `on_audio` keeps them and returns; it neither waits nor raises. An engine in the talker's
-        role makes no samples and rejects a request that wants to hear them.
+        of others as well: `on_audio` keeps them and returns; it neither waits nor raises.
         """
         ...
 

@@ -26,12 +26,10 @@ from worker.engine.requests.prompt import PromptBuilder
 from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.codec_lane import CodecLane
-from worker.engine.serving.disaggregated import SilentCodecLane
 from worker.engine.serving.parts import EngineParts
 from worker.engine.serving.talker_lane import TalkerLane
 from worker.engine.serving.voice_encoder import VoiceEncoder
 from worker.engine.serving.voice_lane import VoiceLane
-from worker.engine.settings import EngineRole
 from worker.engine.stages.codec import FRAMES_PER_PASS_CPU, CodecStage
 from worker.engine.stages.speaker import SpeakerStage
 
@@ -58,7 +56,6 @@ class StageSettings:
     checkpoint: Path
     device: torch.device
     profile: ServingProfile
-    role: EngineRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +83,13 @@ def load_parts(settings: StageSettings, start_talker: StartTalker) -> EnginePart
     codec = CodecStage.load(checkpoint, str(device))
     _require_same_codebooks(config, codec, checkpoint)
     # The codec first: the talker's slots are planned from the memory that is left.
-    codec_lane = (
-        SilentCodecLane() if settings.role is EngineRole.TALKER else _codec_lane(codec, device, settings.profile)
-    )
+    codec_lane = _codec_lane(codec, device, settings.profile)
     talker = start_talker(config, capacity)
     speaker = SpeakerStage.load(checkpoint, str(device)) if config.has_speaker_encoder else None
     return EngineParts(
-        role=settings.role,
         info=_describe(checkpoint, talker, config, prompts, codec, speaker),
         prompts=prompts,
         talker=talker.lane,
-        codec=codec,
         codec_lane=codec_lane,
         voices=VoiceLane(VoiceEncoder(config.task, speaker, codec, prompts), _voices_together_s(device)),
         capacity=talker.capacity,

@@ -11,9 +11,8 @@ from worker.engine.cpu.runner import LENGTH_STEP, StepRunner
 from worker.engine.cpu.talker_lane import EagerTalkerLane, rows_for
 from worker.engine.loading import StageSettings, StartedTalker, chunks_on_cpu, device_named, load_parts
 from worker.engine.model.config import ModelConfig
-from worker.engine.serving.disaggregated import HandedFramesLane
 from worker.engine.serving.engine import LaneEngine, use_threads
-from worker.engine.settings import EngineRole, NativeEngineSettings
+from worker.engine.settings import NativeEngineSettings
 
 
 class NativeEngine(LaneEngine):
@@ -24,7 +23,7 @@ class NativeEngine(LaneEngine):
             raise ValueError(f"an engine needs at least one slot, not {settings.slots}")
         use_threads(settings.num_threads)
         device = device_named(settings.device)
-        stages = StageSettings(settings.checkpoint, device, settings.profile, settings.role)
+        stages = StageSettings(settings.checkpoint, device, settings.profile)
         parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
         super().__init__(replace(parts, info=configured(parts.info, settings)))
 
@@ -32,10 +31,8 @@ class NativeEngine(LaneEngine):
 def _start_talker(
     settings: NativeEngineSettings, config: ModelConfig, capacity: int, device: torch.device
 ) -> StartedTalker:
-    """The lane of the role and of the device's kind."""
+    """The lane of the device's kind."""
     capacity = capacity // LENGTH_STEP * LENGTH_STEP
-    if settings.role is EngineRole.CODEC:
-        return StartedTalker(HandedFramesLane(), settings.slots, capacity)
     path = settings.checkpoint / "model.safetensors"
     if device.type == "cuda":
         # Its kernels need Triton, which a machine without a GPU does not have.

@@ -24,19 +24,6 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-class EngineRole(enum.StrEnum):
-    """Which stages an engine has: codecs may run on smaller GPUs, or on CPUs, than talkers."""
-
-    WHOLE = "whole"
-    """Text in, samples out."""
-
-    TALKER = "talker"
-    """Text in, frames out: 400 bytes for each second of speech."""
-
-    CODEC = "codec"
-    """Frames in, samples out."""
-
-
 @dataclass(frozen=True, slots=True)
 class NativeEngineSettings:
     """The torch engine on one device.
@@ -56,7 +43,6 @@ class NativeEngineSettings:
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
     reproducibility: Reproducibility = Reproducibility.BEST_EFFORT
-    role: EngineRole = EngineRole.WHOLE
     kv_precision: Precision = Precision.BFLOAT16
     mlp_precision: Precision = Precision.BFLOAT16
 
@@ -70,16 +56,6 @@ class FakeEngineSettings:
 
     slots: int = 16
     step_s: float = 0.005
-
-
-class VllmRunner(enum.StrEnum):
-    """Which of its two model runners vLLM is to use."""
-
-    V1 = "v1"
-    """On CPUs and GPUs, without graphs."""
-
-    V2 = "v2"
-    """On GPUs, the talker's step as a captured graph. Written against vLLM 0.32 and not run yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +72,6 @@ class VllmEngineSettings:
     num_threads: int = 0
     profile: ServingProfile = ServingProfile.BALANCED
     max_step_tokens: int = 1024
-    runner: VllmRunner = VllmRunner.V1
 
 
 EngineSettings = NativeEngineSettings | VllmEngineSettings | FakeEngineSettings

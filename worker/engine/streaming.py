@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from queue import SimpleQueue
 
-from worker.engine.interface import Engine, EngineRequest, Pcm, Speech
+from worker.engine.interface import Engine, Pcm, Speech, SpeechRequest
 
 
 class SpeechStream:
@@ -16,7 +16,7 @@ class SpeechStream:
     heard enough cancels the request. Iteration raises what `speech` fails with, after the chunks that were made before.
     """
 
-    def __init__(self, engine: Engine, request: EngineRequest) -> None:
+    def __init__(self, engine: Engine, request: SpeechRequest) -> None:
         """Submits the request."""
         self._chunks: SimpleQueue[Pcm | None] = SimpleQueue()
         self.speech: Future[Speech] = engine.submit(request, self._chunks.put)

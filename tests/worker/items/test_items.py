@@ -25,7 +25,6 @@ from worker.engine.errors import EngineDied, EngineUnavailable
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import (
     EngineInfo,
-    EngineRequest,
     EngineStats,
     OnAudio,
     ReferenceAudio,
@@ -54,8 +53,7 @@ class MortalEngine:
     def info(self) -> EngineInfo:
         return self._engine.info
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
-        assert isinstance(request, SpeechRequest)
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         self.requests.append(request)
         if len(self.requests) > self._deaths:
             return self._engine.submit(request, on_audio)

@@ -24,7 +24,7 @@ from storage.segments.timeline import MARGIN_S
 from tests.worker.expected import expected_narration
 from tests.worker.studio import SPEC, TENANT, TEXT, Studio
 from worker.engine.fake import FakeEngine
-from worker.engine.interface import EngineRequest, OnAudio, Speech, SpeechRequest
+from worker.engine.interface import OnAudio, Speech, SpeechRequest
 from worker.engine.settings import FakeEngineSettings
 from worker.speech.audio.segment_audio import decode_segment
 
@@ -32,8 +32,7 @@ from worker.speech.audio.segment_audio import decode_segment
 class EndlessEngine(FakeEngine):
     """No utterance ends by itself before its third frame."""
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
-        assert isinstance(request, SpeechRequest)
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         return super().submit(replace(request, max_frames=3), on_audio)
 
 

@@ -23,7 +23,7 @@ from tests.worker.faulty_engine import FaultyEngine
 from tests.worker.speech.quality.defects import SPOILS, Spoil
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
-from worker.engine.interface import Engine, EngineInfo, EngineRequest, FinishReason, OnAudio, Speech, SpeechRequest
+from worker.engine.interface import Engine, EngineInfo, FinishReason, OnAudio, Speech, SpeechRequest
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 from worker.speech.quality.calibration.calibration_file import Calibration, SpeechBounds, calibrated_bounds
 from worker.speech.quality.counters import GateCounters
@@ -169,8 +169,7 @@ class Mute(FaultyEngine):
         super().__init__({"hushed": hushed}, 0.0)
         self._text = text
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
-        assert isinstance(request, SpeechRequest)
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         self._share = float(request.text in (self._text, *(halves(self._text) or ())))
         return super().submit(request, on_audio)
 
@@ -249,8 +248,8 @@ class Refusing(FaultyEngine):
         super().__init__(SPOILS, 0.0)
         self._text = text
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
-        if isinstance(request, SpeechRequest) and request.text == self._text:
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+        if request.text == self._text:
             return super().submit(replace(request, language="klingon"), on_audio)
         return super().submit(request, on_audio)
 

@@ -14,11 +14,11 @@ from worker.child_process.backoff import Backoff
 from worker.engine.errors import EngineDied, EngineError, EngineUnavailable, RequestCancelled
 from worker.engine.interface import (
     EngineInfo,
-    EngineRequest,
     EngineStats,
     OnAudio,
     ReferenceAudio,
     Speech,
+    SpeechRequest,
     VoicePrompt,
 )
 from worker.engine.process.host_process import Call, EngineHostProcess, SpeechCall, VoiceCall
@@ -134,7 +134,7 @@ class EngineProcess:
         with self._changed:
             return tuple(self._restarts_s)
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         """`on_audio` is called by the thread that reads the host's socket, which keeps what it has got until the end.
 
         So one stream holds at most its utterance here, and a listener that is slow holds up neither socket nor host.

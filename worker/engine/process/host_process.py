@@ -25,12 +25,12 @@ from worker.child_process.channel import Channel, ChannelBroken, ChannelClosed, 
 from worker.engine.errors import EngineDied, RequestRejected, StartError
 from worker.engine.interface import (
     EngineInfo,
-    EngineRequest,
     EngineStats,
     OnAudio,
     Pcm,
     ReferenceAudio,
     Speech,
+    SpeechRequest,
     VoicePrompt,
 )
 from worker.engine.process.protocol import (
@@ -63,7 +63,7 @@ _EXIT_GRACE_S = 2.0
 class SpeechCall:
     """parts: what `on_audio` has got, and what the speech's samples are put together from."""
 
-    request: EngineRequest
+    request: SpeechRequest
     future: Future[Speech]
     on_audio: OnAudio | None = None
     parts: list[Pcm] = field(default_factory=list)

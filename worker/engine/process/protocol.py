@@ -10,11 +10,11 @@ from worker.engine import errors, interface, profiles, settings
 from worker.engine.errors import EngineError, StartError
 from worker.engine.interface import (
     EngineInfo,
-    EngineRequest,
     EngineStats,
     Pcm,
     ReferenceAudio,
     Speech,
+    SpeechRequest,
     VoicePrompt,
 )
 from worker.engine.settings import EngineSettings
@@ -36,7 +36,7 @@ class Submit:
     """`call` numbers are the worker's own; answers carry them. is_streamed: samples are wanted as they are made."""
 
     call: int
-    request: EngineRequest
+    request: SpeechRequest
     is_streamed: bool = False
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from worker.engine.interface import CodecFrames, SamplingParams, Urgency
+from worker.engine.interface import SamplingParams, Urgency
 from worker.engine.requests.prompt import PromptLayout
 
 
@@ -22,9 +22,9 @@ class RowEnd(enum.IntEnum):
 class RequestState:
     """One submission: an id may be used again once its request is over, so identity is the object's.
 
-    `frames` counts the finished frames; the scheduler alone changes it. `given` are the frames of a request that only
-    wants them decoded. `is_streamed`: its samples are wanted while it speaks; `handed_on` counts the frames that the
-    talker's lane, which alone changes it, has handed on for that before the end.
+    `frames` counts the finished frames; the scheduler alone changes it. `is_streamed`: its samples are wanted while it
+    speaks; `handed_on` counts the frames that the talker's lane, which alone changes it, has handed on for that before
+    the end.
     """
 
     request_id: str
@@ -33,7 +33,6 @@ class RequestState:
     seed: int
     max_frames: int
     frames: int = 0
-    given: CodecFrames | None = None
     urgency: Urgency = Urgency.BULK
     is_opening: bool = False
     is_streamed: bool = False

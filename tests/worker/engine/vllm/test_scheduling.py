@@ -20,11 +20,10 @@ from worker.engine.requests.text_tokenizer import TextTokenizer
 from worker.engine.serving.chunks import ChunkPlan
 from worker.engine.serving.slot_queue import SlotQueue
 from worker.engine.serving.talker_lane import EndedSpeech
-from worker.engine.settings import VllmRunner
 from worker.engine.vllm.internals import StockEngine, TalkerLimits
 from worker.engine.vllm.lane import VllmTalkerLane
 from worker.engine.vllm.supported_versions import installed
-from worker.engine.vllm.talker_model import VllmTalker, VllmTalkerV1
+from worker.engine.vllm.talker_model import VllmTalker
 
 pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")
 
@@ -39,7 +38,7 @@ class LaneRig:
         config = read_model_config(checkpoint / "config.json")
         self._prompts = PromptBuilder(config, TextTokenizer.load(checkpoint, config.text_control))
         limits = TalkerLimits(ROWS, CAPACITY, 64, kv_bytes, kv_share=None)
-        self._engine = StockEngine(VllmTalkerV1, VllmRunner.V1, checkpoint, torch.float32, limits)
+        self._engine = StockEngine(VllmTalker, checkpoint, torch.float32, limits)
         self.preempted = 0
 
     def run(self, requests: Sequence[SpeechRequest]) -> Mapping[str, EndedSpeech]:

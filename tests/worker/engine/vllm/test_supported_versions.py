@@ -8,7 +8,7 @@ import pytest
 
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineNotInstalled
-from worker.engine.settings import VllmEngineSettings, VllmRunner
+from worker.engine.settings import VllmEngineSettings
 from worker.engine.vllm.supported_versions import TESTED, complaint, installed
 
 
@@ -57,11 +57,3 @@ def test_companions_built_for_another_torch_are_named(monkeypatch: pytest.Monkey
     (tmp_path / "torch-2.13.0+cpu.dist-info" / "METADATA").unlink()
     (tmp_path / "torch-2.13.0+cpu.dist-info").rmdir()
     assert complaint() is None
-
-
-def test_runner_v2_is_refused_where_vllm_has_no_hooks_for_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    install(tmp_path, "vllm", "0.22.0")
-    monkeypatch.syspath_prepend(tmp_path)
-
-    with pytest.raises(EngineNotInstalled, match=r"V2 has the talker's hooks in 0\.32\.0; vllm 0\.22\.0 is installed"):
-        build_engine(VllmEngineSettings(tmp_path, runner=VllmRunner.V2))
