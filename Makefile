@@ -27,7 +27,7 @@ DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast vllm-test page-test browser listen contract openapi check fix up faults drills audit bench voice-quality record-parity clean
+.PHONY: help demo test test-fast vllm-test page-test browser listen contract openapi generated check fix up faults drills audit bench voice-quality record-parity clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -94,9 +94,13 @@ contract: $(VENV)/.dev-installed ## ask the whole API in thousands of ways wheth
 openapi: $(VENV)/.dev-installed ## renew the snapshot of the OpenAPI description, and say what changed of it
 	PYTHONPATH=. $(BIN)/python tests/api/openapi/openapi_snapshot.py
 
-check: $(VENV)/.dev-installed ## lint, format check, types, import contracts
+generated: $(VENV)/.dev-installed ## write the files anew that a program makes from others: generators/README.md
+	$(BIN)/python -m generators
+
+check: $(VENV)/.dev-installed ## lint, format check, types, import contracts, generated files as their sources say
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m generators --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 

@@ -9,11 +9,11 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rhapsode.client.async_client import AsyncRhapsode
+    from rhapsode.client.aio.client import AsyncRhapsode
     from rhapsode.client.batches.calls import BatchResult
-    from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.submission import JobOptions
     from rhapsode.client.resources import Job, JobEvent
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.batches import Batch
     from rhapsode.contract.jobs.answer import Artifact
     from rhapsode.contract.jobs.states import JobState
@@ -71,8 +71,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Rhapsode": "rhapsode.client.client",
-    "AsyncRhapsode": "rhapsode.client.async_client",
+    "Rhapsode": "rhapsode.client.sync.client",
+    "AsyncRhapsode": "rhapsode.client.aio.client",
     "Artifact": "rhapsode.contract.jobs.answer",
     "Batch": "rhapsode.contract.batches",
     "BatchResult": "rhapsode.client.batches.calls",

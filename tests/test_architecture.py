@@ -78,7 +78,7 @@ for script in sys.argv[1:]:
     assert outcome.stdout.lower().count("usage: ") == len(scripts)
 
 
-FOLDERS = (*PACKAGES, ".github", "benchmarks", "docker", "tests", "training")
+FOLDERS = (*PACKAGES, ".github", "benchmarks", "docker", "generators", "tests", "training")
 PAGES = sorted((*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))))
 """What people read first: each describes what works, and the tests below hold it to that."""
 

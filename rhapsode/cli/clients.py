@@ -11,7 +11,7 @@ from rhapsode.cli.options import choose_data_dir, read_settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.sync.client import Rhapsode
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from rhapsode.cli.failures import FAILED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.sync.client import Rhapsode
 
 
 def for_each(

@@ -13,10 +13,10 @@ from rich.console import Console
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.local.stack_display import own_stack
-from rhapsode.client.client import Rhapsode
 from rhapsode.client.connection import PROXY_FREE
 from rhapsode.client.readiness import read_readiness
 from rhapsode.client.retries import Attempts, RetryPolicy
+from rhapsode.client.sync.client import Rhapsode
 from rhapsode.errors import ServerUnreachable
 from rhapsode.settings import ClientSettings
 from rhapsode.stack.errors import DataFolderTaken

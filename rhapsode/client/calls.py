@@ -30,7 +30,7 @@ from rhapsode.errors import ApiError, BadAnswer, Problem, SecretNotShown, Violat
 PASSING = frozenset({408, 429, 502, 503, 504})
 """Statuses of what may be over soon, unless the problem says otherwise."""
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 ResourceT = TypeVar("ResourceT", bound=Answer)
 
 IDEMPOTENCY_KEY = "Idempotency-Key"
@@ -51,10 +51,10 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class Call(Generic[T_co]):
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
-    parse: Callable[[httpx.Response], T]
+    parse: Callable[[httpx.Response], T_co]
     params: tuple[tuple[str, str], ...] = ()
     headers: dict[str, str] = field(default_factory=dict[str, str])
     body: JsonValue = None

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rhapsode.client.client import Rhapsode
+from rhapsode.client.sync.client import Rhapsode
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.command_line import CommandLine

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from rhapsode.cli.narrate.progress import LINE_EVERY_S
-from rhapsode.client.client import Rhapsode
+from rhapsode.client.sync.client import Rhapsode
 from rhapsode.contract.batches import Batch
 
 POLL_S = 1.0

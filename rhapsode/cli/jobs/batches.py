@@ -16,7 +16,7 @@ from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.batches import Batch
 
 app = typer.Typer(

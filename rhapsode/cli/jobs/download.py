@@ -14,8 +14,8 @@ from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.options import DataDirOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
     from rhapsode.client.resources import Job
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.jobs.answer import Artifact
 
 _PIECE_BYTES = 1 << 20

@@ -19,8 +19,8 @@ from rhapsode.cli.jobs.waiting import watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
     from rhapsode.client.resources import Job
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.jobs.states import JobState
 
 app = typer.Typer(

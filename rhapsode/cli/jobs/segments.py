@@ -12,8 +12,8 @@ from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.segment_calls import SegmentChanges
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.segments import Segment, Take, TriedAttempt
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]

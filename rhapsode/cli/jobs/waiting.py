@@ -9,8 +9,8 @@ import typer
 from rhapsode.cli.failures import FAILED, INTERRUPTED
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
     from rhapsode.client.resources import Job
+    from rhapsode.client.sync.client import Rhapsode
 
 WaitOption = Annotated[
     bool, typer.Option("--wait", help="Come back when the narration is whole again; status 0 if it is.")

@@ -13,7 +13,7 @@ from rhapsode.cli.narrate.sent_files import readable, reading
 from rhapsode.client.jobs.inputs import DocumentFormat, JobInput, document_format
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.sync.client import Rhapsode
 
 MOST_CHARS_SENT = 250_000
 """A longer text is uploaded as a file; whatever its script, fewer fit into a request."""

@@ -25,10 +25,10 @@ from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir,
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rhapsode.client.client import Rhapsode
     from rhapsode.client.jobs.inputs import JobInput
     from rhapsode.client.jobs.submission import JobOptions
     from rhapsode.client.resources import Job
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.jobs.answer import Artifact
 
 CANCEL_PATIENCE_S = 10.0

@@ -13,8 +13,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from rhapsode.cli.formatting import clock, stage
 from rhapsode.cli.narrate.stall_reasons import StallReasons
-from rhapsode.client.client import Rhapsode
 from rhapsode.client.resources import Job
+from rhapsode.client.sync.client import Rhapsode
 from rhapsode.contract.jobs.answer import ResolvedRequest
 
 POLL_S = 0.3

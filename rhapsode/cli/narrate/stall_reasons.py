@@ -10,8 +10,8 @@ from rhapsode.contract.jobs.answer import ResolvedRequest
 from rhapsode.errors import ApiError, Gone, NotFound
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
     from rhapsode.client.resources import Job
+    from rhapsode.client.sync.client import Rhapsode
 
 LOOK_AFTER_S = 3.0
 """A job that moves is asked nothing about; a segment takes about as long on a slow machine."""

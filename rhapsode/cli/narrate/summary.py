@@ -10,8 +10,8 @@ import typer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rhapsode.client.client import Rhapsode
     from rhapsode.client.resources import Job
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.jobs.answer import Artifact
 
 

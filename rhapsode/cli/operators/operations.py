@@ -12,7 +12,7 @@ from rhapsode.cli.failures import FAILED, Misuse
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.operators.operations import Operations
+    from rhapsode.client.sync.operations import Operations
     from rhapsode.contract.operators.fleet import DeadLetterView, QueueClass, QueueView, WorkerView
 
 LOOK_S = 0.5

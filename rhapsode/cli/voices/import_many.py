@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from rhapsode.cli.narrate.progress import LINE_EVERY_S
-from rhapsode.client.client import Rhapsode
+from rhapsode.client.sync.client import Rhapsode
 from rhapsode.client.voices.manifest import ListedVoice
 from rhapsode.contract.voices.voices import Voice
 from rhapsode.errors import Conflict, InvalidRequest, NotFound

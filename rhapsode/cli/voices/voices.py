@@ -14,7 +14,7 @@ from rhapsode.cli.narrate.sent_files import readable
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.client.voices.cache_calls import BulkOrder
     from rhapsode.contract.voices.caches import VoiceCache
     from rhapsode.contract.voices.voices import Voice

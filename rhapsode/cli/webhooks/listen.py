@@ -15,7 +15,7 @@ from rhapsode.cli.webhooks.receiver import Listener, Received, listening
 from rhapsode.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.client.webhooks.resources import NewWebhookEndpoint
 
 LOOK_S = 0.5

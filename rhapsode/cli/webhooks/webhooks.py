@@ -13,7 +13,7 @@ from rhapsode.cli.for_each import for_each
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.client import Rhapsode
+    from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.webhooks import WebhookDelivery, WebhookEndpoint
 
 app = typer.Typer(help="Who is told of what, by signed webhooks.", no_args_is_help=True, rich_markup_mode=None)
@@ -37,7 +37,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Register a receiver; without --event it is told of the ends of jobs. Prints its secret, which is shown once."""
-    from rhapsode.client.webhooks.endpoints import FINAL_EVENTS
+    from rhapsode.client.webhooks.calls import FINAL_EVENTS
 
     with connected(server, data_dir) as client:
         made = client.webhooks.create(url, event or FINAL_EVENTS, description=description)

@@ -28,8 +28,8 @@ def list_queues() -> Call[QueueList]:
     return Call("GET", "/v1/admin/queues", resource(QueueList))
 
 
-def list_dead_letters(cursor: str | None, limit: int) -> Call[DeadLetterList]:
-    params = (("limit", str(limit)), *((("cursor", cursor),) if cursor else ()))
+def list_dead_letters(cursor: str | None) -> Call[DeadLetterList]:
+    params = (("limit", "200"), *((("cursor", cursor),) if cursor else ()))
     return Call("GET", "/v1/admin/dlq", resource(DeadLetterList), params=params)
 
 

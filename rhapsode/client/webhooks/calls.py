@@ -21,6 +21,8 @@ from rhapsode.contract.webhooks import (
 )
 
 ENDPOINTS = "/v1/webhook-endpoints"
+FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired")
+DAY_S = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,17 +284,40 @@ def _check_request(name: str, request: Received) -> None:
         assert list(validator(pointer_to(place)).iter_errors(json.loads(request.body))) == []
 
 
-def test_both_clients_have_the_same_methods() -> None:
+@dataclass(frozen=True)
+class Method:
+    """One that a user may call. text: as `Rhapsode.voices.get(self, voice: 'str') -> 'Voice'`."""
+
+    text: str
+    about: str
+
+
+def methods(client: Rhapsode | AsyncRhapsode) -> list[Method]:
+    """By their names, group by group."""
+    groups = [name for name in vars(client) if not name.startswith("_")]
+    owners = [("", client), *((f".{name}", getattr(client, name)) for name in groups)]
+    return [
+        Method(f"{type(client).__name__}{group}.{name}{inspect.signature(method)}", inspect.getdoc(method) or "")
+        for group, owner in owners
+        for name, method in inspect.getmembers(type(owner), inspect.isfunction)
+        if not name.startswith("_")
+    ]
+
+
+@pytest.fixture(scope="module")
+def sync_methods() -> list[Method]:
     with Rhapsode("http://127.0.0.1:9") as client:
-        other = AsyncRhapsode("http://127.0.0.1:9")
-        groups = [name for name in vars(client) if not name.startswith("_")]
-        pairs = [(client, other), *((getattr(client, name), getattr(other, name)) for name in groups)]
-
-    for one, two in pairs:
-        assert _signatures(one) == _signatures(two), type(one).__name__
+        return methods(client)
 
 
-def _signatures(owner: object) -> dict[str, list[str]]:
-    """Every public method's parameters, by name."""
-    methods = inspect.getmembers(owner, inspect.ismethod)
-    return {name: list(inspect.signature(method).parameters) for name, method in methods if not name.startswith("_")}
+def test_both_clients_have_the_same_methods_and_say_the_same_of_them(sync_methods: list[Method]) -> None:
+    for one, other in zip(sync_methods, methods(AsyncRhapsode("http://127.0.0.1:9")), strict=True):
+        assert one.text == other.text.replace("Async", "", 1).replace("AsyncIterator", "Iterator")
+        assert one.about == other.about.replace("who is cancelled", "who is interrupted")
+
+
+def test_a_users_program_may_call_what_it_could(sync_methods: list[Method]) -> None:
+    """Who changes a signature changes the list, and tells users in the CHANGELOG."""
+    agreed = Path(__file__).with_name("signatures.txt").read_text().splitlines()
+
+    assert [method.text for method in sync_methods] == agreed

@@ -1,3 +1,4 @@
+# Made from rhapsode/client/aio/client.py by `make generated`; change that file, not this one.
 """The synchronous client.
 
 from rhapsode import Rhapsode
@@ -21,7 +22,6 @@ from httpx_sse import EventSource
 from pydantic import JsonValue
 
 from rhapsode.client import calls
-from rhapsode.client.batches.batches import Batches
 from rhapsode.client.calls import Call, JobFilter
 from rhapsode.client.capabilities import get_capabilities
 from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
@@ -30,25 +30,28 @@ from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
 from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
 from rhapsode.client.jobs.inputs import JobInput
-from rhapsode.client.jobs.listening import listen
 from rhapsode.client.jobs.output_options import StreamType
-from rhapsode.client.jobs.planning import make_plan
 from rhapsode.client.jobs.plans import PlanOrder
-from rhapsode.client.jobs.segments import Segments
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.jobs.submission import JobOptions
-from rhapsode.client.operators.keys import Keys
-from rhapsode.client.operators.operations import Operations
-from rhapsode.client.operators.quotas import QuotaSettings
 from rhapsode.client.operators.usage_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
-from rhapsode.client.uploads import delete_upload, get_upload, order_upload, send_file
-from rhapsode.client.voices.consents import Consents
-from rhapsode.client.voices.dictionaries import Dictionaries
-from rhapsode.client.voices.voices import Voices
-from rhapsode.client.webhooks.endpoints import Webhooks
+from rhapsode.client.sync.batches import Batches
+from rhapsode.client.sync.consents import Consents
+from rhapsode.client.sync.dictionaries import Dictionaries
+from rhapsode.client.sync.keys import Keys
+from rhapsode.client.sync.listening import listen
+from rhapsode.client.sync.operations import Operations
+from rhapsode.client.sync.planning import make_plan
+from rhapsode.client.sync.quotas import QuotaSettings
+from rhapsode.client.sync.segments import Segments
+from rhapsode.client.sync.sending import each_of
+from rhapsode.client.sync.uploading import send_file
+from rhapsode.client.sync.voices import Voices
+from rhapsode.client.sync.webhooks import Webhooks
+from rhapsode.client.uploads import delete_upload, get_upload, order_upload
 from rhapsode.contract.capabilities import Capabilities
 from rhapsode.contract.jobs.answer import Artifact
 from rhapsode.contract.models import Model
@@ -122,13 +125,7 @@ class Rhapsode:
 
     def jobs(self, filters: JobFilter | None = None, *, page_size: int = 50) -> Iterator[Job]:
         """Every matching job, newest first unless the filter says otherwise, fetched page by page."""
-        cursor: str | None = None
-        while True:
-            page = self._send(calls.list_jobs(filters or JobFilter(), page_size, cursor))
-            yield from page.data
-            cursor = page.next_cursor
-            if cursor is None or not page.has_more:
-                return
+        return each_of(self._send, lambda cursor: calls.list_jobs(filters or JobFilter(), page_size, cursor))
 
     def cancel(self, job: Job | str) -> Job:
         return self._send(calls.cancel_job(_id(job)))
@@ -184,8 +181,10 @@ class Rhapsode:
                 yield from self._events_of_one_connection(_id(job), cursor, attempts)
             except httpx.RequestError as error:
                 pause_s = attempts.pause_after_break(error)
-            if not cursor.ended and cursor.brought_nothing and self.job(_id(job)).state.is_terminal:
-                return
+            if not cursor.ended and cursor.brought_nothing:
+                seen = self.job(_id(job))
+                if seen.state.is_terminal:
+                    return
             time.sleep(pause_s or 0.2)
 
     def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:

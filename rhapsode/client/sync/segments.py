@@ -1,3 +1,4 @@
+# Made from rhapsode/client/aio/segments.py by `make generated`; change that file, not this one.
 """`client.segments`: the stretches a narration is made of, one by one.
 
 client.segments.edit(job, 12, text="Said otherwise.")
@@ -6,14 +7,13 @@ client.wait(job)
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Unpack
 
 from rhapsode.client.jobs import segment_calls
 from rhapsode.client.jobs.segment_calls import SegmentChanges, SegmentFilter
 from rhapsode.client.resources import Job
-from rhapsode.client.voices.async_voices import AsyncSend
-from rhapsode.client.voices.voices import Send
+from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.contract.segments import Segment, SegmentState, Take
 
 JobLike = Job | str
@@ -36,13 +36,8 @@ class Segments:
         page_size: int = 200,
     ) -> Iterator[Segment]:
         """In the order of the narration, fetched page by page; none until the text is planned."""
-        wanted, cursor = SegmentFilter(states, flagged), None
-        while True:
-            page = self._send(segment_calls.list_segments(_job(job), wanted, page_size, cursor))
-            yield from page.data
-            cursor = page.next_cursor
-            if cursor is None or not page.has_more:
-                return
+        named, wanted = _job(job), SegmentFilter(states, flagged)
+        return each_of(self._send, lambda cursor: segment_calls.list_segments(named, wanted, page_size, cursor))
 
     def get(self, job: JobLike, segment: SegmentLike) -> Segment:
         return self._send(segment_calls.get_segment(_job(job), _segment(segment)))
@@ -78,53 +73,6 @@ class Segments:
         attempt: one that was rejected, of a segment that failed (`Segment.tried`).
         """
         return self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
-
-
-class AsyncSegments:
-    """As `Segments`, awaited."""
-
-    def __init__(self, send: AsyncSend) -> None:
-        self._send = send
-
-    async def list(
-        self,
-        job: JobLike,
-        states: Collection[SegmentState] = (),
-        *,
-        flagged: bool | None = None,
-        page_size: int = 200,
-    ) -> AsyncIterator[Segment]:
-        wanted, cursor = SegmentFilter(states, flagged), None
-        while True:
-            page = await self._send(segment_calls.list_segments(_job(job), wanted, page_size, cursor))
-            for segment in page.data:
-                yield segment
-            cursor = page.next_cursor
-            if cursor is None or not page.has_more:
-                return
-
-    async def get(self, job: JobLike, segment: SegmentLike) -> Segment:
-        return await self._send(segment_calls.get_segment(_job(job), _segment(segment)))
-
-    async def edit(self, job: JobLike, segment: SegmentLike, **changes: Unpack[SegmentChanges]) -> Segment:
-        return await self._send(segment_calls.edit_segment(_job(job), _segment(segment), changes))
-
-    async def regenerate(
-        self, job: JobLike, segment: SegmentLike, *, seed: int | None = None, idempotency_key: str | None = None
-    ) -> Segment:
-        call = segment_calls.regenerate_segment(_job(job), _segment(segment), seed, idempotency_key)
-        return await self._send(call)
-
-    async def takes(self, job: JobLike, segment: SegmentLike) -> tuple[Take, ...]:
-        return await self._send(segment_calls.list_takes(_job(job), _segment(segment)))
-
-    async def select(self, job: JobLike, segment: SegmentLike, take: int) -> Segment:
-        return await self._send(segment_calls.select_take(_job(job), _segment(segment), take))
-
-    async def audio(
-        self, job: JobLike, segment: SegmentLike, take: int | None = None, *, attempt: int | None = None
-    ) -> bytes:
-        return await self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
 
 
 def _job(job: JobLike) -> str:

@@ -1,3 +1,4 @@
+# Made from rhapsode/client/aio/quotas.py by `make generated`; change that file, not this one.
 """`client.quotas`: what a tenant may hold, and what it holds."""
 
 from __future__ import annotations
@@ -6,8 +7,7 @@ from typing import Unpack
 
 from rhapsode.client.operators import quota_calls
 from rhapsode.client.operators.quota_calls import QuotaLimits
-from rhapsode.client.voices.async_voices import AsyncSend
-from rhapsode.client.voices.voices import Send
+from rhapsode.client.sync.sending import Send
 from rhapsode.contract.operators.quotas import QuotaView
 
 
@@ -28,19 +28,3 @@ class QuotaSettings:
     def reset(self, tenant: str) -> None:
         """From now on the tenant has the limits of all."""
         self._send(quota_calls.reset_quotas(tenant))
-
-
-class AsyncQuotaSettings:
-    """As `QuotaSettings`, awaited."""
-
-    def __init__(self, send: AsyncSend) -> None:
-        self._send = send
-
-    async def read(self, tenant: str | None = None) -> QuotaView:
-        return await self._send(quota_calls.read_quotas(tenant))
-
-    async def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> QuotaView:
-        return await self._send(quota_calls.set_quotas(tenant, **limits))
-
-    async def reset(self, tenant: str) -> None:
-        await self._send(quota_calls.reset_quotas(tenant))

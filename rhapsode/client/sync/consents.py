@@ -1,3 +1,4 @@
+# Made from rhapsode/client/aio/consents.py by `make generated`; change that file, not this one.
 """`client.consents`: that speakers agree to be cloned, laid down once for all of their voices.
 
 agreed = client.consents.add(recording="ada-agrees.wav", speaker="Ada Example")
@@ -6,13 +7,11 @@ client.voices.add("Ada", "ada.wav", consent=agreed.id)
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.client.voices import consent_calls
-from rhapsode.client.voices.async_voices import AsyncSend
-from rhapsode.client.voices.voices import Send
 from rhapsode.contract.voices.consents import Consent
 
 
@@ -27,7 +26,8 @@ class Consents:
 
         speaker: whose voice it is about, as you call them. Raises `InvalidRequest` for a recording that is none.
         """
-        return self._send(consent_calls.add_consent(statement, _path(recording), speaker))
+        call = consent_calls.add_consent(statement, _path(recording), speaker)
+        return self._send(call)
 
     def get(self, consent: str) -> Consent:
         """Raises `NotFound`."""
@@ -35,13 +35,7 @@ class Consents:
 
     def list(self) -> Iterator[Consent]:
         """The newest first, fetched page by page."""
-        cursor: str | None = None
-        while True:
-            page = self._send(consent_calls.list_consents(cursor))
-            yield from page.data
-            cursor = page.next_cursor
-            if cursor is None:
-                return
+        return each_of(self._send, consent_calls.list_consents)
 
     def recording(self, consent: Consent | str) -> bytes:
         """What was uploaded, byte by byte. Raises `NotFound` for a consent that nobody recorded."""
@@ -50,37 +44,6 @@ class Consents:
     def delete(self, consent: Consent | str) -> None:
         """With its recording. Raises `Conflict` while a voice rests on it."""
         self._send(consent_calls.delete_consent(_id(consent)))
-
-
-class AsyncConsents:
-    """As `Consents`, awaited."""
-
-    def __init__(self, send: AsyncSend) -> None:
-        self._send = send
-
-    async def add(self, statement: str = "", recording: str | Path | None = None, *, speaker: str = "") -> Consent:
-        return await self._send(
-            await asyncio.to_thread(consent_calls.add_consent, statement, _path(recording), speaker)
-        )
-
-    async def get(self, consent: str) -> Consent:
-        return await self._send(consent_calls.get_consent(consent))
-
-    async def list(self) -> AsyncIterator[Consent]:
-        cursor: str | None = None
-        while True:
-            page = await self._send(consent_calls.list_consents(cursor))
-            for each in page.data:
-                yield each
-            cursor = page.next_cursor
-            if cursor is None:
-                return
-
-    async def recording(self, consent: Consent | str) -> bytes:
-        return await self._send(consent_calls.get_recording(_id(consent)))
-
-    async def delete(self, consent: Consent | str) -> None:
-        await self._send(consent_calls.delete_consent(_id(consent)))
 
 
 def _path(recording: str | Path | None) -> Path | None:

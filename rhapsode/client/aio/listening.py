@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import httpx
 
@@ -15,31 +14,10 @@ from rhapsode.client.retries import Attempts
 from rhapsode.errors import ServerUnreachable
 
 
-def listen(http: httpx.Client, connection: Connection, job_id: str, form: StreamType) -> Iterator[bytes]:
-    """Pieces of one file. Tries again until there is a first answer, and not once something was heard."""
-    attempts = Attempts(connection.retries, connection.server_url)
-    while True:
-        try:
-            with http.stream(
-                "GET", audio_path(job_id), headers=_headers(form), timeout=_timeout(connection)
-            ) as response:
-                pause_s = None
-                if response.is_success:
-                    yield from _unbroken(response)
-                else:
-                    response.read()
-                    pause_s = attempts.pause_after_answer(response)
-        except httpx.RequestError as error:
-            pause_s = attempts.pause_after_break(error)
-        if pause_s is None:
-            return
-        time.sleep(pause_s)
-
-
-async def listen_async(
+async def listen(
     http: httpx.AsyncClient, connection: Connection, job_id: str, form: StreamType
 ) -> AsyncIterator[bytes]:
-    """As `listen`."""
+    """Pieces of one file. Tries again until there is a first answer, and not once something was heard."""
     attempts = Attempts(connection.retries, connection.server_url)
     while True:
         try:
@@ -48,7 +26,7 @@ async def listen_async(
             ) as response:
                 pause_s = None
                 if response.is_success:
-                    async for piece in _unbroken_async(response):
+                    async for piece in _unbroken(response):
                         yield piece
                 else:
                     await response.aread()
@@ -69,14 +47,7 @@ def _timeout(connection: Connection) -> httpx.Timeout:
     return httpx.Timeout(connection.timeout_s, read=None)
 
 
-def _unbroken(response: httpx.Response) -> Iterator[bytes]:
-    try:
-        yield from response.iter_bytes()
-    except httpx.RequestError as error:
-        raise _broken_off(error) from error
-
-
-async def _unbroken_async(response: httpx.Response) -> AsyncIterator[bytes]:
+async def _unbroken(response: httpx.Response) -> AsyncIterator[bytes]:
     try:
         async for piece in response.aiter_bytes():
             yield piece

@@ -1,19 +1,16 @@
+# Made from rhapsode/client/aio/webhooks.py by `make generated`; change that file, not this one.
 """`client.webhooks`: who is told of what, and what became of it. Receivers verify with `rhapsode.webhooks`."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from rhapsode.client.resources import Job
-from rhapsode.client.voices.async_voices import AsyncSend
-from rhapsode.client.voices.voices import Send
+from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.client.webhooks import calls as webhook_calls
-from rhapsode.client.webhooks.calls import EndpointChanges
+from rhapsode.client.webhooks.calls import DAY_S, FINAL_EVENTS, EndpointChanges
 from rhapsode.client.webhooks.resources import NewWebhookEndpoint, WebhookSecret
 from rhapsode.contract.webhooks import DeliveryState, WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint
-
-FINAL_EVENTS = ("job.succeeded", "job.failed", "job.cancelled", "job.expired")
-DAY_S = 24 * 3600
 
 
 class Webhooks:
@@ -75,13 +72,8 @@ class Webhooks:
         self, endpoint: WebhookEndpoint | str, states: Collection[DeliveryState] = (), *, page_size: int = 50
     ) -> Iterator[WebhookDelivery]:
         """What was sent to it and what waits, newest first, fetched page by page."""
-        cursor: str | None = None
-        while True:
-            page = self._send(webhook_calls.list_deliveries(_id(endpoint), frozenset(states), page_size, cursor))
-            yield from page.data
-            cursor = page.next_cursor
-            if cursor is None or not page.has_more:
-                return
+        named, wanted = _id(endpoint), frozenset(states)
+        return each_of(self._send, lambda cursor: webhook_calls.list_deliveries(named, wanted, page_size, cursor))
 
     def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:
         """Everything that was told of a job, newest first, up to a hundred."""
@@ -101,84 +93,6 @@ class Webhooks:
 
     def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> WebhookSecret:
         return self._send(webhook_calls.rotate_job_secret(overlap_s))
-
-
-class AsyncWebhooks:
-    """As `Webhooks`, awaited."""
-
-    def __init__(self, send: AsyncSend) -> None:
-        self._send = send
-
-    async def create(
-        self,
-        url: str,
-        events: Sequence[str] = FINAL_EVENTS,
-        *,
-        description: str = "",
-        metadata: Mapping[str, str] | None = None,
-    ) -> NewWebhookEndpoint:
-        order = EndpointChanges(url, events, description, metadata or {})
-        return await self._send(webhook_calls.create_endpoint(order))
-
-    async def list(self) -> tuple[WebhookEndpoint, ...]:
-        return await self._send(webhook_calls.list_endpoints())
-
-    async def get(self, endpoint: str) -> WebhookEndpoint:
-        return await self._send(webhook_calls.get_endpoint(endpoint))
-
-    async def change(
-        self,
-        endpoint: WebhookEndpoint | str,
-        *,
-        url: str | None = None,
-        events: Sequence[str] | None = None,
-        description: str | None = None,
-        metadata: Mapping[str, str] | None = None,
-    ) -> WebhookEndpoint:
-        changes = EndpointChanges(url, events, description, metadata)
-        return await self._send(webhook_calls.change_endpoint(_id(endpoint), changes))
-
-    async def delete(self, endpoint: WebhookEndpoint | str) -> None:
-        await self._send(webhook_calls.delete_endpoint(_id(endpoint)))
-
-    async def enable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
-        return await self._send(webhook_calls.enable_endpoint(_id(endpoint)))
-
-    async def disable(self, endpoint: WebhookEndpoint | str) -> WebhookEndpoint:
-        return await self._send(webhook_calls.disable_endpoint(_id(endpoint)))
-
-    async def rotate_secret(self, endpoint: WebhookEndpoint | str, *, overlap_s: int = DAY_S) -> WebhookSecret:
-        return await self._send(webhook_calls.rotate_secret(_id(endpoint), overlap_s))
-
-    async def send_test(self, endpoint: WebhookEndpoint | str) -> WebhookDelivery:
-        return await self._send(webhook_calls.send_test(_id(endpoint)))
-
-    async def deliveries(
-        self, endpoint: WebhookEndpoint | str, states: Collection[DeliveryState] = (), *, page_size: int = 50
-    ) -> AsyncIterator[WebhookDelivery]:
-        cursor: str | None = None
-        while True:
-            page = await self._send(webhook_calls.list_deliveries(_id(endpoint), frozenset(states), page_size, cursor))
-            for delivery in page.data:
-                yield delivery
-            cursor = page.next_cursor
-            if cursor is None or not page.has_more:
-                return
-
-    async def job_deliveries(self, job: Job | str) -> tuple[WebhookDelivery, ...]:
-        return await self._send(webhook_calls.job_deliveries(job if isinstance(job, str) else job.id))
-
-    async def delivery(self, delivery: WebhookDelivery | str) -> WebhookDeliveryDetail:
-        return await self._send(webhook_calls.get_delivery(_id(delivery)))
-
-    async def redeliver(self, delivery: WebhookDelivery | str) -> WebhookDelivery:
-        return await self._send(webhook_calls.redeliver(_id(delivery)))
-
-    async def job_secret(self) -> WebhookSecret:
-        return await self._send(webhook_calls.job_secret())
-
-    async def rotate_job_secret(self, *, overlap_s: int = DAY_S) -> WebhookSecret:
-        return await self._send(webhook_calls.rotate_job_secret(overlap_s))
 
 
 def _id(of: WebhookEndpoint | WebhookDelivery | str) -> str:

@@ -1,8 +1,8 @@
+# Made from rhapsode/client/aio/planning.py by `make generated`; change that file, not this one.
 """A plan without speech: ordered, awaited, and its job taken back whatever becomes of it."""
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,8 @@ from rhapsode.contract.plans import PlanDocument
 from rhapsode.errors import Conflict, RhapsodeError
 
 if TYPE_CHECKING:
-    from rhapsode.client.async_client import AsyncRhapsode
-    from rhapsode.client.client import Rhapsode
-    from rhapsode.client.voices.async_voices import AsyncSend
-    from rhapsode.client.voices.voices import Send
+    from rhapsode.client.sync.client import Rhapsode
+    from rhapsode.client.sync.sending import Send
 
 CANCEL_PATIENCE_S = 10.0
 
@@ -26,7 +24,8 @@ def make_plan(client: Rhapsode, send: Send, order: PlanOrder) -> PlanDocument:
         answer = send(order.begin())
     except KeyboardInterrupt:
         # The answer was never read. Its repeat says which job it was.
-        _take_back(client, send, send(order.begin()).job_id)
+        answer = send(order.begin())
+        _take_back(client, send, answer.job_id)
         raise
     try:
         while (plan := answer.settled()) is None:
@@ -34,22 +33,6 @@ def make_plan(client: Rhapsode, send: Send, order: PlanOrder) -> PlanDocument:
             answer = send(order.ask())
     finally:
         _take_back(client, send, answer.job_id)
-    return plan
-
-
-async def make_plan_async(client: AsyncRhapsode, send: AsyncSend, order: PlanOrder) -> PlanDocument:
-    """As `make_plan`."""
-    try:
-        answer = await send(order.begin())
-    except asyncio.CancelledError:
-        await _take_back_async(client, send, (await send(order.begin())).job_id)
-        raise
-    try:
-        while (plan := answer.settled()) is None:
-            await client.wait(answer.job_id)
-            answer = await send(order.ask())
-    finally:
-        await _take_back_async(client, send, answer.job_id)
     return plan
 
 
@@ -62,13 +45,3 @@ def _take_back(client: Rhapsode, send: Send, job_id: str) -> None:
             send(cancel_job(job_id))
             client.wait(job_id, timeout_s=CANCEL_PATIENCE_S)
             send(delete_job(job_id))
-
-
-async def _take_back_async(client: AsyncRhapsode, send: AsyncSend, job_id: str) -> None:
-    with suppress(RhapsodeError):
-        try:
-            await send(delete_job(job_id))
-        except Conflict:
-            await send(cancel_job(job_id))
-            await client.wait(job_id, timeout_s=CANCEL_PATIENCE_S)
-            await send(delete_job(job_id))

@@ -1,3 +1,4 @@
+# Made from rhapsode/client/aio/keys.py by `make generated`; change that file, not this one.
 """`client.keys`: who may use the server. For operators."""
 
 from __future__ import annotations
@@ -7,8 +8,7 @@ from datetime import datetime
 
 from rhapsode.client.operators import key_calls
 from rhapsode.client.operators.key_calls import DEFAULT_SCOPES, NewApiKey
-from rhapsode.client.voices.async_voices import AsyncSend
-from rhapsode.client.voices.voices import Send
+from rhapsode.client.sync.sending import Send
 from rhapsode.contract.operators.keys import ApiKeyView
 
 
@@ -36,26 +36,3 @@ class Keys:
     def revoke(self, key: ApiKeyView | str) -> None:
         """From now on it opens nothing."""
         self._send(key_calls.revoke_key(key if isinstance(key, str) else key.id))
-
-
-class AsyncKeys:
-    """As `Keys`, awaited."""
-
-    def __init__(self, send: AsyncSend) -> None:
-        self._send = send
-
-    async def create(
-        self,
-        tenant: str,
-        name: str,
-        *,
-        scopes: Sequence[str] = DEFAULT_SCOPES,
-        expires_at: datetime | None = None,
-    ) -> NewApiKey:
-        return await self._send(key_calls.create_key(tenant, name, scopes, expires_at))
-
-    async def list(self, tenant: str | None = None) -> tuple[ApiKeyView, ...]:
-        return await self._send(key_calls.list_keys(tenant))
-
-    async def revoke(self, key: ApiKeyView | str) -> None:
-        await self._send(key_calls.revoke_key(key if isinstance(key, str) else key.id))

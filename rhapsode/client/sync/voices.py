@@ -1,3 +1,4 @@
+# Made from rhapsode/client/aio/voices.py by `make generated`; change that file, not this one.
 """`client.voices`: voices to speak with, and their caches.
 
 ada = client.voices.add("Ada", "ada.wav", consent="I am the speaker", ref_text="Hello, I am Ada.")
@@ -9,25 +10,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeVar
 
-from rhapsode.client.calls import Call
 from rhapsode.client.resources import Job
+from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.client.voices import cache_calls as voice_cache_calls
 from rhapsode.client.voices import calls as voice_calls
 from rhapsode.client.voices.cache_calls import BulkOrder, CacheOrder
 from rhapsode.client.voices.calls import Blend, NewVoice, Preview, VoiceChanges, VoiceKind
+from rhapsode.client.voices.naming import only_match, own_id, path_name
 from rhapsode.contract.voices.caches import Mode, ShownState, VoiceCache
 from rhapsode.contract.voices.voices import Voice
-from rhapsode.errors import BuiltInVoice, NotFound, Problem
-
-T = TypeVar("T")
-
-
-class Send(Protocol):
-    """A client's way to make a call, with its repeats."""
-
-    def __call__(self, call: Call[T]) -> T: ...
 
 
 class Voices:
@@ -66,17 +58,12 @@ class Voices:
         """Raises `NotFound`, or `Gone` for one that was deleted."""
         if voice.startswith("voc_"):
             return self._send(voice_calls.get_voice(voice))
-        return only_match(voice, self._send(voice_calls.find_voice(voice)).data)
+        found = self._send(voice_calls.find_voice(voice))
+        return only_match(voice, found.data)
 
     def list(self, kind: VoiceKind | None = None, *, page_size: int = 50) -> Iterator[Voice]:
         """The models' own voices, then those that were uploaded, newest first, fetched page by page."""
-        cursor: str | None = None
-        while True:
-            page = self._send(voice_calls.list_voices(kind, page_size, cursor))
-            yield from page.data
-            cursor = page.next_cursor
-            if cursor is None or not page.has_more:
-                return
+        return each_of(self._send, lambda cursor: voice_calls.list_voices(kind, page_size, cursor))
 
     def change(
         self,
@@ -94,7 +81,9 @@ class Voices:
         self, voice: Voice | str, recording: str | Path, *, consent: str, ref_text: str = ""
     ) -> Voice:
         """Another recording under the same id; what was cached of the old one is dropped."""
-        return self._send(voice_calls.replace_recording(self._id(voice), Path(recording), ref_text, consent))
+        own = self._id(voice)
+        call = voice_calls.replace_recording(own, Path(recording), ref_text, consent)
+        return self._send(call)
 
     def delete(self, voice: Voice | str) -> None:
         """With its recording and its caches."""
@@ -143,36 +132,10 @@ class Voices:
         self, states: Collection[ShownState] = (), *, model: str | None = None, page_size: int = 100
     ) -> Iterator[VoiceCache]:
         """The caches of all voices, those in these states; fetched page by page."""
-        cursor: str | None = None
-        while True:
-            page = self._send(voice_cache_calls.list_caches(frozenset(states), model, page_size, cursor))
-            yield from page.data
-            cursor = page.next_cursor
-            if cursor is None or not page.has_more:
-                return
+        wanted = frozenset(states)
+        return each_of(self._send, lambda cursor: voice_cache_calls.list_caches(wanted, model, page_size, cursor))
 
     def _id(self, voice: Voice | str) -> str:
         if isinstance(voice, str) and not voice.startswith("voc_"):
             voice = self.get(voice)
         return own_id(voice)
-
-
-def own_id(voice: Voice | str) -> str:
-    """Raises `BuiltInVoice` for a voice that nobody uploaded."""
-    if isinstance(voice, str):
-        return voice
-    if voice.id is None:
-        raise BuiltInVoice(voice.name)
-    return voice.id
-
-
-def path_name(voice: Voice | str) -> str:
-    """What the API calls a voice that is only to be heard: its id, or the name of a built-in one."""
-    return voice if isinstance(voice, str) else voice.id or voice.name
-
-
-def only_match(name: str, found: tuple[Voice, ...]) -> Voice:
-    """The voice of that name; one's own before one that a model has brought since. Raises `NotFound`."""
-    for voice in sorted(found, key=lambda voice: voice.kind != "own"):
-        return voice
-    raise NotFound(Problem(404, "voice_not_found", "No such voice", f"no voice is called {name!r}"))

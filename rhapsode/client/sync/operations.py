@@ -1,16 +1,14 @@
+# Made from rhapsode/client/aio/operations.py by `make generated`; change that file, not this one.
 """`client.operations`: workers, queues, and repairs. For operators."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 from rhapsode.client.operators import operations_calls
-from rhapsode.client.voices.async_voices import AsyncSend
-from rhapsode.client.voices.voices import Send
+from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.contract.operators.fleet import AuditView, DeadLetterView, QueueList, WorkerView
 from rhapsode.contract.operators.reconcile import ReconcileView
-
-PAGE = 200
 
 
 class Operations:
@@ -37,13 +35,7 @@ class Operations:
 
     def dead_letters(self) -> Iterator[DeadLetterView]:
         """Items that were given up, the newest first; pages are fetched as they are needed."""
-        cursor = None
-        while True:
-            page = self._send(operations_calls.list_dead_letters(cursor, PAGE))
-            yield from page.data
-            if not page.has_more:
-                return
-            cursor = page.next_cursor
+        return each_of(self._send, operations_calls.list_dead_letters)
 
     def forget_dead_letter(self, entry: DeadLetterView | str) -> None:
         """Somebody has seen to it."""
@@ -58,50 +50,6 @@ class Operations:
         cursor = None
         while True:
             step = self._send(operations_calls.reconcile(cursor))
-            yield step
-            cursor = step.next_cursor
-            if cursor is None:
-                return
-
-
-class AsyncOperations:
-    """As `Operations`, awaited."""
-
-    def __init__(self, send: AsyncSend) -> None:
-        self._send = send
-
-    async def workers(self) -> tuple[WorkerView, ...]:
-        return await self._send(operations_calls.list_workers())
-
-    async def drain(self, worker: str) -> WorkerView:
-        return await self._send(operations_calls.drain_worker(worker))
-
-    async def undrain(self, worker: str) -> WorkerView:
-        return await self._send(operations_calls.undrain_worker(worker))
-
-    async def queues(self) -> QueueList:
-        return await self._send(operations_calls.list_queues())
-
-    async def dead_letters(self) -> AsyncIterator[DeadLetterView]:
-        cursor = None
-        while True:
-            page = await self._send(operations_calls.list_dead_letters(cursor, PAGE))
-            for item in page.data:
-                yield item
-            if not page.has_more:
-                return
-            cursor = page.next_cursor
-
-    async def forget_dead_letter(self, entry: DeadLetterView | str) -> None:
-        await self._send(operations_calls.forget_dead_letter(entry if isinstance(entry, str) else entry.id))
-
-    async def audit(self) -> AuditView:
-        return await self._send(operations_calls.audit())
-
-    async def reconcile(self) -> AsyncIterator[ReconcileView]:
-        cursor = None
-        while True:
-            step = await self._send(operations_calls.reconcile(cursor))
             yield step
             cursor = step.next_cursor
             if cursor is None:

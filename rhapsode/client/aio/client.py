@@ -1,4 +1,11 @@
-"""The asyncio client: the same calls as `rhapsode.client.client`, awaited. What they mean is written there."""
+"""The asyncio client.
+
+from rhapsode import AsyncRhapsode
+
+async with AsyncRhapsode("http://127.0.0.1:8765") as client:
+    job = await client.wait(await client.submit_job("The wind and the sun were disputing.", voice="anna"))
+    await client.download(job, "narration.wav", "fable.wav")
+"""
 
 from __future__ import annotations
 
@@ -14,7 +21,19 @@ from httpx_sse import EventSource
 from pydantic import JsonValue
 
 from rhapsode.client import calls
-from rhapsode.client.batches.batches import AsyncBatches
+from rhapsode.client.aio.batches import AsyncBatches
+from rhapsode.client.aio.consents import AsyncConsents
+from rhapsode.client.aio.dictionaries import AsyncDictionaries
+from rhapsode.client.aio.keys import AsyncKeys
+from rhapsode.client.aio.listening import listen
+from rhapsode.client.aio.operations import AsyncOperations
+from rhapsode.client.aio.planning import make_plan
+from rhapsode.client.aio.quotas import AsyncQuotaSettings
+from rhapsode.client.aio.segments import AsyncSegments
+from rhapsode.client.aio.sending import each_of
+from rhapsode.client.aio.uploading import send_file
+from rhapsode.client.aio.voices import AsyncVoices
+from rhapsode.client.aio.webhooks import AsyncWebhooks
 from rhapsode.client.calls import Call, JobFilter
 from rhapsode.client.capabilities import get_capabilities
 from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
@@ -23,25 +42,15 @@ from rhapsode.client.jobs import control_calls
 from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
 from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
 from rhapsode.client.jobs.inputs import JobInput
-from rhapsode.client.jobs.listening import listen_async
 from rhapsode.client.jobs.output_options import StreamType
-from rhapsode.client.jobs.planning import make_plan_async
 from rhapsode.client.jobs.plans import PlanOrder
-from rhapsode.client.jobs.segments import AsyncSegments
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
 from rhapsode.client.jobs.submission import JobOptions
-from rhapsode.client.operators.keys import AsyncKeys
-from rhapsode.client.operators.operations import AsyncOperations
-from rhapsode.client.operators.quotas import AsyncQuotaSettings
 from rhapsode.client.operators.usage_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
-from rhapsode.client.uploads import delete_upload, get_upload, order_upload, send_file_async
-from rhapsode.client.voices.async_voices import AsyncVoices
-from rhapsode.client.voices.consents import AsyncConsents
-from rhapsode.client.voices.dictionaries import AsyncDictionaries
-from rhapsode.client.webhooks.endpoints import AsyncWebhooks
+from rhapsode.client.uploads import delete_upload, get_upload, order_upload
 from rhapsode.contract.capabilities import Capabilities
 from rhapsode.contract.jobs.answer import Artifact
 from rhapsode.contract.models import Model
@@ -53,7 +62,7 @@ T = TypeVar("T")
 
 
 class AsyncRhapsode:
-    """A connection pool to one server, for one event loop."""
+    """A connection pool to one server; for one event loop. Errors: see `rhapsode.errors`."""
 
     def __init__(
         self,
@@ -96,48 +105,60 @@ class AsyncRhapsode:
     async def submit_job(
         self, text: str | JobInput, *, idempotency_key: str | None = None, **options: Unpack[JobOptions]
     ) -> Job:
+        """Hand in a text, or another input. Returns when the server holds it durably; the speech comes later.
+
+        Repeats of this call after a broken connection are made under one idempotency key, so they are one job.
+        Give your own key to make repeats of your program one job too.
+        """
         return await self._send(calls.submit_job(text, options, idempotency_key))
 
     async def create_job(self, job_id: str, text: str | JobInput, **options: Unpack[JobOptions]) -> Job:
+        """As `submit_job`, under an id of yours: `job_` and a lower-case ULID of today.
+
+        Repeats of your program are the same job. Raises `Conflict` if the id was used for something else.
+        """
         return await self._send(calls.create_job(job_id, text, options))
 
     async def job(self, job_id: str) -> Job:
         return await self._send(calls.get_job(job_id))
 
-    async def jobs(self, filters: JobFilter | None = None, *, page_size: int = 50) -> AsyncIterator[Job]:
-        cursor: str | None = None
-        while True:
-            page = await self._send(calls.list_jobs(filters or JobFilter(), page_size, cursor))
-            for job in page.data:
-                yield job
-            cursor = page.next_cursor
-            if cursor is None or not page.has_more:
-                return
+    def jobs(self, filters: JobFilter | None = None, *, page_size: int = 50) -> AsyncIterator[Job]:
+        """Every matching job, newest first unless the filter says otherwise, fetched page by page."""
+        return each_of(self._send, lambda cursor: calls.list_jobs(filters or JobFilter(), page_size, cursor))
 
     async def cancel(self, job: Job | str) -> Job:
         return await self._send(calls.cancel_job(_id(job)))
 
     async def pause(self, job: Job | str) -> Job:
+        """Begin nothing more of it; what is being spoken is finished and kept."""
         return await self._send(control_calls.pause_job(_id(job)))
 
     async def resume(self, job: Job | str) -> Job:
         return await self._send(control_calls.resume_job(_id(job)))
 
     async def change(self, job: Job | str, **changes: Unpack[JobChanges]) -> Job:
+        """Priority, deadline, metadata and retention of a job under way. Raises `Conflict` once it has ended."""
         return await self._send(control_calls.change_job(_id(job), changes))
 
     async def retry(self, job: Job | str, **options: Unpack[RetryOptions]) -> Job:
+        """Do what a failed, cancelled or expired job lacks. Raises `Conflict` for a job that succeeded."""
         return await self._send(control_calls.retry_job(_id(job), options))
 
     async def assemble(
         self, job: Job | str, output: Mapping[str, JsonValue] | None = None, *, idempotency_key: str | None = None
     ) -> Job:
+        """Make artifacts anew; nothing is spoken. output: what changes of the job's, None takes a field back.
+
+        Files of before stay as they were, unless one of the same name is made.
+        """
         return await self._send(control_calls.assemble_job(_id(job), output, idempotency_key))
 
     async def delete(self, job: Job | str) -> None:
+        """Delete an ended job with everything it stored."""
         await self._send(calls.delete_job(_id(job)))
 
     async def wait(self, job: Job | str, *, timeout_s: float | None = None) -> Job:
+        """The job once it has ended, in whichever state. Raises `WaitTimedOut`."""
         patience = Patience(timeout_s)
         while True:
             seen = await self._send(calls.wait_for_job(_id(job), patience.next_hold_s()))
@@ -146,6 +167,12 @@ class AsyncRhapsode:
             await asyncio.sleep(patience.pause_before_next(seen))
 
     async def events(self, job: Job | str, *, after: str | None = None) -> AsyncIterator[JobEvent]:
+        """The job's events from the first one, or behind the id `after`, until the one that ends it.
+
+        A broken connection is made again behind the last event seen: none is lost or repeated.
+        The server keeps the last 500 events of a job or a little more; what is older is summed up by a `job.progress`
+        with `events_lost` in its detail. A job that was reopened has ended more than once; the last end counts.
+        """
         cursor, attempts = EventCursor(after), self._attempts()
         while not cursor.ended:
             pause_s = 0.0
@@ -154,14 +181,22 @@ class AsyncRhapsode:
                     yield event
             except httpx.RequestError as error:
                 pause_s = attempts.pause_after_break(error)
-            if not cursor.ended and cursor.brought_nothing and (await self.job(_id(job))).state.is_terminal:
-                return
+            if not cursor.ended and cursor.brought_nothing:
+                seen = await self.job(_id(job))
+                if seen.state.is_terminal:
+                    return
             await asyncio.sleep(pause_s or 0.2)
 
     async def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
+        """The job's outputs, with new links."""
         return await self._send(calls.list_artifacts(_id(job)))
 
     async def download(self, job: Job, name: str, path: str | Path, *, on_bytes: OnBytes | None = None) -> Path:
+        """Fetch an artifact to `path`, which appears only when every byte is there and checked.
+
+        An existing file is replaced. A connection that breaks is made again behind the last byte. on_bytes: told how
+        many are there. Raises `KeyError` for an unknown name, `DownloadCorrupt`, `OSError`.
+        """
         expected, attempts = job.artifact(name), self._attempts()
         with PartFile(Path(path)) as part:
             while True:
@@ -176,14 +211,23 @@ class AsyncRhapsode:
         return part.path
 
     def listen(self, job: Job | str, form: StreamType = "wav") -> AsyncIterator[bytes]:
-        return listen_async(self._http, self._connection, _id(job), form)
+        """The job's audio from its beginning, as it is made: pieces of one file, until the job ends.
+
+        It ends before a segment that is missing at the job's end. A stream that breaks cannot be continued and raises
+        `ServerUnreachable`; listen again. Raises `Conflict` for a job without speech.
+        """
+        return listen(self._http, self._connection, _id(job), form)
 
     async def upload(self, path: str | Path) -> Upload:
+        """Store a file for a job that names it; the answer's `id` is what to name. It is kept for a day.
+
+        Raises `OSError`, or `InvalidRequest` for a file larger than the server takes.
+        """
         attempts, file = self._attempts(), Path(path)
         while True:
             place = await self._send(order_upload(file.stat().st_size))
             try:
-                answer = await send_file_async(self._connection, place, file)
+                answer = await send_file(self._connection, place, file)
             except httpx.RequestError as error:
                 pause_s = attempts.pause_after_break(error)
             else:
@@ -193,6 +237,7 @@ class AsyncRhapsode:
             await asyncio.sleep(pause_s)
 
     async def uploaded(self, upload: Upload | str) -> Upload:
+        """A file that has arrived. Raises `NotFound` for one that has not, or is gone."""
         return await self._send(get_upload(upload if isinstance(upload, str) else upload.id))
 
     async def delete_upload(self, upload: Upload | str) -> None:
@@ -203,7 +248,7 @@ class AsyncRhapsode:
 
         Raises `InvalidRequest` for an input that cannot be narrated.
         """
-        return await make_plan_async(self, self._send, PlanOrder(spoken, options))
+        return await make_plan(self, self._send, PlanOrder(spoken, options))
 
     async def usage(
         self,
@@ -213,6 +258,10 @@ class AsyncRhapsode:
         group_by: Sequence[Grouping] = GROUPINGS,
         tenant: str | None = None,
     ) -> UsageReport:
+        """What was made, by day (UTC, both included) and API key; without days, the last thirty.
+
+        tenant: another's usage, for operators.
+        """
         return await self._send(read_usage(first, last, group_by, tenant))
 
     async def speak(
@@ -225,9 +274,15 @@ class AsyncRhapsode:
         language: str | None = None,
         instructions: str | None = None,
     ) -> bytes:
+        """A short text's audio, waited for: up to 4,096 characters, before all bulk work. Longer ones are jobs.
+
+        form: `pcm` is 16-bit little-endian samples of one channel. Raises `ServerError` if it cannot be done in two
+        minutes.
+        """
         return await self._send(speak(text, model, voice, form, language, instructions))
 
     async def capabilities(self) -> Capabilities:
+        """What the server understands and makes: formats, SSML, languages, limits."""
         return await self._send(get_capabilities())
 
     async def model(self, name: str) -> Model:
@@ -235,6 +290,7 @@ class AsyncRhapsode:
         return await self._send(calls.get_model(name))
 
     async def models(self) -> tuple[Model, ...]:
+        """The checkpoints that workers have loaded."""
         return await self._send(calls.list_models())
 
     async def _send(self, call: Call[T]) -> T:

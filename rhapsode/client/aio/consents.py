@@ -1,0 +1,54 @@
+"""`client.consents`: that speakers agree to be cloned, laid down once for all of their voices.
+
+agreed = await client.consents.add(recording="ada-agrees.wav", speaker="Ada Example")
+await client.voices.add("Ada", "ada.wav", consent=agreed.id)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from rhapsode.client.aio.sending import AsyncSend, each_of
+from rhapsode.client.voices import consent_calls
+from rhapsode.contract.voices.consents import Consent
+
+
+class AsyncConsents:
+    """Where a consent is named, its record or its id (con_...) will do."""
+
+    def __init__(self, send: AsyncSend) -> None:
+        self._send = send
+
+    async def add(self, statement: str = "", recording: str | Path | None = None, *, speaker: str = "") -> Consent:
+        """Lay down a statement, a recording of it (wav, flac, mp3 or ogg; 1 to 60 s; at most 10 MiB), or both.
+
+        speaker: whose voice it is about, as you call them. Raises `InvalidRequest` for a recording that is none.
+        """
+        call = await asyncio.to_thread(consent_calls.add_consent, statement, _path(recording), speaker)
+        return await self._send(call)
+
+    async def get(self, consent: str) -> Consent:
+        """Raises `NotFound`."""
+        return await self._send(consent_calls.get_consent(consent))
+
+    def list(self) -> AsyncIterator[Consent]:
+        """The newest first, fetched page by page."""
+        return each_of(self._send, consent_calls.list_consents)
+
+    async def recording(self, consent: Consent | str) -> bytes:
+        """What was uploaded, byte by byte. Raises `NotFound` for a consent that nobody recorded."""
+        return await self._send(consent_calls.get_recording(_id(consent)))
+
+    async def delete(self, consent: Consent | str) -> None:
+        """With its recording. Raises `Conflict` while a voice rests on it."""
+        await self._send(consent_calls.delete_consent(_id(consent)))
+
+
+def _path(recording: str | Path | None) -> Path | None:
+    return None if recording is None else Path(recording)
+
+
+def _id(consent: Consent | str) -> str:
+    return consent if isinstance(consent, str) else consent.id

@@ -1,0 +1,29 @@
+"""`client.quotas`: what a tenant may hold, and what it holds."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from rhapsode.client.aio.sending import AsyncSend
+from rhapsode.client.operators import quota_calls
+from rhapsode.client.operators.quota_calls import QuotaLimits
+from rhapsode.contract.operators.quotas import QuotaView
+
+
+class AsyncQuotaSettings:
+    """Another tenant's, and changing any, needs a key with the scope `admin`."""
+
+    def __init__(self, send: AsyncSend) -> None:
+        self._send = send
+
+    async def read(self, tenant: str | None = None) -> QuotaView:
+        """One's own, or a named tenant's."""
+        return await self._send(quota_calls.read_quotas(tenant))
+
+    async def set(self, tenant: str, **limits: Unpack[QuotaLimits]) -> QuotaView:
+        """Limits of its own, in place of those it had; what is not given is as for all tenants."""
+        return await self._send(quota_calls.set_quotas(tenant, **limits))
+
+    async def reset(self, tenant: str) -> None:
+        """From now on the tenant has the limits of all."""
+        await self._send(quota_calls.reset_quotas(tenant))

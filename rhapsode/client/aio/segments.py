@@ -1,0 +1,82 @@
+"""`client.segments`: the stretches a narration is made of, one by one.
+
+await client.segments.edit(job, 12, text="Said otherwise.")
+await client.wait(job)
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from typing import Unpack
+
+from rhapsode.client.aio.sending import AsyncSend, each_of
+from rhapsode.client.jobs import segment_calls
+from rhapsode.client.jobs.segment_calls import SegmentChanges, SegmentFilter
+from rhapsode.client.resources import Job
+from rhapsode.contract.segments import Segment, SegmentState, Take
+
+JobLike = Job | str
+SegmentLike = Segment | str | int
+"""A segment, its id (seg_000012) or its index."""
+
+
+class AsyncSegments:
+    """Where a job or a segment is named, its record or its id will do, for a segment also its index."""
+
+    def __init__(self, send: AsyncSend) -> None:
+        self._send = send
+
+    def list(
+        self,
+        job: JobLike,
+        states: Collection[SegmentState] = (),
+        *,
+        flagged: bool | None = None,
+        page_size: int = 200,
+    ) -> AsyncIterator[Segment]:
+        """In the order of the narration, fetched page by page; none until the text is planned."""
+        named, wanted = _job(job), SegmentFilter(states, flagged)
+        return each_of(self._send, lambda cursor: segment_calls.list_segments(named, wanted, page_size, cursor))
+
+    async def get(self, job: JobLike, segment: SegmentLike) -> Segment:
+        return await self._send(segment_calls.get_segment(_job(job), _segment(segment)))
+
+    async def edit(self, job: JobLike, segment: SegmentLike, **changes: Unpack[SegmentChanges]) -> Segment:
+        """Say something else, or say it otherwise. If it was done, it is spoken anew and the job assembled again.
+
+        A job that failed, expired or was cancelled keeps the edit until it is retried. Raises `Conflict` while a worker
+        speaks the segment.
+        """
+        return await self._send(segment_calls.edit_segment(_job(job), _segment(segment), changes))
+
+    async def regenerate(
+        self, job: JobLike, segment: SegmentLike, *, seed: int | None = None, idempotency_key: str | None = None
+    ) -> Segment:
+        """Another take of the same text, with this seed or another than before."""
+        call = segment_calls.regenerate_segment(_job(job), _segment(segment), seed, idempotency_key)
+        return await self._send(call)
+
+    async def takes(self, job: JobLike, segment: SegmentLike) -> tuple[Take, ...]:
+        """The finished ones, the oldest first."""
+        return await self._send(segment_calls.list_takes(_job(job), _segment(segment)))
+
+    async def select(self, job: JobLike, segment: SegmentLike, take: int) -> Segment:
+        """Put this take into the narration; nothing is spoken, the job is assembled again."""
+        return await self._send(segment_calls.select_take(_job(job), _segment(segment), take))
+
+    async def audio(
+        self, job: JobLike, segment: SegmentLike, take: int | None = None, *, attempt: int | None = None
+    ) -> bytes:
+        """A WAV file: of the take in place, or of the one named. Raises `NotFound` while there is none.
+
+        attempt: one that was rejected, of a segment that failed (`Segment.tried`).
+        """
+        return await self._send(segment_calls.segment_audio(_job(job), _segment(segment), take, attempt))
+
+
+def _job(job: JobLike) -> str:
+    return job if isinstance(job, str) else job.id
+
+
+def _segment(segment: SegmentLike) -> str:
+    return segment.id if isinstance(segment, Segment) else str(segment)

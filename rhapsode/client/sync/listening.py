@@ -1,0 +1,56 @@
+# Made from rhapsode/client/aio/listening.py by `make generated`; change that file, not this one.
+"""A job's audio as it is made: one stream that follows the job to its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import httpx
+
+from rhapsode.client.calls import audio_path
+from rhapsode.client.connection import Connection
+from rhapsode.client.jobs.output_options import STREAM_MEDIA_TYPES, StreamType
+from rhapsode.client.retries import Attempts
+from rhapsode.errors import ServerUnreachable
+
+
+def listen(http: httpx.Client, connection: Connection, job_id: str, form: StreamType) -> Iterator[bytes]:
+    """Pieces of one file. Tries again until there is a first answer, and not once something was heard."""
+    attempts = Attempts(connection.retries, connection.server_url)
+    while True:
+        try:
+            with http.stream(
+                "GET", audio_path(job_id), headers=_headers(form), timeout=_timeout(connection)
+            ) as response:
+                pause_s = None
+                if response.is_success:
+                    yield from _unbroken(response)
+                else:
+                    response.read()
+                    pause_s = attempts.pause_after_answer(response)
+        except httpx.RequestError as error:
+            pause_s = attempts.pause_after_break(error)
+        if pause_s is None:
+            return
+        time.sleep(pause_s)
+
+
+def _headers(form: StreamType) -> dict[str, str]:
+    return {"Accept": STREAM_MEDIA_TYPES[form]}
+
+
+def _timeout(connection: Connection) -> httpx.Timeout:
+    """No bound between two pieces: the next segment may have to wait for a worker as long as the job does."""
+    return httpx.Timeout(connection.timeout_s, read=None)
+
+
+def _unbroken(response: httpx.Response) -> Iterator[bytes]:
+    try:
+        yield from response.iter_bytes()
+    except httpx.RequestError as error:
+        raise _broken_off(error) from error
+
+
+def _broken_off(error: httpx.RequestError) -> ServerUnreachable:
+    return ServerUnreachable(f"the audio broke off before its end: {error or type(error).__name__}; listen again")

@@ -1,0 +1,40 @@
+# Made from rhapsode/client/aio/sending.py by `make generated`; change that file, not this one.
+"""How the groups of a client's calls reach its server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from rhapsode.client.calls import Call
+
+T = TypeVar("T")
+EntryT_co = TypeVar("EntryT_co", covariant=True)
+
+
+class Send(Protocol):
+    """A client's way to make a call, with its repeats."""
+
+    def __call__(self, call: Call[T]) -> T: ...
+
+
+class Page(Protocol[EntryT_co]):
+    """What every list of the API answers with."""
+
+    @property
+    def data(self) -> Sequence[EntryT_co]: ...
+    @property
+    def next_cursor(self) -> str | None: ...
+    @property
+    def has_more(self) -> bool: ...
+
+
+def each_of(send: Send, page_at: Callable[[str | None], Call[Page[T]]]) -> Iterator[T]:
+    """The entries of all pages, each fetched when it is needed. page_at: the call for the page behind a cursor."""
+    cursor: str | None = None
+    while True:
+        page = send(page_at(cursor))
+        yield from page.data
+        cursor = page.next_cursor
+        if cursor is None or not page.has_more:
+            return

@@ -1,0 +1,65 @@
+"""Files that a program makes are as their sources say, and what it cannot make it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from generators.files import Files, formatted, stale
+from generators.sync_client import made, orphans, sync_client
+
+
+@pytest.fixture(scope="module")
+def client() -> Files:
+    return formatted(sync_client())
+
+
+def test_the_synchronous_client_is_what_the_asyncio_client_makes_it(client: Files) -> None:
+    assert stale(client) == []
+    assert orphans(client) == []
+    assert len(client) > 10
+
+
+def test_a_file_that_is_made_says_first_from_what_and_how(client: Files) -> None:
+    for path, text in client.items():
+        if text:
+            written = str(path).replace("/sync/", "/aio/")
+            assert text.startswith(f"# Made from {written} by `make generated`"), path
+
+
+def test_a_line_of_the_asyncio_client_loses_its_colour_and_nothing_else() -> None:
+    written = """\
+import asyncio
+async def fetch(self, ask: Callable[[str], Awaitable[Job]]) -> AsyncIterator[bytes]:
+    async with AsyncRhapsode() as client, httpx.AsyncClient() as http:
+        try:
+            part = await asyncio.to_thread(self._file.read, 10)
+            async for piece in response.aiter_bytes(10):
+                yield piece
+            await asyncio.sleep(pause_s)
+        except asyncio.CancelledError:
+            raise
+"""
+
+    assert (
+        made(written, "x.py")
+        == """\
+import time
+def fetch(self, ask: Callable[[str], Job]) -> Iterator[bytes]:
+    with Rhapsode() as client, httpx.Client() as http:
+        try:
+            part = self._file.read(10)
+            for piece in response.iter_bytes(10):
+                yield piece
+            time.sleep(pause_s)
+        except KeyboardInterrupt:
+            raise
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["done = asyncio.gather(one, two)", "seen = (await self.get(job)).state", "def __aiter__(self): ..."]
+)
+def test_what_no_rule_covers_is_refused_with_its_line(line: str) -> None:
+    with pytest.raises(ValueError, match=r"client/aio/jobs\.py:2: no rule of sync_client\.py covers"):
+        made(f"x = 1\n{line}\n", "jobs.py")
