@@ -4,7 +4,7 @@
     bins       sums of squares over 100 ms; four in a row are a gating block of 400 ms
     gate       blocks below -70 LUFS do not count, then those 10 LU below the mean of the others
 
-Eight thousand times faster than real time on one core. Memory: eight bytes for every 100 ms, whatever the length.
+Six thousand times faster than real time on one core. Memory: eight bytes for every 100 ms, whatever the length.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Loudness and true peak are those that FFmpeg's ebur128 measures, whatever the pieces."""
+"""Loudness and true peak are those of EBU Tech 3341's signals, and those that FFmpeg's ebur128 measures, whatever the
+pieces.
+"""
 
 from __future__ import annotations
 
@@ -56,6 +58,56 @@ def test_both_agree_with_ffmpeg(rate_hz: int) -> None:
 
     assert loudness.integrated_lufs() == pytest.approx(lufs, abs=0.05)
     assert 20 * math.log10(peak.value()) == pytest.approx(true_peak_db, abs=0.2)
+
+
+def tone(rate_hz: int, *stretches: tuple[float, float]) -> NDArray[np.float64]:
+    """A kilohertz. stretches: the LUFS of each, and its seconds."""
+    # On one channel a sine of so many LUFS is 3 dB stronger than on the two channels of the EBU's.
+    parts = [(10 ** ((lufs + 3.0103) / 20), np.arange(round(seconds * rate_hz))) for lufs, seconds in stretches]
+    return np.concatenate([factor * np.sin(2 * np.pi * 1000 * number / rate_hz) for factor, number in parts])
+
+
+@pytest.mark.parametrize("rate_hz", [24_000, 48_000])
+@pytest.mark.parametrize(
+    ("stretches", "lufs"),
+    [
+        pytest.param([(-23, 20)], -23, id="1"),
+        pytest.param([(-33, 20)], -33, id="2"),
+        pytest.param([(-36, 10), (-23, 60), (-36, 10)], -23, id="3, relative gate"),
+        pytest.param([(-72, 10), (-36, 10), (-23, 60), (-36, 10), (-72, 10)], -23, id="4, both gates"),
+        pytest.param([(-26, 20), (-20, 20.1), (-26, 20)], -23, id="5"),
+    ],
+)
+def test_the_loudness_of_the_ebus_signals(rate_hz: int, stretches: list[tuple[float, float]], lufs: float) -> None:
+    meter = LoudnessMeter(rate_hz)
+    meter.add(tone(rate_hz, *stretches))
+
+    assert meter.integrated_lufs() == pytest.approx(lufs, abs=0.1)
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 24_000, 48_000])
+@pytest.mark.parametrize(
+    ("cycle", "degrees", "amplitude", "true_peak_db"),
+    [
+        pytest.param(4, 0.0, 0.5, -6.0, id="15"),
+        pytest.param(4, 45.0, 0.5, -6.0, id="16"),
+        pytest.param(6, 60.0, 0.5, -6.0, id="17"),
+        pytest.param(8, 67.5, 0.5, -6.0, id="18"),
+        pytest.param(4, 45.0, 1.41, 3.0, id="19"),
+        # FFmpeg tells thousandths of full scale, of which this is 1.4: it would be off by 3 dB.
+        pytest.param(4, 45.0, 0.0014, -57.1, id="very quiet"),
+    ],
+)
+def test_the_true_peak_of_the_ebus_signals(
+    rate_hz: int, cycle: int, degrees: float, amplitude: float, true_peak_db: float
+) -> None:
+    """cycle: in samples. The EBU allows 0.2 dB too much and 0.4 too little."""
+    number = np.arange(rate_hz)
+    fade = np.minimum(1, np.minimum(number, number[::-1]) / (rate_hz / 20))
+    meter = TruePeakMeter()
+    meter.add(amplitude * np.sin(2 * np.pi * number / cycle + np.deg2rad(degrees)) * fade)
+
+    assert -0.1 <= 20 * math.log10(meter.value()) - true_peak_db <= 0.1
 
 
 def test_a_sine_of_a_kilohertz_at_full_scale_has_the_loudness_of_the_recommendation() -> None:

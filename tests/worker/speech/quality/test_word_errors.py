@@ -41,6 +41,11 @@ def test_the_longest_run_is_the_longest_stretch_without_a_right_word() -> None:
     assert errors.longest_run == 3
 
 
+def test_words_in_each_others_place_are_one_run() -> None:
+    """Of two ways that cost the same, the one with substitutions: `b` in its old place would end the run."""
+    assert word_errors("a b", "b c") == WordErrors(words=2, substituted=2, lost=0, added=0, longest_run=2)
+
+
 def test_a_good_reading_has_no_lost_and_no_repeated_sentence() -> None:
     faults = sentence_faults(STORY, " ".join(STORY).replace("quiet", "quite").replace("stories", "storeys"))
 
