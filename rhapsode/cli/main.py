@@ -1,14 +1,18 @@
-"""The command line. Commands import what they need when they run, so that `rhapsode --help` is immediate."""
+"""The command line. Commands import what they need when they run, so that `rhapsode --help` is immediate.
+
+What was typed wrongly is said in one line, like everything else that goes wrong.
+"""
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
+from typer.core import TyperGroup
 
-from rhapsode.cli.command_group import OneLineGroup
-from rhapsode.cli.failures import failures_in_one_line
+from rhapsode.cli.failures import MISUSED, Misuse, failures_in_one_line
 from rhapsode.cli.grouped_options import with_headings
 from rhapsode.cli.jobs import batches, jobs
 from rhapsode.cli.local import calibrate, doctor, run, up
@@ -16,6 +20,31 @@ from rhapsode.cli.narrate import narrate, plan
 from rhapsode.cli.operators import keys, operations, quotas, usage
 from rhapsode.cli.voices import consents, dictionaries, voices
 from rhapsode.cli.webhooks import webhooks
+
+# Typer shows no other way to it, and the module it lies in depends on Typer's version.
+UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[1])
+
+
+class OneLineGroup(TyperGroup):
+    """Raises `Misuse` where Typer would print the usage of the command, which `--help` shows."""
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:  # noqa: ANN401 - as Typer has it
+        if not standalone_mode:
+            return super().main(*args, standalone_mode=False, **extra)
+        try:
+            status = super().main(*args, standalone_mode=False, **extra)
+        except UsageError as error:
+            _refuse(error)
+        sys.exit(status)
+
+
+def _refuse(error: typer.BadParameter) -> NoReturn:
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        sys.exit(MISUSED)
+    command = error.ctx.command_path if error.ctx is not None else "rhapsode"
+    raise Misuse(f"{error.format_message().rstrip('.')} (`{command} --help` says more)") from error
+
 
 app = typer.Typer(
     name="rhapsode",

@@ -35,7 +35,6 @@ from worker.assembly.narration import Narration, load_narration
 from worker.assembly.scratch import require_room, scratch_file
 from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
 from worker.assembly.sound import SoundShaper, num_output_samples
-from worker.assembly.spoken_by import spoken_by
 from worker.assembly.subtitles import subtitles, timestamps
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
@@ -190,6 +189,23 @@ class Assembly:
         for piece in pieces:
             self._held.check()
             yield piece
+
+
+def spoken_by(item: ClaimedItem, headers: Sequence[SegmentHeader]) -> SpokenBy:
+    """What spoke the job, as far as its segments agree; where they differ, the manifest tells them apart. Pure."""
+    revision = _only(header.revision for header in headers)
+    own_voice = item.narration.own_voice
+    return SpokenBy(
+        model_revision=revision,
+        voice_cache=own_voice.content(item.lease.tenant, revision) if own_voice and revision else None,
+        config_sha256=_only(header.config_sha256 for header in headers),
+    )
+
+
+def _only(values: Iterable[str]) -> str | None:
+    """What all of them are; None also if it is not known of one of them."""
+    found = set(values)
+    return next(iter(found)) or None if len(found) == 1 else None
 
 
 def uncalibrated(headers: Sequence[SegmentHeader]) -> list[JobWarning]:

@@ -6,13 +6,17 @@ SIGINT, Celery stops consuming and waits for the running tasks; `worker_shutting
 
 from __future__ import annotations
 
+import logging
+import threading
 from typing import Protocol
 
 from celery import signals
+from celery.apps import worker as celery_worker
 from celery.worker.consumer import Consumer
 
 from storage.ids import WorkQueue
-from worker.process.celery_words import log_celery_words
+
+logger = logging.getLogger(__name__)
 
 
 class TicketProcess(Protocol):
@@ -75,3 +79,20 @@ def connect_signals(process: TicketProcess) -> None:
     signals.worker_ready.connect(on_ready, weak=False)
     signals.worker_shutting_down.connect(on_shutting_down, weak=False)
     signals.worker_shutdown.connect(on_shutdown, weak=False)
+
+
+def log_celery_words() -> None:
+    """What Celery writes past all logs, from its signal handlers, as lines of the log like any other.
+
+    Call once, before Celery sets up its signals.
+    """
+    celery_worker.safe_say = _said
+
+
+def _said(message: object, _file: object = None) -> None:
+    """In a signal handler, where a thread that was interrupted may hold the lock of the log: another one writes."""
+    threading.Thread(target=_log, args=(str(message).strip(),), name="celery-words").start()
+
+
+def _log(words: str) -> None:
+    logger.info("celery says", extra={"words": words})

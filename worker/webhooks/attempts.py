@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from standardwebhooks import Webhook
 
 from storage.runtime.egress.client import Answer, SafeHttp
 from storage.runtime.egress.errors import SafeHttpError
@@ -12,7 +16,8 @@ from storage.webhooks.payloads import compose
 from storage.webhooks.records import Attempt, ClaimedDelivery, DeliveryRecord, Verdict
 from storage.webhooks.sealed_secrets import SecretSealer, SecretUnreadable
 from worker.webhooks.retry_schedule import retry_delay_s, wished_delay_s
-from worker.webhooks.signing import signed_headers
+
+CONTENT_TYPE = "application/json"
 
 MAX_ANSWER_BYTES = 16 * 1024
 """Of the receiver's answer, so much is read."""
@@ -41,7 +46,7 @@ class Sender:
         body = self._body(claimed.record)
         begun_s, started = time.time(), time.monotonic()
         try:
-            headers = signed_headers(claimed.record.id, body, self._secrets(claimed), int(begun_s))
+            headers = _signed_headers(claimed.record.id, body, self._secrets(claimed), int(begun_s))
             answer = self.http.post(claimed.url, body.encode(), headers, MAX_ANSWER_BYTES)
         except (SafeHttpError, SecretUnreadable) as error:
             reason = error.reason if isinstance(error, SafeHttpError) else "secret_unreadable"
@@ -91,6 +96,21 @@ class Sender:
             pause_ms=round((wished_s or 0.0) * 1000),
             is_gone=is_gone,
         )
+
+
+def _signed_headers(delivery: str, body: str, secrets: Sequence[str], unix_s: int) -> dict[str, str]:
+    """Of Standard Webhooks: one signature for each secret, so that receivers may still know only the one before.
+
+    secrets: `whsec_...`, at least one. unix_s: the time of this attempt, which is signed too.
+    """
+    at = datetime.fromtimestamp(unix_s, UTC)
+    signatures = [Webhook(secret).sign(msg_id=delivery, timestamp=at, data=body) for secret in secrets]
+    return {
+        "Content-Type": CONTENT_TYPE,
+        "webhook-id": delivery,
+        "webhook-timestamp": str(unix_s),
+        "webhook-signature": " ".join(signatures),
+    }
 
 
 def _attempt(begun_s: float, started: float, status: int | None, reason: str, excerpt: str) -> Attempt:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.narrate.file_types import known_as
 from rhapsode.cli.narrate.sent_files import readable, reading
 from rhapsode.client.jobs.inputs import DocumentFormat, JobInput, document_format
 
@@ -18,8 +18,20 @@ if TYPE_CHECKING:
 MOST_CHARS_SENT = 250_000
 """A longer text is uploaded as a file; whatever its script, fewer fit into a request."""
 
-
 SSML_SUFFIX = ".ssml"
+
+MOST_TITLE_CHARS = 200
+
+_NEVER_TEXT = {
+    b"%PDF-": "a PDF",
+    b"{\\rtf": "a rich text (RTF)",
+    b"PK\x03\x04": "an archive or an office document",
+    b"\xd0\xcf\x11\xe0": "an office document",
+    b"\xff\xfe": "a text in UTF-16",
+    b"\xfe\xff": "a text in UTF-16",
+}
+_TEXT_UNLESS_BINARY = {b"RIFF": "a recording", b"fLaC": "a recording", b"OggS": "a recording", b"ID3": "a recording"}
+"""A text may begin with these letters, and then it has no NUL byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +95,7 @@ def _read_text(file: str) -> str:
     name = "standard input" if file == "-" else file
     with reading(name):
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    if kind := known_as(data):
+    if kind := _known_as(data):
         raise Misuse(f"{name} is {kind}; what can be spoken is text in UTF-8, Markdown, HTML, EPUB and SSML")
     if b"\0" in data:
         raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
@@ -94,6 +106,19 @@ def _read_text(file: str) -> str:
     if not text.strip():
         raise Misuse(f"{name} holds no text")
     return text
+
+
+def _known_as(data: bytes) -> str | None:
+    """What a file is that begins like these bytes; None for what may be a text in UTF-8."""
+    beginnings = _NEVER_TEXT | (_TEXT_UNLESS_BINARY if b"\0" in data else {})
+    return next((name for beginning, name in beginnings.items() if data.startswith(beginning)), None)
+
+
+def title_of(file: str) -> dict[str, str]:
+    """The file's name as a job's metadata; empty for standard input, and for a name of which nothing can be shown."""
+    stem = "" if file == "-" else Path(file).stem
+    title = " ".join("".join(" " if unicodedata.category(each)[0] == "C" else each for each in stem).split())
+    return {"title": title[:MOST_TITLE_CHARS]} if title else {}
 
 
 def choose_output(file: str, output: Path | None) -> Path:

@@ -14,12 +14,11 @@ import typer
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.narrate.audio_options import Subtitles, audio_type
-from rhapsode.cli.narrate.files import choose_output, choose_speakers, read_spoken, sent_input
+from rhapsode.cli.narrate.files import choose_output, choose_speakers, read_spoken, sent_input, title_of
 from rhapsode.cli.narrate.options import AudioOptions, SpeechOptions, SystemOptions
 from rhapsode.cli.narrate.order_options import OrderOptions
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
-from rhapsode.cli.narrate.titles import title_of
 from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, read_settings
 
 if TYPE_CHECKING:

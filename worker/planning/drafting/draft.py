@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
-from storage.jobs.warnings import JobWarning
+from storage.jobs.warnings import SEGMENTS_SHORTENED, JobWarning
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.narration.script.script import Script
 from storage.narration.spec import NarrationSpec
-from storage.segments.plan import Plan
+from storage.segments.plan import Plan, PlannedSegment
 from worker.errors import unusable
-from worker.planning.languages import refuse_foreign_text
-from worker.planning.plan_warnings import plan_warnings
+from worker.planning.languages import language_warnings, refuse_foreign_text
 from worker.planning.respelling import respell_script
 from worker.planning.script_reading import read_script
 from worker.speech.text.segmentation import NothingToSpeak, SegmentedScript, segment_script
@@ -83,3 +83,19 @@ def _refuse_endless(expected_ms: int) -> None:
             f"speech and pauses would last about {expected_ms / 3_600_000:.1f} hours; a job has at most {limit_h:.0f}"
         )
         raise unusable("text_too_long", detail)
+
+
+def plan_warnings(segments: Sequence[PlannedSegment], spec: NarrationSpec) -> tuple[JobWarning, ...]:
+    """What the owner of a planned job should know although it goes on."""
+    return (*_shortened(spec), *language_warnings(segments, spec))
+
+
+def _shortened(spec: NarrationSpec) -> Iterator[JobWarning]:
+    """Not to who left the lengths to us, or got those that were asked for."""
+    wanted = spec.segmentation
+    if wanted.asked_chars:
+        detail = (
+            f"segments of up to {wanted.asked_chars} characters were asked for, and {spec.model} speaks at most "
+            f"{wanted.max_chars}: longer sentences are cut at their clauses"
+        )
+        yield JobWarning(SEGMENTS_SHORTENED, detail)

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 
 from storage.audio.recording_verdict import RecordingRefused, RefusalCode, verdict_line
 from storage.runtime.fork_server.server import serve
-from worker.voices.reference_audio.decoding import decode
-from worker.voices.reference_audio.limits import LIMITS
+from worker.voices.reference_audio.decoding import LIMITS, decode
 
 
 def answer(arguments: Sequence[str]) -> None:

@@ -22,7 +22,11 @@ from storage.audio.recording_verdict import (
     RecordingRefused,
     RefusalCode,
 )
+from storage.runtime.fork_server.limits import ChildLimits
 from worker.voices.reference_audio.audibility import Loudness
+
+LIMITS = ChildLimits(memory_bytes=1 << 30, cpu_s=20, output_bytes=64 << 20)
+"""Of the process that decodes one recording. The output is at most a minute of samples at the highest rate."""
 
 BLOCK_FRAMES = 8_192
 

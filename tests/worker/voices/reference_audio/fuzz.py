@@ -17,8 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 from storage.audio.recordings import RecordingRefused, sniff_container
-from worker.voices.reference_audio.decoding import decode
-from worker.voices.reference_audio.limits import LIMITS
+from worker.voices.reference_audio.decoding import LIMITS, decode
 
 LIES = (0, 1, 7, 0x7F, 0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF)
 HEADER_BYTES = 80

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rhapsode.cli.narrate.titles import title_of
+from rhapsode.cli.narrate.files import title_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import threading
 import pytest
 from celery.apps import worker as celery_worker
 
-from worker.process.celery_words import log_celery_words
+from worker.process.signals import log_celery_words
 
 
 def test_what_celery_says_in_a_signal_handler_is_a_line_of_the_log(
