@@ -83,3 +83,14 @@ local function write_hash(key, fields)
   end
   if #flat > 0 then redis.call('HSET', key, unpack(flat)) end
 end
+
+-- HSET of what changes of a record, in its table too. Numbers are whole.
+local function change_record(record, key, changes)
+  local flat = {}
+  for name, value in pairs(changes) do
+    record[name] = value
+    flat[#flat + 1] = name
+    flat[#flat + 1] = type(value) == 'number' and text(value) or value
+  end
+  redis.call('HSET', key, unpack(flat))
+end

@@ -1,5 +1,12 @@
 -- What became of items that went well: plans, segments, voices, shards of batches, assemblies.
 
+-- Ends an item's lease with its result. -> job, or nil and the answer to a worker that does not hold the lease
+local function accept_result(id, item, fence, result)
+  local job, refusal = end_lease(id, item, fence)
+  if job then redis.call('HSET', K.results .. id, item, result) end
+  return job, refusal
+end
+
 -- call: job, fence, plan_key, segments, estimated_audio_ms, window (the smallest), stored_bytes (of what was stored),
 --       warnings, first_words (of the text, or ''), input_chars (only if that is known by now)
 -- -> ok | lost | aborted
@@ -9,11 +16,9 @@ register('commit_plan', function(call)
   local result = 'D' .. fence .. ':' .. text(total) .. ':' .. text(estimate) .. ':' .. plan_key
 
   if redis.call('HGET', K.results .. id, 'plan') == result then return answer_again(id) end
-  local job, verdict, worker = resolve(id, 'plan', fence)
-  if verdict ~= 'held' then return answer(verdict) end
+  local job, refusal = accept_result(id, 'plan', fence, result)
+  if not job then return refusal end
 
-  forget_lease(job, 'plan', fence, worker)
-  redis.call('HSET', K.results .. id, 'plan', result)
   local change = estimate - job.estimated_audio_ms
   count_admission(job, 0, change)
   count_flow(job, 'in', change)
@@ -42,11 +47,9 @@ register('commit_segment', function(call)
   local line = 'D' .. fence .. ':' .. call.line
 
   if is_committed(id, item, line) then return answer_again(id) end
-  local job, verdict, worker = resolve(id, item, fence)
-  if verdict ~= 'held' then return answer(verdict) end
+  local job, refusal = accept_result(id, item, fence, line)
+  if not job then return refusal end
 
-  forget_lease(job, item, fence, worker)
-  redis.call('HSET', K.results .. id, item, line)
   redis.call('HDEL', K.tries .. id, 'rejected:' .. item)
   local result = read_result(line)
   count_result(job, result, 1)
@@ -82,11 +85,9 @@ register('commit_voice', function(call)
   local result = 'D' .. fence
 
   if redis.call('HGET', K.results .. id, item) == result then return answer_again(id) end
-  local job, verdict, worker = resolve(id, item, fence)
-  if verdict ~= 'held' then return answer(verdict) end
+  local job, refusal = accept_result(id, item, fence, result)
+  if not job then return refusal end
 
-  forget_lease(job, item, fence, worker)
-  redis.call('HSET', K.results .. id, item, result)
   save(job, {done = job.done + 1, engine_ms = job.engine_ms + call.build_ms, out_ms = job.out_ms + job.cost_ms})
   count_flow(job, 'out', job.cost_ms)
   count_usage(job, {engine_ms = call.build_ms})
@@ -103,11 +104,9 @@ register('commit_shard', function(call)
   local result = 'D' .. fence
 
   if redis.call('HGET', K.results .. id, item) == result then return answer_again(id) end
-  local job, verdict, worker = resolve(id, item, fence)
-  if verdict ~= 'held' then return answer(verdict) end
+  local job, refusal = accept_result(id, item, fence, result)
+  if not job then return refusal end
 
-  forget_lease(job, item, fence, worker)
-  redis.call('HSET', K.results .. id, item, result)
   save(job, {done = job.done + 1})
   open_window(job, call.window)
   settle_batch(id)
@@ -122,11 +121,9 @@ register('finish_plan', function(call)
 
   -- The key of the artifact holds the fence.
   if redis.call('HGET', K.job .. id, 'artifacts') == artifacts then return answer_again(id) end
-  local job, verdict, worker = resolve(id, 'plan', fence)
-  if verdict ~= 'held' then return answer(verdict) end
+  local job, refusal = accept_result(id, 'plan', fence, 'D' .. fence)
+  if not job then return refusal end
 
-  forget_lease(job, 'plan', fence, worker)
-  redis.call('HSET', K.results .. id, 'plan', 'D' .. fence)
   local created = replace_artifacts(job, artifacts)
   succeed_with(job, created)
   return answer('ok')
@@ -140,11 +137,9 @@ register('finish', function(call)
 
   -- The keys of artifacts hold the fence. The job may have been reopened since: its artifacts stay until the next ones.
   if redis.call('HGET', K.job .. id, 'artifacts') == artifacts then return answer_record(id) end
-  local job, verdict, worker = resolve(id, 'assemble', fence)
-  if verdict ~= 'held' then return answer(verdict) end
+  local job, refusal = accept_result(id, 'assemble', fence, 'D' .. fence)
+  if not job then return refusal end
 
-  forget_lease(job, 'assemble', fence, worker)
-  redis.call('HSET', K.results .. id, 'assemble', 'D' .. fence)
   local created = replace_artifacts(job, artifacts)
   save(job, {spoken_by = call.spoken_by})
   for _, code in ipairs(call.earlier_codes) do forget_warnings_of(job, code) end

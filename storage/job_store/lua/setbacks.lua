@@ -17,10 +17,9 @@ register('fail', function(call)
   local attempts, suspicions, last = read_tries(id, item)
   local was_retried = call.delay_ms and last == fence
   if was_retried or redis.call('HGET', K.results .. id, item) == 'X' .. fence then return answer_again(id) end
-  local job, verdict, worker = resolve(id, item, fence)
-  if verdict ~= 'held' then return answer(verdict) end
+  local job, refusal = end_lease(id, item, fence)
+  if not job then return refusal end
 
-  forget_lease(job, item, fence, worker)
   write_tries(id, item, attempts + 1, suspicions, fence)
   if rejected > 0 then
     -- Should the job be reopened, this item goes on with other seeds.
@@ -50,10 +49,9 @@ register('postpone', function(call)
 
   local attempts, suspicions, last = read_tries(id, item)
   if last == fence then return answer_again(id) end
-  local job, verdict, worker = resolve(id, item, fence)
-  if verdict ~= 'held' then return answer(verdict) end
+  local job, refusal = end_lease(id, item, fence)
+  if not job then return refusal end
 
-  forget_lease(job, item, fence, worker)
   write_tries(id, item, attempts, suspicions, fence)
   wait_for_retry(job, item, call.delay_ms)
   if call.waits_for_voice_slot then

@@ -15,15 +15,7 @@ local function load_build(content)
   return build
 end
 
-local function save_build(build, changes)
-  local flat = {}
-  for name, value in pairs(changes) do
-    build[name] = value
-    flat[#flat + 1] = name
-    flat[#flat + 1] = type(value) == 'number' and text(value) or value
-  end
-  redis.call('HSET', V.build .. build.content, unpack(flat))
-end
+local function save_build(build, changes) change_record(build, V.build .. build.content, changes) end
 
 local function discard(member, delay_ms) redis.call('ZADD', V.garbage, text(now + delay_ms), member) end
 

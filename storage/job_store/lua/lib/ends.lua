@@ -97,6 +97,14 @@ local function resolve(job_id, item, fence)
   return job, 'held', worker, is_alone
 end
 
+-- Ends the lease that a worker speaks of. -> job, or nil and the answer to a worker that does not hold it
+local function end_lease(job_id, item, fence)
+  local job, verdict, worker = resolve(job_id, item, fence)
+  if verdict ~= 'held' then return nil, answer(verdict) end
+  forget_lease(job, item, fence, worker)
+  return job
+end
+
 local function answer_record(job_id) return answer('ok', {record = hash_at(K.job .. job_id)}) end
 
 -- A repeated call whose first answer may have been lost is told what is ready now, as a hint for tickets.

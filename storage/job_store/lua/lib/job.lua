@@ -24,13 +24,7 @@ local function load_job(id)
 end
 
 local function save(job, changes)
-  local flat = {}
-  for name, value in pairs(changes) do
-    job[name] = value
-    flat[#flat + 1] = name
-    flat[#flat + 1] = type(value) == 'number' and text(value) or value
-  end
-  redis.call('HSET', K.job .. job.id, unpack(flat))
+  change_record(job, K.job .. job.id, changes)
   redis.call('HINCRBY', K.job .. job.id, 'version', 1)
 end
 
