@@ -51,7 +51,7 @@ def run_ordered(line: int, *standard: int) -> None:
         order = json.loads(words.readline())
         run = os.fork()
         if run:
-            # Whoever reads what the run writes reads until nobody holds the other end.
+            # A reader of what the run writes reads until no process holds the other end.
             for descriptor in standard:
                 os.close(descriptor)
             print(run, file=words, flush=True)

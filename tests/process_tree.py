@@ -1,6 +1,6 @@
 """Processes that a test has started: which of them run, what they have started in turn, and the end of them all.
 
-Only Linux shows all this, in /proc. Elsewhere nobody is found below a process.
+Only Linux shows all this, in /proc. Elsewhere no process is found below another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Stat(NamedTuple):
 
 
 def is_alive(pid: int) -> bool:
-    """It runs. One that has ended does not, whether or not somebody has asked for its status."""
+    """It runs. One that has ended does not, whether or not its parent has asked for its status."""
     stat = _stat(pid)
     return stat is not None and stat.is_alive
 
@@ -63,7 +63,7 @@ def end_everything_below(pids: Collection[int]) -> None:
 
     pids: children of ours, not yet waited for, so that no number is another's by now.
     """
-    # So that nobody is started whom the look below misses.
+    # So that no process is started that the look below misses.
     _signal(pids, signal.SIGSTOP)
     known, deadline = everything_below(pids), time.monotonic() + PATIENCE_S
     _signal(known, signal.SIGKILL)

@@ -63,7 +63,7 @@ def _belongs(entry: Path, mark: bytes, folders: tuple[Path, ...]) -> bool:
 
 
 def _clear_away(folders: tuple[Path, ...]) -> None:
-    # Whoever started another one before it was killed has had its child missed by one look.
+    # A process that started another one before it was killed has had its child missed by one look.
     while left := processes_of(folders):
         for pid in left:
             with suppress(ProcessLookupError):

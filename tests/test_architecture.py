@@ -22,7 +22,7 @@ COMMAND_LINE = typer.main.get_command(app)
 
 
 @pytest.mark.parametrize("name", PACKAGES)
-def test_our_short_package_names_are_provided_by_nobody_else(name: str) -> None:
+def test_our_short_package_names_are_provided_by_no_other_distribution(name: str) -> None:
     owners = set(importlib.metadata.packages_distributions().get(name, []))
 
     assert owners <= {"rhapsode"}
@@ -91,7 +91,7 @@ COMMANDS = sorted(
         *(file for folder in (*PACKAGES, "benchmarks", "training") for file in (ROOT / folder).rglob("*.py")),
     )
 )
-"""Where modules are named that somebody or something starts."""
+"""Where modules are named that are started."""
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -4,7 +4,8 @@
 
 A real uvicorn process, Valkey (append-only file) and folder store. The submit lasts from the first byte of the upload
 to the 202, every line checked; memory is the high-water mark of the API's process. The worker's part is the real one of
-a chunk, without its claim; nobody plans or speaks the jobs. Redis bytes are what each chunk added, by the jobs it made.
+a chunk, without its claim; no worker plans or speaks the jobs. Redis bytes are what each chunk added, by the
+jobs it made.
 """
 
 from __future__ import annotations

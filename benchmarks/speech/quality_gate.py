@@ -94,7 +94,7 @@ def measure_index(client: redis.Redis, num_segments: int) -> None:
     index, samples = ReuseIndex(client), ResultSamples(client)
     other = content(-1).id
     for name, call in (
-        ("find, nobody has it", lambda: index.find(TENANT, other)),
+        ("find, none has it", lambda: index.find(TENANT, other)),
         ("find, an earlier job has it", lambda: index.find(TENANT, contents[7].id)),
         (f"{SAMPLE} results of a job", lambda: samples.read(job, SAMPLE)),
     ):

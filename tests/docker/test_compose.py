@@ -54,7 +54,7 @@ def test_every_service_of_ours_is_confined_probed_limited_and_becomes_a_process_
         assert service["deploy"]["resources"]["limits"].keys() == {"cpus", "memory"}
 
 
-def test_whoever_is_told_to_stop_gets_the_time_that_the_supervisor_gives_it(compose: dict[str, Any]) -> None:
+def test_a_service_that_is_told_to_stop_gets_the_time_that_the_supervisor_gives_it(compose: dict[str, Any]) -> None:
     shared = {"RHAPSODE_SLOTS": "16"}
     data_dir = DataDir(Path("/nowhere"))
     specs = {

@@ -51,7 +51,7 @@ def test_every_source_of_a_copy_exists_and_is_part_of_the_context(dockerfile: Pa
 
 
 @pytest.mark.parametrize("dockerfile", DOCKERFILES, ids=lambda path: path.name)
-def test_images_run_as_nobody_special_and_start_a_process_that_exists(dockerfile: Path) -> None:
+def test_images_run_as_an_ordinary_user_and_start_a_process_that_exists(dockerfile: Path) -> None:
     text = dockerfile.read_text()
 
     assert re.findall(r"^USER (.*)$", text, re.MULTILINE) == ["10001:10001"]

@@ -98,7 +98,7 @@ def collect(
 
 
 def check_standard_pass(figures: Figures, system: RunningSystem, outcomes: Sequence[Outcome]) -> None:
-    """Every job succeeded once, every byte right, nobody charged, nothing left."""
+    """Every job succeeded once, every byte right, no item charged, nothing left."""
     explained = f"{figures.line()}\n{system.last_words()}"
     assert figures.failed == [], explained
     assert figures.charged_attempts == 0, explained

@@ -90,7 +90,7 @@ class RunningSystem:
         self.eventually(self._is_ready, START_S)
 
     def start_gpu_worker(self, name: str) -> int:
-        """One more worker of the gpu lane, which nobody starts again. Returns its process id once it is ready."""
+        """One more worker of the gpu lane, which is not started again. Returns its process id once it is ready."""
         options = StackOptions(self.data_dir.root)
         backing = {"RHAPSODE_REDIS_URL": self._valkey.url, "RHAPSODE_BROKER_URL": self._valkey.broker_url}
         shared = processes.shared_environment(self._environment(), self.data_dir, options, backing)

@@ -1,4 +1,4 @@
-"""A batch under kill -9 of every process: each line is one job, its result is its own, and nobody is left over."""
+"""A batch under kill -9 of every process: each line is one job, its result is its own, and none is left over."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def test_row_2_killing_the_gpu_worker_costs_only_what_it_held(
     assert figures.reruns <= kills * GPU_THREADS
 
 
-def test_row_3_killing_the_engine_costs_nobody_an_attempt(
+def test_row_3_killing_the_engine_costs_no_item_an_attempt(
     start_system: StartSystem, num_jobs: int, seed: int, report: Report
 ) -> None:
     system, kills = start_system(), _scaled(num_jobs, 3)
@@ -248,7 +248,7 @@ def test_row_5_killing_the_database_loses_nothing(
     _run_row("5 kill -9 Valkey", system, standard_load(num_jobs, seed), seed, report, strike)
 
 
-def test_a_failing_object_store_fails_no_job_and_charges_nobody(
+def test_a_failing_object_store_fails_no_job_and_charges_no_item(
     start_system: StartSystem, weed: EmbeddedS3, num_jobs: int, seed: int, report: Report
 ) -> None:
     """An S3 server that is stopped, busy, silent and slow in turn, under all that reads and writes it."""

@@ -166,7 +166,7 @@ def _kill_after(system: RunningSystem, victim: str, dice: random.Random) -> None
 
 
 def _assemble_and_kill(system: RunningSystem, editor: Editor, dice: random.Random, report: Report) -> None:
-    """The same sound in another format each time, whoever dies meanwhile; nothing is spoken."""
+    """The same sound in another format each time, whatever process dies meanwhile; nothing is spoken."""
     begun_s, takes = time.monotonic(), [len(editor.takes(index)) for index in range(NUM_SEGMENTS)]
     for number, (victim, kind) in enumerate(zip(VICTIMS, ("flac", "wav", "flac", "wav"), strict=True)):
         editor.assemble(kind, f"assemble {number}")

@@ -1,4 +1,4 @@
-"""The codec's graphs on a real device: as the plain decoder in float32, without a seam, whoever shares a pass."""
+"""The codec's graphs on a real device: as the plain decoder in float32, without a seam, whatever shares a pass."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_graph_is_its_kernels_bit_for_bit(published: CodecDecoder) -> None:
     assert (kernels.counters.graph_hits, kernels.counters.fallbacks) == (0, 1)
 
 
-def test_an_utterance_is_the_same_whoever_shares_its_pass(published: CodecDecoder) -> None:
+def test_an_utterance_is_the_same_whatever_shares_its_pass(published: CodecDecoder) -> None:
     utterances = [frames_for(published, length, seed=length) for length in LENGTHS]
     passes = passes_in(published, torch.float16)
 

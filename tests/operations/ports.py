@@ -1,4 +1,4 @@
-"""Ports that nobody has at the moment."""
+"""Ports that are free at the moment."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def clean_environment(**more: str) -> dict[str, str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> None:
-    """Whoever is started in the background of a script ignores Ctrl-C, and so would all that the tests start."""
+    """What is started in the background of a script ignores Ctrl-C, and so would all that the tests start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

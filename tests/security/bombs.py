@@ -1,4 +1,4 @@
-"""Messages that somebody might write into the broker who wants to run something, or to end whoever reads it."""
+"""Messages that somebody might write into the broker who wants to run something, or to end the worker that reads it."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def cancelled_jobs(api: ServedApi, jobs: list[JobId]) -> int:
 
 
 def test_a_large_batch_is_cancelled_behind_its_answer(api: ServedApi) -> None:
-    """By whoever comes: the API may be gone by then."""
+    """By the worker that comes: the API may be gone by then."""
     num_lines = 2 * RECALL_STEP + 5
     batch = post(api, lines(*(a_line(f"c{number}") for number in range(num_lines)))).json()
     jobs = make_jobs(api, batch["id"], num_lines)

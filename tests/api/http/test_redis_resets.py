@@ -87,7 +87,7 @@ def test_the_connections_of_event_streams_end_with_them(api: ServedApi) -> None:
             http.send(http.build_request("GET", f"/v1/jobs/{job['id']}/events"), stream=True)
             for _ in range(num_streams)
         ]
-        # An iterator that nobody holds any more closes its stream.
+        # An iterator that nothing holds any more closes its stream.
         readers = [stream.iter_lines() for stream in streams]
         for reader in readers:
             assert next(reader)
@@ -96,6 +96,6 @@ def test_the_connections_of_event_streams_end_with_them(api: ServedApi) -> None:
         for stream in streams:
             stream.close()
 
-    # That nobody reads a stream any more is seen at its next look.
+    # That nothing reads a stream any more is seen at its next look.
     while connections() > MAX_IDLE:
         time.sleep(0.05)

@@ -31,16 +31,16 @@ def fail_job(api: ServedApi) -> None:
     api.jobs.fail(item.lease, JobError("segment_quality", "it does not stop", 0))
 
 
-def test_a_paused_job_is_given_to_nobody_until_it_is_resumed(api: ServedApi) -> None:
+def test_a_paused_job_is_given_to_no_worker_until_it_is_resumed(api: ServedApi) -> None:
     job = api.submit()
 
     paused, again = post(api, job, "pause"), post(api, job, "pause")
-    nobody = api.jobs.claim(CPU_QUEUE, WORKER, 30).item
+    claimed = api.jobs.claim(CPU_QUEUE, WORKER, 30).item
     resumed, once_more = post(api, job, "resume"), post(api, job, "resume")
 
     assert [(status, shown["state"]) for status, shown in (paused, again)] == [(200, "paused")] * 2
     assert paused[1]["queue"]["position"] is None
-    assert nobody is None
+    assert claimed is None
     assert [(status, shown["state"]) for status, shown in (resumed, once_more)] == [(200, "pending")] * 2
     assert claim(api, CPU_QUEUE).lease.job == job_id(job)
 

@@ -192,7 +192,7 @@ def test_a_last_event_id_of_another_stream_is_refused(api: ServedApi, last: str)
     assert (answer.status_code, answer.json()["errors"][0]["header"]) == (400, "Last-Event-ID")
 
 
-def test_fifty_followers_hold_up_nobody(api: ServedApi) -> None:
+def test_fifty_followers_hold_up_no_request(api: ServedApi) -> None:
     job = api.submit()
     limits = httpx.Limits(max_connections=None)
     with httpx.Client(limits=limits, timeout=30) as http:

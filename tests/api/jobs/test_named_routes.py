@@ -63,7 +63,7 @@ def test_a_deleted_job_does_not_come_back(api: ServedApi) -> None:
     assert put(api, job).status_code == 410
 
 
-def test_what_a_creation_left_that_died_is_in_nobodys_way(api: ServedApi) -> None:
+def test_what_a_creation_left_that_died_is_in_no_requests_way(api: ServedApi) -> None:
     job = new_job_id()
     api.objects.put(f"jobs/local/{job}/input.txt", b"half a job")
 

@@ -186,7 +186,7 @@ def test_a_wait_for_an_ended_job_is_none(api: ServedApi) -> None:
     assert answer.headers["preference-applied"] == "wait=60"
 
 
-def test_a_hundred_waiting_clients_hold_up_nobody(api: ServedApi) -> None:
+def test_a_hundred_waiting_clients_hold_up_no_request(api: ServedApi) -> None:
     job = api.submit()
     limits = httpx.Limits(max_connections=None)
     with ThreadPoolExecutor(100) as pool, httpx.Client(limits=limits, timeout=60) as http:

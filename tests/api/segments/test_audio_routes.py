@@ -226,7 +226,7 @@ def test_a_listener_who_leaves_is_forgotten(api: ServedApi) -> None:
     assert api.http.get(f"/v1/jobs/{job}/audio").status_code == 200
 
 
-def test_a_listener_who_does_not_listen_holds_up_nobody_and_misses_nothing(api: ServedApi) -> None:
+def test_a_listener_who_does_not_listen_holds_up_no_other_and_misses_nothing(api: ServedApi) -> None:
     num_segments = 300  # seven megabytes: more than the buffers of a connection
     job = planned_job(api, num_segments)
     with httpx.stream("GET", f"{api.url}/v1/jobs/{job}/audio", timeout=60) as idle, listening(api, job) as listener:

@@ -126,7 +126,7 @@ def test_who_listens_waits_out_a_store_that_is_away_and_who_comes_meanwhile_is_t
     assert heard == streaming_wav_header(RATE_HZ) + spoken(0, 1)
 
 
-def test_a_silent_store_takes_no_thread_from_whoever_does_not_need_it(on_s3: OnS3) -> None:
+def test_a_silent_store_takes_no_thread_from_requests_that_do_not_need_it(on_s3: OnS3) -> None:
     api, proxy = on_s3.api, on_s3.proxy
     assert submitted(api).status_code == 202
     proxy.become(Mode.SILENT)

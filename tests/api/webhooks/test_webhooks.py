@@ -125,7 +125,7 @@ def test_what_cannot_be_an_endpoint_is_refused_with_the_place(
     assert api.http.get(ENDPOINTS).json()["data"] == []
 
 
-def test_registering_connects_to_nobody(api: ServedApi) -> None:
+def test_registering_opens_no_connection(api: ServedApi) -> None:
     with listener(answers(b"")) as trap:
         create(api, url=f"http://127.0.0.1:{trap.port}/")
 

@@ -58,7 +58,7 @@ class ResettingProxy:
 
 
 def _shut(end: socket.socket) -> None:
-    """Wakes whoever reads there, and closes it."""
+    """Wakes the thread that reads there, and closes it."""
     with contextlib.suppress(OSError):
         end.shutdown(socket.SHUT_RD)
     end.close()

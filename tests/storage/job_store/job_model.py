@@ -223,7 +223,7 @@ class ModelStore:
             job.is_started = True
 
     def drop_if_cancelling(self, lease: Lease) -> None:
-        """Whoever is told that the job is being cancelled no longer holds its lease."""
+        """A worker that is told that the job is being cancelled no longer holds its lease."""
         job = self.jobs.get(lease.job)
         if job is None or job.state is not JobState.CANCELLING:
             return

@@ -107,7 +107,7 @@ def test_the_work_ahead_is_what_came_earlier_in_the_class(store: JobStore, place
     assert places.of_job(second).ahead_audio_s == 0
 
 
-def test_a_job_at_work_has_nobody_before_it(store: JobStore, places: QueuePositions) -> None:
+def test_a_job_at_work_has_no_other_before_it(store: JobStore, places: QueuePositions) -> None:
     job = start_job(store, 1)
     claim(store, GPU_QUEUE)
 

@@ -126,7 +126,7 @@ def test_one_that_waits_can_be_cancelled_and_paused(store: JobStore) -> None:
     assert store.audit_counters().differences == ()
 
 
-def test_one_that_nobody_calls_looks_again_by_itself(store: JobStore, redis_client: redis.Redis, clock: Clock) -> None:
+def test_one_that_is_not_called_looks_again_by_itself(store: JobStore, redis_client: redis.Redis, clock: Clock) -> None:
     for _ in range(3):
         submitted(store, book())
     held = [item.lease for item in claimed_all(store)]
@@ -141,7 +141,7 @@ def test_one_that_nobody_calls_looks_again_by_itself(store: JobStore, redis_clie
     assert len(claimed_all(store)) == 1
 
 
-def test_without_a_word_of_how_many_places_there_are_nobody_waits(redis_client: redis.Redis) -> None:
+def test_without_a_word_of_how_many_places_there_are_no_plan_waits(redis_client: redis.Redis) -> None:
     Clock()
     store = open_store(redis_client)
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""Jobs that wait for their time: nothing of them is done before, and nobody waits for them."""
+"""Jobs that wait for their time: nothing of them is done before, and no other job waits for them."""
 
 from __future__ import annotations
 
@@ -60,9 +60,7 @@ def test_a_time_that_has_passed_is_as_good_as_none(store: JobStore, clock: Clock
     assert (submitted.job.is_scheduled, submitted.tickets.total) == (False, 1)
 
 
-def test_nobodys_wait_is_reckoned_with_what_may_not_start(
-    store: JobStore, clock: Clock, redis_client: redis.Redis
-) -> None:
+def test_no_wait_is_reckoned_with_what_may_not_start(store: JobStore, clock: Clock, redis_client: redis.Redis) -> None:
     start_job(store, 2)
     places = QueuePositions(redis_client, clock=TEST_CLOCK)
     before = places.of_newcomer(GPU_QUEUE, store.get(ALICE, store.submit(submission()).job.id).job_class, ALICE, 1.0)
@@ -96,10 +94,10 @@ def test_a_paused_job_stays_paused_when_its_time_comes(store: JobStore, clock: C
     clock.advance(HOUR_S)
 
     swept = store.reap()
-    nobody = store.claim(CPU_QUEUE, WORKER, LEASE_S).item
+    claimed = store.claim(CPU_QUEUE, WORKER, LEASE_S).item
     resumed = store.resume(ALICE, wanted.id)
 
-    assert (swept.jobs_woken, swept.tickets.total, nobody) == (1, 0, None)
+    assert (swept.jobs_woken, swept.tickets.total, claimed) == (1, 0, None)
     assert resumed.tickets == Tickets({CPU_QUEUE: 1})
 
 

@@ -723,7 +723,7 @@ class JobMachine(RuleBasedStateMachine):
         return index % min(job.total, 3) if index % 10 else job.total + index
 
     def overtaken(self) -> list[Lease]:
-        """Leases on items that somebody else holds by now."""
+        """Leases on items that another worker holds by now."""
         holdings = [(lease, self.model.holding(lease)) for lease in self.leases]
         return [lease for lease, holding in holdings if holding and holding.fence != lease.fence]
 

@@ -465,7 +465,7 @@ def test_a_cancelled_job_whose_worker_is_gone_ends_with_the_lease(store: JobStor
     assert store.get(ALICE, job.id).state is JobState.CANCELLED
 
 
-def test_cancelling_what_nobody_works_on_is_immediate(store: JobStore) -> None:
+def test_cancelling_what_no_worker_has_is_immediate(store: JobStore) -> None:
     waiting = store.submit(submission()).job
     paused = store.submit(submission()).job
     store.pause(ALICE, paused.id)
@@ -708,8 +708,8 @@ def test_a_redis_that_is_full_is_unavailable(redis_client: redis.Redis, store: J
 
 
 def test_a_redis_that_is_gone_is_unavailable() -> None:
-    with redis.Redis(host="127.0.0.1", port=1, decode_responses=True, retry=Retry(NoBackoff(), 0)) as nobody:
-        store = JobStore(nobody)
+    with redis.Redis(host="127.0.0.1", port=1, decode_responses=True, retry=Retry(NoBackoff(), 0)) as unreachable:
+        store = JobStore(unreachable)
 
         with pytest.raises(StoreUnavailable):
             store.get(ALICE, JobId("job_1"))

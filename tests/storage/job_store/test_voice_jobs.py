@@ -122,7 +122,7 @@ def test_as_many_voices_are_open_as_there_turn_out_to_be_places_for(redis_client
     items = [next_voice(store) for _ in range(32)]
     assert store.ready_counts().get(QUEUE, 0) == 0, "a window of all the slots was opened, and most found no place"
     store.commit_voice(items.pop().lease, 1)
-    assert store.ready_counts()[QUEUE] == 2, "nobody waits for a place, so there may be more of them"
+    assert store.ready_counts()[QUEUE] == 2, "no job waits for a place, so there may be more of them"
     waiting = next_voice(store)
     store.wait_for_voice_slot(waiting.lease, LONG_S)
     next_voice(store)
@@ -239,7 +239,7 @@ def test_who_waits_for_a_place_comes_back_by_itself_and_is_admitted_no_second_ti
     assert store.commit_voice(inside.lease, 1).by_queue == {}
 
 
-def test_a_job_that_ends_leaves_nobody_waiting_for_a_place(redis_client: redis.Redis, store: JobStore) -> None:
+def test_a_job_that_ends_leaves_none_waiting_for_a_place(redis_client: redis.Redis, store: JobStore) -> None:
     job = start(store)
     store.wait_for_voice_slot(next_voice(store).lease, LONG_S)
     assert waiting_for_a_place(redis_client)

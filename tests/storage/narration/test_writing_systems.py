@@ -54,7 +54,7 @@ def test_the_letters_of_all_languages_of_a_model_are_its_own() -> None:
     assert find_foreign(["Hello there, my friend."], ("chinese",)) == ForeignText(0, 0, "Latin letters")
 
 
-def test_a_language_whose_letters_nobody_knows_refuses_nothing() -> None:
+def test_a_language_whose_letters_are_not_known_refuses_nothing() -> None:
     assert find_foreign(["今天天气很好。"], ("english", "klingon")) is None
     assert find_foreign(["今天天气很好。"], ()) is None
     assert count_foreign("今天天气很好。", ("klingon",)) == 0

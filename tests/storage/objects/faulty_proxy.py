@@ -32,7 +32,7 @@ class Mode(enum.Enum):
     """Everything is answered 503 SlowDown."""
 
     PAGE = "page"
-    """Everything is answered 200, by somebody who is no S3 server."""
+    """Everything is answered 200, by what is no S3 server."""
 
     SILENT = "silent"
     """Connections are taken, and nothing is ever answered."""
@@ -66,7 +66,7 @@ class FaultyProxy:
         return f"http://127.0.0.1:{self._port}"
 
     def become(self, mode: Mode) -> None:
-        """Whoever waits for an answer from before the change waits in vain."""
+        """A call that waits for an answer from before the change waits in vain."""
         if self._mode is Mode.STOPPED:
             self._listen()
         self._mode = mode
@@ -151,7 +151,7 @@ class FaultyProxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def _reset_all(self) -> None:
-        """Returns when none of them is left: nobody finds one in a pool that is about to go."""
+        """Returns when none of them is left: no call finds one in a pool that is about to go."""
         with self._ended:
             there = set(self._clients)
             for client in there:

@@ -138,7 +138,7 @@ def test_deleting_removes_the_folders_that_became_empty(local_store: LocalArtifa
 
 
 def test_a_folder_pruned_under_a_writer_costs_neither_its_object(local_store: LocalArtifactStore) -> None:
-    """Writers and pruners of one folder at once: whatever a put returned for is there until somebody deletes it."""
+    """Writers and pruners of one folder at once: whatever a put returned for is there until it is deleted."""
     over = threading.Event()
 
     def prune() -> None:

@@ -1,4 +1,4 @@
-"""A real S3 server behind a network that fails: what the store says, and that nobody waits for ever."""
+"""A real S3 server behind a network that fails: what the store says, and that no call waits for ever."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_an_upload_that_broke_off_is_swept_and_one_that_goes_on_is_not(proxy: Fa
         assert store.sweep_temporary(older_than_s=-60) == 0
 
 
-def test_threads_that_wait_for_the_same_question_hear_together_that_nobody_answers(
+def test_threads_that_wait_for_the_same_question_hear_together_that_no_server_answers(
     weed: EmbeddedS3, proxy: FaultyProxy
 ) -> None:
     """Each for itself would wait for all that came before it."""
@@ -138,7 +138,7 @@ def test_threads_that_wait_for_the_same_question_hear_together_that_nobody_answe
     client.close()
 
 
-def test_a_store_that_answers_nobody_takes_no_more_threads_than_it_has_places() -> None:
+def test_a_store_that_answers_nothing_takes_no_more_threads_than_it_has_places() -> None:
     places, inside, end = CallPlaces(3, stuck_s=0.2), threading.Semaphore(0), threading.Event()
 
     def stuck() -> None:

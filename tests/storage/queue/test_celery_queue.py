@@ -158,7 +158,7 @@ def test_a_worker_waits_for_a_broker_that_refuses_to_write(short_dir: Path, tmp_
 
 @contextlib.contextmanager
 def refusing(client: redis.Redis, folder: Path, kind: str) -> Generator[None]:
-    """The server answers MISCONF, as with a full disk, or OOM, as with full memory, to whoever writes."""
+    """The server answers MISCONF, as with a full disk, or OOM, as with full memory, to every write."""
     if kind == "no memory":
         client.config_set("maxmemory", 1)
         yield
@@ -244,7 +244,7 @@ def worker_of(settings: StorageSettings) -> Generator[None]:
         worker.wait(30)
 
 
-def test_a_dead_broker_is_counted_and_waits_for_nobody(short_dir: Path, tmp_path: Path) -> None:
+def test_a_dead_broker_is_counted_and_waits_for_nothing(short_dir: Path, tmp_path: Path) -> None:
     server = EmbeddedRedis(short_dir / "dead-broker")
     with opened(without_broker(server.broker_url, tmp_path)) as queue:
         begun = time.monotonic()

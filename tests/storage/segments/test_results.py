@@ -1,4 +1,4 @@
-"""What a job keeps of each segment: one short line, whoever wrote it, and what the record counts of it."""
+"""What a job keeps of each segment: one short line, whatever release wrote it, and what the record counts of it."""
 
 from __future__ import annotations
 

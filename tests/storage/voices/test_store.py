@@ -276,7 +276,7 @@ def test_a_failed_build_is_taken_up_again_when_somebody_asks(
     build(world, ada)
 
 
-def test_what_nobody_is_going_to_build_any_more_has_failed(
+def test_what_no_job_is_going_to_build_any_more_has_failed(
     world: VoiceWorld, store: VoiceStore, ada: VoiceRecord
 ) -> None:
     job, other = world.start_job(), world.start_job()

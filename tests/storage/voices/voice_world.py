@@ -259,7 +259,7 @@ class VoiceWorld:
         assert built == listed
 
     def check_no_leak(self) -> None:
-        """After every builder has said its last word and the sweep has run, each object is somebody's."""
+        """After every builder has said its last word and the sweep has run, each object belongs to a voice."""
         self.sweep()
         page = self.store.list_caches(ALICE, lambda _: True, None, 100)
         wanted = {record.source.key for record in self.voices.values()}

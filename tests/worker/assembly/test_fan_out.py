@@ -1,4 +1,4 @@
-"""Every consumer gets every block, and nobody is left waiting when one of them, or the source, fails."""
+"""Every consumer gets every block, and none is left waiting when one of them, or the source, fails."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ def test_a_cover_that_no_file_can_carry_is_left_out_with_a_warning(studio: Studi
     assert soundfile.info(io.BytesIO(content(studio, record, "narration.flac"))).frames > 0
 
 
-def test_a_voice_that_nobody_measured_is_warned_of() -> None:
+def test_a_voice_that_was_not_measured_is_warned_of() -> None:
     def header(**checks: float) -> SegmentHeader:
         return SegmentHeader("job", 0, 1, "", 1, "eos", "model", "", RATE_HZ, checks=checks)
 

@@ -104,7 +104,7 @@ def slow_studio(studio: Studio) -> Studio:
 
 @pytest.fixture
 def impatient_studio(studio: Studio) -> Studio:
-    """Its leases are so short that nobody waits for a store."""
+    """Its leases are so short that no item waits for a store."""
     leases = LeaseKeeper(studio.jobs, 0.1)
     return replace(studio, services=replace(studio.services, leases=leases))
 
@@ -222,7 +222,7 @@ def test_an_engine_death_costs_the_innocent_no_attempt(studio: Studio) -> None:
     assert len(engine.requests) == record.segments.total + 2
 
 
-def test_an_engine_that_was_away_is_held_against_nobody(studio: Studio) -> None:
+def test_an_engine_that_was_away_is_held_against_no_item(studio: Studio) -> None:
     engine = MortalEngine(deaths=20, error=EngineUnavailable)
     mortal = replace(studio, services=replace(studio.services, engine=engine))
     job = studio.submit("One sentence only.")

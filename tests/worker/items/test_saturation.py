@@ -48,5 +48,5 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_c
     # How fast the worker takes them is a benchmark's business; here there is always enough to take.
     assert min(open_items) >= SLOTS
     assert max(busy) == SLOTS
-    # Nobody sends a message for what he goes on with himself; whoever leaves sends them for what he leaves behind.
+    # A ticket sends no message for what it goes on with itself; one that ends sends them for what it leaves behind.
     assert studio.jobs.ready_counts()[GPU_QUEUE] <= studio.services.tickets.waiting(GPU_QUEUE) < NUM_SEGMENTS // 2

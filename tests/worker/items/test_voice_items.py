@@ -183,7 +183,7 @@ def test_an_item_that_found_no_place_gets_that_of_the_next_voice_that_leaves(stu
     assert studio.record(job).state is JobState.SUCCEEDED
 
 
-def test_an_item_waits_for_a_build_of_somebody_else(studio: Studio, store: VoiceStore) -> None:
+def test_an_item_waits_for_a_build_of_another(studio: Studio, store: VoiceStore) -> None:
     voice = upload(studio, "Ada")
     job = prepare(studio, [voice, voice])
     studio.run_one(CPU_QUEUE)

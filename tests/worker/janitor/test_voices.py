@@ -108,7 +108,7 @@ def test_recordings_of_an_unknown_voice_are_only_reported(
     assert "recordings of an unknown voice" in caplog.text
 
 
-def test_caches_that_nobody_serves_go_after_a_day(
+def test_caches_that_no_worker_serves_go_after_a_day(
     world: VoiceWorld, janitor: VoiceJanitor, local_store: LocalArtifactStore, tmp_path: Path
 ) -> None:
     ada = world.create("Ada", "hello")
@@ -129,7 +129,7 @@ def test_caches_that_nobody_serves_go_after_a_day(
     assert keys_of(local_store) == [served.key]
 
 
-def test_a_recording_of_a_consent_that_nobody_knows_is_reported_and_kept(
+def test_a_recording_of_a_consent_that_is_not_known_is_reported_and_kept(
     janitor: VoiceJanitor,
     local_store: LocalArtifactStore,
     tmp_path: Path,

@@ -35,7 +35,7 @@ def claimed_after(jobs: JobStore, suspicions: int) -> ClaimedItem:
 
 def until_suspect_waits(gate: QuarantineGate) -> None:
     with gate._changed:  # pyright: ignore[reportPrivateUsage]
-        # A suspect tells nobody that it has come; it lets go of the lock only to wait.
+        # A suspect does not tell that it has come; it lets go of the lock only to wait.
         while not gate._suspects_waiting:  # pyright: ignore[reportPrivateUsage]
             gate._changed.wait(0.005)  # pyright: ignore[reportPrivateUsage]
 

@@ -75,7 +75,7 @@ def test_it_says_so_when_the_time_is_over(worker_registry: WorkerRegistry, stora
     assert outcome.stderr == "worker.process.drain: pod-7 still holds items after 2 s\n"
 
 
-def test_a_worker_that_nobody_heard_of_is_named(
+def test_a_worker_that_was_never_heard_of_is_named(
     worker_registry: WorkerRegistry, storage_settings: StorageSettings
 ) -> None:
     outcome = drain(storage_settings, wait_s=2, name="pod-8")

@@ -360,7 +360,7 @@ def test_the_gate_asr_reads_the_speech_back(studio: Studio, heard: str, state: s
         assert "words in a row are others" in record.error.detail
 
 
-def test_a_language_that_nobody_can_read_back_is_flagged_and_never_passed_off_as_read(studio: Studio) -> None:
+def test_a_language_that_no_recogniser_reads_is_flagged_and_never_passed_off_as_read(studio: Studio) -> None:
     deaf = with_engine(studio, studio.services.engine)
     job = deaf.submit("Es war still.", replace(LONG, language="german", quality=Quality(gate=Gate.ASR)))
 
@@ -392,7 +392,7 @@ def test_a_cancelled_job_is_not_tried_again(studio: Studio) -> None:
 def test_a_segment_that_leaves_the_pace_of_its_job_is_found_without_calibration(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody has measured this engine; after sixteen segments the job itself says what is usual."""
+    """This engine was not measured; after sixteen segments the job itself says what is usual."""
     monkeypatch.setattr("worker.speech.quality.norms_cache.UNKNOWN_AGE_S", 0.0)
     cut = replace(studio.services, engine=FaultyEngine({"half": half}, 0.15), counters=GateCounters())
     faulty = replace(studio, services=cut)

@@ -162,7 +162,7 @@ def test_a_refrain_is_not_the_same_recording_twice(studio: Studio) -> None:
     assert record.segments.reused == 6
 
 
-def test_what_did_not_pass_is_offered_to_nobody(studio: Studio) -> None:
+def test_what_did_not_pass_is_offered_to_no_job(studio: Studio) -> None:
     engine = FaultyEngine({"runaway": SPOILS["runaway"]}, 1.0)
     faulty = replace(studio, services=replace(studio.services, engine=engine))
     keep = replace(SPEC_ANY_SEED, quality=Quality(max_attempts=1, on_exhausted=OnExhausted.KEEP_BEST))

@@ -114,7 +114,7 @@ def test_a_load_that_fails_is_its_callers_alone_and_the_next_in_line_tries() -> 
     assert cache.stats().loads == 1
 
 
-def test_whoever_is_not_wanted_any_more_stops_waiting() -> None:
+def test_what_is_not_wanted_any_more_stops_waiting() -> None:
     cache = VoiceCache(10 * SIZE)
     begun, go_on = threading.Event(), threading.Event()
 

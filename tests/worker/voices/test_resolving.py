@@ -64,7 +64,7 @@ def test_what_comes_from_the_store_is_what_the_recording_had_become(
     assert isinstance(loaded, InContextPrompt if mode is CacheMode.IN_CONTEXT else XVectorPrompt)
 
 
-def test_the_second_segment_asks_nobody(voices: VoiceStudio, redis_client: object) -> None:
+def test_the_second_segment_asks_nothing(voices: VoiceStudio, redis_client: object) -> None:
     ada = voices.upload()
     voices.request_cache(ada)
     lease = voices.hold()

@@ -154,7 +154,7 @@ def test_after_the_last_attempt_it_has_failed_and_can_be_sent_again(world: HookW
 
 
 AT_MOST_S = 8.0
-"""An attempt here ends after half a second. Whoever hangs does so for longer than this, however busy the machine is."""
+"""An attempt here ends after half a second; what hangs does so for longer than this, however busy the machine is."""
 
 HANGING: dict[str, Script] = {
     "after the connection": lambda stream, _: time.sleep(10),
@@ -201,7 +201,7 @@ def test_row_20_an_endless_body_takes_no_memory(world: HookWorld) -> None:
 
 
 def test_row_20_a_receiver_that_hangs_at_connect(world: HookWorld) -> None:
-    """Its queue of connections is full, so that nobody answers the next."""
+    """Its queue of connections is full, so that nothing answers the next."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -229,7 +229,7 @@ def test_row_20_a_receiver_that_hangs_in_its_handshake(world: HookWorld) -> None
     assert world.delivery(job).reason == "timed_out"
 
 
-def test_row_20_receivers_that_hang_delay_nobody_else(world: HookWorld) -> None:
+def test_row_20_receivers_that_hang_delay_no_other(world: HookWorld) -> None:
     """Eight of them, twice as many as there are threads for such, and one that answers."""
     arrived, over = threading.Semaphore(0), threading.Event()
 
@@ -398,7 +398,7 @@ def test_a_fault_of_our_own_is_counted_and_tried_again_like_any_other(
     assert "delivery failed unexpectedly" in caplog.text
 
 
-def test_a_receiver_whose_certificate_nobody_vouches_for_gets_nothing(world: HookWorld) -> None:
+def test_a_receiver_whose_certificate_no_authority_vouches_for_gets_nothing(world: HookWorld) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("receiver.test").configure_cert(context)
     with listener(OK, context) as server:

@@ -53,7 +53,7 @@ def test_every_error_of_a_job_has_a_documented_code() -> None:
 
 
 def test_no_documented_code_is_unheard_of() -> None:
-    """What nothing says any more would be a promise nobody keeps."""
+    """What nothing says any more would be a promise that is not kept."""
     text = "".join(
         path.read_text()
         for folder in ("api", "worker", "storage")

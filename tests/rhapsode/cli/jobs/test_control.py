@@ -112,7 +112,7 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     assert "no such segment" in run("edit", told.id, "99", "--text", "x", status=1)
 
 
-def test_an_edit_that_nobody_speaks_is_waited_for_in_vain(
+def test_an_edit_that_no_worker_speaks_is_waited_for_in_vain(
     commands: CommandLine, stack: Stack, client: Rhapsode, half_told: Job
 ) -> None:
     client.cancel(half_told)

@@ -23,7 +23,7 @@ SAMPLES = bytes(range(250)) * 4
 
 
 def streamed(samples: bytes) -> bytes:
-    """A WAV whose length nobody knew, with a chunk before its samples."""
+    """A WAV whose length was not known, with a chunk before its samples."""
     buffer = io.BytesIO()
     with wave.open(buffer, "wb") as file:
         file.setparams((1, 2, 24_000, 0, "NONE", ""))

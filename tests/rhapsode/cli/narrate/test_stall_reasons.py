@@ -1,4 +1,4 @@
-"""A job that stands still says why; one that moves asks nobody; one that ended is not cancelled."""
+"""A job that stands still says why; of one that moves nothing is asked; one that ended is not cancelled."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_the_server_lacks_is_said(
     assert standing(script, job()) == sentence
 
 
-def test_that_nobody_reads_texts_is_said_to_those_who_may_know(script: ScriptedServer) -> None:
+def test_that_no_worker_reads_texts_is_said_to_those_who_may_know(script: ScriptedServer) -> None:
     script.answer(200, READY)
     script.answer(200, {"data": [CPU_QUEUE], "totals": TOTALS})
     assert standing(script, job(state="pending", phase=None, progress=answers.progress())) == stall_reasons.NO_READER

@@ -89,7 +89,7 @@ def test_a_stream_of_an_unknown_job_is_an_error(script: Any, read: Any) -> None:
         read(script.url)
 
 
-def test_an_event_nobody_can_read_is_an_error(script: Any) -> None:
+def test_an_event_that_cannot_be_read_is_an_error(script: Any) -> None:
     script.stream(b"id: 1-0\ndata: {}\n\n")
 
     with pytest.raises(BadAnswer, match="not an event"):

@@ -137,7 +137,7 @@ def test_who_does_not_end_within_his_grace_is_killed(recorder: Recorder, tmp_pat
     assert ProcessKilled("deaf", 0.3) in recorder.events
 
 
-def test_in_a_hurry_nobody_gets_a_grace(recorder: Recorder, tmp_path: Path) -> None:
+def test_in_a_hurry_no_process_gets_a_grace(recorder: Recorder, tmp_path: Path) -> None:
     recorder.supervisor.start([program(tmp_path, "deaf", DEAF, grace_s=120)])
 
     began_s = time.monotonic()

@@ -271,7 +271,7 @@ def test_a_hostile_server_ends_in_the_error_that_names_it_within_the_attempts_ti
         assert time.monotonic() - start < HASTY.total_s + 5
 
 
-def test_a_port_where_nobody_listens_is_a_failed_connection() -> None:
+def test_a_port_where_nothing_listens_is_a_failed_connection() -> None:
     with listener(answers(b"")) as gone:
         port = gone.port
 
@@ -348,7 +348,7 @@ def test_the_certificate_is_checked_against_the_name_and_not_the_address(
             client.get(f"https://elsewhere.test:{server.port}/", 100)
 
 
-def test_a_certificate_that_nobody_vouches_for_is_a_failed_connection(certified: Certified) -> None:
+def test_a_certificate_that_no_authority_vouches_for_is_a_failed_connection(certified: Certified) -> None:
     with listener(answers(b"sound"), certified("studio.test")) as server:
         rules = UrlRules(ports=frozenset({server.port}), addresses=LOOPBACK)
 

@@ -1,4 +1,4 @@
-"""Children of a fork server: each alone with its file, none of them longer than somebody waits for it."""
+"""Children of a fork server: each alone with its file, none of them longer than its caller waits for it."""
 
 from __future__ import annotations
 

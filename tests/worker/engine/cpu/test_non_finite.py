@@ -1,4 +1,4 @@
-"""Numbers that stop being finite cost the request that made them, nobody else, and not the next one in its row."""
+"""Numbers that stop being finite cost the request that made them, no other, and not the next one in its row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""While the opening of a job is spoken, what follows it waits; nobody waits for two openings."""
+"""While the opening of a job is spoken, what follows it waits; no request waits for two openings."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_other_openings_and_interactive_work_do_not_wait() -> None:
     assert step(scheduler) == {"zero", "other", "awaited"}
 
 
-def test_nobody_waits_for_two_openings() -> None:
+def test_no_request_waits_for_two_openings() -> None:
     scheduler = scheduler_of(opening("first"), *(request(f"bulk {n}") for n in range(6)))
     assert step(scheduler, ended="first") == {"first"}
     scheduler.add(opening("second"))

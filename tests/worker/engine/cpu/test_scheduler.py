@@ -22,7 +22,7 @@ def names(scheduler: Scheduler) -> list[str]:
     return [] if plan is None else [row.request_id for row in plan.rows]
 
 
-def test_nobody_to_run_is_no_plan() -> None:
+def test_nothing_to_run_is_no_plan() -> None:
     assert Scheduler(ROWS, 0, 100).plan() is None
 
 
@@ -127,7 +127,7 @@ def test_a_cancelled_request_is_in_no_later_plan() -> None:
         max_size=30,
     )
 )
-def test_rows_stay_dense_and_nobody_is_lost_or_doubled(steps: list[tuple[list[Urgency], list[RowEnd], int]]) -> None:
+def test_rows_stay_dense_and_none_is_lost_or_doubled(steps: list[tuple[list[Urgency], list[RowEnd], int]]) -> None:
     scheduler = Scheduler(ROWS, 1, 9)
     rows: dict[int, RequestState] = {}
     alive: list[RequestState] = []

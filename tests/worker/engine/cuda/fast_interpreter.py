@@ -25,7 +25,7 @@ class _OncePerLaunch:
         self._patched: set[frozenset[str]] = set()
 
     def __call__(self, function: FunctionType) -> Any:
-        """The first of a launch is the kernel's own, whose `restore` ends the launch. Nobody restores the others."""
+        """The first of a launch is the kernel's own, whose `restore` ends the launch. Nothing restores the others."""
         modules = frozenset(each.__name__ for each in function.__globals__.values() if _is_language(each))
         if modules in self._patched:
             return interpreter._LangPatchScope()  # pyright: ignore[reportPrivateUsage]

@@ -131,7 +131,7 @@ def test_samples_are_heard_while_they_are_made(steady: EngineProcess) -> None:
     assert np.array_equal(speech.frames, frames)
 
 
-def test_a_listener_that_does_not_listen_holds_up_nobody(steady: EngineProcess) -> None:
+def test_a_listener_that_does_not_listen_holds_up_no_other(steady: EngineProcess) -> None:
     silent = SpeechStream(steady, _request("nobody listens", STREAMED_TEXT))
 
     assert _serves(steady)

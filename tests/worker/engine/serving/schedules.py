@@ -1,4 +1,4 @@
-"""Requests of all kinds that come and go as they please, for tests that nobody's codes depend on the others."""
+"""Requests of all kinds that come and go as they please, for tests that the codes of none depend on the others."""
 
 from __future__ import annotations
 

@@ -100,8 +100,8 @@ def test_ranked_ones_are_taken_out_of_turn_and_forgotten() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([*Urgency, None]), max_size=60))
-def test_nobody_is_lost_and_nobody_waits_for_ever(events: list[Urgency | None]) -> None:
-    """None: somebody goes in."""
+def test_no_request_is_lost_and_none_waits_for_ever(events: list[Urgency | None]) -> None:
+    """None: a request goes in."""
     line: AdmissionQueue[int] = AdmissionQueue()
     waiting: dict[int, Urgency] = {}
     overtakings = 0

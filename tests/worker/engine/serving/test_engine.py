@@ -126,7 +126,7 @@ def test_a_request_whose_numbers_blow_up_fails_alone(start: Any, copied: Path) -
     assert len(healthy.result(WAIT_S).frames) >= 2
 
 
-def test_a_failure_nobody_foresaw_fails_everything_and_ends_the_engine(start: Any, checkpoints: Any) -> None:
+def test_a_failure_that_was_not_foreseen_fails_everything_and_ends_the_engine(start: Any, checkpoints: Any) -> None:
     engine = start(checkpoints["custom_voice"])
 
     def fail() -> None:

@@ -112,7 +112,7 @@ def test_a_pass_is_bounded_by_its_longest_recording(encoder: CountingEncoder) ->
     lane.join()
 
 
-def test_one_that_is_refused_holds_up_nobody(encoder: CountingEncoder) -> None:
+def test_one_that_is_refused_holds_up_no_other(encoder: CountingEncoder) -> None:
     lane = VoiceLane(encoder, max_together_s=10.0)
     broken = ReferenceAudio(np.full(RATE_HZ, np.nan, dtype=np.float32), RATE_HZ)
 

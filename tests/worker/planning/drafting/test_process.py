@@ -25,7 +25,7 @@ REQUEST = DraftRequest(SPEC, b"Hello.")
 
 
 def unconcerned() -> None:
-    """Nobody gives up on the input."""
+    """Nothing gives up on the input."""
 
 
 def document(document_format: DocumentFormat, *include: str) -> NarrationSpec:
@@ -130,7 +130,7 @@ def test_a_process_that_does_not_run_is_not_the_inputs_fault() -> None:
         draft_apart(REQUEST, unconcerned, drafters)
 
 
-def test_drafting_ends_when_nobody_wants_the_plan_any_more() -> None:
+def test_drafting_ends_when_the_plan_is_not_wanted_any_more() -> None:
     class GivenUp(Exception):
         pass
 

@@ -1,4 +1,4 @@
-"""Post-processor processes die, hang, or cannot be started: whoever waits for one notices nothing but the time it
+"""Post-processor processes die, hang, or cannot be started: what waits for one notices nothing but the time it
 takes.
 """
 
@@ -78,7 +78,7 @@ def test_who_was_beside_a_call_that_kills_is_done_alone(environment: dict[str, s
     pool.close()
 
 
-def test_a_pool_that_is_closed_waits_for_nobody(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_pool_that_is_closed_waits_for_nothing(environment: dict[str, str], tmp_path: Path) -> None:
     pool = PostProcessorPool(1, 1, "folder", "test", environment)
     pool.start()
     (pid,) = pool.pids
@@ -151,7 +151,7 @@ def test_a_call_that_waits_for_a_channel_gets_the_next_that_is_idle(environment:
     pool.close()
 
 
-def test_a_process_that_is_killed_while_idle_is_replaced_and_nobody_notices(pool: PostProcessorPool) -> None:
+def test_a_process_that_is_killed_while_idle_is_replaced_unnoticed(pool: PostProcessorPool) -> None:
     for pid in pool.pids:
         os.kill(pid, signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""What is too short to be spoken alone is spoken with a neighbour, and with nobody else."""
+"""What is too short to be spoken alone is spoken with a neighbour, and with nothing else."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def test_an_utterance_without_frames_has_no_samples(lane: BatchedCodecLane, list
     assert listener.heard["empty"].shape == (0,)
 
 
-def test_what_nobody_wants_any_more_is_not_decoded(lane: BatchedCodecLane, listener: Listener) -> None:
+def test_what_is_not_wanted_any_more_is_not_decoded(lane: BatchedCodecLane, listener: Listener) -> None:
     listener.unwanted.add("cancelled")
     lane.put(utterance("cancelled", random_frames(4, seed=1)))
     lane.put(utterance("wanted", random_frames(2, seed=2)))

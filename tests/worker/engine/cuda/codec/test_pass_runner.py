@@ -88,7 +88,7 @@ def test_sixteen_bits_are_as_good_as_their_rounding(small_decoder: CodecDecoder,
     assert signal_to_noise_db(samples, plain_samples(small_decoder, frames)) > 45
 
 
-def test_a_stream_is_the_same_whoever_shares_its_passes(small_decoder: CodecDecoder, device: torch.device) -> None:
+def test_a_stream_is_the_same_whatever_shares_its_passes(small_decoder: CodecDecoder, device: torch.device) -> None:
     passes = passes_in(torch.float32, small_decoder, device)
     frames = random_frames(7, seed=5)
     row = PassRow(frames, ORIGIN_SLOT, passes.scratch_slot)

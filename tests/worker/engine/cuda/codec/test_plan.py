@@ -27,7 +27,7 @@ def test_chunks_of_running_streams_share_a_pass() -> None:
 
 
 @given(waiting=st.lists(st.integers(1, 400), min_size=1, max_size=40))
-def test_whoever_has_waited_longest_is_served(waiting: list[int]) -> None:
+def test_the_stream_that_has_waited_longest_is_served(waiting: list[int]) -> None:
     choice = choose_pass(PLAN, waiting)
 
     assert choice.members[0] == 0

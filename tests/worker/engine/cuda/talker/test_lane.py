@@ -1,4 +1,4 @@
-"""Frames launched ahead over slots say what rows on the CPU say, whoever comes and goes."""
+"""Frames launched ahead over slots say what rows on the CPU say, whatever comes and goes."""
 
 from __future__ import annotations
 

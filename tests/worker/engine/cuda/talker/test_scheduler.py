@@ -49,7 +49,7 @@ def test_an_opening_goes_before_longer_speech_that_came_earlier() -> None:
     assert admitted(scheduler) == ["opening", "longer"]
 
 
-def test_nobody_is_overtaken_by_more_than_there_are_slots() -> None:
+def test_no_request_is_overtaken_by_more_than_there_are_slots() -> None:
     scheduler = SlotScheduler(2, EAGER)
     scheduler.add(request("short", 10))
     names: list[str] = []
@@ -103,7 +103,7 @@ def test_company_ends_the_wait() -> None:
     assert admitted(scheduler) == ["one", "other"]
 
 
-def test_nobody_waits_for_company_while_few_run() -> None:
+def test_no_request_waits_for_company_while_few_run() -> None:
     scheduler = SlotScheduler(40, AdmissionPolicy(max_prefill_rows=1000, least_together=8, patience_steps=9))
     scheduler.add(request("first"))
     assert admitted(scheduler) == ["first"]
@@ -164,7 +164,7 @@ actions = st.lists(
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(actions=actions, together=st.integers(1, 4), patience=st.integers(0, 3))
-def test_any_order_of_events_loses_nobody_and_shares_no_slot(
+def test_any_order_of_events_loses_no_request_and_shares_no_slot(
     actions: list[tuple[str, int, int]], together: int, patience: int
 ) -> None:
     scheduler = SlotScheduler(3, AdmissionPolicy(50, together, patience))
@@ -206,4 +206,4 @@ def drain(scheduler: SlotScheduler, admit: Callable[[], None]) -> None:
             scheduler.release(slot)
         if not scheduler.num_waiting:
             return
-    pytest.fail("somebody waits for ever")
+    pytest.fail("a request waits for ever")
