@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sys
 
-from generators.files import ROOT, formatted, stale, write
-from generators.sync_client import orphans, sync_client
+from generators.everything import everything, out_of_date
+from generators.files import put_in_place
 
 
 def main() -> None:
-    files = formatted(sync_client())
-    old = stale(files) + orphans(files)
+    files = everything()
+    old = [str(path) for path in out_of_date(files)]
     if sys.argv[1:] == ["--check"]:
-        sys.exit("\n".join(("`make generated` renews what is not as its source says:", *map(str, old))) if old else 0)
-    write(files)
-    for path in orphans(files):
-        (ROOT / path).unlink()
-    print("\n".join(map(str, old)) or "nothing has changed")
+        sys.exit("\n".join(("`make generated` renews what is not as its source says:", *old)) if old else 0)
+    for path in out_of_date(files):
+        put_in_place(path, files.get(path))
+    print("\n".join(old) or "nothing has changed")
 
 
 if __name__ == "__main__":

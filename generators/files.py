@@ -30,10 +30,13 @@ def stale(files: Files) -> list[Path]:
     return sorted(path for path, text in files.items() if not _is_there(path, text))
 
 
-def write(files: Files) -> None:
-    for path, text in files.items():
-        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
-        (ROOT / path).write_text(text)
+def put_in_place(path: Path, text: str | None) -> None:
+    """text: None for a file that is to be there no more."""
+    if text is None:
+        (ROOT / path).unlink()
+        return
+    (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+    (ROOT / path).write_text(text)
 
 
 def _is_there(path: Path, text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rhapsode.client.aio.client import AsyncRhapsode
     from rhapsode.client.batches.calls import BatchResult
-    from rhapsode.client.jobs.submission import JobOptions
+    from rhapsode.client.request_options import JobOptions
     from rhapsode.client.resources import Job, JobEvent
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.batches import Batch
@@ -80,7 +80,7 @@ _HOMES = {
     "JobEvent": "rhapsode.client.resources",
     "JobState": "rhapsode.contract.jobs.states",
     "Model": "rhapsode.contract.models",
-    "JobOptions": "rhapsode.client.jobs.submission",
+    "JobOptions": "rhapsode.client.request_options",
     "Voice": "rhapsode.contract.voices.voices",
     "VoiceCache": "rhapsode.contract.voices.caches",
 }

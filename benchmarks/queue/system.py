@@ -26,10 +26,12 @@ from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Literal
 
 import psutil
 
 from rhapsode import Job, Rhapsode
+from rhapsode.client.request_options import Quality
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from storage.narration.spec import Pauses, Segmentation
@@ -183,10 +185,12 @@ def measure_engine(settings: NativeEngineSettings, work: Sequence[Work]) -> Spee
     return _speed(wall_s, counts, total, num_frames / FRAMES_PER_S)
 
 
-def measure_system(settings: NativeEngineSettings, work: Sequence[Work], gate: str) -> tuple[Speed, Cpu]:
+def measure_system(
+    settings: NativeEngineSettings, work: Sequence[Work], gate: Literal["basic", "off"]
+) -> tuple[Speed, Cpu]:
     with _stack(settings) as stack, Rhapsode(stack.url) as client:
         voice = client.models()[0].speakers[0]
-        quality = {"gate": gate}
+        quality: Quality = {"gate": gate}
         client.wait(client.submit_job(work[0].segments[0], voice=voice, quality=quality))
         started_s, before = time.perf_counter(), cpu_by_kind()
         jobs = [client.submit_job(job.text, voice=voice, seed=job.seed, quality=quality) for job in work]

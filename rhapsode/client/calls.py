@@ -18,8 +18,8 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from rhapsode.client.jobs.inputs import JobInput
-from rhapsode.client.jobs.submission import JobOptions, submission_body
+from rhapsode.client.jobs.submission import submission_body
+from rhapsode.client.request_options import JobInput, JobOptions
 from rhapsode.client.resources import Job, JobList
 from rhapsode.contract.base import Answer
 from rhapsode.contract.jobs.answer import Artifact, ArtifactList

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
+    from rhapsode.client.request_options import JobChanges, RetryOptions
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
 JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]

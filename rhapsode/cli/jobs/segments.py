@@ -12,7 +12,7 @@ from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices
 
 if TYPE_CHECKING:
-    from rhapsode.client.jobs.segment_calls import SegmentChanges
+    from rhapsode.client.request_options import SegmentChanges
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.segments import Segment, Take, TriedAttempt
 

@@ -12,7 +12,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import check_between
 
 if TYPE_CHECKING:
-    from rhapsode.client.jobs.output_options import AudioType, Format, Output
+    from rhapsode.client.request_options import AudioType, Format, Output
 
 SUFFIXES: tuple[AudioType, ...] = ("wav", "flac", "mp3", "opus", "m4b")
 LOSSLESS: tuple[AudioType, ...] = ("wav", "flac")

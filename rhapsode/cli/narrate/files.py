@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.sent_files import readable, reading
-from rhapsode.client.jobs.inputs import DocumentFormat, JobInput, document_format
+from rhapsode.client.jobs.inputs import document_format
+from rhapsode.client.request_options import DocumentFormat, JobInput
 
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode

@@ -24,8 +24,7 @@ from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir,
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rhapsode.client.jobs.inputs import JobInput
-    from rhapsode.client.jobs.submission import JobOptions
+    from rhapsode.client.request_options import JobInput, JobOptions
     from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.jobs.answer import Artifact

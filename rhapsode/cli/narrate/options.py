@@ -25,8 +25,7 @@ from rhapsode.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from rhapsode.client.jobs.output_options import Output
-    from rhapsode.client.jobs.submission import JobOptions
+    from rhapsode.client.request_options import JobOptions, Output
 
 
 @dataclass(frozen=True, slots=True)

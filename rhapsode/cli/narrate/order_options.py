@@ -11,7 +11,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import read_time
 
 if TYPE_CHECKING:
-    from rhapsode.client.jobs.submission import JobOptions, JobWebhook
+    from rhapsode.client.request_options import JobOptions, JobWebhook
 
 ENDPOINT_PREFIX = "whe_"
 

@@ -14,7 +14,7 @@ from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sen
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.jobs.submission import JobOptions
+    from rhapsode.client.request_options import JobOptions
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.plans import PlanDocument
 

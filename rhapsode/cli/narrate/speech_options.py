@@ -11,9 +11,7 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import OnExhaustedOption, check_between
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-    from rhapsode.client.jobs.submission import JobOptions, Sampling
+    from rhapsode.client.request_options import JobOptions, Quality, Sampling
 
 # What the API takes. Known here because a command may start a whole system before the API could say so.
 TEMPERATURES = (0.0, 2.0)
@@ -90,7 +88,7 @@ class QualityOptions:
     def wishes(self) -> JobOptions:
         """Raises `Misuse` for what the API would not take."""
         check_between("--attempts", self.attempts, ATTEMPTS)
-        quality: dict[str, JsonValue] = {}
+        quality: Quality = {}
         if self.gate is not None:
             quality["gate"] = self.gate
         if self.attempts is not None:

@@ -13,7 +13,8 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.voices.dictionary_calls import Rule, Rules
+    from rhapsode.client.request_options import Rule
+    from rhapsode.client.voices.dictionary_calls import Rules
 
 app = typer.Typer(help="How words are respelt before they are spoken.", no_args_is_help=True, rich_markup_mode=None)
 

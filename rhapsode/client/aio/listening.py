@@ -9,7 +9,7 @@ import httpx
 
 from rhapsode.client.calls import audio_path
 from rhapsode.client.connection import Connection
-from rhapsode.client.jobs.output_options import STREAM_MEDIA_TYPES, StreamType
+from rhapsode.client.jobs.audio_streams import STREAM_MEDIA_TYPES, StreamType
 from rhapsode.client.retries import Attempts
 from rhapsode.errors import ServerUnreachable
 

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from rhapsode.client.aio.sending import AsyncSend
 from rhapsode.client.operators import quota_calls
-from rhapsode.client.operators.quota_calls import QuotaLimits
+from rhapsode.client.request_options import QuotaLimits
 from rhapsode.contract.operators.quotas import QuotaView
 
 

@@ -10,8 +10,7 @@ import httpx
 from pydantic import JsonValue
 
 from rhapsode.client.calls import JOBS, MAX_HOLD_S, Call, resource, submit_job
-from rhapsode.client.jobs.inputs import JobInput
-from rhapsode.client.jobs.submission import JobOptions
+from rhapsode.client.request_options import JobInput, JobOptions
 from rhapsode.client.resources import Job
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.plans import PlanDocument

@@ -8,28 +8,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TypedDict
 from urllib.parse import quote
 
-from pydantic import JsonValue
-
 from rhapsode.client.calls import Call, job_path, resource
+from rhapsode.client.plain_json import body
+from rhapsode.client.request_options import SegmentChanges
 from rhapsode.contract.segments import Segment, SegmentList, SegmentState, Take, TakeList
-
-
-class SegmentChanges(TypedDict, total=False):
-    """What is left out stays as it is.
-
-    voice: one of the model's, or one of yours by name or id. speaker: a name of the job's cast, "" for the job's voice.
-    seed: of the first attempt, exactly as it is.
-    """
-
-    text: str
-    voice: str
-    speaker: str
-    language: str
-    instructions: str
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +40,7 @@ def get_segment(job_id: str, segment: str) -> Call[Segment]:
 
 
 def edit_segment(job_id: str, segment: str, changes: SegmentChanges) -> Call[Segment]:
-    body: dict[str, JsonValue] = {name: value for name, value in changes.items() if isinstance(value, str | int)}
-    return Call("PATCH", segment_path(job_id, segment), resource(Segment), body=body)
+    return Call("PATCH", segment_path(job_id, segment), resource(Segment), body=body(changes))
 
 
 def regenerate_segment(job_id: str, segment: str, seed: int | None, idempotency_key: str | None) -> Call[Segment]:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypedDict, Unpack
+from typing import Unpack
 from urllib.parse import quote
 
-from pydantic import JsonValue
-
 from rhapsode.client.calls import Call, nothing, resource
+from rhapsode.client.plain_json import plain_json
+from rhapsode.client.request_options import QuotaLimits
 from rhapsode.contract.operators.quotas import QuotaView
-
-
-class QuotaLimits(TypedDict, total=False):
-    """What is left out is as for all tenants."""
-
-    jobs: int | None
-    audio_s: int | None
-    voices: int | None
-    stored_bytes: int | None
 
 
 def read_quotas(tenant: str | None) -> Call[QuotaView]:
@@ -26,13 +17,7 @@ def read_quotas(tenant: str | None) -> Call[QuotaView]:
 
 
 def set_quotas(tenant: str, **limits: Unpack[QuotaLimits]) -> Call[QuotaView]:
-    body: dict[str, JsonValue] = {
-        "jobs": limits.get("jobs"),
-        "audio_s": limits.get("audio_s"),
-        "voices": limits.get("voices"),
-        "stored_bytes": limits.get("stored_bytes"),
-    }
-    return Call("PUT", _path(tenant), resource(QuotaView), body=body)
+    return Call("PUT", _path(tenant), resource(QuotaView), body=plain_json(limits))
 
 
 def reset_quotas(tenant: str) -> Call[None]:

@@ -27,15 +27,13 @@ from rhapsode.client.capabilities import get_capabilities
 from rhapsode.client.connection import DEFAULT_SERVER, PROXY_FREE, Connection
 from rhapsode.client.downloading import PIECE_BYTES, OnBytes, begin, continues, range_headers
 from rhapsode.client.jobs import control_calls
-from rhapsode.client.jobs.control_calls import JobChanges, RetryOptions
+from rhapsode.client.jobs.audio_streams import StreamType
 from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
-from rhapsode.client.jobs.inputs import JobInput
-from rhapsode.client.jobs.output_options import StreamType
 from rhapsode.client.jobs.plans import PlanOrder
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
-from rhapsode.client.jobs.submission import JobOptions
 from rhapsode.client.operators.usage_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
+from rhapsode.client.request_options import JobChanges, JobInput, JobOptions, RetryOptions
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.client.sync.batches import Batches

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from rhapsode.client.operators import quota_calls
-from rhapsode.client.operators.quota_calls import QuotaLimits
+from rhapsode.client.request_options import QuotaLimits
 from rhapsode.client.sync.sending import Send
 from rhapsode.contract.operators.quotas import QuotaView
 

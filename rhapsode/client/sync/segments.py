@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 from typing import Unpack
 
 from rhapsode.client.jobs import segment_calls
-from rhapsode.client.jobs.segment_calls import SegmentChanges, SegmentFilter
+from rhapsode.client.jobs.segment_calls import SegmentFilter
+from rhapsode.client.request_options import SegmentChanges
 from rhapsode.client.resources import Job
 from rhapsode.client.sync.sending import Send, each_of
 from rhapsode.contract.segments import Segment, SegmentState, Take

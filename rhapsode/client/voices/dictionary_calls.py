@@ -7,12 +7,13 @@ so nothing is harmed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NotRequired, Required, TypedDict, TypeVar
+from typing import TypeVar
 
 import httpx
 
 from rhapsode.client.calls import Call, nothing, resource
-from rhapsode.client.jobs.output_options import plain_json
+from rhapsode.client.plain_json import plain_json
+from rhapsode.client.request_options import Rule
 from rhapsode.contract.base import Answer
 from rhapsode.contract.pronunciations import Dictionary, DictionaryList, Version
 
@@ -20,15 +21,6 @@ ResourceT = TypeVar("ResourceT", bound=Answer)
 
 PATH = "/v1/pronunciation-dictionaries"
 PLS = "application/pls+xml"
-
-
-class Rule(TypedDict):
-    """`grapheme` is spoken as `alias` wherever it stands as a whole word."""
-
-    grapheme: Required[str]
-    alias: Required[str]
-    case_sensitive: NotRequired[bool]
-
 
 Rules = Sequence[Rule] | bytes
 """A list of rules, or the bytes of a PLS file."""

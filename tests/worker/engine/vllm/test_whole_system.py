@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rhapsode import Rhapsode
-from rhapsode.client.jobs.submission import Sampling
+from rhapsode.client.request_options import Sampling
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
 from tests.environment import without_settings

@@ -1,0 +1,18 @@
+"""All generated files, and what is there of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from generators.files import Files, formatted, stale
+from generators.request_options import request_options
+from generators.sync_client import orphans, sync_client
+
+
+def everything() -> Files:
+    return formatted({**sync_client(), **request_options()})
+
+
+def out_of_date(files: Files) -> list[Path]:
+    """Those to write anew, and those to remove."""
+    return stale(files) + orphans(files)

@@ -1,0 +1,9 @@
+"""What a job can be heard as while it is made."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+StreamType = Literal["wav", "mp3", "opus"]
+
+STREAM_MEDIA_TYPES: dict[StreamType, str] = {"wav": "audio/wav", "mp3": "audio/mpeg", "opus": "audio/ogg"}

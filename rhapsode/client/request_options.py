@@ -1,0 +1,282 @@
+# Made from rhapsode/contract/ by `make generated`; change that, not this file.
+"""What a caller can say in requests, under the names of the API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Literal, Required, TypedDict
+
+DocumentFormat = Literal["epub", "html", "md", "txt"]
+
+AudioType = Literal["wav", "flac", "mp3", "opus", "m4b"]
+
+OnExhausted = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
+
+
+class SegmentEntry(TypedDict, total=False):
+    """One entry of a list: what is absent is as the job has it.
+
+    voice: one of the model's, or one of yours by name or id
+    speaker: a name of `speakers`; not beside `voice`
+    """
+
+    text: Required[str]
+    id: str
+    voice: str
+    speaker: str
+    language: str
+    instructions: str
+    seed: int
+    pause_after_s: float
+
+
+class Document(TypedDict, total=False):
+    """A file of `/v1/uploads`. `include`: ids of chapters as a plan shows them; absent: all.
+
+    `images`: `alt` says what the alternative text of a picture says. Notes and their marks are not spoken.
+    """
+
+    upload_id: Required[str]
+    format: Required[DocumentFormat]
+    include: Sequence[str]
+    images: Literal["skip", "alt"]
+
+
+class JobInput(TypedDict, total=False):
+    """Exactly one of the four.
+
+    ssml: an SSML document; `/v1/capabilities` lists the elements that are understood
+    """
+
+    text: str
+    ssml: str
+    segments: Sequence[SegmentEntry]
+    document: Document
+
+
+class Segmentation(TypedDict, total=False):
+    """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
+    named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
+
+    min_chars: a sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes
+    over; 0 leaves each alone. By default 16, and never more than a quarter of `target_chars`. What is above the
+    model's `max_text_chars` is lowered to it, with the warning `segments_shortened` where it was asked for.
+    """
+
+    mode: Literal["sentence"]
+    target_chars: int
+    max_chars: int
+    min_chars: int
+
+
+class Pauses(TypedDict, total=False):
+    """Silence after what ends there, in seconds; `chapter_s` is the least before a chapter."""
+
+    sentence_s: float
+    paragraph_s: float
+    heading_s: float
+    chapter_s: float
+
+
+class Sampling(TypedDict, total=False):
+    """What is absent stays as the checkpoint has it. Temperature 0 always takes the likeliest code."""
+
+    temperature: float
+    top_p: float
+    top_k: int
+    repetition_penalty: float
+
+
+class Quality(TypedDict, total=False):
+    """Every segment is checked before it counts as done, and spoken again otherwise if it does not pass: with another
+    seed, at a temperature where the checkpoint decodes greedily, at last in two halves.
+
+    `gate`: `basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back and needs
+    a recogniser for the language (see `/v1/models`); `off` checks nothing. `on_exhausted`: what becomes of a segment
+    that never passed. `keep_best`: the least bad attempt is kept, flagged and warned of; where nothing can be heard
+    in any, the job fails, and what it finished stays. `keep_best_or_gap`: there, a gap of silence is left and
+    listed. `silence`: a gap, whatever was found. `fail`: the job fails, whatever was found.
+    """
+
+    gate: Literal["off", "basic", "asr"]
+    max_attempts: int
+    on_exhausted: OnExhausted
+
+
+class Format(TypedDict, total=False):
+    """`bitrate_kbps`: of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows."""
+
+    type: Required[AudioType]
+    bitrate_kbps: int
+
+
+class Loudness(TypedDict, total=False):
+    """One linear gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
+
+    If the true peak would pass `max_true_peak_db`, the gain is smaller, and a warning says so.
+    """
+
+    target_lufs: float
+    max_true_peak_db: float
+    scope: Literal["job", "chapter"]
+
+
+class Tags(TypedDict, total=False):
+    """What the files say of themselves; absent: what the document says, else nothing. WAV has none."""
+
+    title: str
+    author: str
+    narrator: str
+    album: str
+    genre: str
+    date: str
+    publisher: str
+    copyright: str
+    description: str
+
+
+class Destination(TypedDict, total=False):
+    """Where the finished files lie in the bucket of the service, for those who may read it: under
+    `delivered/TENANT/PREFIX/JOB/`, in a folder of each assembly's own; `key` of an artifact says it all. They are
+    downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
+    that need not exist and that other jobs may name too. A job stays with its destination.
+    """
+
+    prefix: Required[str]
+
+
+class Output(TypedDict, total=False):
+    """What the audio is delivered as. All formats are made in one pass over the same samples.
+
+    formats: each type once
+    sample_rate: in Hz; absent: the model's own
+    loudness: absent: as the model speaks
+    chapters: auto: marks in every format that has them, from the document's chapters
+    timestamps: segment: timestamps.json says where each segment is heard
+    destination: absent: among the job's other objects
+    """
+
+    formats: Sequence[Format]
+    sample_rate: int
+    loudness: Loudness
+    chapters: Literal["auto", "off"]
+    timestamps: Literal["segment", "off"]
+    subtitles: Sequence[Literal["srt", "vtt"]]
+    tags: Tags
+    destination: Destination
+
+
+class JobWebhook(TypedDict, total=False):
+    """Who is told of this job, beside the endpoints that want such events anyway.
+
+    `url`: signed with the secret at `/v1/webhook-secret`. `endpoint_id`: `events` count in place of what it chose.
+    """
+
+    url: str
+    endpoint_id: str
+    events: Sequence[str]
+
+
+class JobOptions(TypedDict, total=False):
+    """Everything of a job but its input; what is left out, or None, is the server's default. Times need a zone.
+
+    voice: one of the model's, or one of yours by name or id
+    ref_text: with a voice of yours: what its recording says, in place of what is known of it
+    x_vector_only: with a voice of yours: speak from its embedding alone
+    if_cache_missing: with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job
+    speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
+        `voices.embedding` returned them
+    consent: with `speaker_embedding`: the statement that the speaker agrees, or a consent's id
+    speakers: a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML
+    normalization: basic: numbers, dates, money and units as words; the plan shows them. Absent: as the model's
+        `text_front_end` wants it
+    pronunciation_dictionaries: `pd_…@3`, or `pd_…` for its newest version now
+    seed: absent: drawn at random and told in the job
+    reproducibility: `strict`: equal requests give equal speech, whatever else the workers speak at the time
+    reuse: `false`: every segment is spoken, also one that an earlier job of yours has spoken
+    not_before: nothing of the job is done before this time, 90 days away at most
+    """
+
+    model: str | None
+    voice: str | None
+    ref_text: str | None
+    x_vector_only: bool | None
+    if_cache_missing: Literal["compute", "wait", "fail"] | None
+    speaker_embedding: bytes | Sequence[float] | None
+    consent: str | None
+    language: str | None
+    instructions: str | None
+    speakers: Mapping[str, str] | None
+    segmentation: Segmentation | None
+    pauses: Pauses | None
+    normalization: Literal["off", "basic"] | None
+    pronunciation_dictionaries: Sequence[str] | None
+    sampling: Sampling | None
+    seed: int | None
+    reproducibility: Literal["best_effort", "strict"] | None
+    reuse: bool | None
+    quality: Quality | None
+    output: Output | None
+    priority: Literal["high", "normal", "low"] | None
+    not_before: datetime | None
+    deadline: datetime | None
+    retention_s: int | None
+    metadata: Mapping[str, str] | None
+    webhook: JobWebhook | None
+
+
+class RetryOptions(TypedDict, total=False):
+    """What is spoken from now on is spoken and checked like this; a field that is absent stays as the job has it."""
+
+    quality: Quality
+    sampling: Sampling
+    seed: int
+
+
+class JobChanges(TypedDict, total=False):
+    """A field that is absent stays as it is. `deadline`: null removes it. `metadata` replaces all there is.
+
+    `not_before`: of a job whose time has not come; null lets it start at once.
+    """
+
+    priority: Literal["high", "normal", "low"] | None
+    not_before: datetime | None
+    deadline: datetime | None
+    metadata: Mapping[str, str] | None
+    retention_s: int | None
+
+
+class SegmentChanges(TypedDict, total=False):
+    """What is said of one segment from now on; what is absent stays. The segment is spoken anew if anything changes.
+
+    `voice`: one of the model's, or one of yours by name or id. `speaker`: a name of the job's cast; "" is the job's
+    own voice. `seed`: of the first attempt, exactly as it is.
+    """
+
+    text: str
+    voice: str
+    speaker: str
+    language: str
+    instructions: str
+    seed: int
+
+
+class QuotaLimits(TypedDict, total=False):
+    """A tenant's own limits; what is left out, or null, is as for all tenants.
+
+    `jobs` and `audio_s` are of unfinished jobs; `stored_bytes` of all its objects in the store.
+    """
+
+    jobs: int | None
+    audio_s: int | None
+    voices: int | None
+    stored_bytes: int | None
+
+
+class Rule(TypedDict, total=False):
+    """`grapheme` is spoken as `alias` wherever it stands as a whole word or as several."""
+
+    grapheme: Required[str]
+    alias: Required[str]
+    case_sensitive: bool
