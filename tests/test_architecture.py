@@ -94,7 +94,7 @@ COMMANDS = sorted(
 """Where modules are named that are started."""
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", [*PACKAGES, "training"])
 def test_a_packages_page_says_what_every_room_holds(package: str) -> None:
     page = (ROOT / package / "README.md").read_text()
     rooms = {file.parent.name for file in (ROOT / package).glob("*/*") if file.is_file() and file.suffix != ".pyc"}
@@ -102,7 +102,7 @@ def test_a_packages_page_says_what_every_room_holds(package: str) -> None:
     assert {room for room in rooms if f"`{room}/`" not in page} == set()
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", [*PACKAGES, "training"])
 def test_tests_lie_where_what_they_test_does(package: str) -> None:
     tests = ROOT / "tests" / package
     folders = {file.parent.relative_to(tests) for file in tests.rglob("test_*.py")}

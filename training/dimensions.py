@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from worker.engine.model.speaker_encoder import SpeakerEncoderConfig
-
 SAMPLE_RATE_HZ = 24_000
 SAMPLES_PER_FRAME = 1_920
 FRAMES_PER_SECOND = 12.5
@@ -68,12 +66,6 @@ class TalkerDimensions:
         return self.codebook_size + CONTROL_ROWS
 
 
-SPEAKER_ENCODER = SpeakerEncoderConfig(
-    embedding_dim=320,
-    channels=(64, 64, 64, 64, 192),
-    attention_channels=32,
-    se_channels=32,
-)
 CODEC = CodecDimensions()
 TALKER = TalkerDimensions()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +21,13 @@ from training.dimensions import (
     CODEC,
     SAMPLE_RATE_HZ,
     SAMPLES_PER_FRAME,
-    SPEAKER_ENCODER,
     SPEAKERS,
     TALKER,
     StackDimensions,
     control_id,
 )
+from training.steps import run_step, step_parser
+from training.train_speaker_encoder import SPEAKER_ENCODER
 from worker.engine.model.mel import NUM_BANDS
 
 Json = dict[str, object]
@@ -47,8 +49,27 @@ _MAX_TEXT_CHARS = 280
 _DEFAULT = Sampling()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = _parser().parse_args(argv)
+    codec = arguments.out / "speech_tokenizer"
+    codec.mkdir(parents=True, exist_ok=True)
+    _write_weights(arguments.talker, arguments.decoder, arguments.speaker_encoder, arguments.out)
+    _write_json(arguments.out / "config.json", _model_config(arguments.tokenizer))
+    _write_json(codec / "config.json", _codec_config())
+    write_sampling(
+        arguments.out,
+        Sampling(arguments.temperature, arguments.later_temperature, arguments.top_k, arguments.repetition_penalty),
+    )
+    _write_json(arguments.out / "preprocessor_config.json", _processor())
+    _write_json(codec / "preprocessor_config.json", _feature_extractor())
+    _write_json(codec / "configuration.json", {"framework": "pytorch", "task": "feature-extraction",
+                                               "allow_remote": True})  # fmt: skip
+    for name in ("vocab.json", "merges.txt", "tokenizer_config.json"):
+        shutil.copyfile(arguments.tokenizer / name, arguments.out / name)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = step_parser(__doc__)
     parser.add_argument("--talker", type=Path, required=True)
     parser.add_argument("--decoder", type=Path, required=True)
     parser.add_argument("--speaker-encoder", type=Path, required=True)
@@ -58,36 +79,16 @@ def main() -> None:
     parser.add_argument("--later-temperature", type=float, default=_DEFAULT.later_temperature)
     parser.add_argument("--top-k", type=int, default=_DEFAULT.top_k)
     parser.add_argument("--repetition-penalty", type=float, default=_DEFAULT.repetition_penalty)
-    arguments = parser.parse_args()
-    out: Path = arguments.out
-    codec = out / "speech_tokenizer"
-    codec.mkdir(parents=True, exist_ok=True)
-    talker = torch.load(arguments.talker, map_location="cpu")
-    decoder = torch.load(arguments.decoder, map_location="cpu")
-    encoder = _speaker_encoder(torch.load(arguments.speaker_encoder, map_location="cpu"), talker)
+    return parser
+
+
+def _write_weights(talker_path: Path, decoder_path: Path, encoder_path: Path, out: Path) -> None:
+    talker = torch.load(talker_path, map_location="cpu")
+    encoder = _speaker_encoder(torch.load(encoder_path, map_location="cpu"), talker)
     tensors = {f"talker.{name}": tensor for name, tensor in talker.items()}
     _save(tensors | {f"speaker_encoder.{n}": t for n, t in encoder.items()}, out / "model.safetensors")
-    _save(_published_decoder(decoder), codec / "model.safetensors")
-    _write_json(out / "config.json", _model_config(arguments.tokenizer))
-    _write_json(codec / "config.json", _codec_config())
-    sampling = Sampling(
-        arguments.temperature, arguments.later_temperature, arguments.top_k, arguments.repetition_penalty
-    )
-    write_sampling(out, sampling)
-    _write_json(
-        out / "preprocessor_config.json",
-        {
-            "padding_side": "left",
-            "padding_value": 0.0,
-            "processor_class": "Qwen3TTSProcessor",
-            "return_attention_mask": True,
-        },
-    )
-    _write_json(codec / "preprocessor_config.json", _feature_extractor())
-    _write_json(codec / "configuration.json", {"framework": "pytorch", "task": "feature-extraction",
-                                               "allow_remote": True})  # fmt: skip
-    for name in ("vocab.json", "merges.txt", "tokenizer_config.json"):
-        shutil.copyfile(arguments.tokenizer / name, out / name)
+    decoder = _published_decoder(torch.load(decoder_path, map_location="cpu"))
+    _save(decoder, out / "speech_tokenizer" / "model.safetensors")
 
 
 def write_sampling(model: Path, sampling: Sampling) -> None:
@@ -280,6 +281,15 @@ def _codec_config() -> Json:
     }
 
 
+def _processor() -> Json:
+    return {
+        "padding_side": "left",
+        "padding_value": 0.0,
+        "processor_class": "Qwen3TTSProcessor",
+        "return_attention_mask": True,
+    }
+
+
 def _feature_extractor() -> Json:
     return {
         "chunk_length_s": None,
@@ -294,4 +304,4 @@ def _feature_extractor() -> Json:
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)

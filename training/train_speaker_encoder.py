@@ -10,7 +10,6 @@ the voice that counts and not the sampling rate of the teacher.
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,19 +21,29 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKER_ENCODER
+from training.device import best_device
+from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
 from training.speech.recordings import load_streams
+from training.steps import Unusable, run_step, step_parser
 from worker.engine.model.mel import LogMel
 from worker.engine.model.padded_batch import PaddedBatch
-from worker.engine.model.speaker_encoder import SpeakerEncoder
+from worker.engine.model.speaker_encoder import SpeakerEncoder, SpeakerEncoderConfig
 
 logger = logging.getLogger(__name__)
 
+SPEAKER_ENCODER = SpeakerEncoderConfig(
+    embedding_dim=320,
+    channels=(64, 64, 64, 64, 192),
+    attention_channels=32,
+    se_channels=32,
+)
+
 _CROP = 3 * SAMPLE_RATE_HZ
-_BATCH = 64
 # How much faster each speaker may be played and still be the nearest: both ends meet at about 140 Hz.
 _SPEEDS = ((0.82, 1.45), (0.68, 1.22))
 _SHARE_HELD_OUT = 0.1
+# What is held out has room for more than one crop.
+_LEAST_SAMPLES = int(1.1 * _CROP / _SHARE_HELD_OUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,14 @@ class Voices:
 
     samples: tuple[Tensor, ...]
     held_out_from: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """batch: recordings of a step, and of each speaker when what is held out is measured."""
+
+    steps: int
+    batch: int
 
 
 class VoiceScale(nn.Module):
@@ -59,19 +76,19 @@ class VoiceScale(nn.Module):
         return self.encoder(log_mel, rows)[:, 0]
 
 
-def main() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = step_parser(__doc__)
     parser.add_argument("--speech", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--hours", type=float, default=2.0)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     torch.manual_seed(1)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = best_device()
     voices = _voices(arguments.speech, arguments.hours, device)
     model = VoiceScale().to(device)
-    _train(model, voices, arguments.steps, np.random.default_rng(1))
+    _train(model, voices, Plan(arguments.steps, arguments.batch), np.random.default_rng(1))
     torch.save(model.encoder.state_dict(), arguments.out)
 
 
@@ -79,18 +96,22 @@ def _voices(folder: Path, hours: float, device: torch.device) -> Voices:
     found: list[list[NDArray[np.int16]]] = [[], []]
     for stream in load_streams(folder, hours):
         found[stream.utterances[0].speaker].append(np.array(stream.pcm[: stream.frames * SAMPLES_PER_FRAME]))
+    shortest = min(sum(len(part) for part in parts) for parts in found)
+    if shortest < _LEAST_SAMPLES:
+        wanted_s = _LEAST_SAMPLES / SAMPLE_RATE_HZ
+        raise Unusable(f"a speaker has {shortest / SAMPLE_RATE_HZ:.0f} s of speech in {folder}, not {wanted_s:.0f}")
     samples = [torch.from_numpy(np.concatenate(parts)).to(device) for parts in found]
     logger.info("%s of speech", [f"{len(s) / SAMPLE_RATE_HZ / 3600:.2f} h" for s in samples])
     return Voices(tuple(samples), tuple(int(len(s) * (1 - _SHARE_HELD_OUT)) for s in samples))
 
 
-def _train(model: VoiceScale, voices: Voices, steps: int, rng: np.random.Generator) -> None:
+def _train(model: VoiceScale, voices: Voices, plan: Plan, rng: np.random.Generator) -> None:
     device = voices.samples[0].device
     log_mel = LogMel(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.02)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
-    for step in range(steps):
-        rows, wanted = _batch(voices, log_mel, rng)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=plan.steps)
+    for step in range(plan.steps):
+        rows, wanted = _batch(voices, plan.batch, log_mel, rng)
         loss = F.smooth_l1_loss(model(rows), wanted, beta=0.2)
         optimizer.zero_grad()
         loss.backward()
@@ -101,16 +122,16 @@ def _train(model: VoiceScale, voices: Voices, steps: int, rng: np.random.Generat
             logger.info("step %d loss %.4f", step + 1, float(loss.detach()))
     model.eval()
     with torch.no_grad():
-        rows, wanted = _held_out(voices, log_mel, rng)
+        rows, wanted = _held_out(voices, plan.batch, log_mel, rng)
         found = model(rows)
     for speaker in (0, 1):
         own = found[wanted == speaker]
         logger.info("held out, speaker %d: mean %.3f, %.3f to %.3f", speaker, own.mean(), own.min(), own.max())
 
 
-def _batch(voices: Voices, log_mel: LogMel, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+def _batch(voices: Voices, size: int, log_mel: LogMel, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """Changed recordings as (B, T, 128), and which speaker each is nearer to."""
-    wanted = rng.integers(0, 2, _BATCH)
+    wanted = rng.integers(0, 2, size)
     sounds = [
         _changed(voices.samples[who], int(rng.integers(0, voices.held_out_from[who] - 2 * _CROP)), who, rng)
         for who in wanted
@@ -119,13 +140,13 @@ def _batch(voices: Voices, log_mel: LogMel, rng: np.random.Generator) -> tuple[T
     return _log_mel_of(sounds, log_mel), torch.from_numpy(wanted).float().to(device)
 
 
-def _held_out(voices: Voices, log_mel: LogMel, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+def _held_out(voices: Voices, size: int, log_mel: LogMel, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """As the teachers speak."""
     sounds: list[Tensor] = []
     for samples, start in zip(voices.samples, voices.held_out_from, strict=True):
-        places = rng.integers(start, len(samples) - _CROP, _BATCH)
+        places = rng.integers(start, len(samples) - _CROP, size)
         sounds += [samples[at : at + _CROP].float() / 32768 for at in places]
-    wanted = torch.arange(2, device=voices.samples[0].device).repeat_interleave(_BATCH)
+    wanted = torch.arange(2, device=voices.samples[0].device).repeat_interleave(size)
     return _log_mel_of(sounds, log_mel), wanted
 
 
@@ -154,4 +175,4 @@ def _filtered(sound: Tensor, rng: np.random.Generator) -> Tensor:
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)

@@ -9,9 +9,9 @@ vector is the sum of its entries, as the published decoder has it.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,8 +20,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from training.codec.features import NUM_FEATURES, FrameFeatures
+from training.device import best_device
 from training.dimensions import CODEC, LABELS_PER_FRAME, PHONES
 from training.speech.recordings import load_streams
+from training.steps import Unusable, run_step, step_parser
 
 logger = logging.getLogger(__name__)
 
@@ -72,17 +74,15 @@ class Quantizer:
         return _phone_posteriors(logits) @ self.heard
 
 
-def main() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = step_parser(__doc__)
     parser.add_argument("--speech", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--hours", type=float, default=3.0)
     parser.add_argument("--steps", type=int, default=1500, help="of the phone network")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     torch.manual_seed(0)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    features, labels = _load(arguments.speech, arguments.hours, device)
+    features, labels = _load(arguments.speech, arguments.hours, best_device())
     fit(features, labels, arguments.steps).save(arguments.out)
 
 
@@ -97,7 +97,9 @@ def _load(folder: Path, hours: float, device: torch.device) -> tuple[Tensor, Ten
 
 
 def fit(features: Tensor, labels: Tensor, steps: int) -> Quantizer:
-    """features (T, F), labels int64 (T, 4)."""
+    """features (T, F), labels int64 (T, 4). Raises Unusable for fewer frames than a codebook has entries."""
+    if len(features) < CODEC.codebook_size:
+        raise Unusable(f"{len(features)} frames of speech are too few for codebooks of {CODEC.codebook_size} entries")
     mean = features.mean(0)
     values, directions = torch.linalg.eigh(torch.cov((features - mean).T))
     basis = directions.flip(1)[:, : CODEC.vector_dim].contiguous()
@@ -111,7 +113,7 @@ def fit(features: Tensor, labels: Tensor, steps: int) -> Quantizer:
     sample = torch.randperm(len(posteriors), device=features.device)[:40_000]
     heard = scale[:, None] * torch.linalg.svd(posteriors[sample] * scale, full_matrices=False).Vh[:_HEARD_DIM].T
     first, last = network[0], network[2]
-    assert isinstance(first, nn.Linear)  # noqa: S101
+    assert isinstance(first, nn.Linear)  # noqa: S101  (as the network was put together)
     assert isinstance(last, nn.Linear)  # noqa: S101
     clusters = kmeans(posteriors @ heard, CODEC.codebook_size, 30)
     books = _residual_books((features - mean) @ basis, nearest(posteriors @ heard, clusters), labels)
@@ -222,4 +224,4 @@ def _assign(points: Tensor, centres: Tensor) -> tuple[Tensor, Tensor]:
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)

@@ -14,7 +14,7 @@ import logging
 import math
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,13 +26,16 @@ from training.codec.decoder_model import FEATURES_PER_FRAME, CodecDecoder
 from training.codec.features import FrameFeatures
 from training.codec.listening_losses import Discriminator, MelLoss, adversarial_loss, discriminator_loss, matching_loss
 from training.codec.quantizer import Quantizer
+from training.device import best_device
 from training.dimensions import CODEC, SAMPLES_PER_FRAME
 from training.speech.recordings import load_streams
+from training.steps import Unusable, log_file, run_step, step_parser
 
 logger = logging.getLogger(__name__)
 
 _CONTEXT_FRAMES = 64
 """The transformer hears these, and the loss a part of them."""
+_LEAST_FRAMES = _CONTEXT_FRAMES + 2
 _SAVE_EVERY_S = 300.0
 _DISCRIMINATOR_ALONE_STEPS = 50
 # How often an item is decoded from its first codebooks alone: the talker's later codes are its least certain.
@@ -42,12 +45,13 @@ _LEAST_CODEBOOKS = 4
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """crop: frames that the loss hears; adversarial_from: share of the time after which the discriminator joins."""
+
     seconds: float
     learning_rate: float
     batch: int
     crop: int
     adversarial_from: float
-    """Share of the time after which the discriminator joins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,15 @@ class Speech:
     codes: Tensor
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = _parser().parse_args(argv)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    with log_file(arguments.out / "decoder_log.txt"):
+        _train(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = step_parser(__doc__)
     parser.add_argument("--speech", type=Path, required=True)
     parser.add_argument("--quantizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -70,17 +81,14 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--crop", type=int, default=12, help="frames that the loss hears")
     parser.add_argument("--adversarial-from", type=float, default=0.35)
-    arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    logging.basicConfig(
-        level=logging.INFO,
-        format="%(asctime)s %(message)s",
-        handlers=[logging.StreamHandler(), logging.FileHandler(arguments.out / "decoder_log.txt")],
-    )
+    return parser
+
+
+def _train(arguments: argparse.Namespace) -> None:
     torch.manual_seed(2)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     torch.backends.cudnn.benchmark = True
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = best_device()
     quantizer = Quantizer.load(arguments.quantizer, device)
     speech = _load(arguments.speech, arguments.hours, quantizer, device)
     decoder = CodecDecoder().to(device)
@@ -100,6 +108,8 @@ def _load(folder: Path, hours: float, quantizer: Quantizer, device: torch.device
         codes.append(quantizer.encode(extract(sound)).to(torch.int16))
         samples.append((sound * 32768).to(torch.int16))
     speech = Speech(torch.cat(samples), torch.cat(codes))
+    if len(speech.codes) < _LEAST_FRAMES:
+        raise Unusable(f"{len(speech.codes)} frames of speech are too few: {_LEAST_FRAMES} are one example")
     logger.info("%.2f h of speech", len(speech.codes) * 0.08 / 3600)
     return speech
 
@@ -108,7 +118,7 @@ def _balanced(quantizer: Quantizer, speech: Speech) -> Tensor:
     """The codebooks with every direction scaled towards the same size: the decoder learns from all of them."""
     sample = speech.codes[torch.randperm(len(speech.codes), device=speech.codes.device)[:50_000]].long()
     total = sum(quantizer.books[number][sample[:, number]] for number in range(CODEC.num_quantizers))
-    assert isinstance(total, Tensor)  # noqa: S101
+    assert isinstance(total, Tensor)  # noqa: S101  (there is a codebook)
     spread = total.std(0).clamp(min=1e-3)
     return quantizer.books * spread.pow(-0.75) / spread.pow(0.25).mean()
 
@@ -137,7 +147,7 @@ class _Training:
         step = 0
         while (share := (time.monotonic() - started_s) / self._plan.seconds) < 1:
             self._set_learning_rate(step, share)
-            for name, value in self._step(share >= self._plan.adversarial_from).items():
+            for name, value in self._step(is_judged=share >= self._plan.adversarial_from).items():
                 figures[name].append(value.detach())
             self._follow(step)
             step += 1
@@ -155,11 +165,11 @@ class _Training:
         for group in self._optimizer.param_groups:
             group["lr"] = rate
 
-    def _step(self, judged: bool) -> Mapping[str, Tensor]:  # noqa: FBT001
+    def _step(self, *, is_judged: bool) -> Mapping[str, Tensor]:
         theirs, ours = self._pair()
         figures = {"mel": self._mel(ours, theirs)}
         loss = 15 * figures["mel"]
-        if judged:
+        if is_judged:
             figures |= self._judge(theirs, ours)
             if self._judged_steps > _DISCRIMINATOR_ALONE_STEPS:
                 loss = loss + figures["adversarial"] + 4 * figures["matching"]
@@ -229,4 +239,4 @@ def _report(step: int, elapsed_s: float, figures: Mapping[str, list[Tensor]]) ->
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)

@@ -1,9 +1,6 @@
-"""Write the corpus: one `id<TAB>split<TAB>text<TAB>spoken` line each.
+"""Write the corpus, in the lines of `rows`.
 
-    python -m training.corpus.corpus --root UNPACKED --out corpus.tsv
-
-`text` is what the talker will read, with the marks that real texts have; `spoken` is the same words as the voices
-take them. Both have the same number of blank-separated words.
+    python -m training.corpus.corpus --root UNPACKED --unseen TEXT --out corpus.tsv
 
 Sources, all Debian packages unpacked with `dpkg -x` into --root, templates and word salads of our own:
   wordnet-base             example phrases and definitions   (WordNet 3.0 licence)
@@ -17,17 +14,21 @@ The list that keeps rare words out is PyPI `wordfreq` (Apache-2.0). No text is s
 from __future__ import annotations
 
 import argparse
+import logging
 import random
 import re
 import subprocess
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from training.corpus.coverage import covering_sentences
+from training.corpus.rows import Row, write_rows
 from training.corpus.sentences import EVERYDAY, HARVARD, template_sentence
+from training.steps import Unusable, run_step, step_parser
+
+logger = logging.getLogger(__name__)
 
 _MOST = {"examples": 60_000, "definitions": 90_000, "austen": 30_000, "fortunes": 20_000, "bible": 16_000,
          "templates": 30_000}  # fmt: skip
@@ -66,35 +67,45 @@ _ALLOWED = re.compile(r"[A-Za-z ,.'?!-]+")
 _ABBREVIATION = re.compile(r"[A-Z]{2}|\b[A-Z][a-z]{0,2}\.")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _HELDOUT_SENTENCES = 240
+_COVERED_WORDS = 30_000
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = _parser().parse_args(argv)
+    rows = corpus_rows(arguments.root, arguments.unseen, _common_words(), random.Random(arguments.seed))
+    write_rows(arguments.out, rows)
+    logger.info("%d rows, %d words", len(rows), sum(row.spoken.count(" ") + 1 for row in rows))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = step_parser(__doc__)
     parser.add_argument("--root", type=Path, required=True, help="folder where the Debian packages were unpacked")
     parser.add_argument("--unseen", type=Path, nargs="+", required=True, help="texts that must not be trained on")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=7)
-    arguments = parser.parse_args()
-    rng = random.Random(arguments.seed)
-    words = _common_words()
-    sentences = _choose(_pools(arguments.root, words, rng), _forbidden(arguments.unseen))
+    return parser
+
+
+def corpus_rows(root: Path, unseen: Sequence[Path], words: Sequence[str], rng: random.Random) -> list[Row]:
+    """words: the common ones, most frequent first. What is never trained on comes first."""
+    sentences = _choose(_pools(root, words, rng), _forbidden(unseen))
     rng.shuffle(sentences)
     held_out, seen = _split(sentences)
-    counts = Counter(word for sentence in seen for word in re.findall(r"[a-z']+", sentence.lower()))
-    salads = [_finished(sentence) for sentence in covering_sentences(words[:30_000], counts, rng)]
-    print(f"coverage: {len(salads)}", file=sys.stderr)  # noqa: T201
-    seen += salads
+    seen += _salads(words, seen, rng)
     rng.shuffle(seen)
-    unseen = arguments.unseen[0].read_text(encoding="utf-8").splitlines()
-    rows = [("harvard", s, s) for s in HARVARD] + [("everyday", s, s) for s in EVERYDAY]
-    rows += [("test", s, s) for s in unseen if s.strip()]
-    rows += [("heldout", s, s) for s in held_out]
-    rows += [("train", decorate(s, rng), s) for s in _grouped(seen, rng)]
-    with arguments.out.open("w", encoding="utf-8") as file:
-        for number, (split, text, spoken) in enumerate(rows):
-            file.write(f"{number}\t{split}\t{text}\t{spoken}\n")
-    size = sum(spoken.count(" ") + 1 for _, _, spoken in rows)
-    print(f"{len(rows)} rows of {len(seen)} sentences, {size} words", file=sys.stderr)  # noqa: T201
+    test = [line for line in unseen[0].read_text(encoding="utf-8").splitlines() if line.strip()]
+    kept_back = {"harvard": HARVARD, "everyday": EVERYDAY, "test": test, "heldout": held_out}
+    plain = [(split, text, text) for split, texts in kept_back.items() for text in texts]
+    trained = [("train", decorate(text, rng), text) for text in _grouped(seen, rng)]
+    return [Row(number, *row) for number, row in enumerate((*plain, *trained))]
+
+
+def _salads(words: Sequence[str], seen: Sequence[str], rng: random.Random) -> list[str]:
+    """Sentences without a sense, for the words that lack."""
+    counts = Counter(word for sentence in seen for word in re.findall(r"[a-z']+", sentence.lower()))
+    salads = [_finished(sentence) for sentence in covering_sentences(words[:_COVERED_WORDS], counts, rng)]
+    logger.info("coverage: %d", len(salads))
+    return salads
 
 
 def letters(text: str) -> str:
@@ -106,11 +117,6 @@ def _forbidden(paths: Sequence[Path]) -> set[str]:
     texts = [path.read_text(encoding="utf-8") for path in paths]
     sentences = [s for text in texts for line in text.splitlines() for s in _SENTENCE_END.split(line)]
     return {letters(sentence) for sentence in (*sentences, *HARVARD, *EVERYDAY)}
-
-
-def spoken_words(text: str) -> list[str]:
-    """The words that a voice makes tokens of; a dash without blanks divides, too."""
-    return re.findall(r"[^\s—]+—?", text)
 
 
 def decorate(sentence: str, rng: random.Random) -> str:
@@ -175,14 +181,17 @@ def _choose(pools: Mapping[str, Sequence[str]], forbidden: set[str]) -> list[str
             if key not in held:
                 held.add(key)
                 fresh.append(sentence)
-        print(f"{name}: {len(fresh)} of {len(pool)}", file=sys.stderr)  # noqa: T201
+        logger.info("%s: %d of %d", name, len(fresh), len(pool))
         chosen += fresh
     return chosen
 
 
 def _common_words() -> list[str]:
-    """Most frequent first."""
-    from wordfreq import top_n_list  # pyright: ignore[reportMissingImports]  # only the extra `training` brings it
+    """Most frequent first. Raises Unusable without the package that counted them."""
+    try:
+        from wordfreq import top_n_list  # pyright: ignore[reportMissingImports]  # only the extra `training` brings it
+    except ImportError as error:
+        raise Unusable("the list of common words comes with pip install 'rhapsode[training]'") from error
 
     return [
         word
@@ -289,4 +298,4 @@ def _finished(sentence: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 
 HARVARD = """The birch canoe slid on the smooth planks.
 Glue the sheet to the dark blue background.
@@ -263,64 +264,77 @@ MONTH = [
 ]
 
 
+class _Dice:
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+
+    def one_of(self, choices: Sequence[str]) -> str:
+        return self._rng.choice(choices)
+
+    def number(self, low: int, high: int) -> str:
+        """Both included."""
+        return str(self._rng.randint(low, high))
+
+    def digits(self) -> str:
+        """Two to six of them, as they are read out."""
+        return " ".join(self.number(0, 9) for _ in range(self._rng.randint(2, 6)))
+
+    def is_heads(self) -> bool:
+        return self._rng.random() < 0.5
+
+
+def _with_article(word: str) -> str:
+    return ("an " if word[0] in "aeiou" else "a ") + word
+
+
+_KINDS: tuple[Callable[[_Dice], str], ...] = (
+    lambda d: f"Hello, my name is {d.one_of(NAMES)} and I live in {d.one_of(PLACES)}.",
+    lambda d: (
+        f"The {d.one_of(ADJ)} {d.one_of(NOUN)} {d.one_of(VERB_ED)} the {d.one_of(ADJ)} {d.one_of(NOUN)} {d.one_of(PLACE_PP)}."
+    ),
+    lambda d: (
+        f"It is {d.number(1, 12)} {d.one_of(['thirty', 'fifteen', 'forty five', 'ten', 'twenty'])} in the {d.one_of(['morning', 'afternoon', 'evening'])}."
+    ),
+    lambda d: f"The meeting is on {d.one_of(WEEK)}, {d.one_of(MONTH)} {d.number(1, 30)}.",
+    lambda d: f"Chapter {d.number(1, 99)}, page {d.number(100, 999)}.",
+    lambda d: (
+        f"{d.one_of(NAMES)} {d.one_of(VERB_ED)} {_with_article(d.one_of(ADJ))} {d.one_of(NOUN)}, and {d.one_of(NAMES)} {d.one_of(VERB_ED)} the {d.one_of(NOUN)}."
+    ),
+    lambda d: f"Could you please bring me the {d.one_of(ADJ)} {d.one_of(NOUN)}, {d.one_of(NAMES)}?",
+    lambda d: f"There are {d.number(2, 99)} {d.one_of(NOUN)}s {d.one_of(PLACE_PP)}.",
+    lambda d: f"Where is the {d.one_of(NOUN)} that {d.one_of(NAMES)} {d.one_of(VERB_ED)} {d.one_of(PLACE_PP)}?",
+    lambda d: f"I have never seen such {_with_article(d.one_of(ADJ))} {d.one_of(NOUN)} before.",
+    lambda d: (
+        f"{d.one_of(['Good morning', 'Good evening', 'Welcome', 'Thank you', 'Goodbye', 'Excuse me', 'Hello'])}, {d.one_of(NAMES)}{d.one_of(['.', '!', ', how are you today?', ', please come in.', ', see you on ' + d.one_of(WEEK) + '.'])}"
+    ),
+    lambda d: f"In {d.number(1700, 2029)} the {d.one_of(NOUN)} cost {d.number(2, 900)} dollars.",
+    lambda d: f"The train from {d.one_of(PLACES)} to {d.one_of(PLACES)} leaves at {d.number(1, 12)} o'clock.",
+    lambda d: (
+        f"{d.one_of(['Warning', 'Error', 'Notice', 'Done', 'Success'])}, the {d.one_of(NOUN)} is {d.one_of(['not ready', 'ready', 'full', 'almost empty', 'out of range', 'connected', 'missing'])}."
+    ),
+    lambda d: (
+        f"If you {d.one_of(['see', 'hear', 'find', 'meet', 'need'])} the {d.one_of(NOUN)}, call {d.one_of(NAMES)} at once."
+    ),
+    lambda d: (
+        f"We {d.one_of(VERB_ED)} it {d.one_of(PLACE_PP)}, but nobody {d.one_of(['noticed', 'came', 'listened', 'cared', 'answered'])}."
+    ),
+    lambda d: f"Please {d.one_of(['enter', 'say', 'repeat', 'remember'])} the number " + f"{d.digits()}.",
+    lambda d: (
+        f"Yes, the {d.one_of(NOUN)} is {d.one_of(ADJ)}."
+        if d.is_heads()
+        else f"No, I {d.one_of(VERB_ED)} the {d.one_of(NOUN)} on {d.one_of(WEEK)}."
+    ),
+    lambda d: (
+        f"What a {d.one_of(ADJ)} {d.one_of(NOUN)}!"
+        if d.is_heads()
+        else f"Do you like the {d.one_of(ADJ)} {d.one_of(NOUN)}?"
+    ),
+    lambda d: (
+        f"{d.one_of(NAMES)} said, the {d.one_of(NOUN)} and the {d.one_of(NOUN)} were {d.one_of(ADJ)} but {d.one_of(ADJ)}."
+    ),
+)
+
+
 def template_sentence(rng: random.Random) -> str:
     """One of twenty kinds: greetings, numbers, times, dates, messages of a user interface, small stories."""
-
-    c = rng.choice
-
-    def n(low: int, high: int) -> str:
-        return str(rng.randint(low, high))
-
-    def art(word: str) -> str:
-        return ("an " if word[0] in "aeiou" else "a ") + word
-
-    kind = rng.randint(0, 19)
-    if kind == 0:
-        return f"Hello, my name is {c(NAMES)} and I live in {c(PLACES)}."
-    if kind == 1:
-        return f"The {c(ADJ)} {c(NOUN)} {c(VERB_ED)} the {c(ADJ)} {c(NOUN)} {c(PLACE_PP)}."
-    if kind == 2:
-        return f"It is {n(1, 12)} {c(['thirty', 'fifteen', 'forty five', 'ten', 'twenty'])} in the {c(['morning', 'afternoon', 'evening'])}."
-    if kind == 3:
-        return f"The meeting is on {c(WEEK)}, {c(MONTH)} {n(1, 30)}."
-    if kind == 4:
-        return f"Chapter {n(1, 99)}, page {n(100, 999)}."
-    if kind == 5:
-        return f"{c(NAMES)} {c(VERB_ED)} {art(c(ADJ))} {c(NOUN)}, and {c(NAMES)} {c(VERB_ED)} the {c(NOUN)}."
-    if kind == 6:
-        return f"Could you please bring me the {c(ADJ)} {c(NOUN)}, {c(NAMES)}?"
-    if kind == 7:
-        return f"There are {n(2, 99)} {c(NOUN)}s {c(PLACE_PP)}."
-    if kind == 8:
-        return f"Where is the {c(NOUN)} that {c(NAMES)} {c(VERB_ED)} {c(PLACE_PP)}?"
-    if kind == 9:
-        return f"I have never seen such {art(c(ADJ))} {c(NOUN)} before."
-    if kind == 10:
-        return f"{c(['Good morning', 'Good evening', 'Welcome', 'Thank you', 'Goodbye', 'Excuse me', 'Hello'])}, {c(NAMES)}{c(['.', '!', ', how are you today?', ', please come in.', ', see you on ' + c(WEEK) + '.'])}"
-    if kind == 11:
-        return f"In {rng.randint(1700, 2029)} the {c(NOUN)} cost {n(2, 900)} dollars."
-    if kind == 12:
-        return f"The train from {c(PLACES)} to {c(PLACES)} leaves at {n(1, 12)} o'clock."
-    if kind == 13:
-        return f"{c(['Warning', 'Error', 'Notice', 'Done', 'Success'])}, the {c(NOUN)} is {c(['not ready', 'ready', 'full', 'almost empty', 'out of range', 'connected', 'missing'])}."
-    if kind == 14:
-        return f"If you {c(['see', 'hear', 'find', 'meet', 'need'])} the {c(NOUN)}, call {c(NAMES)} at once."
-    if kind == 15:
-        return (
-            f"We {c(VERB_ED)} it {c(PLACE_PP)}, but nobody {c(['noticed', 'came', 'listened', 'cared', 'answered'])}."
-        )
-    if kind == 16:
-        return (
-            f"Please {c(['enter', 'say', 'repeat', 'remember'])} the number "
-            + " ".join(n(0, 9) for _ in range(rng.randint(2, 6)))
-            + "."
-        )
-    if kind == 17:
-        return (
-            f"Yes, the {c(NOUN)} is {c(ADJ)}."
-            if rng.random() < 0.5
-            else f"No, I {c(VERB_ED)} the {c(NOUN)} on {c(WEEK)}."
-        )
-    if kind == 18:
-        return f"What a {c(ADJ)} {c(NOUN)}!" if rng.random() < 0.5 else f"Do you like the {c(ADJ)} {c(NOUN)}?"
-    return f"{c(NAMES)} said, the {c(NOUN)} and the {c(NOUN)} were {c(ADJ)} but {c(ADJ)}."
+    return _KINDS[rng.randint(0, len(_KINDS) - 1)](_Dice(rng))

@@ -8,14 +8,15 @@ prompt template needs.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
+from training.corpus.rows import read_rows
 from training.dimensions import TALKER
+from training.steps import run_step, step_parser
 
 _WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -25,16 +26,17 @@ _SPECIAL = (
     "<tts_text_bos_single>", "<|audio_start|>", "<|audio_end|>", "<|audio_pad|>",
 )  # fmt: skip
 _RESERVED = 32
+_ROWS = 60_000
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = step_parser(__doc__)
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    lines = [line.split("\t")[2] for line in arguments.corpus.read_text(encoding="utf-8").splitlines()]
-    vocab, merges = _train(lines[:60_000], TALKER.text_vocab_size - _RESERVED - 12)
+    lines = [row.text for row in read_rows(arguments.corpus)[:_ROWS]]
+    vocab, merges = _train(lines, TALKER.text_vocab_size - _RESERVED - 12)
     for word in ("assistant", "user", "system"):
         _merge_whole(word, vocab, merges)
     if len(vocab) + len(_SPECIAL) > TALKER.text_vocab_size:
@@ -111,4 +113,4 @@ def _write(folder: Path, vocab: dict[str, int], merges: Sequence[tuple[str, str]
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)

@@ -12,31 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.dimensions import LABELS_PER_FRAME, PHONE_HOP, PHONES, SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
+from training.dimensions import LABELS_PER_FRAME, SAMPLE_RATE_HZ, SAMPLES_PER_FRAME
+from training.speech.utterances import Utterance
+from training.steps import Unusable
 
 _NO_LIMIT = 1 << 40
-_PHONE_IDS = {name: number for number, name in enumerate(PHONES)}
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """`start` and `frames` are places in the stream it belongs to. Times are seconds from its start."""
-
-    number: int
-    split: str
-    text: str
-    speaker: int
-    start: int
-    frames: int
-    phones: tuple[tuple[str, float], ...]
-    tokens: tuple[tuple[float, float] | None, ...]
-
-    def phone_labels(self) -> NDArray[np.uint8]:
-        """The phone of every 20 ms, (frames * 4,)."""
-        ends = np.array([end for _, end in self.phones])
-        ids = np.array([_PHONE_IDS.get(name, 0) for name, _ in self.phones] + [0], np.uint8)
-        middles = (np.arange(self.frames * LABELS_PER_FRAME) + 0.5) * PHONE_HOP / SAMPLE_RATE_HZ
-        return ids[np.searchsorted(ends, middles)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +44,23 @@ class Stream:
 
 
 def load_streams(folder: Path, max_hours: float = 1e9) -> list[Stream]:
-    """The parts that are complete, also while the synthesis goes on; `max_hours` in all, taken evenly."""
+    """The parts that are complete, also while the synthesis goes on; `max_hours` in all, taken evenly.
+
+    Raises Unusable where there is none.
+    """
     indices = sorted(folder.glob("*.jsonl"))
     share = int(max_hours * 3600 * SAMPLE_RATE_HZ / SAMPLES_PER_FRAME / max(1, len(indices)))
-    streams = [_load_stream(index, share) for index in indices]
-    return [stream for stream in streams if stream is not None]
+    streams = [stream for index in indices if (stream := _load_stream(index, share)) is not None]
+    if not streams:
+        raise Unusable(f"{folder} holds no speech that is complete")
+    return streams
 
 
 def new_streams(folder: Path, done: Collection[str], most: int) -> list[Stream]:
     """At most so many complete parts whose names are not among those done, oldest first."""
     indices = [index for index in folder.glob("*.jsonl") if index.stem not in done]
     indices.sort(key=lambda index: index.stat().st_mtime)
-    streams = [_load_stream(index, _NO_LIMIT) for index in indices[:most]]
-    return [stream for stream in streams if stream is not None]
+    return [stream for index in indices[:most] if (stream := _load_stream(index, _NO_LIMIT)) is not None]
 
 
 def _load_stream(index: Path, max_frames: int) -> Stream | None:

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from scipy.signal import resample_poly  # pyright: ignore[reportMissingImports]  # of the extra `training`
+import soxr
 
-from training.corpus.corpus import spoken_words
+from training.corpus.rows import read_rows, spoken_words
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKERS
 from training.speech.voices import FestivalSlt, FliteRms, FloatArray, Spoken, Voice, VoiceFailed
+from training.steps import Unusable, run_step, step_parser
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ _SLT_ROWS = 3
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of the corpus for one speaker."""
+    """One row of the corpus for one speaker, by its place in `SPEAKERS`."""
 
     number: int
     split: str
@@ -50,22 +51,14 @@ class Line:
     speaker: int
 
 
-def main() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--voices", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=1e9, help="stop after this many seconds")
-    parser.add_argument("--limit", type=int, default=0, help="rows at most")
-    arguments = parser.parse_args()
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = _parser().parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
     lines = read_lines(arguments.corpus)[: arguments.limit or None]
     deadline_s = time.monotonic() + arguments.seconds
     processes = [
         multiprocessing.Process(
-            target=_speak_all,
+            target=_speak_part,
             args=(job, lines[job :: arguments.jobs], arguments.voices, arguments.out, deadline_s),
         )
         for job in range(arguments.jobs)
@@ -74,22 +67,40 @@ def main() -> None:
         process.start()
     for process in processes:
         process.join()
+    if any(process.exitcode for process in processes):
+        raise Unusable("a job ended before its time, see above")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = step_parser(__doc__)
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--voices", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=1e9, help="stop after this many seconds")
+    parser.add_argument("--limit", type=int, default=0, help="rows at most")
+    return parser
 
 
 def read_lines(corpus: Path) -> list[Line]:
     """What is never trained on comes first and in both voices, each of the rest in one of them."""
     lines: list[Line] = []
-    for row in corpus.read_text(encoding="utf-8").splitlines():
-        number, split, text, spoken = row.split("\t")
-        alone = SPEAKERS.index("slt" if int(number) % 10 < _SLT_ROWS else "rms")
-        speakers: Iterable[int] = (alone,) if split == "train" else range(len(SPEAKERS))
-        lines += [Line(int(number), split, text, spoken, speaker) for speaker in speakers]
+    for row in read_rows(corpus):
+        alone = SPEAKERS.index("slt" if row.number % 10 < _SLT_ROWS else "rms")
+        speakers: Iterable[int] = (alone,) if row.split == "train" else range(len(SPEAKERS))
+        lines += [Line(row.number, row.split, row.text, row.spoken, speaker) for speaker in speakers]
     return lines
 
 
-def _speak_all(job: int, lines: Sequence[Line], voices: Path, out: Path, deadline_s: float) -> None:
+def _speak_part(job: int, lines: Sequence[Line], voices: Path, out: Path, deadline_s: float) -> None:
+    """In a process of its own."""
     libraries = voices / "usr/lib/x86_64-linux-gnu"
-    teachers: tuple[Voice, ...] = (FestivalSlt(voices / "usr/bin/festival"), FliteRms(libraries))
+    teachers = (FestivalSlt(voices / "usr/bin/festival"), FliteRms(libraries))
+    speak_all(job, lines, teachers, out, deadline_s)
+
+
+def speak_all(job: int, lines: Sequence[Line], teachers: Sequence[Voice], out: Path, deadline_s: float) -> None:
+    """teachers: one for each of `SPEAKERS`. deadline_s: on the monotonic clock."""
     sinks = [_Sink(out, name, job) for name in SPEAKERS]
     failed = 0
     for line in lines:
@@ -97,10 +108,11 @@ def _speak_all(job: int, lines: Sequence[Line], voices: Path, out: Path, deadlin
             break
         try:
             spoken = teachers[line.speaker].speak(line.spoken)
-            if len(spoken.tokens) == len(spoken_words(line.text)):
-                sinks[line.speaker].write(line, spoken)
         except VoiceFailed:
             failed += 1
+            continue
+        if len(spoken.tokens) == len(spoken_words(line.text)):
+            sinks[line.speaker].write(line, spoken)
     for sink in sinks:
         sink.finish()
     logger.info("job %d: %s, %d failed", job, [f"{sink.hours:.2f} h" for sink in sinks], failed)
@@ -172,8 +184,8 @@ def _speech_bounds(spoken: Spoken) -> tuple[float, float] | None:
 
 
 def _at_our_rate(spoken: Spoken) -> FloatArray:
-    divisor = int(np.gcd(SAMPLE_RATE_HZ, spoken.rate_hz))
-    return resample_poly(spoken.samples, SAMPLE_RATE_HZ // divisor, spoken.rate_hz // divisor).astype(np.float32)
+    resampled: FloatArray = soxr.resample(spoken.samples, spoken.rate_hz, SAMPLE_RATE_HZ, quality="HQ")
+    return resampled
 
 
 def _whole_frames(samples: FloatArray) -> FloatArray:
@@ -181,4 +193,4 @@ def _whole_frames(samples: FloatArray) -> FloatArray:
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)

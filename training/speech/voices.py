@@ -70,7 +70,7 @@ class FestivalSlt:
         quoted = text.replace("\\", "").replace('"', "")
         try:
             process = self._running()
-            assert process.stdin is not None  # noqa: S101
+            assert process.stdin is not None  # noqa: S101  (a pipe was asked for)
             process.stdin.write(f'(unwind-protect (go "{quoted}" "{self._wave}") t) (format t "E\\n") (fflush nil)\n')
             process.stdin.flush()
             phones, tokens = _festival_report(process)
@@ -92,7 +92,7 @@ class FestivalSlt:
                 text=True,
                 bufsize=1,
             )
-            assert self._process.stdin is not None  # noqa: S101
+            assert self._process.stdin is not None  # noqa: S101  (a pipe was asked for)
             self._process.stdin.write(_SCHEME)
             self._process.stdin.flush()
         return self._process
@@ -103,7 +103,7 @@ def _festival_report(
 ) -> tuple[list[tuple[str, float]], list[tuple[float, float] | None]]:
     phones: list[tuple[str, float]] = []
     tokens: list[tuple[float, float] | None] = []
-    assert process.stdout is not None  # noqa: S101
+    assert process.stdout is not None  # noqa: S101  (a pipe was asked for)
     for line in process.stdout:
         fields = line.split()
         if not fields:

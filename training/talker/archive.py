@@ -9,7 +9,6 @@ stays below 16 MB. To be run when the packing is over: archives that are there a
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,16 +17,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.steps import run_step, step_parser
+
 _BITS = 9
 _MOST_FRAMES = 820_000
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = step_parser(__doc__)
     parser.add_argument("direction", choices=("pack", "unpack"))
     parser.add_argument("--packed", type=Path, required=True)
     parser.add_argument("--archives", type=Path, required=True)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     if arguments.direction == "pack":
         arguments.archives.mkdir(parents=True, exist_ok=True)
         pack(arguments.packed, arguments.archives)
@@ -84,4 +85,4 @@ def _codes(bits: NDArray[np.uint8], frames: int) -> NDArray[np.int16]:
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)

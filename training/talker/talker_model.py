@@ -13,6 +13,7 @@ from training.dimensions import TALKER, StackDimensions, TalkerDimensions
 from training.layers import Attention, RMSNorm, SwiGLU, rotary_tables
 
 DROPOUT = 0.05
+_ROLE_ROWS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Stack(nn.Module):
         tables = rotary_tables(x.shape[1], d.head_dim, d.rope_theta, x.device)
         scores = None
         for number, layer in enumerate(self.layers):
-            assert isinstance(layer, Layer)  # noqa: S101
+            assert isinstance(layer, Layer)  # noqa: S101  (as the list was put together)
             if number == guided_layer:
                 x, scores = layer.forward_scored(x, tables)
             else:
@@ -145,6 +146,13 @@ class Talker(nn.Module):
         for number, table in enumerate(self.code_predictor.model.codec_embedding):
             total = total + table(codes[..., number + 1])
         return total
+
+    def inputs(self, text: Tensor, control: Tensor, is_frame: Tensor, frames: Tensor) -> Tensor:
+        """text ids and is_frame (B, T), control embedded (B, T, C), frames (B, T, Q) -> (B, T, C)."""
+        codec = torch.where(is_frame[..., None], self.frames(frames), control)
+        # The rows of the role have no codec part.
+        codec[:, :_ROLE_ROWS] = 0
+        return self.text(text) + codec
 
     def predictor_logits(self, states: Tensor, codes: Tensor) -> list[Tensor]:
         """states (N, C), codes (N, Q) -> Q - 1 logits (N, K), each told the codebooks before it."""

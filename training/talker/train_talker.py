@@ -18,7 +18,7 @@ import logging
 import math
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -30,7 +30,9 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from training.device import best_device
 from training.dimensions import LABELS_PER_FRAME, PHONES, SPEAKERS, TALKER, control_id
+from training.steps import log_file, run_step, step_parser
 from training.talker.talker_batches import Batch, Draw, Examples
 from training.talker.talker_model import Talker
 
@@ -57,8 +59,15 @@ class Plan:
     optimizer: Literal["adamw", "muon"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(argv: Sequence[str] | None = None) -> None:
+    arguments = _parser().parse_args(argv)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    with log_file(arguments.out / "talker_log.txt"):
+        _train(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = step_parser(__doc__)
     parser.add_argument("--packed", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
@@ -71,24 +80,26 @@ def main() -> None:
     parser.add_argument("--optimizer", choices=("adamw", "muon"), default="adamw")
     parser.add_argument("--compile", action="store_true", help="worth its minute on a GPU")
     parser.add_argument("--resume", type=Path, help="weights to go on from")
-    arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    logging.basicConfig(
-        level=logging.INFO,
-        format="%(asctime)s %(message)s",
-        handlers=[logging.StreamHandler(), logging.FileHandler(arguments.out / "talker_log.txt")],
-    )
+    return parser
+
+
+def _train(arguments: argparse.Namespace) -> None:
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = True
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = best_device()
     supply = _Supply(arguments.packed, arguments.tokenizer, device)
-    while not len(supply.train):
-        supply.take_in()
-        time.sleep(1)
+    supply.wait_for_the_first()
     talker = Talker(dropout=arguments.dropout).to(device)
     if arguments.resume:
         talker.load_state_dict(_weights(arguments.resume))
-    plan = Plan(
+    training = _Training(talker, supply, _plan(arguments), arguments.out)
+    if arguments.compile:
+        talker.compile_layers()
+    training.run()
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    return Plan(
         arguments.seconds,
         arguments.learning_rate,
         arguments.positions,
@@ -96,10 +107,6 @@ def main() -> None:
         arguments.noise,
         arguments.optimizer,
     )
-    training = _Training(talker, supply, plan, arguments.out)
-    if arguments.compile:
-        talker.compile_layers()
-    training.run()
 
 
 def _weights(path: Path) -> dict[str, Tensor]:
@@ -117,6 +124,13 @@ class _Supply:
         self._taken: set[Path] = set()
         self.train = Examples(("train",), tokenizer, device)
         self.held_out = Examples(_HELD_OUT, tokenizer, device)
+
+    def wait_for_the_first(self) -> None:
+        """Until something is packed that may be trained on."""
+        logger.info("waiting for utterances in %s", self._folder)
+        while not len(self.train):
+            if not self.take_in():
+                time.sleep(1)
 
     def take_in(self) -> bool:
         """Whether there was anything new."""
@@ -274,13 +288,12 @@ def _optimizers(talker: Talker, phone_head: nn.Module, plan: Plan) -> list[torch
 def _losses(talker: Talker, batch: Batch, noise: float, predictor_frames: int) -> dict[str, Tensor]:
     """first: codebook 0; accuracy of it; rest: mean of the others; second: codebook 1; guide. And the states."""
     fed = _spoilt(batch.frames, noise)
-    codec = torch.where(batch.is_frame[..., None], talker.frames(fed), _control(talker, batch.control, noise))
-    codec[:, :3] = 0
-    hidden = talker.model.run(talker.text(batch.text) + codec, guided_layer=_GUIDED_LAYER)
+    inputs = talker.inputs(batch.text, _control(talker, batch.control, noise), batch.is_frame, fed)
+    hidden = talker.model.run(inputs, guided_layer=_GUIDED_LAYER)
     logits = talker.codec_head(hidden.states).float()
     asked = batch.first_target >= 0
     rest = _predictor_losses(talker, hidden.states, batch, noise / 2, predictor_frames)
-    assert hidden.scores is not None  # noqa: S101
+    assert hidden.scores is not None  # noqa: S101  (a layer is guided)
     return {
         "first": F.cross_entropy(logits[asked], batch.first_target[asked]),
         "accuracy": (logits.argmax(-1) == batch.first_target)[asked].float().mean(),
@@ -339,4 +352,4 @@ def _report(step: int, epochs: float, elapsed_s: float, figures: Mapping[str, li
 
 
 if __name__ == "__main__":
-    main()
+    run_step(main)
