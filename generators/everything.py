@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from generators.command_line_options import command_line_options
 from generators.files import Files, formatted, stale
 from generators.request_options import request_options
 from generators.sync_client import orphans, sync_client
 
 
 def everything() -> Files:
-    return formatted({**sync_client(), **request_options()})
+    return formatted({**sync_client(), **request_options(), **command_line_options()})
 
 
 def out_of_date(files: Files) -> list[Path]:

@@ -65,13 +65,6 @@ def check_choices(option: str, given: Iterable[str], known: Collection[str]) -> 
             raise Misuse(f"{option}: {name!r} is none of {', '.join(known)}")
 
 
-def check_between(option: str, given: float | None, bounds: tuple[float, float]) -> None:
-    """Raises `Misuse` for a number outside, and for what is no number."""
-    least, most = bounds
-    if given is not None and not least <= given <= most:
-        raise Misuse(f"{option}: {given} is not between {least:g} and {most:g}")
-
-
 def read_time(option: str, text: str) -> datetime:
     """Without a time zone it is this machine's. Raises `Misuse`."""
     from datetime import UTC, datetime

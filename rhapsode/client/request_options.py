@@ -19,6 +19,7 @@ class SegmentEntry(TypedDict, total=False):
 
     voice: one of the model's, or one of yours by name or id
     speaker: a name of `speakers`; not beside `voice`
+    instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     """
 
     text: Required[str]
@@ -80,7 +81,13 @@ class Pauses(TypedDict, total=False):
 
 
 class Sampling(TypedDict, total=False):
-    """What is absent stays as the checkpoint has it. Temperature 0 always takes the likeliest code."""
+    """How speech is drawn. What is absent stays as the checkpoint has it.
+
+    temperature: how freely it is drawn; 0 always takes the likeliest
+    top_p: draw among the likeliest of this share
+    top_k: draw among so many
+    repetition_penalty: how much less likely what was drawn before becomes
+    """
 
     temperature: float
     top_p: float
@@ -92,11 +99,12 @@ class Quality(TypedDict, total=False):
     """Every segment is checked before it counts as done, and spoken again otherwise if it does not pass: with another
     seed, at a temperature where the checkpoint decodes greedily, at last in two halves.
 
-    `gate`: `basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back and needs
-    a recogniser for the language (see `/v1/models`); `off` checks nothing. `on_exhausted`: what becomes of a segment
-    that never passed. `keep_best`: the least bad attempt is kept, flagged and warned of; where nothing can be heard
-    in any, the job fails, and what it finished stays. `keep_best_or_gap`: there, a gap of silence is left and
-    listed. `silence`: a gap, whatever was found. `fail`: the job fails, whatever was found.
+    gate: `basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back and needs a
+        recogniser for the language (see `/v1/models`); `off` checks nothing
+    max_attempts: times a segment is spoken at most
+    on_exhausted: of a segment that never passes: `keep_best`: the least bad attempt is kept, flagged and warned of,
+        and the job fails where nothing can be heard in any; `keep_best_or_gap`: there, a gap of silence is left and
+        listed; `silence`: a gap, whatever was found; `fail`: the job fails, whatever was found
     """
 
     gate: Literal["off", "basic", "asr"]
@@ -105,7 +113,10 @@ class Quality(TypedDict, total=False):
 
 
 class Format(TypedDict, total=False):
-    """`bitrate_kbps`: of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows."""
+    """One file, as players know it.
+
+    bitrate_kbps: of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows
+    """
 
     type: Required[AudioType]
     bitrate_kbps: int
@@ -115,6 +126,8 @@ class Loudness(TypedDict, total=False):
     """One linear gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
 
     If the true peak would pass `max_true_peak_db`, the gain is smaller, and a warning says so.
+
+    target_lufs: bring the whole to this loudness (EBU R128)
     """
 
     target_lufs: float
@@ -141,6 +154,8 @@ class Destination(TypedDict, total=False):
     `delivered/TENANT/PREFIX/JOB/`, in a folder of each assembly's own; `key` of an artifact says it all. They are
     downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
     that need not exist and that other jobs may name too. A job stays with its destination.
+
+    prefix: keep the files under these folders of the service's bucket, such as `books/42`
     """
 
     prefix: Required[str]
@@ -150,10 +165,10 @@ class Output(TypedDict, total=False):
     """What the audio is delivered as. All formats are made in one pass over the same samples.
 
     formats: each type once
-    sample_rate: in Hz; absent: the model's own
+    sample_rate: resample, in Hz; absent: the model's own
     loudness: absent: as the model speaks
-    chapters: auto: marks in every format that has them, from the document's chapters
-    timestamps: segment: timestamps.json says where each segment is heard
+    chapters: `auto`: marks in every format that has them, from the document's chapters
+    timestamps: `segment`: timestamps.json says where each segment is heard
     destination: absent: among the job's other objects
     """
 
@@ -181,21 +196,27 @@ class JobWebhook(TypedDict, total=False):
 class JobOptions(TypedDict, total=False):
     """Everything of a job but its input; what is left out, or None, is the server's default. Times need a zone.
 
-    voice: one of the model's, or one of yours by name or id
+    model: a model of the server; absent: its only one
+    voice: a voice of the model, or one of yours by name or id; absent: the model's first
     ref_text: with a voice of yours: what its recording says, in place of what is known of it
     x_vector_only: with a voice of yours: speak from its embedding alone
     if_cache_missing: with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job
     speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
         `voices.embedding` returned them
     consent: with `speaker_embedding`: the statement that the speaker agrees, or a consent's id
+    language: a language of the model, or `auto`, the model's choice
+    instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     speakers: a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML
-    normalization: basic: numbers, dates, money and units as words; the plan shows them. Absent: as the model's
+    normalization: `basic`: numbers, dates, money and units as words; the plan shows them; absent: as the model's
         `text_front_end` wants it
-    pronunciation_dictionaries: `pd_…@3`, or `pd_…` for its newest version now
-    seed: absent: drawn at random and told in the job
+    pronunciation_dictionaries: how words are respelt: `pd_…@3`, or `pd_…` for its newest version now
+    seed: the same text and seed give the same speech; absent: drawn at random and told in the job
     reproducibility: `strict`: equal requests give equal speech, whatever else the workers speak at the time
     reuse: `false`: every segment is spoken, also one that an earlier job of yours has spoken
+    priority: who goes first
     not_before: nothing of the job is done before this time, 90 days away at most
+    deadline: a job that is not done by then fails, one that has not started expires
+    retention_s: how long the result is kept after the job's end, in seconds
     """
 
     model: str | None
@@ -252,6 +273,8 @@ class SegmentChanges(TypedDict, total=False):
 
     `voice`: one of the model's, or one of yours by name or id. `speaker`: a name of the job's cast; "" is the job's
     own voice. `seed`: of the first attempt, exactly as it is.
+
+    instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     """
 
     text: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -25,9 +25,7 @@ JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job
 JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]
 DAY_S = 24 * 3600
 WITH_BITRATE = ("mp3", "opus", "m4b")
-FORMATS = ("wav", "flac", *WITH_BITRATE)
 SUBTITLES = ("srt", "vtt")
-TAGS = ("title", "author", "narrator", "album", "genre", "date", "publisher", "copyright", "description")
 
 
 def pause(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
@@ -162,7 +160,9 @@ def _changed_output(
     subtitles: list[str] | None,
 ) -> dict[str, JsonValue]:
     """Only what is named; None is what the job is to have no more."""
-    check_choices("--format", formats or [], FORMATS)
+    from rhapsode.client.request_options import AudioType
+
+    check_choices("--format", formats or [], get_args(AudioType))
     output: dict[str, JsonValue] = {}
     if formats:
         output["formats"] = [_format(name, bitrate) for name in formats]
@@ -199,9 +199,11 @@ def _number(option: str, text: str, kind: Callable[[str], float]) -> float | Non
 
 
 def _tag(text: str) -> tuple[str, str]:
+    from rhapsode.client.request_options import Tags
+
     name, equals, value = text.partition("=")
-    if not equals or name not in TAGS:
-        raise Misuse(f"--tag: {text!r} is not NAME=VALUE with one of {', '.join(TAGS)}")
+    if not equals or name not in Tags.__annotations__:
+        raise Misuse(f"--tag: {text!r} is not NAME=VALUE with one of {', '.join(Tags.__annotations__)}")
     return name, value
 
 

@@ -13,6 +13,7 @@ import typer
 
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.grouped_options import grouped
+from rhapsode.cli.job_fields import check
 from rhapsode.cli.narrate.audio_options import Subtitles, audio_type
 from rhapsode.cli.narrate.files import choose_output, choose_speakers, read_spoken, sent_input, title_of
 from rhapsode.cli.narrate.options import AudioOptions, SpeechOptions, SystemOptions
@@ -68,12 +69,14 @@ def narrate(
     spoken, speakers = read_spoken(file), choose_speakers(speech.speaker or [])
     target_file = choose_output(file, output)
     wishes: JobOptions = {
-        **speech.wishes(speakers, audio.wanted(target_file)),
+        **speech.wishes(speakers),
+        **audio.wishes(target_file),
         **drawing.wishes(),
         **quality.wishes(),
         **order.wishes(),
         "metadata": title_of(file),
     }
+    check(wishes, (speech, drawing, quality, order, audio))
     if target_file.exists() and not audio.force:
         raise Misuse(f"{target_file} exists; --force replaces it, -o chooses another name")
 

@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rhapsode.cli.narrate.audio_options import (
-    BitrateOption,
-    DestinationOption,
-    LoudnessOption,
-    SampleRateOption,
-    SubtitlesOption,
-    wanted_output,
-)
+from rhapsode.cli import job_options
+from rhapsode.cli.job_fields import JobField, told
+from rhapsode.cli.narrate.audio_options import SubtitlesOption, audio_format
+from rhapsode.cli.narrate.reading_options import DescribeImagesOption, SpeakerOption, WordsOption, normalization
 from rhapsode.cli.options import (
     CheckpointOption,
     DataDirOption,
@@ -32,65 +28,37 @@ if TYPE_CHECKING:
 class SpeechOptions:
     """Who speaks, and how the text is read."""
 
-    voice: Annotated[
-        str | None, typer.Option(help="A speaker of the model, or a voice of yours; else the model's first.")
-    ] = None
-    speaker: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VOICE", help="Who speaks lines that begin with `NAME:`; may be given several times."
-        ),
-    ] = None
-    instructions: Annotated[
-        str | None,
-        typer.Option(help="How it is spoken, or with a model that designs voices who speaks, in your words."),
-    ] = None
-    language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None
-    dictionary: Annotated[
-        list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
-    ] = None
-    words: Annotated[
-        bool | None,
-        typer.Option(
-            "--words/--raw", help="Numbers, dates, money and units as words, or as they are; else as the model wants."
-        ),
-    ] = None
-    describe_images: Annotated[
-        bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
-    ] = False
-    model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None
+    voice: job_options.Voice = None
+    speaker: Annotated[SpeakerOption, JobField("speakers", is_by_hand=True)] = None
+    instructions: job_options.Instructions = None
+    language: job_options.Language = None
+    dictionary: job_options.PronunciationDictionaries = None
+    words: WordsOption = None
+    describe_images: DescribeImagesOption = False
+    model: job_options.Model = None
 
-    def wishes(self, speakers: dict[str, str], output: Output) -> JobOptions:
+    def wishes(self, speakers: dict[str, str]) -> JobOptions:
         """As a job is told. speakers: the cast of `speaker`, read."""
-        return {
-            "voice": self.voice,
-            "instructions": self.instructions,
-            "language": self.language,
-            "model": self.model,
-            "output": output,
-            "speakers": speakers or None,
-            "pronunciation_dictionaries": self.dictionary,
-            "normalization": None if self.words is None else "basic" if self.words else "off",
-        }
+        return {**told(self), "speakers": speakers or None, "normalization": normalization(self.words)}
 
 
 @dataclass(frozen=True, slots=True)
 class AudioOptions:
     """What is written."""
 
-    loudness: LoudnessOption = None
-    sample_rate: SampleRateOption = None
-    bitrate: BitrateOption = None
+    loudness: job_options.OutputLoudnessTargetLufs = None
+    sample_rate: job_options.OutputSampleRate = None
+    bitrate: job_options.OutputFormatsBitrateKbps = None
     subtitles: SubtitlesOption = None
-    destination: DestinationOption = None
+    destination: job_options.OutputDestinationPrefix = None
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
 
-    def wanted(self, file: Path) -> Output:
-        """Raises `Misuse` for what no server could make of it."""
-        output = wanted_output(file, self.loudness, self.sample_rate, self.bitrate, self.subtitles)
-        if self.destination is not None:
-            output["destination"] = {"prefix": self.destination}
-        return output
+    def wishes(self, file: Path) -> JobOptions:
+        """Raises `Misuse` for a file of no format."""
+        output: Output = {**(told(self).get("output") or {}), "formats": [audio_format(file, self.bitrate)]}
+        if self.subtitles is not None:
+            output["subtitles"] = [self.subtitles.value]
+        return {"output": output}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import counted
 from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input
+from rhapsode.cli.narrate.reading_options import DescribeImagesOption, SpeakerOption, WordsOption, normalization
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
@@ -26,28 +28,16 @@ def plan(
             metavar="FILE", help="What to plan: .txt in UTF-8, .md, .html, .epub or .ssml; - reads standard input."
         ),
     ],
-    speaker: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VOICE", help="Who speaks lines that begin with `NAME:`; may be repeated."),
-    ] = None,
-    voice: Annotated[str | None, typer.Option(help="The voice of all the rest; else the model's first.")] = None,
-    language: Annotated[str | None, typer.Option(help="A language of the model; else the model's choice.")] = None,
-    dictionary: Annotated[
-        list[str] | None, typer.Option(metavar="DICTIONARY", help="How words are respelt: pd_...@1; may be repeated.")
-    ] = None,
-    words: Annotated[
-        bool | None,
-        typer.Option(
-            "--words/--raw", help="Numbers, dates, money and units as words, or as they are; else as the model wants."
-        ),
-    ] = None,
-    describe_images: Annotated[
-        bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
-    ] = False,
+    speaker: SpeakerOption = None,
+    voice: job_options.Voice = None,
+    language: job_options.Language = None,
+    dictionary: job_options.PronunciationDictionaries = None,
+    words: WordsOption = None,
+    describe_images: DescribeImagesOption = False,
     changes: Annotated[
         bool, typer.Option("--changes", help="List what is spoken otherwise than it is written.")
     ] = False,
-    model: Annotated[str | None, typer.Option(help="A model of the server; else its only one.")] = None,
+    model: job_options.Model = None,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
@@ -63,7 +53,7 @@ def plan(
         "language": language,
         "model": model,
         "pronunciation_dictionaries": dictionary or None,
-        "normalization": None if words is None else "basic" if words else "off",
+        "normalization": normalization(words),
     }
     with connected(server, data_dir) as client, terminated_like_interrupted():
         try:

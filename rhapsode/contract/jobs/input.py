@@ -24,7 +24,14 @@ MAX_PAUSE_S = 10.0
 _KINDS = ("text", "ssml", "segments", "document")
 
 EntryId = Annotated[str, Field(min_length=1, max_length=128), AfterValidator(check_label)]
-Instructions = Annotated[str, Field(max_length=2_000), AfterValidator(check_prose)]
+Instructions = Annotated[
+    str,
+    Field(
+        max_length=2_000,
+        description="how it is spoken, or with a model that designs voices who speaks, in your words",
+    ),
+    AfterValidator(check_prose),
+]
 ChapterId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
 DictionaryReference = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
 
@@ -105,13 +112,15 @@ Speakers = Annotated[
 Normalizing = Annotated[
     Literal["off", "basic"],
     Field(
-        description="basic: numbers, dates, money and units as words; the plan shows them. Absent: as the model's "
+        description="`basic`: numbers, dates, money and units as words; the plan shows them; absent: as the model's "
         "`text_front_end` wants it"
     ),
 ]
 Dictionaries = Annotated[
     list[DictionaryReference],
-    Field(max_length=MAX_DICTIONARIES, description="`pd_…@3`, or `pd_…` for its newest version now"),
+    Field(
+        max_length=MAX_DICTIONARIES, description="how words are respelt: `pd_…@3`, or `pd_…` for its newest version now"
+    ),
 ]
 ValidateOnly = Annotated[
     bool, Field(description="plan and price, and speak nothing; the answer is the plan if it takes less than 30 s")

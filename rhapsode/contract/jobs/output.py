@@ -26,18 +26,29 @@ def _folders(prefix: str) -> str:
 
 
 Folders = Annotated[
-    str, Field(max_length=MAX_PREFIX_CHARS, pattern=f"^{_FOLDER}(/{_FOLDER})*/?$"), AfterValidator(_folders)
+    str,
+    Field(
+        max_length=MAX_PREFIX_CHARS,
+        pattern=f"^{_FOLDER}(/{_FOLDER})*/?$",
+        description="keep the files under these folders of the service's bucket, such as `books/42`",
+    ),
+    AfterValidator(_folders),
 ]
 
 
 class OutputFormatRequest(RequestBody):
-    """`bitrate_kbps`: of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows."""
+    """One file, as players know it."""
 
     type: Literal["wav", "flac", "mp3", "opus", "m4b"]
-    bitrate_kbps: int | None = Field(default=None, ge=1, le=320)
+    bitrate_kbps: int | None = Field(
+        default=None,
+        ge=1,
+        le=320,
+        description="of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows",
+    )
 
 
-TargetLufs = Annotated[float, Field(ge=-40, le=-8)]
+TargetLufs = Annotated[float, Field(ge=-40, le=-8, description="bring the whole to this loudness (EBU R128)")]
 TruePeakDb = Annotated[float, Field(ge=-20, le=0)]
 LevelScope = Literal["job", "chapter"]
 
@@ -90,13 +101,13 @@ class OutputRequest(RequestBody):
     """What the audio is delivered as. All formats are made in one pass over the same samples."""
 
     formats: Formats = Field(default=[OutputFormatRequest(type="wav")])
-    sample_rate: SampleRate | None = Field(default=None, description="in Hz; absent: the model's own")
+    sample_rate: SampleRate | None = Field(default=None, description="resample, in Hz; absent: the model's own")
     loudness: LoudnessRequest | None = Field(default=None, description="absent: as the model speaks")
     chapters: Chapters = Field(
-        default="auto", description="auto: marks in every format that has them, from the document's chapters"
+        default="auto", description="`auto`: marks in every format that has them, from the document's chapters"
     )
     timestamps: TimestampsFile = Field(
-        default="off", description="segment: timestamps.json says where each segment is heard"
+        default="off", description="`segment`: timestamps.json says where each segment is heard"
     )
     subtitles: Subtitles = Field(default=[])
     tags: TagsRequest = TagsRequest()

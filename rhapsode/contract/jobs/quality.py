@@ -17,17 +17,20 @@ OnExhaustedName = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
 class QualityRequest(RequestBody):
     """Every segment is checked before it counts as done, and spoken again otherwise if it does not pass: with another
     seed, at a temperature where the checkpoint decodes greedily, at last in two halves.
-
-    `gate`: `basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back and needs a
-    recogniser for the language (see `/v1/models`); `off` checks nothing. `on_exhausted`: what becomes of a segment
-    that never passed. `keep_best`: the least bad attempt is kept, flagged and warned of; where nothing can be heard in
-    any, the job fails, and what it finished stays. `keep_best_or_gap`: there, a gap of silence is left and listed.
-    `silence`: a gap, whatever was found. `fail`: the job fails, whatever was found.
     """
 
-    gate: Literal["off", "basic", "asr"] = "basic"
-    max_attempts: int = Field(default=3, ge=1, le=MAX_ATTEMPTS)
-    on_exhausted: OnExhaustedName = "keep_best"
+    gate: Literal["off", "basic", "asr"] = Field(
+        default="basic",
+        description="`basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back "
+        "and needs a recogniser for the language (see `/v1/models`); `off` checks nothing",
+    )
+    max_attempts: int = Field(default=3, ge=1, le=MAX_ATTEMPTS, description="times a segment is spoken at most")
+    on_exhausted: OnExhaustedName = Field(
+        default="keep_best",
+        description="of a segment that never passes: `keep_best`: the least bad attempt is kept, flagged and warned "
+        "of, and the job fails where nothing can be heard in any; `keep_best_or_gap`: there, a gap of silence is left "
+        "and listed; `silence`: a gap, whatever was found; `fail`: the job fails, whatever was found",
+    )
 
 
 class ResolvedQuality(Answer):

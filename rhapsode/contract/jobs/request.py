@@ -90,12 +90,16 @@ class SegmentationRequest(RequestBody):
 
 
 class SamplingRequest(RequestBody):
-    """What is absent stays as the checkpoint has it. Temperature 0 always takes the likeliest code."""
+    """How speech is drawn. What is absent stays as the checkpoint has it."""
 
-    temperature: Annotated[float, Field(ge=0, le=2), AfterValidator(_zero_or_drawable)] | None = None
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    top_k: int | None = Field(default=None, ge=1, le=1000)
-    repetition_penalty: float | None = Field(default=None, ge=1, le=2)
+    temperature: Annotated[float, Field(ge=0, le=2), AfterValidator(_zero_or_drawable)] | None = Field(
+        default=None, description="how freely it is drawn; 0 always takes the likeliest"
+    )
+    top_p: float | None = Field(default=None, gt=0, le=1, description="draw among the likeliest of this share")
+    top_k: int | None = Field(default=None, ge=1, le=1000, description="draw among so many")
+    repetition_penalty: float | None = Field(
+        default=None, ge=1, le=2, description="how much less likely what was drawn before becomes"
+    )
 
 
 def _is_finite_number(value: object) -> bool:
@@ -122,8 +126,10 @@ class JobRequest(RequestBody):
     """A narration to make. Only `input` is required; see `/v1/models` for models, voices and languages."""
 
     input: JobInput
-    model: Name | None = None
-    voice: Name | None = Field(default=None, description="one of the model's, or one of yours by name or id")
+    model: Name | None = Field(default=None, description="a model of the server; absent: its only one")
+    voice: Name | None = Field(
+        default=None, description="a voice of the model, or one of yours by name or id; absent: the model's first"
+    )
     ref_text: RefText | None = Field(
         default=None, description="with a voice of yours: what its recording says, in place of what is known of it"
     )
@@ -141,7 +147,7 @@ class JobRequest(RequestBody):
         default=None,
         description="with `speaker_embedding`: the statement that the speaker agrees, or a consent's id",
     )
-    language: Name = "auto"
+    language: Name = Field(default="auto", description="a language of the model, or `auto`, the model's choice")
     instructions: Instructions | None = None
     speakers: Speakers = Field(default={})
     segmentation: SegmentationRequest = SegmentationRequest()
@@ -149,7 +155,12 @@ class JobRequest(RequestBody):
     normalization: Normalizing | None = None
     pronunciation_dictionaries: Dictionaries = Field(default=[])
     sampling: SamplingRequest = SamplingRequest()
-    seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="absent: drawn at random and told in the job")
+    seed: int | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_SEED,
+        description="the same text and seed give the same speech; absent: drawn at random and told in the job",
+    )
     reproducibility: Literal["best_effort", "strict"] = Field(
         default="best_effort",
         description="`strict`: equal requests give equal speech, whatever else the workers speak at the time",
@@ -159,12 +170,19 @@ class JobRequest(RequestBody):
     )
     quality: QualityRequest = QualityRequest()
     output: OutputRequest = OutputRequest()
-    priority: Literal["high", "normal", "low"] = "normal"
+    priority: Literal["high", "normal", "low"] = Field(default="normal", description="who goes first")
     not_before: DateTime | None = Field(
         default=None, description="nothing of the job is done before this time, 90 days away at most"
     )
-    deadline: DateTime | None = None
-    retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
+    deadline: DateTime | None = Field(
+        default=None, description="a job that is not done by then fails, one that has not started expires"
+    )
+    retention_s: int = Field(
+        default=7 * DAY_S,
+        ge=60,
+        le=90 * DAY_S,
+        description="how long the result is kept after the job's end, in seconds",
+    )
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
     webhook: JobWebhookRequest | None = None
     validate_only: ValidateOnly = False

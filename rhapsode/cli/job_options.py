@@ -1,0 +1,191 @@
+# Made from rhapsode/contract/jobs/ by `make generated`; change that, not this file.
+"""Options of a job for commands: what each is called in the API, its type, and what its help says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from rhapsode.cli.job_fields import JobField
+
+Model = Annotated[str | None, typer.Option(help="A model of the server; else its only one."), JobField("model")]
+Voice = Annotated[
+    str | None,
+    typer.Option(help="A voice of the model, or one of yours by name or id; else the model's first."),
+    JobField("voice"),
+]
+RefText = Annotated[
+    str | None,
+    typer.Option(help="With a voice of yours: what its recording says, in place of what is known of it."),
+    JobField("ref_text"),
+]
+XVectorOnly = Annotated[
+    bool | None, typer.Option(help="With a voice of yours: speak from its embedding alone."), JobField("x_vector_only")
+]
+IfCacheMissing = Annotated[
+    Literal["compute", "wait", "fail"] | None,
+    typer.Option(
+        help="With a voice of yours that is not ready: build it on the way, wait for it, or refuse the job; else "
+        "compute."
+    ),
+    JobField("if_cache_missing"),
+]
+Consent = Annotated[
+    str | None,
+    typer.Option(help="With speaker_embedding: the statement that the speaker agrees, or a consent's id."),
+    JobField("consent"),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(help="A language of the model, or auto, the model's choice; else auto."),
+    JobField("language"),
+]
+Instructions = Annotated[
+    str | None,
+    typer.Option(help="How it is spoken, or with a model that designs voices who speaks, in your words."),
+    JobField("instructions"),
+]
+Normalization = Annotated[
+    Literal["off", "basic"] | None,
+    typer.Option(
+        help="basic: numbers, dates, money and units as words; the plan shows them; else as the model's "
+        "text_front_end wants it."
+    ),
+    JobField("normalization"),
+]
+PronunciationDictionaries = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="DICTIONARY",
+        help="How words are respelt: pd_...@3, or pd_... for its newest version now; may be repeated.",
+    ),
+    JobField("pronunciation_dictionaries"),
+]
+SamplingTemperature = Annotated[
+    float | None,
+    typer.Option(help="0 to 2: how freely it is drawn; 0 always takes the likeliest."),
+    JobField("sampling.temperature", wanted="between 0 and 2"),
+]
+SamplingTopP = Annotated[
+    float | None,
+    typer.Option(help="Up to 1: draw among the likeliest of this share."),
+    JobField("sampling.top_p", wanted="above 0 and at most 1"),
+]
+SamplingTopK = Annotated[
+    int | None,
+    typer.Option(help="1 to 1000: draw among so many."),
+    JobField("sampling.top_k", wanted="between 1 and 1000"),
+]
+SamplingRepetitionPenalty = Annotated[
+    float | None,
+    typer.Option(help="1 to 2: how much less likely what was drawn before becomes."),
+    JobField("sampling.repetition_penalty", wanted="between 1 and 2"),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="The same text and seed give the same speech; else drawn at random and told in the job."),
+    JobField("seed", wanted="between 0 and 9007199254740991"),
+]
+Reproducibility = Annotated[
+    Literal["best_effort", "strict"] | None,
+    typer.Option(
+        help="strict: equal requests give equal speech, whatever else the workers speak at the time; else best_effort."
+    ),
+    JobField("reproducibility"),
+]
+Reuse = Annotated[
+    bool | None,
+    typer.Option(help="false: every segment is spoken, also one that an earlier job of yours has spoken."),
+    JobField("reuse"),
+]
+QualityGate = Annotated[
+    Literal["off", "basic", "asr"] | None,
+    typer.Option(
+        help="basic hears silence, loops, cuts, wrong lengths and levels; asr also reads the speech back and needs "
+        "a recogniser for the language (see /v1/models); off checks nothing; else basic."
+    ),
+    JobField("quality.gate"),
+]
+QualityMaxAttempts = Annotated[
+    int | None,
+    typer.Option(help="1 to 10: times a segment is spoken at most; else 3."),
+    JobField("quality.max_attempts", wanted="between 1 and 10"),
+]
+QualityOnExhausted = Annotated[
+    Literal["keep_best", "keep_best_or_gap", "silence", "fail"] | None,
+    typer.Option(
+        help="Of a segment that never passes: keep_best: the least bad attempt is kept, flagged and warned of, and "
+        "the job fails where nothing can be heard in any; keep_best_or_gap: there, a gap of silence is left "
+        "and listed; silence: a gap, whatever was found; fail: the job fails, whatever was found; else "
+        "keep_best."
+    ),
+    JobField("quality.on_exhausted"),
+]
+OutputFormatsBitrateKbps = Annotated[
+    int | None,
+    typer.Option(
+        metavar="KBPS",
+        help="1 to 320: of mp3, opus and m4b; else 96, 48 and 96, or the most that the sample rate allows.",
+    ),
+    JobField("output.formats.bitrate_kbps", is_by_hand=True, wanted="between 1 and 320"),
+]
+OutputSampleRate = Annotated[
+    int | None,
+    typer.Option(
+        metavar="HZ",
+        help="Resample, in Hz; one of 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000; else the "
+        "model's own.",
+    ),
+    JobField("output.sample_rate", wanted="one of 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000"),
+]
+OutputLoudnessTargetLufs = Annotated[
+    float | None,
+    typer.Option(
+        metavar="LUFS", help="-40 to -8: bring the whole to this loudness (EBU R128); else as the model speaks."
+    ),
+    JobField("output.loudness.target_lufs", wanted="between -40 and -8"),
+]
+OutputChapters = Annotated[
+    Literal["auto", "off"] | None,
+    typer.Option(help="auto: marks in every format that has them, from the document's chapters; else auto."),
+    JobField("output.chapters"),
+]
+OutputTimestamps = Annotated[
+    Literal["segment", "off"] | None,
+    typer.Option(help="segment: timestamps.json says where each segment is heard; else off."),
+    JobField("output.timestamps"),
+]
+OutputDestinationPrefix = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FOLDERS",
+        help="Keep the files under these folders of the service's bucket, such as books/42; else among the job's "
+        "other objects.",
+    ),
+    JobField("output.destination.prefix"),
+]
+Priority = Annotated[
+    Literal["high", "normal", "low"] | None, typer.Option(help="Who goes first; else normal."), JobField("priority")
+]
+NotBefore = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Nothing of the job is done before this time, 90 days away at most; 2026-12-01T08:00 is local time.",
+    ),
+    JobField("not_before", is_time=True),
+]
+Deadline = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="A job that is not done by then fails, one that has not started expires; 2026-12-01T08:00 is local time.",
+    ),
+    JobField("deadline", is_time=True),
+]
+RetentionS = Annotated[
+    int | None,
+    typer.Option(help="How long the result is kept after the job's end, in seconds; else 604800."),
+    JobField("retention_s", wanted="between 60 and 7776000"),
+]
