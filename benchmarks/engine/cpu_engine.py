@@ -21,8 +21,8 @@ from pathlib import Path
 
 from worker.engine.interface import BuiltInSpeaker, Engine, SpeechRequest, Urgency
 from worker.engine.native import NativeEngine
+from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import NativeEngineSettings
-from worker.engine.streaming import SpeechStream
 
 TEXT = "The birch canoe slid on the smooth planks. Glue the sheet to the dark blue background."
 FRAMES_PER_SECOND = 12.5

@@ -12,8 +12,8 @@ from worker.engine.errors import RequestCancelled
 from worker.engine.interface import BuiltInSpeaker, Pcm, SpeechRequest, Urgency
 from worker.engine.native import NativeEngine
 from worker.engine.profiles import Reproducibility, ServingProfile
+from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import NativeEngineSettings
-from worker.engine.streaming import SpeechStream
 
 SMALL_VOICE = Path(__file__).parents[2] / "worker" / "small_voice"
 TEXT = "The rain in the north had stopped before the evening train arrived."

@@ -6,7 +6,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.codec.snake import snake_beta
 from training.dimensions import CODEC, CodecDimensions
 from training.layers import Attention, RMSNorm, SwiGLU, rotary_tables
 
@@ -43,6 +42,20 @@ class SnakeBeta(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return snake_beta(x, self.alpha, self.beta)
+
+
+def snake_beta(x: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
+    """x + sin²(x e^alpha) / (e^beta + 1e-9): one kernel each way on a GPU, plain torch elsewhere.
+
+    x (B, C, T), alpha and beta (C,). Source of the function: BigVGAN (Lee et al., 2022).
+    """
+    if x.is_cuda:
+        # torch's CPU build comes without Triton.
+        from training.codec.snake_kernels import FusedSnakeBeta
+
+        return FusedSnakeBeta.apply(x, alpha, beta)
+    scale = 1.0 / (beta.exp()[None, :, None] + 1e-9)
+    return x + scale.to(x.dtype) * torch.sin(x * alpha.exp()[None, :, None].to(x.dtype)).pow(2)
 
 
 class ConvNeXt(nn.Module):

@@ -15,7 +15,7 @@ _BLOCK = 1024
 
 
 class FusedSnakeBeta(torch.autograd.Function):
-    """As `snake.snake_beta`, computed in fp32 whatever the dtype."""
+    """As `decoder_model.snake_beta`, computed in fp32 whatever the dtype."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:  # noqa: ANN401

@@ -29,8 +29,8 @@ from worker.engine.interface import (
     TextMode,
     Urgency,
 )
+from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings, VllmEngineSettings
-from worker.engine.streaming import SpeechStream
 from worker.engine.vllm.supported_versions import installed
 
 WAIT_S = 60

@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 _TICK_S = 0.25
 _PROGRESS_EVERY_S = 10.0
 _CLOSE_GRACE_S = 5.0
-_RESTARTS_KEPT = 1000
 _FIRST_STARTS = 3
 
 
@@ -75,8 +74,6 @@ class EngineProcess:
         self._starts = 0
         self._deaths = 0
         self._last_death_reason: str | None = None
-        self._down_since_s = 0.0
-        self._restarts_s: deque[float] = deque(maxlen=_RESTARTS_KEPT)
         self._supervisor = threading.Thread(target=self._supervise, name="engine-supervisor", daemon=True)
 
     def start(self) -> None:
@@ -127,12 +124,6 @@ class EngineProcess:
         """How many hosts ended without being asked to."""
         with self._changed:
             return self._deaths
-
-    @property
-    def restarts_s(self) -> tuple[float, ...]:
-        """Seconds from each death to the next readiness, the last thousand of them."""
-        with self._changed:
-            return tuple(self._restarts_s)
 
     def submit(self, request: SpeechRequest, on_audio: OnAudio | None = None) -> Future[Speech]:
         """`on_audio` is called by the thread that reads the host's socket, which keeps what it has got until the end.
@@ -243,9 +234,6 @@ class EngineProcess:
         with self._changed:
             if self._ready is current:
                 return
-            if self._down_since_s:
-                self._restarts_s.append(time.monotonic() - self._down_since_s)
-                self._down_since_s = 0.0
             self._info = info
             self._ready = current
             while self._queue and current.send(self._queue[0].call):
@@ -258,7 +246,6 @@ class EngineProcess:
         with self._changed:
             self._deaths += 1
             self._last_death_reason = reason
-            self._down_since_s = time.monotonic()
             self._fatal = self._fatal or self._hopeless(ended)
             self._changed.notify_all()
         logger.error("the engine process %d ended: %s; its last words: %s", ended.pid, reason, ended.last_words())

@@ -33,8 +33,8 @@ from worker.engine.interface import (
 )
 from worker.engine.process.engine_process import EngineProcess, ProcessTimes
 from worker.engine.process.protocol import RELEASE, Failed
+from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import EngineSettings, FakeEngineSettings, NativeEngineSettings
-from worker.engine.streaming import SpeechStream
 
 TIMEOUT_S = 60
 LONG_TEXT = "x" * 4000
@@ -235,8 +235,6 @@ def test_a_killed_engine_fails_all_in_flight_and_serves_the_next(engine: EngineP
     assert _serves(engine)
     assert engine.pid != first
     assert (engine.deaths, engine.starts) == (1, 2)
-    assert len(engine.restarts_s) == 1
-    assert 0.5 <= engine.restarts_s[0] < TIMEOUT_S
 
 
 def test_every_call_ends_while_the_engine_is_killed_again_and_again(engine: EngineProcess) -> None:
@@ -328,8 +326,7 @@ def test_a_call_does_not_wait_for_ever_for_a_restart() -> None:
         with pytest.raises(EngineDied, match="not ready within"):
             engine.submit(_request("early")).result(TIMEOUT_S)
 
-        _eventually(lambda: engine.pid is not None)
-        _eventually(lambda: len(engine.restarts_s) == 1)
+        _eventually(lambda: engine.submit(_request("late")).exception(TIMEOUT_S) is None)
         assert _serves(engine)
 
 

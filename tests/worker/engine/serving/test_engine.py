@@ -25,9 +25,9 @@ from worker.engine.interface import (
     XVectorPrompt,
 )
 from worker.engine.native import NativeEngine
+from worker.engine.serving.streaming import SpeechStream
 from worker.engine.settings import NativeEngineSettings
 from worker.engine.stages.codec import CodecStage
-from worker.engine.streaming import SpeechStream
 
 WAIT_S = 60
 RATE_HZ = 24_000

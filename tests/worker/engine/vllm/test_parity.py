@@ -22,7 +22,7 @@ from worker.engine.interface import (
     TextMode,
     TokenSampling,
 )
-from worker.engine.streaming import SpeechStream
+from worker.engine.serving.streaming import SpeechStream
 from worker.engine.vllm.supported_versions import installed
 
 pytestmark = pytest.mark.skipif(installed() is None, reason="vLLM is not installed here: make vllm-test")

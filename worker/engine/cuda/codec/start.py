@@ -12,7 +12,7 @@ from worker.engine.model.codec_decoder import CodecDecoder
 from worker.engine.profiles import PROFILES, ServingProfile
 
 # Eleven bits of mantissa against bfloat16's eight for the same speed; what exceeds its range is cut off, see
-# `narrowed`. Signal to noise against float32 is in the README.
+# `causal_conv.narrowed`. Signal to noise against float32 is in the README.
 _DTYPE = torch.float16
 # Utterances that can be in the middle of being decoded: 2.6 MB each with the published codec.
 _NUM_STREAMS = 256

@@ -21,9 +21,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from worker.engine.cuda.codec.kernels.cast import narrowed
 from worker.engine.cuda.codec.kernels.snake import SnakeTable, snake
-from worker.engine.cuda.codec.kernels.tiles import Tile, tile_for
+
+_LARGEST_FLOAT16 = tl.constexpr(65504.0)
 
 
 class Activation(enum.IntEnum):
@@ -69,6 +69,17 @@ class Outputs:
     snake: SnakeTable | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """Of the product: rows x columns of it in one program, which works through the inputs `inputs` at a time."""
+
+    rows: int
+    columns: int
+    inputs: int
+    warps: int
+    stages: int
+
+
 def causal_conv(
     inputs: Tensor,
     weights: ConvWeights,
@@ -76,7 +87,6 @@ def causal_conv(
     *,
     residual: Tensor | None = None,
     activation: Activation = Activation.NONE,
-    tile: Tile | None = None,
 ) -> None:
     """outputs = activation(conv(inputs) + bias) + residual.
 
@@ -88,7 +98,7 @@ def causal_conv(
     num_streams, rows = inputs.shape[0], inputs.shape[1] - weights.rows_back
     num_taps, num_inputs, num_outputs = weights.taps.shape
     num_rows = num_streams * rows
-    tile = tile or tile_for(num_rows, num_taps * num_inputs, num_inputs, num_outputs)
+    tile = _tile_for(num_rows, num_inputs, num_outputs)
     snake_table = outputs.snake
     grid = (triton.cdiv(num_rows, tile.rows) * triton.cdiv(num_outputs, tile.columns),)
     _causal_conv[grid](
@@ -124,6 +134,34 @@ def causal_conv(
         num_warps=tile.warps,
         num_stages=tile.stages,
     )
+
+
+def _tile_for(num_rows: int, num_inputs: int, num_outputs: int) -> _Tile:
+    inputs = _tile_inputs(num_inputs)
+    if num_rows <= 16:
+        return _Tile(16, 32, inputs, warps=4, stages=5)
+    if num_rows <= 256:
+        return _Tile(32, 64, inputs, warps=4, stages=4)
+    if num_outputs % 128 == 0:
+        return _Tile(128, 128, inputs, warps=8, stages=4)
+    if num_outputs <= 32:
+        return _Tile(128, 32, inputs, warps=4, stages=4)
+    if num_outputs > 64 and num_outputs <= 128:
+        return _Tile(128, 128, inputs, warps=8, stages=4)
+    return _Tile(128, 64, inputs, warps=4, stages=4)
+
+
+def _tile_inputs(num_inputs: int) -> int:
+    """The largest of 64 and 32 that divides the inputs; 32 with a masked rest if neither does."""
+    return 64 if num_inputs % 64 == 0 else 32
+
+
+@triton.jit
+def narrowed(x: tl.tensor, DTYPE: tl.constexpr) -> tl.tensor:
+    """What float16 cannot hold becomes its largest number: an infinity would go on for ever in a stream's state."""
+    if DTYPE == tl.float16:  # noqa: SIM300  (a constant to the compiler, not to Python)
+        x = tl.minimum(tl.maximum(x, -_LARGEST_FLOAT16), _LARGEST_FLOAT16)
+    return x.to(DTYPE)
 
 
 # Few variants are compiled: widths come at run time, and only their divisibility by 16 makes a difference.
