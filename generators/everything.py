@@ -6,12 +6,13 @@ from pathlib import Path
 
 from generators.command_line_options import command_line_options
 from generators.files import Files, formatted, stale
+from generators.option_page import option_page
 from generators.request_options import request_options
 from generators.sync_client import orphans, sync_client
 
 
 def everything() -> Files:
-    return formatted({**sync_client(), **request_options(), **command_line_options()})
+    return {**formatted({**sync_client(), **request_options(), **command_line_options()}), **option_page()}
 
 
 def out_of_date(files: Files) -> list[Path]:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from pydantic import JsonValue
 
 
-def body(options: Mapping[str, object]) -> dict[str, JsonValue]:
+def json_object(options: Mapping[str, object]) -> dict[str, JsonValue]:
     """Without what is None. Raises as `plain_json`."""
     return {name: plain_json(value, name) for name, value in options.items() if value is not None}
 
 
 def plain_json(value: object, name: str = "") -> JsonValue:
-    """Mappings and sequences of any kind as objects and arrays, times as text, bytes in base64.
+    """Mappings and collections of any kind as objects and arrays, times as text, bytes in base64.
 
     name: what the value is called. Raises `ValueError` for a time without a time zone, `TypeError` for what JSON lacks.
     """
@@ -30,7 +30,7 @@ def plain_json(value: object, name: str = "") -> JsonValue:
             return base64.b64encode(value).decode()
         case str() | int() | float() | None:
             return value
-        case Sequence():
+        case Collection():
             return [plain_json(entry, name) for entry in value]
         case _:
             raise TypeError(f"{name}: {type(value).__name__} is nothing that JSON has")

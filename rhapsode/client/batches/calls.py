@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from rhapsode.client.calls import Call, nothing, resource
+from rhapsode.client.plain_json import json_object
 from rhapsode.contract.base import Answer
 from rhapsode.contract.batches import Batch, BatchList
 from rhapsode.contract.jobs.answer import Artifact
@@ -42,9 +43,9 @@ def order_batch(
     idempotency_key: str | None,
 ) -> Call[Batch]:
     """sha256: of the file. With it the server compares the file, not the upload, when the key comes again."""
-    body: dict[str, JsonValue] = {"upload_id": upload_id, "sha256": sha256}
-    body |= {} if retention_s is None else {"retention_s": retention_s}
-    body |= {"metadata": {**metadata}} if metadata else {}
+    body = json_object(
+        {"upload_id": upload_id, "sha256": sha256, "retention_s": retention_s, "metadata": metadata or None}
+    )
     headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
     return Call("POST", "/v1/batches", resource(Batch), headers=headers, body=body, hold_s=CHECKING_S)
 

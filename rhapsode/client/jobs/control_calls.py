@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, job_path, resource
-from rhapsode.client.plain_json import body, plain_json
+from rhapsode.client.plain_json import json_object, plain_json
 from rhapsode.client.request_options import JobChanges, RetryOptions
 from rhapsode.client.resources import Job
 
@@ -30,9 +30,11 @@ def change_job(job_id: str, changes: JobChanges) -> Call[Job]:
 
 
 def retry_job(job_id: str, options: RetryOptions) -> Call[Job]:
-    return Call("POST", f"{job_path(job_id)}/retry", resource(Job), body=body(options))
+    return Call("POST", f"{job_path(job_id)}/retry", resource(Job), body=json_object(options))
 
 
 def assemble_job(job_id: str, output: Mapping[str, JsonValue] | None, idempotency_key: str | None) -> Call[Job]:
     headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
-    return Call("POST", f"{job_path(job_id)}/assemble", resource(Job), headers=headers, body=body({"output": output}))
+    return Call(
+        "POST", f"{job_path(job_id)}/assemble", resource(Job), headers=headers, body=json_object({"output": output})
+    )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from rhapsode.client.calls import Call, job_path, resource
-from rhapsode.client.plain_json import body
+from rhapsode.client.plain_json import json_object
 from rhapsode.client.request_options import SegmentChanges
 from rhapsode.contract.segments import Segment, SegmentList, SegmentState, Take, TakeList
 
@@ -40,7 +40,7 @@ def get_segment(job_id: str, segment: str) -> Call[Segment]:
 
 
 def edit_segment(job_id: str, segment: str, changes: SegmentChanges) -> Call[Segment]:
-    return Call("PATCH", segment_path(job_id, segment), resource(Segment), body=body(changes))
+    return Call("PATCH", segment_path(job_id, segment), resource(Segment), body=json_object(changes))
 
 
 def regenerate_segment(job_id: str, segment: str, seed: int | None, idempotency_key: str | None) -> Call[Segment]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from rhapsode.client.plain_json import body, plain_json
+from rhapsode.client.plain_json import json_object, plain_json
 from rhapsode.client.request_options import JobInput, JobOptions
 
 
 def submission_body(spoken: str | JobInput, options: JobOptions) -> dict[str, JsonValue]:
     """The JSON of `POST /v1/jobs`. Raises `ValueError` for a time without a time zone."""
-    return {"input": {"text": spoken} if isinstance(spoken, str) else plain_json(spoken), **body(options)}
+    return {"input": {"text": spoken} if isinstance(spoken, str) else plain_json(spoken), **json_object(options)}

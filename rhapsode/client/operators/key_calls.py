@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import JsonValue
-
 from rhapsode.client.calls import Call, nothing, resource, shown_once
+from rhapsode.client.plain_json import json_object
 from rhapsode.contract.operators.keys import ApiKeyList, ApiKeyView
 
 DEFAULT_SCOPES = ("synth", "voices", "webhooks")
@@ -20,8 +19,7 @@ class NewApiKey(ApiKeyView):
 
 
 def create_key(tenant: str, name: str, scopes: Sequence[str], expires_at: datetime | None) -> Call[NewApiKey]:
-    body: dict[str, JsonValue] = {"tenant": tenant, "name": name, "scopes": [*scopes]}
-    body |= {"expires_at": expires_at.isoformat()} if expires_at else {}
+    body = json_object({"tenant": tenant, "name": name, "scopes": scopes, "expires_at": expires_at})
     read = shown_once(NewApiKey, "revoke the key {id} and make another")
     return Call("POST", "/v1/admin/api-keys", read, body=body)
 

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, nothing, resource
+from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
 from rhapsode.client.voices.calls import voice_path
 from rhapsode.contract.voices.caches import Mode, ShownState, VoiceCache, VoiceCacheList
@@ -24,9 +25,7 @@ class CacheOrder:
     force: bool = False
 
     def body(self) -> dict[str, JsonValue]:
-        body: dict[str, JsonValue] = {"force": self.force}
-        body |= {"models": [*self.models]} if self.models else {}
-        return body | ({"mode": self.mode} if self.mode else {})
+        return json_object({"force": self.force, "models": self.models or None, "mode": self.mode})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,7 @@ class Manifest:
     consent: str = ""
 
     def body(self) -> dict[str, JsonValue]:
-        body: dict[str, JsonValue] = {"upload_id": self.upload_id, "format": self.format}
-        return body | ({"consent": self.consent} if self.consent else {})
+        return json_object({"upload_id": self.upload_id, "format": self.format, "consent": self.consent or None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +61,15 @@ class BulkOrder:
     manifest: Manifest | None = None
 
     def body(self) -> dict[str, JsonValue]:
-        body: dict[str, JsonValue] = {"force": self.force, "priority": self.priority, "metadata": {**self.metadata}}
+        how = {"model": self.model, "mode": self.mode, "force": self.force}
+        return json_object({**how, "priority": self.priority, "metadata": self.metadata, **self._which()})
+
+    def _which(self) -> dict[str, object]:
         if self.voices is not None:
-            body["voices"] = [*self.voices]
-        elif self.manifest is not None:
-            body["manifest"] = self.manifest.body()
-        else:
-            body["filter"] = {"state": self.state} if self.state else {}
-        body |= {"model": self.model} if self.model else {}
-        return body | ({"mode": self.mode} if self.mode else {})
+            return {"voices": self.voices}
+        if self.manifest is not None:
+            return {"manifest": self.manifest.body()}
+        return {"filter": json_object({"state": self.state})}
 
 
 def order_caches(voice: str, order: CacheOrder) -> Call[tuple[VoiceCache, ...]]:

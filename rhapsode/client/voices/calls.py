@@ -7,7 +7,7 @@ repeat finds the name taken, by the voice it was to make.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -16,6 +16,7 @@ import httpx
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, Upload, nothing, resource
+from rhapsode.client.plain_json import json_object
 from rhapsode.client.resources import Job
 from rhapsode.contract.voices.voices import Voice, VoiceList
 
@@ -37,13 +38,7 @@ class NewVoice:
     description: str = ""
 
     def fields(self) -> dict[str, str]:
-        return {
-            "name": self.name,
-            "consent": self.consent,
-            "ref_text": self.ref_text,
-            "language": self.language,
-            "description": self.description,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +50,7 @@ class VoiceChanges:
     metadata: Mapping[str, str] | None = None
 
     def body(self) -> dict[str, JsonValue]:
-        body: dict[str, JsonValue] = {}
-        if self.name is not None:
-            body["name"] = self.name
-        if self.description is not None:
-            body["description"] = self.description
-        if self.metadata is not None:
-            body["metadata"] = {**self.metadata}
-        return body
+        return json_object({"name": self.name, "description": self.description, "metadata": self.metadata})
 
 
 def add_voice(voice: NewVoice, recording: Path) -> Call[Voice]:
@@ -117,9 +105,7 @@ class Preview:
     seed: int | None = None
 
     def body(self) -> dict[str, JsonValue]:
-        wishes = {"text": self.text, "model": self.model, "language": self.language, "seed": self.seed}
-        body: dict[str, JsonValue] = {name: wish for name, wish in wishes.items() if wish is not None}
-        return body | {"x_vector_only": self.x_vector_only}
+        return json_object(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +119,9 @@ class Blend:
     description: str = ""
 
     def body(self) -> dict[str, JsonValue]:
-        voices: list[JsonValue] = [{"voice": voice, "weight": weight} for voice, weight in self.weights.items()]
-        body: dict[str, JsonValue] = {"name": self.name, "voices": voices, "method": self.method}
-        return body | {"description": self.description} | ({"model": self.model} if self.model else {})
+        voices = [{"voice": voice, "weight": weight} for voice, weight in self.weights.items()]
+        said = {"name": self.name, "voices": voices, "method": self.method, "model": self.model}
+        return json_object({**said, "description": self.description})
 
 
 def preview_voice(voice: str, preview: Preview, idempotency_key: str) -> Call[Job]:

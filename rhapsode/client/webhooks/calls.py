@@ -10,6 +10,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from rhapsode.client.calls import Call, job_path, nothing, resource, shown_once
+from rhapsode.client.plain_json import json_object
 from rhapsode.client.webhooks.resources import NewWebhookEndpoint, WebhookSecret
 from rhapsode.contract.webhooks import (
     DeliveryState,
@@ -35,16 +36,8 @@ class EndpointChanges:
     metadata: Mapping[str, str] | None = None
 
     def body(self) -> dict[str, JsonValue]:
-        body: dict[str, JsonValue] = {}
-        if self.url is not None:
-            body["url"] = self.url
-        if self.events is not None:
-            body["events"] = [*self.events]
-        if self.description is not None:
-            body["description"] = self.description
-        if self.metadata is not None:
-            body["metadata"] = {**self.metadata}
-        return body
+        said = {"url": self.url, "events": self.events, "description": self.description}
+        return json_object({**said, "metadata": self.metadata})
 
 
 def create_endpoint(order: EndpointChanges) -> Call[NewWebhookEndpoint]:

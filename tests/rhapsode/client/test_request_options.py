@@ -112,5 +112,5 @@ def test_a_time_without_a_zone_is_named_wherever_it_stands() -> None:
 
 
 def test_what_json_lacks_is_named() -> None:
-    with pytest.raises(TypeError, match="tags: set is nothing that JSON has"):
-        plain_json({"tags": {"a"}})
+    with pytest.raises(TypeError, match="tags: object is nothing that JSON has"):
+        plain_json({"tags": [object()]})

@@ -1,18 +1,21 @@
-"""Every option of a job as a page for people: `python -m rhapsode.contract.jobs.option_table > api/OPTIONS.md`."""
+"""Every option of a job as a page for people."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from generators.files import Files
 from rhapsode.contract.jobs.request import JobRequest
+
+MADE = Path("api/OPTIONS.md")
 
 _HEAD = """\
 # Options of a job
 
-Made from `rhapsode/contract/jobs/` by `python -m rhapsode.contract.jobs.option_table > api/OPTIONS.md`; a test compares
-them.
+Made from `rhapsode/contract/jobs/` by `make generated`; change that, not this page.
 
 What `POST /v1/jobs` takes, a line for each field. `null` is the same as leaving it out. How the larger parts behave
 is in [README.md](README.md#what-is-spoken).
@@ -21,10 +24,10 @@ is in [README.md](README.md#what-is-spoken).
 |---|---|---|---|"""
 
 
-def option_page() -> str:
+def option_page() -> Files:
     schema = JobRequest.model_json_schema()
     rows = (f"| {' | '.join(row)} |" for row in _rows(schema, schema["$defs"], ""))
-    return "\n".join((_HEAD, *rows)) + "\n"
+    return {MADE: "\n".join((_HEAD, *rows)) + "\n"}
 
 
 def _rows(model: dict[str, Any], models: dict[str, Any], inside: str) -> Iterator[tuple[str, str, str, str]]:
@@ -79,11 +82,3 @@ def _default(field: dict[str, Any], model: dict[str, Any], name: str, *, is_nest
 
 def _one_line(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
-
-
-def main() -> None:
-    print(option_page(), end="")  # noqa: T201 - its one purpose
-
-
-if __name__ == "__main__":
-    main()

@@ -1,29 +1,10 @@
-"""Files that a program makes are as their sources say, and what it cannot make it refuses."""
+"""A line of the asyncio client becomes one of the synchronous client, or is refused."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from generators.everything import everything, out_of_date
-from generators.files import Files
 from generators.sync_client import made
-
-
-@pytest.fixture(scope="module")
-def files() -> Files:
-    return everything()
-
-
-def test_what_is_made_is_as_its_sources_say(files: Files) -> None:
-    assert out_of_date(files) == []
-    assert len(files) > 10
-
-
-def test_a_file_that_is_made_says_first_from_what_and_how(files: Files) -> None:
-    for path, text in files.items():
-        assert not text or re.match(r"# Made from (\S+) by `make generated`; change that", text), path
 
 
 def test_a_line_of_the_asyncio_client_loses_its_colour_and_nothing_else() -> None:
