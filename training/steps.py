@@ -9,6 +9,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from worker.engine.errors import EngineError
+
 _FORMAT = "%(asctime)s %(message)s"
 
 
@@ -26,7 +28,7 @@ def run_step(step: Callable[[Sequence[str] | None], None]) -> None:
     logging.basicConfig(level=logging.INFO, format=_FORMAT)
     try:
         step(None)
-    except (Unusable, OSError) as error:
+    except (Unusable, EngineError, OSError) as error:
         sys.exit(f"{Path(sys.argv[0]).stem}: {error}")
 
 

@@ -14,6 +14,7 @@ from tests.training.options import arguments
 from training import train_speaker_encoder
 from training.codec import quantizer
 from training.corpus import text_tokenizer
+from training.speech import synthesis
 from training.steps import Unusable, log_file, run_step
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +52,11 @@ for module in sys.argv[1:]:
 def test_a_folder_without_speech_is_named(step: Callable[[Sequence[str]], None], tmp_path: Path) -> None:
     with pytest.raises(Unusable, match="holds no speech"):
         step(arguments(speech=tmp_path, out=tmp_path / "out.pt"))
+
+
+def test_teachers_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(Unusable, match=r"lacks usr/bin/festival, .*libflite\.so\.1"):
+        synthesis.main(arguments(corpus=tmp_path / "corpus.tsv", voices=tmp_path, out=tmp_path / "speech"))
 
 
 def test_what_cannot_be_done_ends_a_program_with_one_line(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ import soxr
 
 from training.corpus.rows import read_rows, spoken_words
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKERS
-from training.speech.voices import FestivalSlt, FliteRms, FloatArray, Spoken, Voice, VoiceFailed
+from training.speech.voices import FESTIVAL, FLITE, FestivalSlt, FliteRms, FloatArray, Spoken, Voice, VoiceFailed
 from training.steps import Unusable, run_step, step_parser
 
 logger = logging.getLogger(__name__)
@@ -53,6 +53,7 @@ class Line:
 
 def main(argv: Sequence[str] | None = None) -> None:
     arguments = _parser().parse_args(argv)
+    _require_teachers(arguments.voices)
     arguments.out.mkdir(parents=True, exist_ok=True)
     lines = read_lines(arguments.corpus)[: arguments.limit or None]
     deadline_s = time.monotonic() + arguments.seconds
@@ -82,6 +83,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _require_teachers(voices: Path) -> None:
+    """Raises Unusable naming what is missing: a teacher that is not there would fail sentence by sentence."""
+    missing = [str(path) for path in (FESTIVAL, *FLITE) if not (voices / path).exists()]
+    if missing:
+        raise Unusable(f"{voices} lacks {', '.join(missing)}; training/README.md says which packages to unpack there")
+
+
 def read_lines(corpus: Path) -> list[Line]:
     """What is never trained on comes first and in both voices, each of the rest in one of them."""
     lines: list[Line] = []
@@ -94,9 +102,7 @@ def read_lines(corpus: Path) -> list[Line]:
 
 def _speak_part(job: int, lines: Sequence[Line], voices: Path, out: Path, deadline_s: float) -> None:
     """In a process of its own."""
-    libraries = voices / "usr/lib/x86_64-linux-gnu"
-    teachers = (FestivalSlt(voices / "usr/bin/festival"), FliteRms(libraries))
-    speak_all(job, lines, teachers, out, deadline_s)
+    speak_all(job, lines, (FestivalSlt(voices), FliteRms(voices)), out, deadline_s)
 
 
 def speak_all(job: int, lines: Sequence[Line], teachers: Sequence[Voice], out: Path, deadline_s: float) -> None:

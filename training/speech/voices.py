@@ -20,6 +20,14 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float32]
 
 
+FESTIVAL = Path("usr/bin/festival")
+FLITE = tuple(
+    Path("usr/lib/x86_64-linux-gnu") / name
+    for name in ("libflite.so.1", "libflite_usenglish.so.1", "libflite_cmulex.so.1", "libflite_cmu_us_rms.so.1")
+)
+"""Where they lie in a folder of unpacked packages; each library needs those before it."""
+
+
 class VoiceFailed(Exception):
     """The voice did not speak this sentence; the next one may work."""
 
@@ -60,8 +68,8 @@ _SCHEME = r"""
 class FestivalSlt:
     """Festival's HTS voice of CMU ARCTIC slt, 32 kHz. Not thread-safe."""
 
-    def __init__(self, program: Path) -> None:
-        self._program = program
+    def __init__(self, unpacked: Path) -> None:
+        self._program = unpacked / FESTIVAL
         self._folder = tempfile.TemporaryDirectory()
         self._wave = Path(self._folder.name) / "spoken.wav"
         self._process: subprocess.Popen[str] | None = None
@@ -153,9 +161,8 @@ _WORD_END = b"R:SylStructure.daughtern.daughtern.R:Segment.end"
 class FliteRms:
     """Flite's clustergen voice of CMU ARCTIC rms, 16 kHz. Not thread-safe."""
 
-    def __init__(self, libraries: Path) -> None:
-        names = ("libflite.so.1", "libflite_usenglish.so.1", "libflite_cmulex.so.1", "libflite_cmu_us_rms.so.1")
-        loaded = [ctypes.CDLL(str(libraries / name), mode=ctypes.RTLD_GLOBAL) for name in names]
+    def __init__(self, unpacked: Path) -> None:
+        loaded = [ctypes.CDLL(str(unpacked / library), mode=ctypes.RTLD_GLOBAL) for library in FLITE]
         self._flite = loaded[0]
         for name, result, arguments in _FLITE_FUNCTIONS:
             function = getattr(self._flite, name)
