@@ -1,4 +1,4 @@
-"""Options of a job as options of a command line: type, help, bounds and choices of each, made from the contract.
+"""Fields of requests as options of a command line: type, help, bounds and choices of each, made from the contract.
 
 A command takes one by its name here, `top_k: SamplingTopK = None`, and needs no pydantic until it runs. A field is an
 option once the contract describes it.
@@ -20,9 +20,17 @@ from pydantic.fields import FieldInfo
 
 from generators.files import Files
 from generators.request_options import CLASSES, description, without_null
+from rhapsode.contract.jobs.control import RetryRequest
 from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.segments import SegmentChange
 
 MADE = Path("rhapsode/cli/job_options.py")
+
+BODIES: dict[type[BaseModel], str] = {JobRequest: "", RetryRequest: "Retry", SegmentChange: "Segment"}
+"""What commands send, with how the names of its options begin."""
+
+FILLED_IN = {name for made in CLASSES if made.body in BODIES for name in made.without}
+"""Fields that a command or the client says itself."""
 
 METAVARS = {
     "bitrate_kbps": "KBPS",
@@ -38,7 +46,7 @@ LARGEST_TOLD = 1_000_000
 """Bounds beyond it are nobody's concern but the machine's."""
 
 _HEAD = """\
-# Made from rhapsode/contract/jobs/ by `make generated`; change that, not this file.
+# Made from rhapsode/contract/ by `make generated`; change that, not this file.
 \"\"\"Options of a job for commands: what each is called in the API, its type, and what its help says.\"\"\"
 
 from __future__ import annotations
@@ -82,9 +90,13 @@ class Leaf:
 
 
 def command_line_options() -> Files:
-    options = next(made for made in CLASSES if made.body is JobRequest)
-    found = [leaf for leaf in leaves(JobRequest) if leaf.path.partition(".")[0] not in options.without]
-    return {MADE: "\n".join((_HEAD, *(alias_text(leaf) for leaf in found if is_option(leaf))))}
+    aliases = (
+        alias_text(leaf, family)
+        for body, family in BODIES.items()
+        for leaf in leaves(body)
+        if is_option(leaf) and leaf.path.partition(".")[0] not in FILLED_IN
+    )
+    return {MADE: "\n".join((_HEAD, *aliases))}
 
 
 def leaves(body: type[BaseModel], within: Leaf | None = None) -> Iterator[Leaf]:
@@ -106,12 +118,14 @@ def is_option(leaf: Leaf) -> bool:
     return bool(description(leaf.field) and _type(leaf.kind))
 
 
-def alias_text(leaf: Leaf) -> str:
+def alias_text(leaf: Leaf, family: str = "") -> str:
     metavar = "TIME" if leaf.kind is AwareDatetime else METAVARS.get(leaf.name)
     shown = [f"metavar={_quoted(metavar)}"] if metavar else []
     option = ", ".join((*shown, f"help={_in_lines(help_text(leaf))}"))
     known = ", ".join((_quoted(leaf.path), *_known(leaf)))
-    return f"{alias_name(leaf)} = Annotated[{_type(leaf.kind)} | None, typer.Option({option}), JobField({known})]"
+    return (
+        f"{family}{alias_name(leaf)} = Annotated[{_type(leaf.kind)} | None, typer.Option({option}), JobField({known})]"
+    )
 
 
 def alias_name(leaf: Leaf) -> str:

@@ -1,4 +1,4 @@
-"""From options of a command to those of a job: which field each is, and what the contract says of all of them.
+"""From options of a command to fields of a request: which each is, and what the contract says of all of them.
 
 The contract itself is asked, so that what the API would refuse is refused before a command starts a whole system.
 """
@@ -14,6 +14,9 @@ from rhapsode.cli.failures import Misuse
 from rhapsode.cli.options import read_time
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
     from rhapsode.client.request_options import JobOptions
@@ -38,7 +41,12 @@ class JobField:
 
 
 def told(group: object) -> JobOptions:
-    """The fields of a group of options that were given, a dataclass. Raises `Misuse` for what is no time."""
+    """Of a group of options of a job, a dataclass, those that were given. Raises `Misuse` for what is no time."""
+    return cast("JobOptions", said(group))
+
+
+def said(group: object) -> dict[str, Any]:
+    """As `told`, of any request."""
     options: dict[str, Any] = {}
     for option, field, value in _given(group):
         if not field.is_by_hand:
@@ -47,18 +55,23 @@ def told(group: object) -> JobOptions:
             for step in inside:
                 place = place.setdefault(step, {})
             place[name] = read_time(option, value) if field.is_time else value
-    return cast("JobOptions", options)
+    return options
 
 
-def check(options: JobOptions, groups: Iterable[object]) -> None:
-    """Raises `Misuse` for what no server would take, under the name of the option that said it."""
-    from pydantic import ValidationError
-
+def check_job(options: JobOptions, groups: Iterable[object]) -> None:
+    """As `check`, of a job. Its input is looked at elsewhere."""
     from rhapsode.client.jobs.submission import submission_body
     from rhapsode.contract.jobs.request import JobRequest
 
+    check(JobRequest, submission_body("The options alone are looked at.", options), groups)
+
+
+def check(body: type[BaseModel], content: Mapping[str, object], groups: Iterable[object]) -> None:
+    """Raises `Misuse` for what no server would take, under the name of the option that said it."""
+    from pydantic import ValidationError
+
     try:
-        JobRequest.model_validate(submission_body("The options alone are looked at.", options))
+        body.model_validate(content)
     except ValidationError as error:
         given = [each for group in groups for each in _given(group)]
         raise Misuse(_fault(error.errors(include_url=False)[0], given)) from error
@@ -84,7 +97,7 @@ def _fault(detail: ErrorDetails, given: Iterable[_Given]) -> str:
             if field.wanted and detail["type"] in OUT_OF_RANGE:
                 return f"{option}: {_shown(detail['input'])} is not {field.wanted}"
             return f"{option}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
-    return f"{place}: {detail['msg']}"
+    return f"{place}: {detail['msg']}" if place else detail["msg"]
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-# Made from rhapsode/contract/jobs/ by `make generated`; change that, not this file.
+# Made from rhapsode/contract/ by `make generated`; change that, not this file.
 """Options of a job for commands: what each is called in the API, its type, and what its help says."""
 
 from __future__ import annotations
@@ -188,4 +188,70 @@ RetentionS = Annotated[
     int | None,
     typer.Option(help="How long the result is kept after the job's end, in seconds; else 604800."),
     JobField("retention_s", wanted="between 60 and 7776000"),
+]
+RetryQualityGate = Annotated[
+    Literal["off", "basic", "asr"] | None,
+    typer.Option(
+        help="basic hears silence, loops, cuts, wrong lengths and levels; asr also reads the speech back and needs "
+        "a recogniser for the language (see /v1/models); off checks nothing; else as the job has it."
+    ),
+    JobField("quality.gate"),
+]
+RetryQualityMaxAttempts = Annotated[
+    int | None,
+    typer.Option(help="1 to 10: times a segment is spoken at most; else as the job has it."),
+    JobField("quality.max_attempts", wanted="between 1 and 10"),
+]
+RetryQualityOnExhausted = Annotated[
+    Literal["keep_best", "keep_best_or_gap", "silence", "fail"] | None,
+    typer.Option(
+        help="Of a segment that never passes: keep_best: the least bad attempt is kept, flagged and warned of, and "
+        "the job fails where nothing can be heard in any; keep_best_or_gap: there, a gap of silence is left "
+        "and listed; silence: a gap, whatever was found; fail: the job fails, whatever was found; else as the "
+        "job has it."
+    ),
+    JobField("quality.on_exhausted"),
+]
+RetrySamplingTemperature = Annotated[
+    float | None,
+    typer.Option(help="0 to 2: how freely it is drawn; 0 always takes the likeliest; else as the job has it."),
+    JobField("sampling.temperature", wanted="between 0 and 2"),
+]
+RetrySamplingTopP = Annotated[
+    float | None,
+    typer.Option(help="Up to 1: draw among the likeliest of this share; else as the job has it."),
+    JobField("sampling.top_p", wanted="above 0 and at most 1"),
+]
+RetrySamplingTopK = Annotated[
+    int | None,
+    typer.Option(help="1 to 1000: draw among so many; else as the job has it."),
+    JobField("sampling.top_k", wanted="between 1 and 1000"),
+]
+RetrySamplingRepetitionPenalty = Annotated[
+    float | None,
+    typer.Option(help="1 to 2: how much less likely what was drawn before becomes; else as the job has it."),
+    JobField("sampling.repetition_penalty", wanted="between 1 and 2"),
+]
+RetrySeed = Annotated[
+    int | None,
+    typer.Option(help="Of the job; else as the job has it."),
+    JobField("seed", wanted="between 0 and 9007199254740991"),
+]
+SegmentText = Annotated[str | None, typer.Option(help="What it says from now on."), JobField("text")]
+SegmentVoice = Annotated[
+    str | None, typer.Option(help="A voice of the model, or one of yours by name or id."), JobField("voice")
+]
+SegmentSpeaker = Annotated[
+    str | None, typer.Option(help="A name of the job's cast; \"\" is the job's own voice."), JobField("speaker")
+]
+SegmentLanguage = Annotated[str | None, typer.Option(help="A language of the model, or auto."), JobField("language")]
+SegmentInstructions = Annotated[
+    str | None,
+    typer.Option(help="How it is spoken, or with a model that designs voices who speaks, in your words."),
+    JobField("instructions"),
+]
+SegmentSeed = Annotated[
+    int | None,
+    typer.Option(help="Of the first attempt, exactly as it is."),
+    JobField("seed", wanted="between 0 and 9007199254740991"),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,16 +32,6 @@ CheckpointOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Qwen3-TTS 12 Hz checkpoint; else the small voice that comes along.")
 ]
 DeviceOption = Annotated[str | None, typer.Option(help="Where the model runs, for instance cpu or cuda:0.")]
-OnExhausted = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
-"""What becomes of a segment that never passes its checks."""
-
-OnExhaustedOption = Annotated[
-    OnExhausted | None,
-    typer.Option(
-        help="Of a segment that never passes: the least bad take is kept and flagged (the default; the job fails where "
-        "nothing can be heard), that or a listed gap of silence, silence, or the job fails."
-    ),
-]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -248,7 +248,12 @@ class JobOptions(TypedDict, total=False):
 
 
 class RetryOptions(TypedDict, total=False):
-    """What is spoken from now on is spoken and checked like this; a field that is absent stays as the job has it."""
+    """What is spoken from now on is spoken and checked like this; a field that is absent stays as the job has it.
+
+    quality: absent: as the job has it
+    sampling: absent: as the job has it
+    seed: of the job; absent: as the job has it
+    """
 
     quality: Quality
     sampling: Sampling
@@ -271,10 +276,12 @@ class JobChanges(TypedDict, total=False):
 class SegmentChanges(TypedDict, total=False):
     """What is said of one segment from now on; what is absent stays. The segment is spoken anew if anything changes.
 
-    `voice`: one of the model's, or one of yours by name or id. `speaker`: a name of the job's cast; "" is the job's
-    own voice. `seed`: of the first attempt, exactly as it is.
-
+    text: what it says from now on
+    voice: a voice of the model, or one of yours by name or id
+    speaker: a name of the job's cast; "" is the job's own voice
+    language: a language of the model, or `auto`
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
+    seed: of the first attempt, exactly as it is
     """
 
     text: str

@@ -21,18 +21,18 @@ class SegmentState(enum.StrEnum):
 
 
 class SegmentChange(RequestBody):
-    """What is said of one segment from now on; what is absent stays. The segment is spoken anew if anything changes.
+    """What is said of one segment from now on; what is absent stays. The segment is spoken anew if anything changes."""
 
-    `voice`: one of the model's, or one of yours by name or id. `speaker`: a name of the job's cast; "" is the job's own
-    voice. `seed`: of the first attempt, exactly as it is.
-    """
-
-    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_spoken_text)] | None = None
-    voice: Name | None = None
-    speaker: Annotated[str, Field(max_length=200), AfterValidator(check_label)] | None = None
-    language: Name | None = None
+    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_spoken_text)] | None = Field(
+        default=None, description="what it says from now on"
+    )
+    voice: Name | None = Field(default=None, description="a voice of the model, or one of yours by name or id")
+    speaker: Annotated[str, Field(max_length=200), AfterValidator(check_label)] | None = Field(
+        default=None, description="a name of the job's cast; \"\" is the job's own voice"
+    )
+    language: Name | None = Field(default=None, description="a language of the model, or `auto`")
     instructions: Instructions | None = None
-    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="of the first attempt, exactly as it is")
 
     @model_validator(mode="after")
     def _says_something_once(self) -> Self:

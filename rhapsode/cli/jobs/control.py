@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
+from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.for_each import for_each
+from rhapsode.cli.grouped_options import grouped
+from rhapsode.cli.job_fields import check, said
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
-from rhapsode.cli.options import DataDirOption, OnExhaustedOption, ServerOption, check_choices, read_time
+from rhapsode.cli.options import DataDirOption, ServerOption, check_choices, read_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,35 +84,29 @@ def set_options(
     typer.echo(f"{changed.id} {changed.state}")
 
 
-def retry(
-    job: JobArgument,
-    gate: Annotated[Literal["off", "basic", "asr"] | None, typer.Option(help="How segments are checked.")] = None,
-    attempts: Annotated[int | None, typer.Option(min=1, max=10, help="Times a segment is spoken at most.")] = None,
-    on_exhausted: OnExhaustedOption = None,
-    temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Of the drawing of codes.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the job.")] = None,
-    server: ServerOption = None,
-    data_dir: DataDirOption = None,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class RetryGroup:
+    """How what is missing is spoken and checked."""
+
+    gate: job_options.RetryQualityGate = None
+    attempts: job_options.RetryQualityMaxAttempts = None
+    on_exhausted: job_options.RetryQualityOnExhausted = None
+    temperature: job_options.RetrySamplingTemperature = None
+    seed: job_options.RetrySeed = None
+
+
+@grouped
+def retry(job: JobArgument, options: RetryGroup, server: ServerOption = None, data_dir: DataDirOption = None) -> None:
     """Do what a failed or cancelled job lacks.
 
     Finished segments are kept. An expired job begins anew.
     """
-    options: RetryOptions = {}
-    if gate is not None or attempts is not None or on_exhausted is not None:
-        options["quality"] = {}
-        if gate is not None:
-            options["quality"]["gate"] = gate
-        if attempts is not None:
-            options["quality"]["max_attempts"] = attempts
-        if on_exhausted is not None:
-            options["quality"]["on_exhausted"] = on_exhausted
-    if temperature is not None:
-        options["sampling"] = {"temperature": temperature}
-    if seed is not None:
-        options["seed"] = seed
+    from rhapsode.contract.jobs.control import RetryRequest
+
+    wishes = said(options)
+    check(RetryRequest, wishes, [options])
     with connected(server, data_dir) as client:
-        again = client.retry(job, **options)
+        again = client.retry(job, **cast("RetryOptions", wishes))
     segments = again.progress.segments
     typer.echo(f"{again.id} {again.state}, {segments.done} of {segments.total or '?'} segments are done")
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected
+from rhapsode.cli.grouped_options import grouped
+from rhapsode.cli.job_fields import check, said
 from rhapsode.cli.jobs.waiting import WaitOption, exit_unless_succeeded, watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_choices
 
@@ -56,15 +60,23 @@ def list_segments(
         typer.echo("no such segments" if state or flagged else "no segments yet: the text is not planned")
 
 
+@dataclass(frozen=True, slots=True)
+class EditGroup:
+    """What a segment says, and how."""
+
+    text: job_options.SegmentText = None
+    voice: job_options.SegmentVoice = None
+    speaker: job_options.SegmentSpeaker = None
+    language: job_options.SegmentLanguage = None
+    instructions: job_options.SegmentInstructions = None
+    seed: job_options.SegmentSeed = None
+
+
+@grouped
 def edit_segment(
     job: JobArgument,
     segment: SegmentArgument,
-    text: Annotated[str | None, typer.Option(help="What it says from now on.")] = None,
-    voice: Annotated[str | None, typer.Option(help="One of the model's voices, or one of yours.")] = None,
-    speaker: Annotated[str | None, typer.Option(help="A name of the job's cast; \"\" is the job's own voice.")] = None,
-    language: Annotated[str | None, typer.Option(help="One of the model's languages, or auto.")] = None,
-    instructions: Annotated[str | None, typer.Option(help="How it is spoken.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the first attempt.")] = None,
+    edit: EditGroup,
     wait: WaitOption = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
@@ -76,17 +88,15 @@ def edit_segment(
     one assembly. A job that failed or was cancelled keeps the edit for `jobs retry`.
     """
     from rhapsode.cli.failures import Misuse
+    from rhapsode.contract.segments import SegmentChange
 
-    said = {"text": text, "voice": voice, "speaker": speaker, "language": language, "instructions": instructions}
-    changes: SegmentChanges = {name: value for name, value in said.items() if value is not None}  # pyright: ignore[reportAssignmentType]  # a TypedDict from a loop
-    if seed is not None:
-        changes["seed"] = seed
+    changes = said(edit)
     if not changes:
-        raise Misuse(
-            "nothing to change; give at least one of --text, --voice, --speaker, --language, --instructions, --seed"
-        )
+        names = ", ".join(f"--{each.name}" for each in fields(edit))
+        raise Misuse(f"nothing to change; give at least one of {names}")
+    check(SegmentChange, changes, [edit])
     with connected(server, data_dir) as client:
-        edited = client.segments.edit(job, segment, **changes)
+        edited = client.segments.edit(job, segment, **cast("SegmentChanges", changes))
         _tell_at_last(client, job, edited, is_awaited=wait, as_json=as_json)
 
 

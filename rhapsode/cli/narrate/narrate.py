@@ -13,7 +13,7 @@ import typer
 
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
 from rhapsode.cli.grouped_options import grouped
-from rhapsode.cli.job_fields import check
+from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.audio_options import Subtitles, audio_type
 from rhapsode.cli.narrate.files import choose_output, choose_speakers, read_spoken, sent_input, title_of
 from rhapsode.cli.narrate.options import AudioOptions, SpeechOptions, SystemOptions
@@ -76,7 +76,7 @@ def narrate(
         **order.wishes(),
         "metadata": title_of(file),
     }
-    check(wishes, (speech, drawing, quality, order, audio))
+    check_job(wishes, (speech, drawing, quality, order, audio))
     if target_file.exists() and not audio.force:
         raise Misuse(f"{target_file} exists; --force replaces it, -o chooses another name")
 

@@ -16,9 +16,9 @@ from rhapsode.contract.jobs.request import DAY_S, MAX_METADATA_PAIRS, SamplingRe
 class RetryRequest(RequestBody):
     """What is spoken from now on is spoken and checked like this; a field that is absent stays as the job has it."""
 
-    quality: QualityRequest | None = None
-    sampling: SamplingRequest | None = None
-    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+    quality: QualityRequest | None = Field(default=None, description="absent: as the job has it")
+    sampling: SamplingRequest | None = Field(default=None, description="absent: as the job has it")
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="of the job; absent: as the job has it")
 
 
 class AssembleRequest(RequestBody):

@@ -8,15 +8,13 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import typer
 from typer.core import TyperGroup
 
 from rhapsode.cli.main import app
-from rhapsode.cli.options import OnExhausted
-from rhapsode.client import request_options
 from tests.rhapsode.conftest import CLI, RunCli
 from worker.engine.vllm.supported_versions import installed
 
@@ -169,10 +167,6 @@ def test_what_no_server_could_make_is_refused_before_one_is_started(
     run_cli: Any, wish: tuple[str, ...], words: str
 ) -> None:
     assert_one_line(run_cli("narrate", "-", *wish, input=b"Hello."), 2, words)
-
-
-def test_the_choices_of_a_retry_are_those_of_the_api() -> None:
-    assert get_args(OnExhausted) == get_args(request_options.OnExhausted)
 
 
 def test_the_command_line_starts_without_pydantic() -> None:

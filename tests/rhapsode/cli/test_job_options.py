@@ -12,8 +12,9 @@ from pydantic import BaseModel, Field
 from generators.command_line_options import alias_text, help_text, is_option, leaves
 from rhapsode.cli import job_options
 from rhapsode.cli.failures import Misuse
-from rhapsode.cli.job_fields import JobField, check, told
+from rhapsode.cli.job_fields import JobField, check, check_job, told
 from rhapsode.contract.base import DateTime
+from rhapsode.contract.segments import SegmentChange
 
 
 class Inner(BaseModel):
@@ -100,18 +101,23 @@ def test_what_the_contract_refuses_is_told_under_the_options_name() -> None:
         (Group(voice="two\nlines"), "--voice: "),
     ):
         with pytest.raises(Misuse, match=words):
-            check(told(group), [Group(), group])
+            check_job(told(group), [Group(), group])
 
 
 def test_what_a_command_says_itself_is_told_under_its_options_name_too() -> None:
     group = Group(cast="A=b", bitrate=400)
 
     with pytest.raises(Misuse, match="--cast: string should have at least 1 character"):
-        check({"speakers": {"A": ""}}, [group])
+        check_job({"speakers": {"A": ""}}, [group])
     with pytest.raises(Misuse, match="--bitrate: 400 is not between 1 and 320"):
-        check({"output": {"formats": [{"type": "mp3", "bitrate_kbps": 400}]}}, [group])
+        check_job({"output": {"formats": [{"type": "mp3", "bitrate_kbps": 400}]}}, [group])
 
 
 def test_what_no_option_said_is_told_under_its_name_in_the_api() -> None:
     with pytest.raises(Misuse, match=r"metadata\.title: String should have at most 512 characters"):
-        check({"metadata": {"title": "x" * 513}}, [Group()])
+        check_job({"metadata": {"title": "x" * 513}}, [Group()])
+
+
+def test_what_no_field_alone_is_to_blame_for_is_told_as_it_is() -> None:
+    with pytest.raises(Misuse, match=r"^`voice` and `speaker` say the same; give one$"):
+        check(SegmentChange, {"voice": "ada", "speaker": "Ann"}, [Group()])
