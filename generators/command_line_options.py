@@ -19,7 +19,7 @@ from pydantic import AwareDatetime, BaseModel
 from pydantic.fields import FieldInfo
 
 from generators.files import Files
-from generators.request_options import CLASSES, description, without_null
+from generators.request_options import CLASSES, description, without_null, words_of
 from rhapsode.contract.jobs.control import RetryRequest
 from rhapsode.contract.jobs.request import JobRequest
 from rhapsode.contract.segments import SegmentChange
@@ -79,7 +79,12 @@ class Leaf:
     @property
     def kind(self) -> Any:  # noqa: ANN401 - whatever a field may be annotated with
         kind = without_null(self.field.annotation)
-        return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        return words_of(kind) or kind
+
+    @property
+    def is_list(self) -> bool:
+        return get_origin(self.kind) in (list, tuple)
 
     @property
     def constraints(self) -> tuple[Any, ...]:
@@ -104,7 +109,7 @@ def leaves(body: type[BaseModel], within: Leaf | None = None) -> Iterator[Leaf]:
     for name, field in body.model_fields.items():
         inside = (*within.inside, within.name) if within else ()
         leaf = Leaf(name, inside, field, within.absent if within else "", is_of_list=bool(within and within.is_of_list))
-        entry = get_args(leaf.kind)[0] if get_origin(leaf.kind) is list else leaf.kind
+        entry = get_args(leaf.kind)[0] if leaf.is_list else leaf.kind
         if isinstance(entry, type) and issubclass(entry, BaseModel):
             is_optional = without_null(field.annotation) is not field.annotation
             absent = _split(description(field))[1] if is_optional else leaf.absent
@@ -137,7 +142,7 @@ def help_text(leaf: Leaf) -> str:
     told, absent = _split(description(leaf.field))
     told = ": ".join(part for part in (_bounds(leaf), told) if part)
     told += f"; one of {_listed(_choices(leaf))}" if _choices(leaf) else ""
-    told += "; may be repeated" if get_origin(leaf.kind) is list else ""
+    told += "; may be repeated" if leaf.is_list else ""
     told += f"; {EXAMPLE_OF_A_TIME}" if leaf.kind is AwareDatetime else ""
     absent = leaf.absent or absent or _default(leaf)
     told += f"; else {absent}" if absent else ""
@@ -163,7 +168,7 @@ def _type(kind: Any) -> str:  # noqa: ANN401
     if get_origin(kind) is Literal:
         choices = get_args(kind)
         return f"Literal[{', '.join(map(_quoted, choices))}]" if isinstance(choices[0], str) else "int"
-    if get_origin(kind) is list:
+    if get_origin(kind) in (list, tuple):
         entry = get_args(kind)[0]
         return "list[str]" if (get_args(entry)[0] if get_origin(entry) is Annotated else entry) is str else ""
     return ""

@@ -35,8 +35,10 @@ def _rows(model: dict[str, Any], models: dict[str, Any], inside: str) -> Iterato
         given = _given(field)
         named = given.get("$ref") or given.get("items", {}).get("$ref")
         nested = models[named.rpartition("/")[2]] if named else {}
-        suffix = "[]" if "items" in given and nested else ""
         about = field.get("description") or given.get("description") or nested.get("description", "")
+        if "enum" in nested:
+            given, nested = _chosen(given, nested), {}
+        suffix = "[]" if "items" in given and nested else ""
         default = _default(field, model, name, is_nested=bool(nested))
         yield f"`{inside}{name}{suffix}`", _value(given, nested), default, _one_line(about)
         if nested:
@@ -47,6 +49,11 @@ def _given(field: dict[str, Any]) -> dict[str, Any]:
     """What a field holds that is not null."""
     choices = [each for each in field.get("anyOf", []) if each.get("type") != "null"]
     return field if not choices else choices[0] if len(choices) == 1 else {"anyOf": choices}
+
+
+def _chosen(given: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
+    """The words of an enumeration in the place of its name."""
+    return {"items": words} if "items" in given else words
 
 
 def _value(given: dict[str, Any], nested: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from enum import EnumType
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -19,16 +20,11 @@ from pydantic.fields import FieldInfo
 
 from generators.files import Files
 from rhapsode.contract.jobs.control import JobChange, RetryRequest
-from rhapsode.contract.jobs.input import DocumentInput, JobInput, PausesRequest, SegmentInput
-from rhapsode.contract.jobs.output import (
-    DestinationRequest,
-    LoudnessRequest,
-    OutputFormatRequest,
-    OutputRequest,
-    TagsRequest,
-)
-from rhapsode.contract.jobs.quality import QualityRequest
-from rhapsode.contract.jobs.request import JobRequest, SamplingRequest, SegmentationRequest
+from rhapsode.contract.jobs.input import DocumentInput, JobInput, Pauses, SegmentInput
+from rhapsode.contract.jobs.options import Sampling
+from rhapsode.contract.jobs.output import Destination, Loudness, Output, OutputFormat, Tags
+from rhapsode.contract.jobs.quality import Quality
+from rhapsode.contract.jobs.request import JobRequest, SegmentationRequest
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
 from rhapsode.contract.operators.quotas import QuotaOrder
 from rhapsode.contract.pronunciations import Rule
@@ -60,14 +56,14 @@ CLASSES = (
     Class("Document", DocumentInput),
     Class("JobInput", JobInput),
     Class("Segmentation", SegmentationRequest),
-    Class("Pauses", PausesRequest),
-    Class("Sampling", SamplingRequest),
-    Class("Quality", QualityRequest),
-    Class("Format", OutputFormatRequest),
-    Class("Loudness", LoudnessRequest),
-    Class("Tags", TagsRequest),
-    Class("Destination", DestinationRequest),
-    Class("Output", OutputRequest),
+    Class("Pauses", Pauses),
+    Class("Sampling", Sampling),
+    Class("Quality", Quality),
+    Class("Format", OutputFormat),
+    Class("Loudness", Loudness),
+    Class("Tags", Tags),
+    Class("Destination", Destination),
+    Class("Output", Output),
     Class("JobWebhook", JobWebhookRequest),
     Class(
         "JobOptions",
@@ -182,6 +178,15 @@ def without_null(annotation: Any) -> Any:  # noqa: ANN401
     return Union[tuple(each for each in get_args(annotation) if each is not types.NoneType)]  # noqa: UP007 - of a tuple
 
 
+def words_of(annotation: Any) -> Any:  # noqa: ANN401
+    """An enumeration as the `Literal` of its words; None for any other type."""
+    match annotation:
+        case EnumType():
+            return Literal[tuple(str(each) for each in annotation)]
+        case _:
+            return None
+
+
 def _type(annotation: Any) -> str:  # noqa: ANN401
     """As a program writes it. Raises `ValueError` for a body that no caller has a name for."""
     origin, inner = get_origin(annotation), get_args(annotation)
@@ -196,12 +201,14 @@ def _type(annotation: Any) -> str:  # noqa: ANN401
         case _ if origin is Literal:
             # A caller's variable is of the type alone; which of them are taken, the server says.
             return type(inner[0]).__name__
-        case _ if origin is list:
+        case _ if origin in (list, tuple):
             return f"Sequence[{_type(inner[0])}]"
         case _ if origin is dict:
             return f"Mapping[{_type(inner[0])}, {_type(inner[1])}]"
         case _ if annotation in (AwareDatetime, datetime):
             return "datetime"
+        case _ if words := words_of(annotation):
+            return _type(words)
         case _ if annotation in NAMES:
             return NAMES[annotation]
         case _ if annotation in (str, int, float, bool):

@@ -8,20 +8,20 @@ from typing import get_args
 import pytest
 
 import rhapsode.cli.narrate.audio_options
+import rhapsode.contract.jobs.options
+import rhapsode.contract.jobs.output
 import rhapsode.contract.jobs.states
 import rhapsode.contract.voices.caches
-import storage.narration.outputs
-import storage.narration.spec
-import storage.narration.voice_reference
+import rhapsode.contract.voices.modes
 import storage.voices.records
 import worker.engine.interface
 import worker.engine.profiles
 
 PAIRS: list[tuple[type[enum.Enum], type[enum.Enum]]] = [
-    (storage.narration.outputs.SubtitleFormat, rhapsode.cli.narrate.audio_options.Subtitles),
-    (storage.narration.spec.Reproducibility, worker.engine.profiles.Reproducibility),
+    (rhapsode.contract.jobs.output.SubtitleFormat, rhapsode.cli.narrate.audio_options.Subtitles),
+    (rhapsode.contract.jobs.options.Reproducibility, worker.engine.profiles.Reproducibility),
     (rhapsode.contract.jobs.states.JobClass, worker.engine.interface.Urgency),
-    (storage.narration.voice_reference.CacheMode, worker.engine.interface.VoiceMode),
+    (rhapsode.contract.voices.modes.CacheMode, worker.engine.interface.VoiceMode),
 ]
 
 

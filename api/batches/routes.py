@@ -31,7 +31,7 @@ from api.job_answers.view import JobViewer, audio_s_done
 from api.services.container import ApiServices
 from api.uploads.named import upload_pieces
 from rhapsode.contract.batches import Batch, BatchCounts, BatchLinks, BatchList, BatchOrder, BatchResult
-from rhapsode.contract.jobs.request import DAY_S
+from rhapsode.contract.jobs.schedule import DAY_S
 from rhapsode.contract.jobs.states import Priority
 from storage.errors import AdmissionRefused, IdempotencyMismatch
 from storage.ids import BATCH_ID, JobId, TenantId, new_batch_id

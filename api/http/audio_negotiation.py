@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from api.http.problems.problem import Problem
-from storage.narration.outputs import AudioFormat
+from rhapsode.contract.jobs.output import AudioFormat
 
 STREAMED: dict[AudioFormat, tuple[str, ...]] = {
     AudioFormat.WAV: ("audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave"),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from api.job_answers.segment_ids import segment_id
-from rhapsode.contract.jobs.quality import JobQuality, JobWarning, ResolvedQuality
+from rhapsode.contract.jobs.quality import SEGMENT_QUALITY, JobQuality, JobWarning
 from storage.jobs.record import JobRecord
 from storage.jobs.warnings import SEGMENT_GAP
-from storage.narration.quality import SEGMENT_QUALITY, Quality
 from storage.narration.spec import NarrationSpec
 
 
@@ -15,7 +14,7 @@ def job_quality(record: JobRecord) -> JobQuality | None:
     if not isinstance(record.spec, NarrationSpec):
         return None
     return JobQuality(
-        gate=record.spec.quality.gate.value,
+        gate=record.spec.request.quality.gate,
         retries=record.rerolls,
         flagged_segments=_warned_of(record, SEGMENT_QUALITY),
         gaps=_warned_of(record, SEGMENT_GAP),
@@ -29,9 +28,3 @@ def _warned_of(record: JobRecord, code: str) -> tuple[str, ...]:
 
 def job_warnings(record: JobRecord) -> tuple[JobWarning, ...]:
     return tuple(JobWarning(code=each.code, detail=each.detail, segment=each.segment) for each in record.warnings)
-
-
-def resolved_quality(quality: Quality) -> ResolvedQuality:
-    return ResolvedQuality(
-        gate=quality.gate.value, max_attempts=quality.max_attempts, on_exhausted=quality.on_exhausted.value
-    )

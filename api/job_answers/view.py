@@ -5,35 +5,32 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from mimetypes import types_map
+from typing import Any
 
 from api.http.links import URL_TTL_S, LinkBuilder
 from api.http.times import audio_s, moment, optional_moment
 from api.job_answers.failure_view import job_problem
 from api.job_answers.progress import Waiting, time_left
-from api.job_answers.quality_view import job_quality, job_warnings, resolved_quality
+from api.job_answers.quality_view import job_quality, job_warnings
 from api.webhooks.view import job_receiver
 from rhapsode.contract.jobs.answer import (
     Artifact,
     Job,
     Links,
     Progress,
-    ResolvedRequest,
-    ResolvedSampling,
-    ResolvedSegmentation,
-    ResolvedVoice,
-    ResolvedVoiceCaches,
     SegmentProgress,
+    ShownVoiceCaches,
     SpokenWith,
     Usage,
 )
-from rhapsode.contract.jobs.input import ResolvedInput, ResolvedPauses
-from rhapsode.contract.jobs.output import ResolvedDestination, ResolvedFormat, ResolvedLoudness, ResolvedOutput
+from rhapsode.contract.jobs.narration import ShownNarration, ShownVoice
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.batches import BatchSpec
 from storage.jobs.record import ArtifactRecord, JobRecord
-from storage.narration.outputs import FORMATS, LoudnessTarget, OutputSpec, Tags
+from storage.narration.audio_formats import FORMATS
+from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.objects.keys import DELIVERED
 from storage.objects.store import ArtifactStore, Download
@@ -69,7 +66,7 @@ class JobViewer:
             expires_at=optional_moment(record.expires_at_ms),
             queue=waiting.queue if waiting else None,
             progress=_progress(record, waiting, self.now_s),
-            request=_resolved(record),
+            request=_request(record),
             artifacts=self.artifact_list(record),
             usage=Usage(
                 input_chars=record.input_chars,
@@ -171,58 +168,31 @@ def _progress(record: JobRecord, waiting: Waiting | None, now_s: float) -> Progr
     )
 
 
-def _resolved(record: JobRecord) -> ResolvedRequest | ResolvedVoiceCaches:
-    spec = record.spec
-    if isinstance(spec, BatchSpec):
-        raise TypeError(f"{record.id} is a batch, which has a view of its own")
-    if isinstance(spec, VoiceCacheSpec):
-        return ResolvedVoiceCaches(
-            model=spec.model,
-            voices=spec.num_voices,
-            force=spec.rebuild,
-            priority=record.priority,
-            deadline=optional_moment(record.deadline_ms),
-            retention_s=record.retention_s,
-        )
-    return ResolvedRequest(
-        model=spec.model,
-        voice=spec.voice,
-        own_voice=_resolved_voice(spec.own_voice),
-        language=spec.language,
-        instructions=spec.instructions,
-        seed=spec.seed,
-        segmentation=ResolvedSegmentation(
-            target_chars=spec.segmentation.target_chars,
-            max_chars=spec.segmentation.max_chars,
-            min_chars=spec.segmentation.min_chars,
-        ),
-        input=ResolvedInput(
-            type=spec.source.type.value,
-            format=None if spec.source.format is None else spec.source.format.value,
-            include=tuple(spec.source.include),
-            images=None if spec.source.format is None else spec.source.images.value,
-            first_words=record.first_words,
-        ),
-        speakers={member.name: member.voice for member in spec.speakers},
-        pauses=ResolvedPauses(
-            sentence_s=spec.pauses.sentence_s,
-            paragraph_s=spec.pauses.paragraph_s,
-            heading_s=spec.pauses.heading_s,
-            chapter_s=spec.pauses.chapter_s,
-        ),
-        normalization=spec.normalization.value,
-        pronunciation_dictionaries=tuple(spec.dictionaries),
-        validate_only=spec.validate_only,
-        reproducibility=spec.reproducibility.value,
-        reuse=spec.reuse,
-        quality=resolved_quality(spec.quality),
-        sampling=ResolvedSampling(
-            temperature=spec.sampling.temperature,
-            top_p=spec.sampling.top_p,
-            top_k=spec.sampling.top_k,
-            repetition_penalty=spec.sampling.repetition_penalty,
-        ),
-        output=resolved_output(spec.output),
+def _request(record: JobRecord) -> ShownNarration | ShownVoiceCaches:
+    match record.spec:
+        case NarrationSpec() as spec:
+            return _narration(record, spec)
+        case VoiceCacheSpec() as spec:
+            return ShownVoiceCaches(
+                model=spec.model,
+                voices=spec.num_voices,
+                force=spec.rebuild,
+                priority=record.priority,
+                deadline=optional_moment(record.deadline_ms),
+                retention_s=record.retention_s,
+            )
+        case BatchSpec():
+            raise TypeError(f"{record.id} is a batch, which has a view of its own")
+
+
+def _narration(record: JobRecord, spec: NarrationSpec) -> ShownNarration:
+    """The stored document, with what the job's own record knows."""
+    given = spec.request.input.model_copy(update={"first_words": record.first_words})
+    shown: dict[str, Any] = {**dict(spec.request), "input": given}
+    return ShownNarration(
+        **shown,
+        own_voice=_own_voice(spec.own_voice),
+        speakers={member.name: member.voice for member in spec.cast},
         priority=record.priority,
         not_before=optional_moment(record.not_before_ms),
         deadline=optional_moment(record.deadline_ms),
@@ -230,15 +200,15 @@ def _resolved(record: JobRecord) -> ResolvedRequest | ResolvedVoiceCaches:
     )
 
 
-def _resolved_voice(voice: VoiceReference | None) -> ResolvedVoice | None:
+def _own_voice(voice: VoiceReference | None) -> ShownVoice | None:
     if voice is None:
         return None
-    return ResolvedVoice(
+    return ShownVoice(
         id=voice.voice or None,
         revision=voice.revision,
-        mode=voice.mode.value,
+        mode=voice.mode,
         ref_text=voice.ref_text,
-        if_cache_missing=voice.if_missing.value,
+        if_cache_missing=voice.if_missing,
     )
 
 
@@ -252,29 +222,3 @@ def _engine(record: JobRecord) -> SpokenWith:
         voice_cache=by.voice_cache,
         config_sha256=by.config_sha256,
     )
-
-
-def resolved_output(spec: OutputSpec) -> ResolvedOutput:
-    """The same as the API shows it."""
-    loudness = spec.loudness
-    return ResolvedOutput(
-        formats=tuple(ResolvedFormat(type=form.type, bitrate_kbps=form.bitrate_kbps) for form in spec.formats),
-        sample_rate=spec.sample_rate_hz,
-        loudness=None if loudness is None else _shown_loudness(loudness),
-        chapters=spec.chapters.value,
-        timestamps=spec.timestamps.value,
-        subtitles=tuple(subtitles.value for subtitles in spec.subtitles),
-        tags=_shown_tags(spec.tags),
-        destination=None if spec.destination is None else ResolvedDestination(prefix=spec.destination.prefix),
-    )
-
-
-def _shown_loudness(target: LoudnessTarget) -> ResolvedLoudness:
-    return ResolvedLoudness(
-        target_lufs=target.target_lufs, max_true_peak_db=target.max_true_peak_db, scope=target.scope.value
-    )
-
-
-def _shown_tags(tags: Tags) -> dict[str, str]:
-    given = ((each.name, getattr(tags, each.name)) for each in fields(tags))
-    return {name: value for name, value in given if value}

@@ -21,16 +21,16 @@ from api.job_answers.view import retry_after_s
 from api.segments.planned_job import narration_of
 from api.services.container import ApiServices
 from api.submission.output_change import resolve_changed_output
-from api.submission.quality import resolve_quality
+from api.submission.quality import refuse_quality
+from rhapsode.contract.base import RequestBody
 from rhapsode.contract.jobs.answer import Job
 from rhapsode.contract.jobs.control import AssembleRequest, JobChange, RetryRequest
-from rhapsode.contract.jobs.quality import QualityRequest
-from rhapsode.contract.jobs.states import Priority
+from rhapsode.contract.jobs.options import Sampling
+from rhapsode.contract.jobs.quality import Quality
 from storage.job_store.calls import Transitioned
 from storage.job_store.control import JobChanges
 from storage.jobs.record import JobSpec
-from storage.narration.quality import Quality
-from storage.narration.spec import NarrationSpec, SamplingOverrides
+from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=IdempotentRoute)
@@ -106,7 +106,7 @@ def assemble_job(
     def change(spec: NarrationSpec) -> NarrationSpec:
         if order.output is None:
             return spec
-        return replace(spec, output=resolve_changed_output(order.output, spec.output, record.sample_rate_hz))
+        return spec.asking(output=resolve_changed_output(order.output, spec.request.output, record.sample_rate_hz))
 
     outcome = services.control.assemble(tenant, job_id, change, idempotency)
     return _started(services, links, outcome, response)
@@ -124,7 +124,7 @@ def _started(services: ApiServices, links: LinkBuilder, outcome: Transitioned, r
 def _changes(change: JobChange) -> JobChanges:
     deadline_ms = future_ms(change.deadline)
     return JobChanges(
-        priority=None if change.priority is None else Priority(change.priority),
+        priority=change.priority,
         deadline_ms=_removable(change, "deadline", deadline_ms),
         not_before_ms=_removable(change, "not_before", start_ms(change.not_before)),
         metadata=change.metadata,
@@ -147,32 +147,32 @@ def _overriding(order: RetryRequest, services: ApiServices) -> Callable[[JobSpec
         if not isinstance(spec, NarrationSpec):
             raise invalid_field("", "not_supported", "a job of kind voice_cache is retried as it is")
         card = next((card for card in cards if card.name == spec.model), None)
-        return replace(
-            spec,
+        asked = spec.asking(
             quality=_quality(order.quality, spec, card),
             sampling=_sampling(order, spec),
-            seed=spec.seed if order.seed is None else order.seed,
-            seed_fixed=spec.seed_fixed or order.seed is not None,
+            seed=spec.request.seed if order.seed is None else order.seed,
         )
+        return replace(asked, seed_fixed=spec.seed_fixed or order.seed is not None)
 
     return change
 
 
-def _quality(request: QualityRequest | None, spec: NarrationSpec, card: ModelCard | None) -> Quality:
-    if request is None:
-        return spec.quality
-    kept = {
-        "gate": spec.quality.gate.value,
-        "max_attempts": spec.quality.max_attempts,
-        "on_exhausted": spec.quality.on_exhausted.value,
-    }
-    merged = QualityRequest.model_validate(kept | request.model_dump(exclude_unset=True))
+def _quality(wanted: Quality | None, spec: NarrationSpec, card: ModelCard | None) -> Quality:
+    if wanted is None:
+        return spec.request.quality
+    merged = spec.request.quality.model_copy(update=_named(wanted))
     if card is None:
         raise invalid_field("/quality", "not_available", f"no worker of {spec.model} has said what it can check")
-    return resolve_quality(merged, spec.language, card)
+    refuse_quality(merged, spec.request.language, card)
+    return merged
 
 
-def _sampling(order: RetryRequest, spec: NarrationSpec) -> SamplingOverrides:
+def _sampling(order: RetryRequest, spec: NarrationSpec) -> Sampling:
     if order.sampling is None:
-        return spec.sampling
-    return replace(spec.sampling, **order.sampling.model_dump(exclude_unset=True))
+        return spec.request.sampling
+    return spec.request.sampling.model_copy(update=_named(order.sampling))
+
+
+def _named(part: RequestBody) -> dict[str, object]:
+    """The fields that the caller sent."""
+    return part.model_dump(exclude_unset=True)

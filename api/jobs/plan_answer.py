@@ -25,7 +25,7 @@ _CALLERS_FAULT = frozenset(
 
 
 def wants_plan_only(accepted: Accepted) -> bool:
-    return isinstance(accepted.job.spec, NarrationSpec) and accepted.job.spec.validate_only
+    return isinstance(accepted.job.spec, NarrationSpec) and accepted.job.spec.request.validate_only
 
 
 async def plan_answer(

@@ -19,6 +19,7 @@ from api.voices.named_voices import BuiltInVoice, NamedVoice, find_named_voice
 from rhapsode.contract.jobs.answer import Job
 from rhapsode.contract.jobs.input import JobInput
 from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.jobs.states import Priority
 from rhapsode.contract.voices.voices import PreviewOrder
 from storage.ids import TenantId
 from storage.jobs.submissions import IdempotencyKey
@@ -46,7 +47,7 @@ def preview(
         model=order.model or model,
         language=order.language or language,
         seed=order.seed,
-        priority="high",
+        priority=Priority.HIGH,
         retention_s=PREVIEW_RETENTION_S,
         metadata={"preview_of": name},
     )

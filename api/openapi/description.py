@@ -92,8 +92,24 @@ def _described(app: FastAPI) -> dict[str, Any]:
 def _lacking(document: dict[str, Any]) -> dict[str, Any]:
     """The models of the contract that FastAPI has not met and the document refers to, and what a stream's `data` is."""
     named = {Event.__name__, *re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document))}
-    named -= document["components"]["schemas"].keys()
-    return _schemas(RequestBody, "validation", named) | _schemas(Answer, "serialization", named)
+    known = document["components"]["schemas"]
+    named -= known.keys()
+    answers = _schemas(Answer, "serialization", named)
+    return answers | _told_apart(_schemas(RequestBody, "validation", named), known | answers)
+
+
+def _told_apart(bodies: dict[str, Any], answers: dict[str, Any]) -> dict[str, Any]:
+    """What may be left out of a request is in every answer: a model of both is two schemas, `Output` and
+    `OutputRequest`.
+    """
+    twice = [name for name, schema in bodies.items() if name in answers and schema != answers[name]]
+    text = json.dumps(bodies)
+    for name in twice:
+        text = text.replace(json.dumps(SCHEMAS.format(model=name)), json.dumps(SCHEMAS.format(model=f"{name}Request")))
+    schemas: dict[str, Any] = json.loads(text)
+    for name in twice:
+        schemas[f"{name}Request"] = schemas.pop(name) | {"title": f"{name}Request"}
+    return schemas
 
 
 def _schemas(base: type[BaseModel], mode: JsonSchemaMode, named: set[str]) -> dict[str, Any]:

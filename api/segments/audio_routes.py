@@ -18,12 +18,13 @@ from api.job_answers.segment_ids import segment_id
 from api.segments.following import HeardSegment, SegmentFollower
 from api.segments.planned_job import planned_segments
 from api.services.container import ApiServices
+from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from rhapsode.contract.jobs.states import JobState
 from storage.audio.encoding import AudioEncoder, Outbox, live_encoder
 from storage.audio.wav import BYTES_PER_SAMPLE, streaming_wav_header, wav_header
 from storage.errors import StorageError
 from storage.jobs.record import JobRecord
-from storage.narration.outputs import AudioFormat, OutputFormat, default_bitrate_kbps
+from storage.narration.audio_formats import default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.results import SegmentResult
@@ -60,7 +61,7 @@ async def _hearing(
     """Whatever can be refused is refused here, while there is still a status to refuse it with."""
     form = choose_format(accept)
     record = await run_sync(services.jobs.get, tenant, job_id)
-    if not isinstance(record.spec, NarrationSpec) or record.spec.validate_only:
+    if not isinstance(record.spec, NarrationSpec) or record.spec.request.validate_only:
         raise state_conflict("this job makes no speech")
     if record.state.is_terminal and record.segments.done == 0:
         raise state_conflict(f"the job is {record.state} and no segment of it was finished")
@@ -166,7 +167,7 @@ async def _encoded(
     async for segment in segments:
         if encoder is None:
             rate_hz = segment.sample_rate_hz
-            wanted = OutputFormat(form, default_bitrate_kbps(form, rate_hz))
+            wanted = OutputFormat(type=form, bitrate_kbps=default_bitrate_kbps(form, rate_hz))
             encoder = live_encoder(wanted, rate_hz, outbox)
         await run_sync(_encode, encoder, segment, limiter=services.encoders)
         yield outbox.take()

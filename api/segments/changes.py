@@ -50,7 +50,7 @@ def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:
 
 
 def _text(text: str | None, card: ModelCard | None, spec: NarrationSpec) -> str | None:
-    limit = spec.segmentation.max_bytes
+    limit = spec.bounds.max_bytes
     if text is not None and limit is not None and len(text.encode()) > limit:
         raise invalid_field("/text", "too_long", f"{spec.model} takes at most {limit} bytes of UTF-8 in a segment")
     if text is not None and card is not None:
@@ -68,8 +68,8 @@ def _refuse_long(text: str, card: ModelCard) -> None:
 
 
 def _speaker(name: str | None, spec: NarrationSpec) -> str | None:
-    if name and find_speaker(spec.speakers, name) is None:
-        known = ", ".join(repr(member.name) for member in spec.speakers) or "nobody"
+    if name and find_speaker(spec.cast, name) is None:
+        known = ", ".join(repr(member.name) for member in spec.cast) or "nobody"
         raise invalid_field("/speaker", "not_found", f"the job's cast is {known}; use `voice` for another voice")
     return name
 
@@ -99,7 +99,7 @@ def _cast_member(
 
 def _free_name(wanted: SpeakerVoice, spec: NarrationSpec) -> SpeakerVoice:
     """Under its own name, unless somebody else of the cast is called so: their voice must not change."""
-    other = find_speaker(spec.speakers, wanted.name)
+    other = find_speaker(spec.cast, wanted.name)
     if other is None or other == wanted:
         return wanted
     return _free_name(replace(wanted, name=f"{wanted.name} (voice)"), spec)
@@ -107,7 +107,7 @@ def _free_name(wanted: SpeakerVoice, spec: NarrationSpec) -> SpeakerVoice:
 
 def _recasting(member: SpeakerVoice) -> Callable[[NarrationSpec], NarrationSpec]:
     def recast(spec: NarrationSpec) -> NarrationSpec:
-        return spec if member in spec.speakers else replace(spec, speakers=(*spec.speakers, member))
+        return spec if member in spec.cast else replace(spec, cast=(*spec.cast, member))
 
     return recast
 

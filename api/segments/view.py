@@ -113,14 +113,14 @@ class SegmentViewer:
         )
 
     def _voice(self, speaker: str) -> str:
-        member = find_speaker(self.spec.speakers, speaker) if speaker else None
-        return self.spec.voice if member is None else member.voice
+        member = find_speaker(self.spec.cast, speaker) if speaker else None
+        return self.spec.request.voice if member is None else member.voice
 
     def _language(self, planned: PlannedSegment, edit: SegmentEdit) -> str:
-        return edit.language or planned.language or self.spec.language
+        return edit.language or planned.language or self.spec.request.language
 
     def _instructions(self, planned: PlannedSegment, edit: SegmentEdit) -> str:
-        said = (edit.instructions, planned.instructions, self.spec.instructions)
+        said = (edit.instructions, planned.instructions, self.spec.request.instructions)
         return next(each for each in said if each is not None)
 
     def _duration_s(self, result: SegmentResult | None) -> float | None:

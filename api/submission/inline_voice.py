@@ -13,8 +13,9 @@ from api.voices.consent import consent_of
 from api.voices.creation import EMBEDDING_MEDIA_TYPE, embedding_model
 from api.voices.embedding_input import EMBEDDING_FIELD, pack_embedding, parse_embedding
 from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import JobId, TenantId, VoiceId
-from storage.narration.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceReference, VoiceSource
+from storage.narration.voice_reference import SourceKind, VoiceReference, VoiceSource
 from storage.objects.keys import speaker_embedding
 from storage.queue.model_registry import ModelCard
 

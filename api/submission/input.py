@@ -10,14 +10,19 @@ from pydantic_core import PydanticCustomError
 from api.http.problems.problem import Problem, invalid_field, speech_too_long, text_too_long
 from api.services.container import ApiServices
 from api.uploads.named import named_upload_bytes
-from rhapsode.contract.jobs.input import DocumentInput, JobInput, SegmentInput
+from rhapsode.contract.jobs.input import (
+    DocumentInput,
+    JobInput,
+    NarrationInput,
+    SegmentInput,
+    SourceType,
+)
 from rhapsode.contract.speakable_text import check_spoken_text
 from storage.ids import TenantId
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.narration.script.entries import SegmentEntry
 from storage.narration.script.script import Script
 from storage.narration.script.ssml import SsmlError, languages_of, parse_ssml, voices_of
-from storage.narration.sources import DocumentFormat, Images, Source, SourceType
 
 UPLOAD_POINTER = "/input/document/upload_id"
 
@@ -40,7 +45,7 @@ class PreparedInput:
     voices: named in the input, each once. languages: likewise, as the input spells them. entries: of a list.
     """
 
-    source: Source
+    source: NarrationInput
     text: str | None
     num_chars: int | None
     audio_ms: int
@@ -59,7 +64,7 @@ def prepare_input(services: ApiServices, tenant: TenantId, given: JobInput) -> P
         prepared = _document(services, tenant, given.document)
     else:
         text = given.text or ""
-        prepared = PreparedInput(Source(), text, len(text), expected_audio_ms(text))
+        prepared = PreparedInput(NarrationInput(), text, len(text), expected_audio_ms(text))
     if prepared.audio_ms > MAX_AUDIO_MS:
         raise speech_too_long(prepared.audio_ms, MAX_AUDIO_MS)
     return prepared
@@ -68,7 +73,7 @@ def prepare_input(services: ApiServices, tenant: TenantId, given: JobInput) -> P
 def _ssml(document: str) -> PreparedInput:
     script = _parsed(document)
     return PreparedInput(
-        source=Source(SourceType.SSML),
+        source=NarrationInput(type=SourceType.SSML),
         text=document,
         num_chars=len(script.text),
         audio_ms=expected_audio_ms(script.text),
@@ -104,7 +109,7 @@ def _entries(entries: Sequence[SegmentInput], max_chars: int) -> PreparedInput:
         if entry.language is not None:
             languages.setdefault(entry.language, VoiceUse(entry.language, f"/input/segments/{index}/language"))
     return PreparedInput(
-        source=Source(SourceType.SEGMENTS),
+        source=NarrationInput(type=SourceType.SEGMENTS),
         text=None,
         num_chars=num_chars,
         audio_ms=sum(expected_audio_ms(entry.text) for entry in entries),
@@ -118,8 +123,8 @@ def _document(services: ApiServices, tenant: TenantId, document: DocumentInput) 
     """Only looked at: it is read where hostile files are read, as part of the job's work."""
     limit = services.settings.max_document_bytes
     num_bytes = named_upload_bytes(services, tenant, document.upload_id, UPLOAD_POINTER, limit)
-    source = Source(
-        SourceType.DOCUMENT, DocumentFormat(document.format), tuple(document.include), Images(document.images)
+    source = NarrationInput(
+        type=SourceType.DOCUMENT, format=document.format, include=document.include, images=document.images
     )
     # A guess for the queue, which the plan puts right: books are mostly pictures or mostly compressed text.
     guess_ms = min(num_bytes * 1000 // _BYTES_PER_S, MAX_AUDIO_MS)

@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from api.http.problems.problem import Violation, invalid
-from rhapsode.contract.jobs.output import LoudnessRequest, OutputFormatRequest, OutputRequest, TagsRequest
-from storage.narration.outputs import (
-    FORMATS,
-    AudioFormat,
-    ChapterMarks,
-    Destination,
-    LoudnessScope,
-    LoudnessTarget,
-    OutputFormat,
-    OutputSpec,
-    SubtitleFormat,
-    Tags,
-    Timestamps,
-    bitrates_kbps,
-    default_bitrate_kbps,
-)
+from rhapsode.contract.jobs.output import Output, OutputFormat
+from storage.narration.audio_formats import FORMATS, bitrates_kbps, default_bitrate_kbps
 
 
-def resolve_output(request: OutputRequest, model_rate_hz: int) -> OutputSpec:
+def resolve_output(request: Output, model_rate_hz: int) -> Output:
     """Raises a `Problem` that names every part that does not fit.
 
     model_rate_hz: of the model's own audio, which counts where the request names no sample rate.
@@ -31,25 +17,16 @@ def resolve_output(request: OutputRequest, model_rate_hz: int) -> OutputSpec:
     rate_hz = request.sample_rate or model_rate_hz
     if violations := [*_misfits(request, rate_hz)]:
         raise invalid(violations)
-    return OutputSpec(
-        formats=tuple(_format(form, rate_hz) for form in request.formats),
-        sample_rate_hz=request.sample_rate,
-        loudness=_loudness(request.loudness),
-        chapters=ChapterMarks(request.chapters),
-        timestamps=Timestamps(request.timestamps),
-        subtitles=tuple(SubtitleFormat(name) for name in request.subtitles),
-        tags=_tags(request.tags),
-        destination=None if request.destination is None else Destination(request.destination.prefix),
-    )
+    return request.model_copy(update={"formats": tuple(_format(form, rate_hz) for form in request.formats)})
 
 
-def _misfits(request: OutputRequest, rate_hz: int) -> Iterator[Violation]:
+def _misfits(request: Output, rate_hz: int) -> Iterator[Violation]:
     types = [form.type for form in request.formats]
     for place, form in enumerate(request.formats):
         pointer = f"/output/formats/{place}"
         if form.type in types[:place]:
             yield Violation("repeated", f"{form.type} is named twice", pointer=f"{pointer}/type")
-        elif rate_hz not in (rates := FORMATS[AudioFormat(form.type)].sample_rates_hz):
+        elif rate_hz not in (rates := FORMATS[form.type].sample_rates_hz):
             known = ", ".join(map(str, rates))
             detail = f"{form.type} has no {rate_hz} Hz, only {known}; choose one in `sample_rate`"
             yield Violation("not_supported", detail, pointer=f"{pointer}/type")
@@ -60,8 +37,8 @@ def _misfits(request: OutputRequest, rate_hz: int) -> Iterator[Violation]:
             yield Violation("repeated", f"{name} is named twice", pointer=f"/output/subtitles/{place}")
 
 
-def _bitrate_misfits(form: OutputFormatRequest, kbps: int, rate_hz: int, pointer: str) -> Iterator[Violation]:
-    bitrates = bitrates_kbps(AudioFormat(form.type), rate_hz)
+def _bitrate_misfits(form: OutputFormat, kbps: int, rate_hz: int, pointer: str) -> Iterator[Violation]:
+    bitrates = bitrates_kbps(form.type, rate_hz)
     if not bitrates:
         yield Violation("not_supported", f"{form.type} has no bitrate to choose", pointer=pointer)
     elif kbps not in bitrates:
@@ -69,17 +46,7 @@ def _bitrate_misfits(form: OutputFormatRequest, kbps: int, rate_hz: int, pointer
         yield Violation("out_of_range", f"{form.type} at {rate_hz} Hz takes {known} kbit/s", pointer=pointer)
 
 
-def _format(form: OutputFormatRequest, rate_hz: int) -> OutputFormat:
-    kind = AudioFormat(form.type)
-    chosen = form.bitrate_kbps
-    return OutputFormat(kind, default_bitrate_kbps(kind, rate_hz) if chosen is None else chosen)
-
-
-def _loudness(request: LoudnessRequest | None) -> LoudnessTarget | None:
-    if request is None:
-        return None
-    return LoudnessTarget(request.target_lufs, request.max_true_peak_db, LoudnessScope(request.scope))
-
-
-def _tags(request: TagsRequest) -> Tags:
-    return Tags(**{name: getattr(request, name).strip() for name in TagsRequest.model_fields})
+def _format(form: OutputFormat, rate_hz: int) -> OutputFormat:
+    if form.bitrate_kbps is not None:
+        return form
+    return OutputFormat(type=form.type, bitrate_kbps=default_bitrate_kbps(form.type, rate_hz))

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from api.http.problems.problem import invalid_field
-from rhapsode.contract.jobs.quality import QualityRequest
-from storage.narration.quality import Gate, OnExhausted, Quality
+from rhapsode.contract.jobs.quality import Gate, Quality
 from storage.queue.model_registry import ModelCard
 
 
-def resolve_quality(request: QualityRequest, language: str, card: ModelCard) -> Quality:
-    """Raises a `Problem` for a gate that no worker of this model can apply. `language` is resolved, maybe "auto"."""
-    gate = Gate(request.gate)
-    if gate is Gate.ASR:
-        _check_recogniser(language, card)
-    return Quality(gate, request.max_attempts, OnExhausted(request.on_exhausted))
-
-
-def _check_recogniser(language: str, card: ModelCard) -> None:
-    """A gate that cannot listen must not be promised: it is refused here, not replaced by a weaker one later."""
+def refuse_quality(wanted: Quality, language: str, card: ModelCard) -> None:
+    """Raises a `Problem` for a gate that no worker of this model can apply: a gate that cannot listen must not be
+    promised, and is not replaced by a weaker one later. `language` is resolved, maybe "auto".
+    """
+    if wanted.gate is not Gate.ASR:
+        return
     heard = card.recognised_languages
     if not heard:
         detail = f"no worker of {card.name} has a recogniser; use the gate `basic`, or install one with the workers"

@@ -5,24 +5,19 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
 from api.submission.output import resolve_output
-from api.submission.quality import resolve_quality
-from rhapsode.contract.jobs.input import MAX_SEED
+from api.submission.quality import refuse_quality
+from rhapsode.contract.jobs.input import MAX_SEED, NarrationInput, Normalization
+from rhapsode.contract.jobs.narration import Narration, SegmentLengths
+from rhapsode.contract.jobs.options import Reproducibility, SpeechOptions
 from rhapsode.contract.jobs.request import JobRequest, SegmentationRequest
 from storage.narration.cast import SpeakerVoice
 from storage.narration.languages import AUTO_LANGUAGE, NORMALIZED_LANGUAGES, language_name
-from storage.narration.sources import Source
-from storage.narration.spec import (
-    NarrationSpec,
-    Normalization,
-    Pauses,
-    Reproducibility,
-    SamplingOverrides,
-    Segmentation,
-)
+from storage.narration.spec import NarrationSpec, SegmentBounds
 from storage.narration.voice_reference import VoiceReference
 from storage.queue.model_registry import ModelCard
 from storage.segments.plan import CLOSING_MARK_BYTES
@@ -42,73 +37,61 @@ class Voices:
 
 
 def resolve_narration(
-    request: JobRequest, card: ModelCard, voices: Voices, source: Source, dictionaries: tuple[str, ...]
+    request: JobRequest, card: ModelCard, voices: Voices, given: NarrationInput, dictionaries: tuple[str, ...]
 ) -> NarrationSpec:
     """Raises a `Problem` for what this model cannot do."""
     instructions = _instructions(request.instructions, card, "/instructions")
     language = _language(request, card)
-    own_voice = voices.own
-    return NarrationSpec(
+    _refuse_reproducibility(request, card)
+    refuse_quality(request.quality, language, card)
+    stays: dict[str, Any] = {name: getattr(request, name) for name in SpeechOptions.model_fields}
+    stays["output"] = resolve_output(request.output, card.sample_rate_hz)
+    lengths, bounds = _segmentation(request.segmentation, card)
+    narration = Narration(
+        **stays,
         model=card.name,
-        voice=_voice(request, card) if own_voice is None else own_voice.name,
+        voice=_voice(request, card) if voices.own is None else voices.own.name,
         language=language,
         instructions=instructions,
         seed=secrets.randbelow(MAX_SEED + 1) if request.seed is None else request.seed,
-        seed_fixed=request.seed is not None,
-        segmentation=_segmentation(
-            request.segmentation,
-            card,
-            max_bytes=card.max_text_tokens
-            - _most_room_taken(request, card, instructions)
-            - voices.reference_room
-            - CLOSING_MARK_BYTES,
-        ),
-        pauses=Pauses(
-            request.pauses.sentence_s, request.pauses.paragraph_s, request.pauses.heading_s, request.pauses.chapter_s
-        ),
-        sampling=SamplingOverrides(
-            temperature=request.sampling.temperature,
-            top_k=request.sampling.top_k,
-            top_p=request.sampling.top_p,
-            repetition_penalty=request.sampling.repetition_penalty,
-        ),
-        own_voice=own_voice,
-        speakers=voices.members,
-        source=source,
+        input=given,
+        segmentation=lengths,
         normalization=_normalization(request, language, card),
-        dictionaries=dictionaries,
-        validate_only=request.validate_only,
-        reproducibility=_reproducibility(request, card),
-        reuse=request.reuse,
-        quality=resolve_quality(request.quality, language, card),
-        output=resolve_output(request.output, card.sample_rate_hz),
+        pronunciation_dictionaries=dictionaries,
+    )
+    room = card.max_text_tokens - _most_room_taken(request, card, instructions) - voices.reference_room
+    return NarrationSpec(
+        request=narration,
+        own_voice=voices.own,
+        cast=voices.members,
+        seed_fixed=request.seed is not None,
+        bounds=replace(bounds, max_bytes=room - CLOSING_MARK_BYTES),
         languages=card.languages,
     )
 
 
-def _segmentation(wanted: SegmentationRequest, card: ModelCard, max_bytes: int) -> Segmentation:
+def _segmentation(wanted: SegmentationRequest, card: ModelCard) -> tuple[SegmentLengths, SegmentBounds]:
     """No longer than the model's texts, also if asked for: it would say them twice, or not to their end."""
     target_chars = min(wanted.target_chars, card.max_text_chars)
-    return Segmentation(
-        target_chars,
-        min(wanted.max_chars, card.max_text_chars),
-        max_bytes,
+    lengths = SegmentLengths(
+        target_chars=target_chars,
+        max_chars=min(wanted.max_chars, card.max_text_chars),
         min_chars=min(wanted.least_chars, target_chars),
+    )
+    return lengths, SegmentBounds(
         opening_chars=min(wanted.opening_chars, target_chars),
         asked_chars=wanted.asked_chars if wanted.asked_chars > card.max_text_chars else 0,
     )
 
 
-def _reproducibility(request: JobRequest, card: ModelCard) -> Reproducibility:
+def _refuse_reproducibility(request: JobRequest, card: ModelCard) -> None:
     """Raises the `Problem` of what no worker of the model can see to: it is not replaced by less."""
-    wanted = Reproducibility(request.reproducibility)
-    if wanted is Reproducibility.STRICT and not card.runs_strict:
+    if request.reproducibility is Reproducibility.STRICT and not card.runs_strict:
         detail = (
             f"no worker of {card.name} speaks a request alike in any company; start one with "
             "RHAPSODE_ENGINE_REPRODUCIBILITY=strict, or ask for best_effort"
         )
         raise invalid_field("/reproducibility", "not_supported", detail)
-    return wanted
 
 
 def _voice(request: JobRequest, card: ModelCard) -> str:
@@ -148,7 +131,7 @@ def _language(request: JobRequest, card: ModelCard) -> str:
 def _wanted_normalization(request: JobRequest, card: ModelCard) -> Normalization:
     """Left open, how the model learned to read."""
     if request.normalization is not None:
-        return Normalization(request.normalization)
+        return request.normalization
     return Normalization.BASIC if card.text_front_end == "words" else Normalization.OFF
 
 

@@ -23,13 +23,11 @@ from api.submission.resolving import Voices, resolve_language, resolve_narration
 from api.submission.voice_choice import announce_build, prepare_voice, reference_room
 from api.uploads.named import take_named_upload
 from api.webhooks.job_webhook import choose_webhook
-from rhapsode.contract.jobs.input import JobInput
+from rhapsode.contract.jobs.input import JobInput, NarrationInput
 from rhapsode.contract.jobs.request import JobRequest
-from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId, new_job_id
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.narration.script.entries import encode_entries
-from storage.narration.sources import Source
 from storage.narration.spec import NarrationSpec
 from storage.objects.keys import input_text
 
@@ -119,7 +117,7 @@ def resolve_submission(
     return ResolvedSubmission(submission, cast, prepared, languages)
 
 
-def _spec(request: JobRequest, cast: Cast, source: Source, dictionaries: list[str]) -> NarrationSpec:
+def _spec(request: JobRequest, cast: Cast, source: NarrationInput, dictionaries: list[str]) -> NarrationSpec:
     card = cast.lead.card
     room = max((reference_room(chosen.own, card) for chosen in (cast.lead, *cast.voices)), default=0)
     voices = Voices(cast.lead.own, cast.members, room)
@@ -152,7 +150,7 @@ def _submission(
         id=job,
         tenant=tenant,
         spec=spec,
-        priority=Priority(request.priority),
+        priority=request.priority,
         input_key=input_text(tenant, job),
         input_chars=prepared.num_chars or 0,
         estimated_audio_ms=1 if request.validate_only else prepared.audio_ms,

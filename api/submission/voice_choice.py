@@ -13,15 +13,10 @@ from api.submission.resolving import listed
 from api.voices.caches.submission import request_cache
 from api.voices.matching import cache_request, choose_mode, choose_model, find_own_voice, modes_of, reference, unfit
 from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.errors import JobGone, JobNotFound
 from storage.ids import ContentKey, JobId, TenantId
-from storage.narration.voice_reference import (
-    CacheMode,
-    IfCacheMissing,
-    VoiceCacheSpec,
-    VoiceReference,
-    normalised_ref_text,
-)
+from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference, normalised_ref_text
 from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import CacheState, VoiceRecord
 
@@ -131,7 +126,7 @@ def own_voice_for(request: JobRequest, record: VoiceRecord, card: ModelCard) -> 
     mode = choose_mode(record, card, CacheMode.X_VECTOR if request.x_vector_only else None, ref_text)
     if request.ref_text and mode is not CacheMode.IN_CONTEXT:
         raise invalid_field("/ref_text", "not_supported", f"{card.name} speaks with {record.name} without it")
-    own = reference(record, card, mode, ref_text, IfCacheMissing(request.if_cache_missing))
+    own = reference(record, card, mode, ref_text, request.if_cache_missing)
     is_replaced = normalised_ref_text(ref_text, mode) != normalised_ref_text(record.ref_text, mode)
     if is_replaced and own.if_missing is not IfCacheMissing.COMPUTE:
         raise invalid_field(

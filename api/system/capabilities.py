@@ -16,13 +16,20 @@ from rhapsode.contract.capabilities import (
     SsmlCapability,
     SsmlElementCapability,
 )
-from rhapsode.contract.jobs.input import MAX_DICTIONARIES, MAX_ENTRIES, MAX_PAUSE_S, MAX_SPEAKERS
+from rhapsode.contract.jobs.input import (
+    MAX_DICTIONARIES,
+    MAX_ENTRIES,
+    MAX_PAUSE_S,
+    MAX_SPEAKERS,
+    DocumentFormat,
+    Normalization,
+    SourceType,
+)
+from rhapsode.contract.jobs.output import AudioFormat
+from storage.narration.audio_formats import FORMATS
 from storage.narration.estimates import MAX_AUDIO_MS
 from storage.narration.languages import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
-from storage.narration.outputs import FORMATS, AudioFormat
 from storage.narration.script.ssml_subset import BREAK_STRENGTHS_S, MAX_BREAK_S, SPELL_OUT, SSML_SUBSET
-from storage.narration.sources import DocumentFormat, SourceType
-from storage.narration.spec import Normalization
 from storage.queue.model_registry import served_models
 
 router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])

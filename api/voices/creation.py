@@ -30,6 +30,7 @@ from api.voices.matching import cloning_models
 from api.voices.names import built_in_speaker
 from api.voices.upload import Upload, parse_fields
 from rhapsode.contract.voices.caches import CacheOrder
+from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.voices import RecordingForm, VoiceForm
 from storage.audio.recordings import DecoderBroken, RecordingRefused, inspect_recording
 from storage.errors import (
@@ -43,7 +44,7 @@ from storage.errors import (
     VoiceNotFound,
 )
 from storage.ids import TenantId, VoiceId, new_voice_id
-from storage.narration.voice_reference import CacheMode, SourceKind, VoiceSource
+from storage.narration.voice_reference import SourceKind, VoiceSource
 from storage.objects.keys import voice_source
 from storage.queue.model_registry import ModelCard
 from storage.voices.recordings import put_recording

@@ -12,8 +12,9 @@ from starlette.responses import Response
 from api.http.problems.problem import invalid_field, not_ready
 from api.services.container import ApiServices
 from rhapsode.contract.voices import voices as voice_schemas
+from rhapsode.contract.voices.modes import CacheMode
 from storage.errors import ArtifactMissing
-from storage.narration.voice_reference import CacheMode, SourceKind
+from storage.narration.voice_reference import SourceKind
 from storage.voices.cache_file import (
     ArtifactFormatError,
     ArtifactHeader,

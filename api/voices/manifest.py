@@ -17,10 +17,10 @@ from api.voices.consent import consent_of
 from api.voices.names import built_in_speaker
 from rhapsode.contract.base import RefText, RequestBody
 from rhapsode.contract.voices.caches import MAX_BULK_VOICES, ManifestOrder
+from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.names import name_key
 from rhapsode.contract.voices.voices import Description, Language, Statement, VoiceName
 from storage.ids import UPLOAD_ID, TenantId, UploadId, new_voice_id
-from storage.narration.voice_reference import CacheMode
 from storage.queue.model_registry import ModelCard
 from storage.voices.consent_store import ConsentStore
 from storage.voices.plan import ListedVoice

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from api.http.problems.problem import Problem, invalid_field, model_away, model_not_found, no_model
 from api.http.times import moment
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import VOICE_ID, TenantId, VoiceId
-from storage.narration.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceReference
+from storage.narration.voice_reference import SourceKind, VoiceReference
 from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import CacheRequest, CacheTarget, VoiceRecord
 from storage.voices.store import VoiceStore

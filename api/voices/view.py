@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from api.http.links import LinkBuilder
 from api.http.times import moment
 from rhapsode.contract.voices import voices as voice_schemas
-from storage.narration.voice_reference import CacheMode, SourceKind
+from rhapsode.contract.voices.modes import CacheMode
+from storage.narration.voice_reference import SourceKind
 from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import VoiceRecord
 

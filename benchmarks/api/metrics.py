@@ -15,6 +15,7 @@ import httpx
 import redis
 
 from benchmarks.api.served_api import ServedApi, served_api
+from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, new_job_id
 from storage.job_store.store import JobStore
@@ -49,7 +50,7 @@ def fill(jobs: JobStore, number: int) -> None:
         submission = Submission(
             id=job,
             tenant=TenantId(f"tenant-{count % TENANTS}"),
-            spec=NarrationSpec(model="small", voice="alice"),
+            spec=NarrationSpec(Narration(model="small", voice="alice")),
             priority=Priority.NORMAL,
             input_key=f"jobs/{job}/input.txt",
             input_chars=2_000,

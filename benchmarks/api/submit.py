@@ -25,7 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.api.served_api import ServedApi, served_api
-from storage.narration.spec import Pauses, Segmentation
+from rhapsode.contract.jobs.input import Pauses
+from storage.narration.spec import Segmentation
 from tests.run_guard import guarded_run
 from worker.speech.text.segmentation import plan_segments
 

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import redis
 
+from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.states import Priority
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId, WorkQueue, new_job_id
@@ -151,7 +152,7 @@ def new_submission(tenant: TenantId, audio_ms: int) -> Submission:
     return Submission(
         id=job_id,
         tenant=tenant,
-        spec=NarrationSpec(model="small", voice="alice"),
+        spec=NarrationSpec(Narration(model="small", voice="alice")),
         priority=Priority.NORMAL,
         input_key=f"jobs/{tenant}/{job_id}/input.txt",
         input_chars=audio_ms // 60,

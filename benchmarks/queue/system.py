@@ -32,9 +32,10 @@ import psutil
 
 from rhapsode import Job, Rhapsode
 from rhapsode.client.request_options import Quality
+from rhapsode.contract.jobs.input import Pauses
 from rhapsode.stack.options import StackOptions
 from rhapsode.stack.stack import Stack
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from tests.environment import without_settings
 from tests.run_guard import guarded_run
 from worker.engine.interface import BuiltInSpeaker, Speech, SpeechRequest

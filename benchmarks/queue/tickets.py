@@ -30,6 +30,7 @@ from pathlib import Path
 import psutil
 from pydantic import SecretStr
 
+from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -39,7 +40,7 @@ from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import Lane
 from storage.narration.estimates import expected_audio_ms
-from storage.narration.spec import NarrationSpec, Segmentation
+from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.model_registry import ModelRegistry
@@ -110,7 +111,11 @@ class Bench:
         job = new_job_id()
         key = keys.input_text(TENANT, job)
         self._artifacts.put(key, text.encode())
-        spec = NarrationSpec("fake", "ada", segmentation=Segmentation(2 * chars, 2 * chars))
+        spec = NarrationSpec(
+            Narration(
+                model="fake", voice="ada", segmentation=SegmentLengths(target_chars=2 * chars, max_chars=2 * chars)
+            )
+        )
         estimate = expected_audio_ms(text)
         submission = Submission(job, TENANT, spec, Priority.NORMAL, key, len(text), estimate, retention_s=3600)
         submitted = self._jobs.submit(submission)

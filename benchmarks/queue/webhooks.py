@@ -32,6 +32,7 @@ from typing import ClassVar
 import redis
 
 from benchmarks.process_figures import cpu_s
+from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.states import Priority
 from rhapsode.stack import processes
 from rhapsode.stack.layout import DataDir
@@ -139,7 +140,7 @@ class Bench:
 
     def submit(self, tenant: TenantId = TENANT) -> Submission:
         job = new_job_id()
-        spec = NarrationSpec(model="fake", voice="ada")
+        spec = NarrationSpec(Narration(model="fake", voice="ada"))
         wanted = Submission(job, tenant, spec, Priority.NORMAL, "input", 10, 1_000, 3_600)
         self.jobs.submit(wanted)
         return wanted

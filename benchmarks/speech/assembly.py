@@ -15,22 +15,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
+import rhapsode.contract.jobs.narration as contract
+from rhapsode.contract.jobs.output import AudioFormat, Loudness, Output, OutputFormat, SubtitleFormat, Timestamps
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import ClaimedItem, Lease
-from storage.narration.outputs import (
-    AudioFormat,
-    LoudnessTarget,
-    OutputFormat,
-    OutputSpec,
-    SubtitleFormat,
-    Timestamps,
-    default_bitrate_kbps,
-)
+from storage.narration.audio_formats import default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.local_store import LocalArtifactStore
@@ -53,22 +47,22 @@ INDEX = "index.json"
 PAUSE_S = 0.4
 SEGMENTS_PER_CHAPTER = 180
 LEASE = Lease(JobId("job_0"), TenantId("bench"), "assemble", 1)
-LOUDNESS = LoudnessTarget(-18.0, -1.5)
+LOUDNESS = Loudness(target_lufs=-18.0, max_true_peak_db=-1.5)
 
 
 def _all() -> tuple[OutputFormat, ...]:
-    return tuple(OutputFormat(form, default_bitrate_kbps(form, RATE_HZ)) for form in AudioFormat)
+    return tuple(OutputFormat(type=form, bitrate_kbps=default_bitrate_kbps(form, RATE_HZ)) for form in AudioFormat)
 
 
-def _alone(form: AudioFormat) -> OutputSpec:
-    return OutputSpec(formats=(OutputFormat(form, default_bitrate_kbps(form, RATE_HZ)),))
+def _alone(form: AudioFormat) -> Output:
+    return Output(formats=(OutputFormat(type=form, bitrate_kbps=default_bitrate_kbps(form, RATE_HZ)),))
 
 
-CASES: dict[str, OutputSpec] = {
+CASES: dict[str, Output] = {
     **{form.value: _alone(form) for form in AudioFormat},
-    "wav 44.1 kHz": replace(_alone(AudioFormat.WAV), sample_rate_hz=44_100),
-    "wav levelled": replace(_alone(AudioFormat.WAV), loudness=LOUDNESS),
-    "all five, levelled": OutputSpec(
+    "wav 44.1 kHz": _alone(AudioFormat.WAV).model_copy(update={"sample_rate": 44_100}),
+    "wav levelled": _alone(AudioFormat.WAV).model_copy(update={"loudness": LOUDNESS}),
+    "all five, levelled": Output(
         formats=_all(),
         loudness=LOUDNESS,
         timestamps=Timestamps.SEGMENT,
@@ -120,7 +114,7 @@ def measure(case: str, hours: float, root: Path) -> Figures:
     """In this process, which has done nothing else."""
     store = SimulatedSegments(root)
     narration = simulated_narration(store, num_segments(hours))
-    spec = NarrationSpec(model="small", voice="ada", output=CASES[case])
+    spec = NarrationSpec(contract.Narration(model="small", voice="ada", output=CASES[case]))
     item = ClaimedItem(LEASE, 1, 0, spec, "", None, None)
     assembly = Assembly(item, narration, store, HeldLease(LEASE, 60.0))
     before_mib = resident_mib()

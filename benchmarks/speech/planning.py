@@ -19,12 +19,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the sentences and their scores are the tests'
 
+from rhapsode.contract.jobs.input import DocumentFormat, Pauses
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import SegmentEntry, decode_entries, encode_entries, entries_script
 from storage.narration.script.script import Script, plain_script
 from storage.narration.script.ssml import parse_ssml
-from storage.narration.sources import DocumentFormat
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from storage.pronunciations.dictionaries import PronunciationRule
 from tests.worker.speech.text.test_sentences import FOLDER, HELD_OUT, LANGUAGES, score
 from worker.planning.documents.reading import read_document

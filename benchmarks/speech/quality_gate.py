@@ -18,6 +18,8 @@ import numpy as np
 import redis
 import soundfile
 
+from rhapsode.contract.jobs.narration import Narration
+from rhapsode.contract.jobs.quality import Gate
 from rhapsode.contract.jobs.states import Priority
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import JobId, TenantId, new_job_id
@@ -27,7 +29,6 @@ from storage.job_store.store import JobStore
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.narration.quality import Gate
 from storage.narration.spec import NarrationSpec
 from storage.segments.results import SegmentReport
 from tests.run_guard import guarded_run
@@ -107,7 +108,7 @@ def stored_bytes(client: redis.Redis, num_segments: int, reuse_ids: list[str]) -
     client.flushdb()
     jobs = JobStore(client)
     job = new_job_id()
-    spec = NarrationSpec(model=MODEL, voice="alice")
+    spec = NarrationSpec(Narration(model=MODEL, voice="alice"))
     jobs.submit(Submission(job, TENANT, spec, Priority.LOW, "input", 1, num_segments * 10_000, 3_600))
     plan = jobs.claim(CPU_QUEUE, WORKER, 60).item
     assert plan is not None
@@ -133,9 +134,9 @@ def finished() -> SegmentReport:
 
 
 def content(number: int) -> SegmentContent:
-    spec = NarrationSpec(model=MODEL, voice="alice")
+    spec = NarrationSpec(Narration(model=MODEL, voice="alice"))
     return SegmentContent(
-        TENANT, f"sentence {number}", "alice", MODEL, "r", "english", "", spec.sampling, None, 0, Gate.BASIC
+        TENANT, f"sentence {number}", "alice", MODEL, "r", "english", "", spec.request.sampling, None, 0, Gate.BASIC
     )
 
 

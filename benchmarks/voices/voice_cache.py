@@ -44,9 +44,9 @@ from benchmarks.voices.voice_rig import (
     recording_of,
     write_checkpoint,
 )
+from rhapsode.contract.voices.modes import CacheMode
 from storage.audio.recordings import DecodedRecording, decode_recording
 from storage.database.voice_keys import VoiceKeys
-from storage.narration.voice_reference import CacheMode
 from tests.run_guard import guarded_run
 from worker.engine.interface import Engine, ReferenceAudio
 from worker.engine.profiles import ServingProfile

@@ -7,7 +7,8 @@ from queue import SimpleQueue
 
 from benchmarks.voices.voice_building import build_all
 from benchmarks.voices.voice_rig import Bench, Times, create_voice, recording_of
-from storage.narration.voice_reference import CacheMode, VoiceReference
+from rhapsode.contract.voices.modes import CacheMode
+from storage.narration.voice_reference import VoiceReference
 from worker.engine.interface import SpeechRequest, Urgency
 from worker.voices.resolving import VoiceResolver
 

@@ -22,6 +22,7 @@ import torch
 from pydantic import SecretStr
 
 from benchmarks.engine.random_checkpoint import write_random_checkpoint
+from rhapsode.contract.voices.modes import CacheMode
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import TenantId, new_job_id, new_voice_id
@@ -31,7 +32,7 @@ from storage.job_store.segment_reuse import ReuseIndex
 from storage.job_store.store import JobStore
 from storage.jobs.work_items import Lease, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.narration.voice_reference import CacheMode, SourceKind, VoiceReference, VoiceSource
+from storage.narration.voice_reference import SourceKind, VoiceReference, VoiceSource
 from storage.objects import keys
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.runtime.config.settings import StorageSettings

@@ -62,6 +62,11 @@ PronunciationDictionaries = Annotated[
     ),
     JobField("pronunciation_dictionaries"),
 ]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="The same text and seed give the same speech; else drawn at random and told in the job."),
+    JobField("seed", wanted="between 0 and 9007199254740991"),
+]
 SamplingTemperature = Annotated[
     float | None,
     typer.Option(help="0 to 2: how freely it is drawn; 0 always takes the likeliest."),
@@ -81,11 +86,6 @@ SamplingRepetitionPenalty = Annotated[
     float | None,
     typer.Option(help="1 to 2: how much less likely what was drawn before becomes."),
     JobField("sampling.repetition_penalty", wanted="between 1 and 2"),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(help="The same text and seed give the same speech; else drawn at random and told in the job."),
-    JobField("seed", wanted="between 0 and 9007199254740991"),
 ]
 Reproducibility = Annotated[
     Literal["best_effort", "strict"] | None,

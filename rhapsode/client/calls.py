@@ -234,7 +234,7 @@ class _OpenAiDocument(BaseModel):
 def resource(kind: type[ResourceT]) -> Callable[[httpx.Response], ResourceT]:
     def read(response: httpx.Response) -> ResourceT:
         try:
-            return kind.model_validate_json(response.content)
+            return kind.model_validate_json(response.content, extra="ignore")
         except ValidationError as error:
             raise BadAnswer(
                 f"{response.request.method} {response.request.url} did not answer with a {kind.__name__}: "

@@ -230,11 +230,11 @@ class JobOptions(TypedDict, total=False):
     instructions: str | None
     speakers: Mapping[str, str] | None
     segmentation: Segmentation | None
-    pauses: Pauses | None
     normalization: Literal["off", "basic"] | None
     pronunciation_dictionaries: Sequence[str] | None
-    sampling: Sampling | None
     seed: int | None
+    pauses: Pauses | None
+    sampling: Sampling | None
     reproducibility: Literal["best_effort", "strict"] | None
     reuse: bool | None
     quality: Quality | None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import date, datetime
-from typing import Annotated, Self, cast
+from enum import Enum
+from typing import Annotated, Self, TypeVar, cast
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
@@ -14,10 +15,26 @@ from rhapsode.contract.speakable_text import check_label, check_prose
 MAX_REF_TEXT_CHARS = 4_000
 
 
-class RequestBody(BaseModel):
-    """Strict: no unknown field, no number as text, no boolean as number, no infinity."""
+E = TypeVar("E", bound=Enum)
+T = TypeVar("T")
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+Choice = Annotated[E, Strict(strict=False)]
+"""One of a few words; strict validation would ask for the member itself."""
+
+Listed = Annotated[tuple[T, ...], Strict(strict=False)]
+"""A JSON array; strict validation would ask for a tuple."""
+
+
+class RequestBody(BaseModel):
+    """Strict: no unknown field, no number as text, no boolean as number, no infinity. An answer says each field."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        json_schema_serialization_defaults_required=True,
+    )
 
     def __deepcopy__(self, memo: dict[int, object] | None = None) -> Self:
         """Itself, as it never changes: validation copies the default of every field that was left out."""
@@ -45,6 +62,8 @@ class Answer(BaseModel):
 
 
 def _date_time(value: object) -> object:
+    if isinstance(value, datetime):
+        return value
     if not isinstance(value, str):
         raise PydanticCustomError("wrong_type", "must be a date and time as text (RFC 3339)")
     try:

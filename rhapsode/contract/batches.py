@@ -9,7 +9,8 @@ from pydantic import Field
 
 from rhapsode.contract.base import Answer, MetadataKey, MetadataValue, Name, RequestBody
 from rhapsode.contract.jobs.failure import JobProblem
-from rhapsode.contract.jobs.request import DAY_S, MAX_METADATA_PAIRS
+from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
+from rhapsode.contract.jobs.schedule import DAY_S
 from rhapsode.contract.jobs.states import JobState
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rhapsode.contract.jobs.output import AudioFormat, Tags
 from storage.audio.cover import Cover, picture_comment
-from storage.narration.outputs import AudioFormat, Tags
 from storage.segments.timeline import ChapterSpan
 
 CHAPTERS_AS_COMMENTS = frozenset({AudioFormat.FLAC, AudioFormat.OPUS})

@@ -19,10 +19,11 @@ from av.container import OutputContainer
 from av.error import PyAVCallbackError
 from av.stream import Disposition
 
+from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from storage.audio.cover import Cover
 from storage.audio.description import CHAPTERS_AS_COMMENTS, Description, metadata
 from storage.audio.mp3_level import Gain, lame_scale
-from storage.narration.outputs import FORMATS, AudioFormat, OutputFormat
+from storage.narration.audio_formats import FORMATS
 
 BYTES_PER_SAMPLE = 2
 

@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-LAYOUT = 3
+LAYOUT = 4
 """Goes up whenever records that wait in Redis can no longer be read; docker/UPGRADING.md says what to do then."""

@@ -239,7 +239,7 @@ class JobControl:
         spec = decode_spec(text)
         if not isinstance(spec, NarrationSpec):
             raise StateConflict("of a kind that speaks nothing", action)
-        if spec.validate_only:
+        if spec.request.validate_only:
             raise StateConflict("only a plan", action)
         return text, spec
 

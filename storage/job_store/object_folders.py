@@ -6,18 +6,18 @@ that: found by its spec, or, once that is forgotten, by the job's id in their ke
 
 from __future__ import annotations
 
+from rhapsode.contract.jobs.output import Destination
 from storage.errors import JobGone, JobNotFound
 from storage.ids import JobId, TenantId
 from storage.job_store.store import JobStore
 from storage.jobs.record import JobSpec
-from storage.narration.outputs import Destination
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 
 
 def destination_of(spec: JobSpec) -> Destination | None:
     """Where the caller wants the finished files; None for among the job's other objects."""
-    return spec.output.destination if isinstance(spec, NarrationSpec) else None
+    return spec.request.output.destination if isinstance(spec, NarrationSpec) else None
 
 
 def folders_of(jobs: JobStore, tenant: TenantId, job: JobId) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from typing import cast
 
 import redis
 
+from rhapsode.contract.jobs.options import Sampling
+from rhapsode.contract.jobs.quality import Gate
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.ids import JobId, TenantId
-from storage.narration.quality import Gate
-from storage.narration.spec import SamplingOverrides
 from storage.segments.results import SegmentResult, decode_segment_result
 
 CONTENT_FORMAT = 1
@@ -43,7 +43,7 @@ class SegmentContent:
     revision: str
     language: str
     instructions: str
-    sampling: SamplingOverrides
+    sampling: Sampling
     seed: int | None
     occurrence: int
     gate: Gate
@@ -52,7 +52,7 @@ class SegmentContent:
     @property
     def id(self) -> str:
         """128 bits of the content's sha256, in 22 characters."""
-        parts = asdict(self)
+        parts = asdict(self) | {"sampling": self.sampling.model_dump()}
         if not self.configuration:
             # As it was named before there was a choice, so that what was spoken then is still found.
             del parts["configuration"]

@@ -34,6 +34,6 @@ def encode_shard(lines: Iterable[BatchLine]) -> bytes:
 def decode_shard(data: bytes) -> tuple[BatchLine, ...]:
     """Raises `ShardFormatError` for anything `encode_shard` did not write."""
     try:
-        return tuple(_LINE.validate_json(line) for line in data.splitlines())
+        return tuple(_LINE.validate_json(line, extra="ignore") for line in data.splitlines())
     except ValidationError as error:
         raise ShardFormatError(f"not a shard of a batch: {error}") from error

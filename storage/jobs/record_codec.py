@@ -35,7 +35,7 @@ def encode_submission(submission: Submission) -> str:
 
 def decode_submission(document: bytes) -> Submission:
     """Raises `ValidationError`. Fields that a newer release added are overlooked, as of a spec."""
-    return _SUBMISSION.validate_json(document)
+    return _SUBMISSION.validate_json(document, extra="ignore")
 
 
 def submitted_fields(submission: Submission) -> dict[str, str]:
@@ -133,7 +133,7 @@ def decode_record(fields: Mapping[str, str], known: JobSpec | None = None) -> Jo
 @lru_cache(maxsize=512)
 def decode_spec(text: str) -> JobSpec:
     """Equal texts give the same immutable value: a job's items are claimed by the thousand."""
-    return _SPEC.validate_json(text)
+    return _SPEC.validate_json(text, extra="ignore")
 
 
 @lru_cache(maxsize=512)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from rhapsode.contract.jobs.input import SourceType
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import JobId, TenantId
 from storage.jobs.record import JobSpec
 from storage.jobs.webhook_target import JobWebhook
-from storage.narration.sources import SourceType
 from storage.narration.spec import NarrationSpec
 
 
@@ -59,8 +59,8 @@ def is_bulky(submission: Submission) -> bool:
     How long a document is, is known only when it has been read.
     """
     match submission.spec:
-        case NarrationSpec(source=source):
-            return source.type is SourceType.DOCUMENT or submission.input_chars > BULKY_CHARS
+        case NarrationSpec(request=request):
+            return request.input.type is SourceType.DOCUMENT or submission.input_chars > BULKY_CHARS
         case _:
             return False
 

@@ -13,6 +13,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import ContentKey, VoiceId
 
 if TYPE_CHECKING:
@@ -24,27 +25,6 @@ PROMPT_FORMAT = 1
 """Raised when the same recording has to become another prompt: every cache of before is then stale."""
 
 EMBEDDING_BYTES_PER_VALUE = 4
-
-
-class CacheMode(enum.StrEnum):
-    X_VECTOR = "x_vector"
-    """The speaker's embedding alone."""
-
-    IN_CONTEXT = "in_context"
-    """The embedding, the recording's codec frames and what the recording says."""
-
-
-class IfCacheMissing(enum.StrEnum):
-    """What a job does that names a voice without a ready cache."""
-
-    COMPUTE = "compute"
-    """The first segment builds it; others meanwhile use the recording itself."""
-
-    WAIT = "wait"
-    """The job starts once the cache is ready, and fails if that fails."""
-
-    FAIL = "fail"
-    """The job is refused at submission."""
 
 
 class SourceKind(enum.StrEnum):

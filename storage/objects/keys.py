@@ -7,9 +7,9 @@ where they are folders above the job's own: what they spell, they never meet ano
 
 from __future__ import annotations
 
+from rhapsode.contract.jobs.output import Destination
 from storage.ids import ConsentId, ContentKey, DictionaryId, JobId, TenantId, UploadId, VoiceId
 from storage.jobs.work_items import Lease
-from storage.narration.outputs import Destination
 
 JOBS = "jobs/"
 

@@ -12,7 +12,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from storage.narration.quality import SEGMENT_QUALITY
+from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
 
 SILENCED = "silenced"
 """The flag of a segment in whose place silence stands: a gap."""

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
-from storage.narration.voice_reference import CacheMode
+from rhapsode.contract.voices.modes import CacheMode
 
 ARTIFACT_FORMAT = 1
 MAX_HEADER_BYTES = 64 * 1024

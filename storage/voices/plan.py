@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
+from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import UploadId, VoiceId
-from storage.narration.voice_reference import CacheMode, VoiceReference
+from storage.narration.voice_reference import VoiceReference
 from storage.segments.plan import PlanFormatError
 from storage.voices.records import Consent
 

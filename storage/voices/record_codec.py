@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from pydantic import TypeAdapter
 
+from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import ContentKey, JobId, TenantId, VoiceId
 from storage.jobs.record import JobError
-from storage.narration.voice_reference import CacheMode, VoiceSource
+from storage.narration.voice_reference import VoiceSource
 from storage.objects import keys
 from storage.voices.records import (
     CacheArtifact,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import ConsentId, ContentKey, JobId, TenantId, VoiceId
 from storage.jobs.record import JobError
-from storage.narration.voice_reference import CacheMode, VoiceSource
+from storage.narration.voice_reference import VoiceSource
 
 
 class CacheState(enum.StrEnum):

@@ -12,6 +12,7 @@ from typing import NoReturn, cast
 
 import redis
 
+from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.names import name_key
 from storage.database.functions import Clock, Functions, Reply, Value
 from storage.database.redis_errors import redis_errors_named
@@ -27,7 +28,6 @@ from storage.errors import (
 from storage.ids import ContentKey, JobId, TenantId, VoiceId
 from storage.jobs.record import JobError
 from storage.jobs.work_items import Lease
-from storage.narration.voice_reference import CacheMode
 from storage.objects import keys
 from storage.voices.record_codec import (
     changed_fields,

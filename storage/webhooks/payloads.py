@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
 from rhapsode.contract.webhook_events import TEST_EVENT
 from storage.jobs.warnings import SEGMENT_GAP
-from storage.narration.quality import SEGMENT_QUALITY
 from storage.objects.keys import DELIVERED
 
 MAX_BODY_BYTES = 20_000

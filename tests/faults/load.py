@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 import httpx
 
+from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from storage.audio.wav import wav_header
-from storage.narration.spec import NarrationSpec, Segmentation
+from storage.narration.spec import NarrationSpec
 from tests.faults.system import TENANTS, RunningSystem, api_key
 from tests.worker.expected import expected_narration
 from worker.engine.fake import SAMPLE_RATE_HZ
@@ -30,7 +31,7 @@ CLIENTS = 32
 PATIENCE_S = 600
 """How long a client goes on with one job before it counts as lost."""
 
-SEGMENTATION = Segmentation(target_chars=20, max_chars=120)
+SEGMENTATION = SegmentLengths(target_chars=20, max_chars=120)
 LONG_JOBS_OF = 25
 """Every 25th job is long: 20 to 50 segments instead of 1 to 3."""
 
@@ -70,7 +71,7 @@ class NarrationJob:
 
     @functools.cache  # noqa: B019  # a few hundred jobs, which row after row expects alike
     def expected_wav(self) -> ExpectedWav:
-        spec = NarrationSpec(model="fake", voice="ada", seed=self.seed, segmentation=SEGMENTATION)
+        spec = NarrationSpec(Narration(model="fake", voice="ada", seed=self.seed, segmentation=SEGMENTATION))
         narration = expected_narration(self.text, spec)
         wav = wav_header(len(narration.samples), SAMPLE_RATE_HZ) + to_bytes(narration.samples)
         return ExpectedWav(hashlib.sha256(wav).digest(), len(wav), narration.num_segments)

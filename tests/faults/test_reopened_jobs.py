@@ -17,10 +17,10 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
+from rhapsode.contract.jobs.output import Destination
 from rhapsode.stack import processes
 from storage.audio.wav import wav_header
 from storage.ids import JobId, TenantId
-from storage.narration.outputs import Destination
 from storage.objects.keys import all_artifacts_prefix
 from storage.segments.timeline import num_gap_samples
 from tests.faults.conftest import Report, StartSystem
@@ -31,7 +31,7 @@ from worker.speech.audio.speech_edges import finish_edges
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 
-BOOKS = Destination("books/42/")
+BOOKS = Destination(prefix="books/42/")
 NUM_SEGMENTS = 24
 EDITS_A_ROUND = 4
 PAUSE_S = 0.6

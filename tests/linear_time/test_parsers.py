@@ -19,6 +19,7 @@ from api.http.problems.problem import Problem
 from api.job_answers.segment_ids import segment_index
 from api.job_answers.waiting import requested_wait_s
 from api.submission.submission import parse_job_request
+from rhapsode.contract.jobs.input import DocumentFormat, Pauses
 from rhapsode.contract.pronunciations import check_grapheme
 from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
 from rhapsode.contract.voices.names import check_voice_name
@@ -31,8 +32,7 @@ from storage.narration.estimates import expected_audio_ms, speech_units
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import decode_entries
 from storage.narration.script.ssml import parse_ssml
-from storage.narration.sources import DocumentFormat
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from storage.narration.writing_systems import count_foreign, find_foreign
 from storage.objects.key_rules import KeyRefused, check_folder, check_key, check_prefix
 from storage.pronunciations.dictionaries import PronunciationRule, decode_rules, parse_reference

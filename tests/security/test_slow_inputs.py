@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, SourceType
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.database.embedded_valkey import EmbeddedRedis
 from storage.ids import TenantId, new_job_id
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import Lane
-from storage.narration.sources import DocumentFormat, Source, SourceType
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
 from tests.worker.process.test_processes import System
@@ -39,7 +38,7 @@ def submit_document(system: System, data: bytes) -> JobRecord:
     job = new_job_id()
     key = keys.input_text(MALLORY, job)
     system.artifacts.put(key, data)
-    spec = replace(SPEC, source=Source(SourceType.DOCUMENT, DocumentFormat.TEXT))
+    spec = SPEC.asking(input=NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat.TEXT))
     return system.jobs.submit(Submission(job, MALLORY, spec, Priority.NORMAL, key, len(data), 60_000, 3600)).job
 
 

@@ -28,9 +28,9 @@ def expected_narration(text: str, spec: NarrationSpec) -> ExpectedNarration:
     """The whole job's samples and codec frames."""
     samples: list[NDArray[np.int16]] = []
     frames: list[NDArray[np.int16]] = []
-    segments = with_occurrences(plan_segments(text, spec.segmentation, spec.pauses))
+    segments = with_occurrences(plan_segments(text, spec.segmentation, spec.request.pauses))
     for segment in segments:
-        seed = segment_seed(spec.seed, segment.spoken_text, segment.occurrence)
+        seed = segment_seed(spec.request.seed, segment.spoken_text, segment.occurrence)
         pcm, codes = fake_speech(segment.spoken_text, seed)
         samples.append(to_samples(finish_edges(pcm, SAMPLE_RATE_HZ)))
         samples.append(np.zeros(num_gap_samples(segment.pause_after_s, SAMPLE_RATE_HZ), np.int16))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, WorkQueue, new_job_id
 from storage.job_store.plan_cache import PlanCache
@@ -13,7 +14,7 @@ from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
 from storage.narration.estimates import expected_audio_ms
-from storage.narration.spec import NarrationSpec, Segmentation
+from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from worker.items.cpu_ticket import run_cpu_ticket
@@ -26,7 +27,8 @@ TENANT = TenantId("local")
 TEXT = "The first sentence. The second one is here!\n\nA new paragraph begins. 字字字。然后呢？"
 
 SPEC = NarrationSpec(
-    model="fake", voice="ada", seed=7, seed_fixed=True, segmentation=Segmentation(target_chars=20, max_chars=60)
+    Narration(model="fake", voice="ada", seed=7, segmentation=SegmentLengths(target_chars=20, max_chars=60)),
+    seed_fixed=True,
 )
 
 

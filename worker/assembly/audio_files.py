@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from storage.audio.description import Description
 from storage.audio.encoding import APPENDED, Outbox, appending_encoder, file_encoder
 from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
-from storage.narration.outputs import AudioFormat, OutputFormat
 from worker.assembly.scratch import scratch_errors, scratch_file
 
 PIECE_BYTES = 1024 * 1024

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rhapsode.contract.jobs.output import OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
 from storage.audio.description import Description
 from storage.errors import ArtifactMissing, StoreUnavailable
@@ -19,7 +20,6 @@ from storage.jobs.warnings import (
     JobWarning,
 )
 from storage.jobs.work_items import ClaimedItem
-from storage.narration.outputs import OutputFormat, Timestamps
 from storage.objects import keys
 from storage.objects.store import ArtifactStore, StoredObject
 from storage.runtime.config.failpoints import failpoint
@@ -83,9 +83,9 @@ class Assembly:
         self._narration = narration
         self._artifacts = artifacts
         self._held = held
-        self._output = item.narration.output
+        self._output = item.narration.request.output
         self._speech = speech_digest(narration.placed)
-        self._rate_hz = self._output.sample_rate_hz or narration.sample_rate_hz
+        self._rate_hz = self._output.sample_rate or narration.sample_rate_hz
         self.reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
 
@@ -119,7 +119,7 @@ class Assembly:
 
     def _description(self) -> Description:
         plan, tags = self._narration.plan, self._output.tags
-        tags = replace(tags, title=tags.title or plan.title, author=tags.author or plan.author)
+        tags = tags.model_copy(update={"title": tags.title or plan.title, "author": tags.author or plan.author})
         return Description(tags, plan.language, self._narration.chapters, self._cover())
 
     def _cover(self) -> Cover | None:
@@ -232,7 +232,7 @@ def _delete_earlier(
     """What runs before this one made and nothing points at any more. If the store fails, it goes with the job."""
     if not record.artifacts and item.attempt == 1 and not item.suspicions:
         return
-    lease, destination = item.lease, item.narration.output.destination
+    lease, destination = item.lease, item.narration.request.output.destination
     wanted = {each.key for each in finished}
     try:
         for entry in artifacts.list(keys.all_artifacts_prefix(lease.tenant, lease.job, destination)):

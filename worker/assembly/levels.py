@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.narration.outputs import LoudnessScope, LoudnessTarget
+from rhapsode.contract.jobs.output import Loudness, LoudnessScope
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
 from worker.speech.audio.loudness import LoudnessMeter
@@ -45,7 +45,7 @@ class Level:
 
 
 def measure_levels(
-    placed: Iterable[Placed], sample_rate_hz: int, target: LoudnessTarget, read: Callable[[SegmentResult], Samples]
+    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read: Callable[[SegmentResult], Samples]
 ) -> tuple[Level, ...]:
     """In order, covering all segments. read: gives a segment's samples; called once for each, in order."""
     levels: list[Level] = []
@@ -64,7 +64,7 @@ def measure_levels(
     return tuple(levels)
 
 
-def warnings_of(levels: Iterable[Level], target: LoudnessTarget) -> Iterator[str]:
+def warnings_of(levels: Iterable[Level], target: Loudness) -> Iterator[str]:
     """A sentence for every stretch that does not reach the target."""
     for level in levels:
         where = "the narration" if target.scope is LoudnessScope.JOB else _segments_of(level)
@@ -93,7 +93,7 @@ def _with_gap(samples: Samples, num_gap: int, sample_rate_hz: int) -> Iterator[S
         yield np.zeros(min(piece, num_gap - start), np.int16)
 
 
-def _levelled(level: Level, target: LoudnessTarget) -> Level:
+def _levelled(level: Level, target: Loudness) -> Level:
     if level.loudness_lufs is None or level.true_peak_db is None:
         return level
     wanted = target.target_lufs - level.loudness_lufs

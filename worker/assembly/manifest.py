@@ -6,7 +6,7 @@ Written segment by segment, so that a long job's takes no more memory than its p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from storage.jobs.record import ArtifactRecord
@@ -19,7 +19,7 @@ from storage.segments.timeline import Placed, spoken_span
 from worker.assembly.levels import Level
 from worker.assembly.narration import Narration
 
-MANIFEST_FORMAT = 2
+MANIFEST_FORMAT = 3
 
 REPRODUCE = (
     "jq '.request + {input: {segments: [.segments[]"
@@ -30,6 +30,9 @@ REPRODUCE = (
 
 A segment whose kept attempt was drawn from a greedy checkpoint or spoken in two parts (see `tried`) sounds otherwise.
 """
+
+
+_OF_THE_TEXT = {"input", "pronunciation_dictionaries", "validate_only"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +66,13 @@ def _head(item: ClaimedItem, narration: Narration, made: Made) -> dict[str, obje
     return {
         "format": MANIFEST_FORMAT,
         "job": item.lease.job,
-        "title": spec.output.tags.title or narration.plan.title,
+        "title": spec.request.output.tags.title or narration.plan.title,
         "model": spec.model,
         # More than one if the checkpoint was replaced while the job ran.
         "revisions": sorted({header.revision for header in made.headers}),
         # Of how the engines were set up; more than one if workers differ, or if segments were reused.
         "config_sha256": sorted({header.config_sha256 for header in made.headers if header.config_sha256}),
-        "settings": asdict(spec),
+        "settings": _settings(spec),
         "sample_rate_hz": made.output_rate_hz,
         "totals": _totals(narration, made),
         "loudness": [_level(level) for level in made.levels],
@@ -85,6 +88,13 @@ def _head(item: ClaimedItem, narration: Narration, made: Made) -> dict[str, obje
         "reproduce": REPRODUCE,
         "request": _request(spec),
     }
+
+
+def _settings(spec: NarrationSpec) -> Mapping[str, object]:
+    """What was asked for, as the job shows it, and each voice of the caller's as it was: recording, text, consent."""
+    asked = spec.request.model_dump(mode="json")
+    own_voice = None if spec.own_voice is None else asdict(spec.own_voice)
+    return asked | {"own_voice": own_voice, "cast": [asdict(member) for member in spec.cast]}
 
 
 def _totals(narration: Narration, made: Made) -> dict[str, object]:
@@ -140,7 +150,7 @@ def _segment(placed: Placed, header: SegmentHeader, narration: Narration, spec: 
         "text": planned.text,
         "speaker": planned.speaker or None,
         "voice": header.voice,
-        "language": planned.language or spec.language,
+        "language": planned.language or spec.request.language,
         "instructions": planned.instructions,
         "start_s": round(span.start_s, 6),
         "duration_s": round(span.duration_s, 6),
@@ -161,30 +171,16 @@ def _segment(placed: Placed, header: SegmentHeader, narration: Narration, spec: 
 
 
 def _request(spec: NarrationSpec) -> dict[str, object]:
-    """The job again as a request, apart from its input."""
-    sampling = {name: value for name, value in asdict(spec.sampling).items() if value is not None}
-    wanted: dict[str, object] = {
-        "model": spec.model,
-        "voice": (spec.own_voice.voice if spec.own_voice else spec.voice) or None,
-        "language": spec.language,
-        "instructions": spec.instructions or None,
-        "speakers": {each.name: each.own_voice.voice if each.own_voice else each.voice for each in spec.speakers},
-        "segmentation": {
-            "target_chars": spec.segmentation.target_chars,
-            "max_chars": spec.segmentation.max_chars,
-        },
-        "seed": spec.seed,
-        "sampling": sampling,
+    """The job again as a request, apart from its input: what is not of the speech is left to the one who asks.
+
+    No dictionaries and no rules for words, for the texts of the segments are already what is spoken.
+    """
+    asked = spec.request.model_dump(mode="json", exclude_none=True, exclude=_OF_THE_TEXT)
+    wanted = asked | {
+        "voice": (spec.own_voice.voice if spec.own_voice else spec.request.voice) or None,
+        "instructions": spec.request.instructions or None,
+        "speakers": {each.name: each.own_voice.voice if each.own_voice else each.voice for each in spec.cast},
         "quality": {"gate": "off"},
-        "reproducibility": spec.reproducibility.value,
-        "reuse": spec.reuse,
-        "output": _output(spec),
+        "normalization": "off",
     }
     return {name: value for name, value in wanted.items() if value not in (None, {})}
-
-
-def _output(spec: NarrationSpec) -> dict[str, object]:
-    output = asdict(spec.output)
-    output["sample_rate"] = output.pop("sample_rate_hz")
-    output["tags"] = {name: value for name, value in output["tags"].items() if value}
-    return {name: value for name, value in output.items() if value is not None}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
+from rhapsode.contract.jobs.output import ChapterMarks
+from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
 from storage.errors import ArtifactMissing
 from storage.job_store.plan_cache import PlanCache
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import ClaimedItem
-from storage.narration.outputs import ChapterMarks
-from storage.narration.quality import SEGMENT_QUALITY
 from storage.segments.edits import UNEDITED, SegmentEdit
 from storage.segments.plan import Plan, PlanFormatError, PlannedSegment
 from storage.segments.results import SILENCED, SegmentResult
@@ -47,7 +47,7 @@ def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, servic
     plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits)
     _require_speech(results)
     placed = _placed(plan, results, record.sample_rate_hz)
-    wanted = item.narration.output.chapters is ChapterMarks.AUTO
+    wanted = item.narration.request.output.chapters is ChapterMarks.AUTO
     chapters = chapter_spans(plan.chapters, placed, record.sample_rate_hz) if wanted else ()
     return Narration(plan, placed, record.sample_rate_hz, chapters)
 

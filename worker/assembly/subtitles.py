@@ -6,8 +6,8 @@ import json
 import re
 from collections.abc import Iterator
 
+from rhapsode.contract.jobs.output import SubtitleFormat
 from storage.audio.description import clock
-from storage.narration.outputs import SubtitleFormat
 from storage.segments.timeline import Span, spoken_span
 from worker.assembly.narration import Narration
 

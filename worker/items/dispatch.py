@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 
+from rhapsode.contract.jobs.options import Reproducibility
 from storage.errors import JobAborted, JobGone, JobNotFound, LeaseLost, StoreUnavailable
 from storage.job_store.object_folders import destination_of
 from storage.job_store.store import JobStore
@@ -16,7 +17,7 @@ from storage.jobs.failure_codes import CALLERS_FAULTS
 from storage.jobs.record import JobError
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
-from storage.narration.spec import NarrationSpec, Reproducibility
+from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
@@ -82,7 +83,7 @@ def _run_gpu_item(item: ClaimedItem, held: HeldLease, services: SpeechServices) 
 def _leave_to_strict_workers(spec: NarrationSpec, services: SpeechServices) -> None:
     """Raises `NotYet` where this worker's engine cannot keep what was promised: another one of the model can."""
     is_strict = services.engine.info.reproducibility is EngineReproducibility.STRICT
-    if spec.reproducibility is Reproducibility.STRICT and not is_strict:
+    if spec.request.reproducibility is Reproducibility.STRICT and not is_strict:
         raise NotYet(OTHER_WORKER_S)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.narration.voice_reference import CacheMode
+from rhapsode.contract.voices.modes import CacheMode
 from storage.queue.model_registry import ModelCard
 from worker.engine.interface import EngineInfo
 from worker.engine.profiles import Reproducibility

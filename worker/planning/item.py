@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from rhapsode.contract.jobs.input import NarrationInput, SourceType
+from rhapsode.contract.voices.modes import IfCacheMissing
 from storage.errors import ArtifactMissing
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, PlanResult
 from storage.narration.first_words import first_words
-from storage.narration.sources import Source, SourceType
 from storage.narration.spec import NarrationSpec
-from storage.narration.voice_reference import IfCacheMissing
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint
@@ -35,7 +35,7 @@ def run_plan(item: ClaimedItem, held: HeldLease, services: WorkerServices) -> Ti
     """
     _wait_for_voices(item.narration, held, services)
     draft = _drafted(item, held, services.artifacts)
-    if item.narration.validate_only:
+    if item.narration.request.validate_only:
         return finish_preview(item, draft, held, services)
     plan = _with_keys(draft, item)
     script_bytes = _store_script(plan, draft, held, services)
@@ -63,7 +63,10 @@ def _drafted(item: ClaimedItem, held: HeldLease, artifacts: ArtifactStore) -> Dr
     data = until_available(lambda: _stored(item.input_key, "the job's input", artifacts), held)
     dictionaries = tuple(
         until_available(lambda key=key: _stored(key, "a pronunciation dictionary of the job", artifacts), held)
-        for key in (keys.job_dictionary(lease.tenant, lease.job, index) for index in range(len(spec.dictionaries)))
+        for key in (
+            keys.job_dictionary(lease.tenant, lease.job, index)
+            for index in range(len(spec.request.pronunciation_dictionaries))
+        )
     )
     return draft_bounded(DraftRequest(spec, data, dictionaries), held.check)
 
@@ -80,11 +83,11 @@ def _with_keys(draft: Draft, item: ClaimedItem) -> Plan:
     return replace(
         draft.plan,
         cover_key=None if draft.cover is None else keys.plan_cover(item.lease),
-        text_key=None if _is_plain(item.narration.source) else keys.plan_text(item.lease),
+        text_key=None if _is_plain(item.narration.request.input) else keys.plan_text(item.lease),
     )
 
 
-def _is_plain(source: Source) -> bool:
+def _is_plain(source: NarrationInput) -> bool:
     """Whether the stored input is the very text that is planned."""
     return source.type is SourceType.TEXT
 
@@ -101,6 +104,6 @@ def _store_script(plan: Plan, draft: Draft, held: HeldLease, services: WorkerSer
 
 
 def _wait_for_voices(spec: NarrationSpec, held: HeldLease, services: WorkerServices) -> None:
-    for voice in (spec.own_voice, *(member.own_voice for member in spec.speakers)):
+    for voice in (spec.own_voice, *(member.own_voice for member in spec.cast)):
         if voice is not None and voice.if_missing is IfCacheMissing.WAIT:
             wait_for_voice(voice, held, services)

@@ -56,7 +56,7 @@ def _mismatches(segments: Sequence[PlannedSegment], spec: NarrationSpec) -> Iter
 
 def _passages(segments: Sequence[PlannedSegment], spec: NarrationSpec) -> Iterator[_Passage]:
     """Neighbours of one language, together long enough to tell; what is left at an end belongs to the one before."""
-    for language, group in groupby(segments, key=lambda segment: segment.language or spec.language):
+    for language, group in groupby(segments, key=lambda segment: segment.language or spec.request.language):
         expected = spec.languages if language == AUTO_LANGUAGE else (language,)
         start, texts = -1, list[str]()
         for segment in group:

@@ -63,7 +63,7 @@ def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, 
 
 def _speakers(plan: Plan, spec: NarrationSpec, lengths_s: list[float]) -> list[dict[str, object]]:
     """Who says how much; the job's own voice has no name."""
-    voices = {"": spec.voice} | {member.name: member.voice for member in spec.speakers}
+    voices = {"": spec.request.voice} | {member.name: member.voice for member in spec.cast}
     counts = dict.fromkeys(voices, 0)
     seconds = dict.fromkeys(voices, 0.0)
     for segment, length_s in zip(plan.segments, lengths_s, strict=True):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rhapsode.contract.jobs.input import Normalization
 from storage.narration.script.script import Script, Span
-from storage.narration.spec import NarrationSpec, Normalization
+from storage.narration.spec import NarrationSpec
 from storage.pronunciations.dictionaries import decode_rules
 from worker.errors import unusable
 from worker.speech.text.numbers.rules import NORMALIZERS
@@ -16,7 +17,7 @@ def respell_script(script: Script, spec: NarrationSpec, dictionaries: Sequence[b
     """The job's dictionaries in their order, then numbers and signs. Raises `PermanentItemError`."""
     for data in dictionaries:
         script = respelt(script, _lexicon(data))
-    if spec.normalization is Normalization.BASIC:
+    if spec.request.normalization is Normalization.BASIC:
         named = {_language(span, spec) for block in script.blocks for span in block.spans}
         for language in sorted(named & NORMALIZERS.keys()):
             rules = NORMALIZERS[language]
@@ -25,7 +26,7 @@ def respell_script(script: Script, spec: NarrationSpec, dictionaries: Sequence[b
 
 
 def _language(span: Span, spec: NarrationSpec) -> str:
-    return (span.voicing.language or spec.language).casefold()
+    return (span.voicing.language or spec.request.language).casefold()
 
 
 def _lexicon(data: bytes) -> Lexicon:

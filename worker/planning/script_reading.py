@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, SourceType
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import EntryFormatError, decode_entries, entries_script
 from storage.narration.script.script import Script
 from storage.narration.script.ssml import SsmlError, parse_ssml
-from storage.narration.sources import DocumentFormat, Source, SourceType
 from storage.narration.spec import NarrationSpec
 from worker.errors import unusable
 from worker.planning.documents.errors import DocumentError
@@ -25,13 +25,14 @@ def read_script(data: bytes, spec: NarrationSpec) -> Script:
 
 
 def _script(data: bytes, spec: NarrationSpec) -> Script:
-    match spec.source:
-        case Source(type=SourceType.SSML):
+    given = spec.request.input
+    match given:
+        case NarrationInput(type=SourceType.SSML):
             return parse_ssml(data.decode())
-        case Source(type=SourceType.SEGMENTS):
+        case NarrationInput(type=SourceType.SEGMENTS):
             return entries_script(decode_entries(data))
-        case Source(type=SourceType.DOCUMENT, format=DocumentFormat() as document_format):
-            script = read_document(data, document_format, spec.source.include, spec.source.images)
+        case NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat() as document_format):
+            script = read_document(data, document_format, given.include, given.images or Images.SKIP)
             # A text file may be a play as well as a typed text may.
             return _dialogue(script.text, spec) if document_format is DocumentFormat.TEXT else script
         case _:
@@ -39,4 +40,4 @@ def _script(data: bytes, spec: NarrationSpec) -> Script:
 
 
 def _dialogue(text: str, spec: NarrationSpec) -> Script:
-    return dialogue_script(text, [member.name for member in spec.speakers])
+    return dialogue_script(text, [member.name for member in spec.cast])

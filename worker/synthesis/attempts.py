@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from rhapsode.contract.jobs.quality import SEGMENT_QUALITY, OnExhausted, Quality
 from storage.jobs.record import JobError
 from storage.jobs.warnings import SEGMENT_GAP
-from storage.narration.quality import SEGMENT_QUALITY, OnExhausted, Quality
 from storage.runtime.observability.tracing import span
 from storage.segments.results import SILENCED
 from storage.segments.tried import TriedAttempt

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from rhapsode.contract.jobs.quality import SEGMENT_QUALITY, Gate
 from storage.errors import ArtifactMissing
 from storage.job_store.segment_reuse import SegmentContent
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.narration.estimates import expected_audio_ms
-from storage.narration.quality import SEGMENT_QUALITY, Gate
 from storage.objects import keys
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.file import SegmentHeader
@@ -43,7 +43,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     segment = spoken_segment(item, plan.segments[index])
     content = reusable_content(item, segment, services.engine.info)
     copied = find_recovered(item, segment, held, services) if item.recovered else None
-    if copied is None and content is not None and item.narration.reuse:
+    if copied is None and content is not None and item.narration.request.reuse:
         copied = find_reusable(content, held, services)
     if copied is not None:
         services.counters.reused()
@@ -75,22 +75,22 @@ def _spoken(
 
     def judge(speech: Speech) -> Verdict:
         utterance = Utterance(speech, segment.text, segment.voice, segment.language)
-        return services.quality.judge(utterance, spec.quality.gate, norms)
+        return services.quality.judge(utterance, spec.request.quality.gate, norms)
 
     tries = Tries(
         text=segment.text,
-        sampling=effective_sampling(info.default_sampling, spec.sampling),
-        greedy_wanted=spec.sampling.temperature == 0,
+        sampling=effective_sampling(info.default_sampling, spec.request.sampling),
+        greedy_wanted=spec.request.sampling.temperature == 0,
         drawn=segment.drawn,
         first=item.rejected_attempts + 1,
-        most=spec.quality.max_attempts,
+        most=spec.request.quality.max_attempts,
     )
     speaker = Speaker(services.engine, services.ahead, held, services.counters)
-    attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.seed, number)), requests_of, judge)
+    attempts = speaker.speak(manners(tries, lambda number: segment.seed(spec.request.seed, number)), requests_of, judge)
     if not attempts[-1].verdict.passed:
         services.counters.gave_up()
     expected_s = bounds.duration.expected_s(segment.text) if bounds.duration else expected_audio_ms(segment.text) / 1000
-    return settle_attempts(attempts, segment.index, spec.quality, expected_s, info)
+    return settle_attempts(attempts, segment.index, spec.request.quality, expected_s, info)
 
 
 def _report(
@@ -155,7 +155,7 @@ def _conditioning(item: ClaimedItem, segment: SpokenSegment, held: HeldLease, se
 def _norms(
     item: ClaimedItem, segment: SpokenSegment, plan: Plan, held: HeldLease, services: SpeechServices
 ) -> JobNorms | None:
-    if item.narration.quality.gate is Gate.OFF:
+    if item.narration.request.quality.gate is Gate.OFF:
         return None
     model = services.quality.bounds(segment.voice, segment.language).duration
     return until_available(lambda: services.norms.get(item, segment.speaker, plan, model), held)

@@ -9,10 +9,10 @@ import hashlib
 import logging
 from dataclasses import replace
 
+from rhapsode.contract.jobs.options import Reproducibility
 from storage.errors import ArtifactCorrupt, ArtifactMissing
 from storage.job_store.segment_reuse import ReusableSegment, SegmentContent
 from storage.jobs.work_items import ClaimedItem, Lease
-from storage.narration.spec import Reproducibility
 from storage.objects import keys
 from storage.segments.edits import FIRST_TAKE
 from storage.segments.file import SegmentFormatError
@@ -31,7 +31,7 @@ def reusable_content(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo
     if segment.take != FIRST_TAKE:
         return None
     spec = item.narration
-    chosen = spec.seed if spec.seed_fixed else None
+    chosen = spec.request.seed if spec.seed_fixed else None
     return SegmentContent(
         tenant=item.lease.tenant,
         text=segment.text,
@@ -40,11 +40,11 @@ def reusable_content(item: ClaimedItem, segment: SpokenSegment, info: EngineInfo
         revision=info.revision,
         language=segment.language,
         instructions=segment.instructions,
-        sampling=spec.sampling,
+        sampling=spec.request.sampling,
         seed=chosen if segment.own_seed is None else segment.own_seed,
         occurrence=segment.occurrence,
-        gate=spec.quality.gate,
-        configuration=info.config_sha256 if spec.reproducibility is Reproducibility.STRICT else "",
+        gate=spec.request.quality.gate,
+        configuration=info.config_sha256 if spec.request.reproducibility is Reproducibility.STRICT else "",
     )
 
 

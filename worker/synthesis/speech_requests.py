@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.states import JobClass
 from storage.jobs.work_items import ClaimedItem
-from storage.narration.spec import SamplingOverrides
 from worker.engine.interface import (
     BuiltInSpeaker,
     Conditioning,
@@ -54,7 +54,7 @@ def built_in_conditioning(segment: SpokenSegment, model: str, info: EngineInfo) 
             raise unusable("voice_not_found", f"{model} has no voices of its own; name one that was uploaded")
 
 
-def effective_sampling(default: SamplingParams, overrides: SamplingOverrides) -> SamplingParams:
+def effective_sampling(default: SamplingParams, overrides: Sampling) -> SamplingParams:
     """The checkpoint's sampling with the caller's fields in it.
 
     They apply to codebook 0. The predictor keeps the checkpoint's own sampling, except that temperature 0 means

@@ -67,7 +67,7 @@ def spoken_segment(item: ClaimedItem, planned: PlannedSegment) -> SpokenSegment:
         speaker=speaker,
         voice=voice.voice,
         own_voice=voice.own_voice,
-        language=edit.language or planned.language or spec.language,
+        language=edit.language or planned.language or spec.request.language,
         instructions=_instructions(spec, planned, edit),
         own_seed=_own_seed(planned, item),
         occurrence=planned.occurrence,
@@ -87,8 +87,8 @@ def _own_seed(planned: PlannedSegment, item: ClaimedItem) -> int | None:
 
 def _voice(spec: NarrationSpec, speaker: str, index: int) -> SpeakerVoice:
     if not speaker:
-        return SpeakerVoice("", spec.voice, spec.own_voice)
-    found = find_speaker(spec.speakers, speaker)
+        return SpeakerVoice("", spec.request.voice, spec.own_voice)
+    found = find_speaker(spec.cast, speaker)
     if found is None:
         raise unusable(
             "internal", f"segment {index} is spoken by {speaker!r}, whom the job's cast does not have", index
@@ -100,4 +100,4 @@ def _instructions(spec: NarrationSpec, planned: PlannedSegment, edit: SegmentEdi
     """An empty text takes the job's instructions away."""
     if edit.instructions is not None:
         return edit.instructions
-    return spec.instructions if planned.instructions is None else planned.instructions
+    return spec.request.instructions if planned.instructions is None else planned.instructions

@@ -6,11 +6,12 @@ import tempfile
 from collections.abc import Sequence
 from typing import IO
 
+from rhapsode.contract.voices.modes import CacheMode
 from storage.audio.recordings import DecoderBroken, RecordingFacts, RecordingRefused, inspect_recording
 from storage.errors import ArtifactExists, ArtifactMissing, ConsentNotFound, QuotaExceeded, VoiceNameTaken
 from storage.ids import TenantId
 from storage.jobs.work_items import Lease
-from storage.narration.voice_reference import CacheMode, VoiceReference, VoiceSource
+from storage.narration.voice_reference import VoiceReference, VoiceSource
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.objects.uploads import take_upload

@@ -14,10 +14,11 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from rhapsode.contract.voices.modes import IfCacheMissing
 from storage.audio.recordings import DecodedRecording, decode_recording
 from storage.errors import ArtifactMissing, BuildRefused, StoreUnavailable
 from storage.ids import ContentKey
-from storage.narration.voice_reference import IfCacheMissing, VoiceReference
+from storage.narration.voice_reference import VoiceReference
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.runtime.config.failpoints import failpoint

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import ContentKey
-from storage.narration.voice_reference import CacheMode
 from storage.voices.cache_file import ArtifactHeader, InContextPart, Tensor, VoiceArtifact
 from worker.engine.interface import InContextPrompt, VoicePrompt, XVectorPrompt
 

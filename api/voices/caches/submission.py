@@ -13,11 +13,12 @@ from api.voices.matching import cache_request, choose_mode, choose_model, clonin
 from api.webhooks.job_webhook import choose_webhook
 from rhapsode.contract.jobs.states import Priority
 from rhapsode.contract.voices.caches import BulkCacheOrder, CacheFilter, CacheOrder
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import VOICE_ID, TenantId, VoiceId, new_job_id
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.webhook_target import JobWebhook
-from storage.narration.voice_reference import VOICE_COST_MS, CacheMode, IfCacheMissing, VoiceCacheSpec, VoiceReference
+from storage.narration.voice_reference import VOICE_COST_MS, VoiceCacheSpec, VoiceReference
 from storage.objects.keys import voice_list
 from storage.queue.model_registry import ModelCard
 from storage.voices.plan import PlannedVoice, encode_voice_plan
@@ -87,7 +88,7 @@ def submit_voices(
         id=job,
         tenant=tenant,
         spec=VoiceCacheSpec(card.name, card.revision, len(voices), rebuild=order.force),
-        priority=Priority(order.priority),
+        priority=order.priority,
         input_key=voice_list(tenant, job),
         input_chars=0,
         estimated_audio_ms=VOICE_COST_MS * len(voices),
@@ -102,7 +103,7 @@ def submit_voices(
 def _submit_one(
     services: ApiServices, tenant: TenantId, voice: VoiceReference, card: ModelCard, *, rebuild: bool
 ) -> JobRecord:
-    order = BulkCacheOrder(voices=[voice.voice], priority="normal", force=rebuild, retention_s=RETENTION_S)
+    order = BulkCacheOrder(voices=[voice.voice], priority=Priority.NORMAL, force=rebuild, retention_s=RETENTION_S)
     job = submit_voices(services, tenant, [voice], card, order, None).job
     # The job's plan asks, too; this lets the caller see at once that it was heard.
     ask = services.voices.rebuild_caches if rebuild else services.voices.request_caches

@@ -131,18 +131,19 @@ def _states(names: list[str]) -> Generator[JobState]:
 
 def _facts(job: Job) -> Generator[tuple[str, str]]:
     from rhapsode.cli.formatting import span, stage, warned
-    from rhapsode.contract.jobs.answer import ResolvedRequest, ResolvedVoiceCaches
+    from rhapsode.contract.jobs.answer import ShownVoiceCaches
+    from rhapsode.contract.jobs.narration import ShownNarration
 
     yield "job", job.id
     yield "state", job.state if stage(job) == job.state else f"{job.state}, {stage(job)}"
     if job.title:
         yield "title", job.title
     yield "created", when(job)
-    if isinstance(job.request, ResolvedRequest) and job.request.not_before:
+    if isinstance(job.request, ShownNarration) and job.request.not_before:
         yield "not before", f"{job.request.not_before.astimezone():%Y-%m-%d %H:%M:%S}"
     if job.started_at and job.finished_at:
         yield "took", span((job.finished_at - job.started_at).total_seconds())
-    if isinstance(job.request, ResolvedVoiceCaches):
+    if isinstance(job.request, ShownVoiceCaches):
         yield "voices", share(job)
     else:
         yield "segments", share(job)
@@ -155,7 +156,7 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
         whose = "the workers'" if job.progress.eta_basis == "fleet_rate" else "its own"
         yield "left", f"about {span(job.progress.eta_s)}, at {whose} measured pace"
     match job.request:
-        case ResolvedRequest() as request:
+        case ShownNarration() as request:
             if request.input.first_words:
                 yield "begins", request.input.first_words
             yield "model", request.model
@@ -166,7 +167,7 @@ def _facts(job: Job) -> Generator[tuple[str, str]]:
                 yield "strict", "the same speech in any company"
             if not request.reuse:
                 yield "reuse", "off: every segment is spoken"
-        case ResolvedVoiceCaches() as request:
+        case ShownVoiceCaches() as request:
             yield "model", request.model
     if job.engine and job.engine.model_revision:
         yield "revision", job.engine.model_revision

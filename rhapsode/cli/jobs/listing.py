@@ -54,19 +54,20 @@ def _print_two_lines(job: Job, width: int) -> None:
 
 
 def _voice(job: Job) -> str:
-    from rhapsode.contract.jobs.answer import ResolvedRequest, ResolvedVoiceCaches
+    from rhapsode.contract.jobs.answer import ShownVoiceCaches
+    from rhapsode.contract.jobs.narration import ShownNarration
 
     match job.request:
-        case ResolvedRequest() as request:
+        case ShownNarration() as request:
             return request.voice
-        case ResolvedVoiceCaches() as request:
+        case ShownVoiceCaches() as request:
             return f"{request.voices} voices made ready"
 
 
 def _first_words(job: Job) -> str:
-    from rhapsode.contract.jobs.answer import ResolvedRequest
+    from rhapsode.contract.jobs.narration import ShownNarration
 
-    return job.request.input.first_words if isinstance(job.request, ResolvedRequest) else ""
+    return job.request.input.first_words if isinstance(job.request, ShownNarration) else ""
 
 
 def _shown(text: str) -> str:

@@ -15,7 +15,7 @@ from rhapsode.cli.formatting import clock, stage
 from rhapsode.cli.narrate.stall_reasons import StallReasons
 from rhapsode.client.resources import Job
 from rhapsode.client.sync.client import Rhapsode
-from rhapsode.contract.jobs.answer import ResolvedRequest
+from rhapsode.contract.jobs.narration import ShownNarration
 
 POLL_S = 0.3
 LINE_EVERY_S = 5.0
@@ -147,7 +147,7 @@ def _facts(job: Job, chapter: str | None, speed: float | None, stall_reason: str
 
 def _begins_at(job: Job) -> datetime | None:
     """When a job that was given a time may begin; None once it may."""
-    begins_at = job.request.not_before if isinstance(job.request, ResolvedRequest) else None
+    begins_at = job.request.not_before if isinstance(job.request, ShownNarration) else None
     is_ahead = begins_at is not None and job.state == "pending" and begins_at > datetime.now(UTC)
     return begins_at if is_ahead else None
 

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from rhapsode.client.readiness import read_readiness
-from rhapsode.contract.jobs.answer import ResolvedRequest
+from rhapsode.contract.jobs.narration import ShownNarration
 from rhapsode.errors import ApiError, Gone, NotFound
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class StallReasons:
     def _awaited_voice(self, job: Job) -> str | None:
         """A job may wait for a voice that is being prepared by another one."""
         request = job.request
-        if not isinstance(request, ResolvedRequest) or not request.own_voice or not request.own_voice.id:
+        if not isinstance(request, ShownNarration) or not request.own_voice or not request.own_voice.id:
             return None
         try:
             caches = self._client.voices.caches(request.own_voice.id)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
     """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
     from rhapsode.cli.formatting import counted, span, warned
-    from rhapsode.contract.jobs.answer import ResolvedRequest
+    from rhapsode.contract.jobs.narration import ShownNarration
 
     audio_s = artifact.duration_s or 0.0
     factor = wall_s / audio_s if audio_s else 0.0
-    request = job.request if isinstance(job.request, ResolvedRequest) else None
+    request = job.request if isinstance(job.request, ShownNarration) else None
     notice = next((m.notice for m in client.models() if request and m.name == request.model), "")
     if as_json:
         facts = {

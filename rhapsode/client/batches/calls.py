@@ -85,6 +85,6 @@ def batch_path(batch_id: str) -> str:
 def read_result(line: str) -> BatchResult:
     """Raises `BadAnswer`."""
     try:
-        return BatchResult.model_validate_json(line)
+        return BatchResult.model_validate_json(line, extra="ignore")
     except ValidationError as error:
         raise BadAnswer(f"not a result of a batch: {line[:200]!r}") from error

@@ -37,7 +37,7 @@ class EventCursor:
         if not message.data or not message.id:
             return None
         try:
-            payload = Event.model_validate_json(message.data)
+            payload = Event.model_validate_json(message.data, extra="ignore")
         except ValidationError as error:
             raise BadAnswer(f"not an event of a job: {message.data[:200]!r}") from error
         event = JobEvent(

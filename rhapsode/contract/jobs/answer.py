@@ -9,9 +9,8 @@ from pydantic import Field
 
 from rhapsode.contract.base import Answer
 from rhapsode.contract.jobs.failure import JobProblem
-from rhapsode.contract.jobs.input import ResolvedInput, ResolvedPauses
-from rhapsode.contract.jobs.output import ResolvedOutput
-from rhapsode.contract.jobs.quality import JobQuality, JobWarning, ResolvedQuality
+from rhapsode.contract.jobs.narration import ShownNarration
+from rhapsode.contract.jobs.quality import JobQuality, JobWarning
 from rhapsode.contract.jobs.states import JobClass, JobPhase, JobState, Priority
 from rhapsode.contract.jobs.webhook import JobReceiver
 
@@ -78,60 +77,7 @@ class Artifact(Answer):
     url_expires_at: datetime
 
 
-class ResolvedSegmentation(Answer):
-    mode: Literal["sentence"] = "sentence"
-    target_chars: int
-    max_chars: int
-    min_chars: int
-
-
-class ResolvedSampling(Answer):
-    """null: as the checkpoint has it."""
-
-    temperature: float | None
-    top_p: float | None
-    top_k: int | None
-    repetition_penalty: float | None
-
-
-class ResolvedVoice(Answer):
-    """An uploaded voice as it was when the job was accepted. `id`: null for an embedding that came with the request."""
-
-    id: str | None
-    revision: int
-    mode: Literal["x_vector", "in_context"]
-    ref_text: str
-    if_cache_missing: Literal["compute", "wait", "fail"]
-
-
-class ResolvedRequest(Answer):
-    """What was asked for with every default filled in. `own_voice`: null when the voice is one of the model's."""
-
-    model: str
-    voice: str
-    own_voice: ResolvedVoice | None
-    language: str
-    instructions: str
-    seed: int
-    input: ResolvedInput
-    speakers: dict[str, str]
-    segmentation: ResolvedSegmentation
-    pauses: ResolvedPauses
-    normalization: str
-    pronunciation_dictionaries: tuple[str, ...]
-    validate_only: bool
-    sampling: ResolvedSampling
-    reproducibility: str
-    reuse: bool
-    quality: ResolvedQuality
-    output: ResolvedOutput
-    priority: Priority
-    not_before: datetime | None
-    deadline: datetime | None
-    retention_s: int
-
-
-class ResolvedVoiceCaches(Answer):
+class ShownVoiceCaches(Answer):
     """What a job of kind `voice_cache` does: makes so many voices ready for a model; `force`: also those that are."""
 
     model: str
@@ -190,7 +136,7 @@ class Job(Answer):
     expires_at: datetime | None
     queue: Queue | None
     progress: Progress
-    request: ResolvedRequest | ResolvedVoiceCaches
+    request: ShownNarration | ShownVoiceCaches
     artifacts: tuple[Artifact, ...]
     quality: JobQuality | None = Field(description="null for a job of kind `voice_cache`")
     usage: Usage

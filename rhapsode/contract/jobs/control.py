@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
-from rhapsode.contract.base import DateTime, MetadataKey, MetadataValue, RequestBody
+from rhapsode.contract.base import Choice, DateTime, MetadataKey, MetadataValue, RequestBody
 from rhapsode.contract.jobs.input import MAX_SEED
+from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.output import OutputChange
-from rhapsode.contract.jobs.quality import QualityRequest
-from rhapsode.contract.jobs.request import DAY_S, MAX_METADATA_PAIRS, SamplingRequest
+from rhapsode.contract.jobs.quality import Quality
+from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
+from rhapsode.contract.jobs.schedule import Retention
+from rhapsode.contract.jobs.states import Priority
 
 
 class RetryRequest(RequestBody):
     """What is spoken from now on is spoken and checked like this; a field that is absent stays as the job has it."""
 
-    quality: QualityRequest | None = Field(default=None, description="absent: as the job has it")
-    sampling: SamplingRequest | None = Field(default=None, description="absent: as the job has it")
+    quality: Quality | None = Field(default=None, description="absent: as the job has it")
+    sampling: Sampling | None = Field(default=None, description="absent: as the job has it")
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED, description="of the job; absent: as the job has it")
 
 
@@ -33,8 +34,8 @@ class JobChange(RequestBody):
     `not_before`: of a job whose time has not come; null lets it start at once.
     """
 
-    priority: Literal["high", "normal", "low"] | None = None
+    priority: Choice[Priority] | None = None
     not_before: DateTime | None = None
     deadline: DateTime | None = None
     metadata: dict[MetadataKey, MetadataValue] | None = Field(default=None, max_length=MAX_METADATA_PAIRS)
-    retention_s: int | None = Field(default=None, ge=60, le=90 * DAY_S)
+    retention_s: Retention | None = None

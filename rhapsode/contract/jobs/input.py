@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import enum
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import FIRST_FAULT_ALONE, Answer, Name, RequestBody, exactly_one
+from rhapsode.contract.base import FIRST_FAULT_ALONE, Choice, Listed, Name, RequestBody, exactly_one
 from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
 
 MAX_SEED = 2**53 - 1
@@ -36,6 +37,45 @@ ChapterId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z
 DictionaryReference = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
 
 
+class SourceType(enum.StrEnum):
+    TEXT = "text"
+    """Plain text in UTF-8; with a cast, lines may begin with a speaker's name and a colon."""
+
+    SSML = "ssml"
+    """An SSML document in UTF-8."""
+
+    SEGMENTS = "segments"
+    """A list of entries as JSON lines, each with its own text and what it is spoken with."""
+
+    DOCUMENT = "document"
+    """A file as it was uploaded."""
+
+
+class DocumentFormat(enum.StrEnum):
+    EPUB = "epub"
+    HTML = "html"
+    MARKDOWN = "md"
+    TEXT = "txt"
+
+
+class Images(enum.StrEnum):
+    """What is said where a document has a picture."""
+
+    SKIP = "skip"
+    ALT = "alt"
+    """What its `alt` attribute says."""
+
+
+class Normalization(enum.StrEnum):
+    """What is done to numbers and signs before the model reads them; the plan shows the outcome."""
+
+    OFF = "off"
+    """Nothing: the model reads them itself."""
+
+    BASIC = "basic"
+    """Numbers, dates, money and units become words, in the languages that have rules."""
+
+
 class SegmentInput(RequestBody):
     """One entry of a list: what is absent is as the job has it."""
 
@@ -62,9 +102,9 @@ class DocumentInput(RequestBody):
     """
 
     upload_id: Name
-    format: Literal["epub", "html", "md", "txt"]
-    include: list[ChapterId] = Field(default=[], max_length=1_000)
-    images: Literal["skip", "alt"] = "skip"
+    format: Choice[DocumentFormat]
+    include: Listed[ChapterId] = Field(default=(), max_length=1_000)
+    images: Choice[Images] = Images.SKIP
 
 
 class JobInput(RequestBody):
@@ -93,7 +133,7 @@ class JobInput(RequestBody):
         return self
 
 
-class PausesRequest(RequestBody):
+class Pauses(RequestBody):
     """Silence after what ends there, in seconds; `chapter_s` is the least before a chapter."""
 
     sentence_s: float = Field(default=0.25, ge=0, le=MAX_PAUSE_S)
@@ -110,7 +150,7 @@ Speakers = Annotated[
     ),
 ]
 Normalizing = Annotated[
-    Literal["off", "basic"],
+    Choice[Normalization],
     Field(
         description="`basic`: numbers, dates, money and units as words; the plan shows them; absent: as the model's "
         "`text_front_end` wants it"
@@ -127,21 +167,14 @@ ValidateOnly = Annotated[
 ]
 
 
-class ResolvedInput(Answer):
+class NarrationInput(RequestBody):
     """What the stored input is; `format` and `images` of a document, else null. `include`: chapters, empty for all.
 
     `first_words`: how the text begins, on one line; empty until it is planned.
     """
 
-    type: Literal["text", "ssml", "segments", "document"]
-    format: Literal["epub", "html", "md", "txt"] | None
-    include: tuple[str, ...]
-    images: Literal["skip", "alt"] | None
-    first_words: str
-
-
-class ResolvedPauses(Answer):
-    sentence_s: float
-    paragraph_s: float
-    heading_s: float
-    chapter_s: float
+    type: Choice[SourceType] = SourceType.TEXT
+    format: Choice[DocumentFormat] | None = None
+    include: Listed[ChapterId] = ()
+    images: Choice[Images] | None = None
+    first_words: str = ""

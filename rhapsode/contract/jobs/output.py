@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Answer, RequestBody
+from rhapsode.contract.base import Choice, Listed, RequestBody
 from rhapsode.contract.speakable_text import check_label, check_prose
 
+
+class AudioFormat(enum.StrEnum):
+    """By the usual name of the file."""
+
+    WAV = "wav"
+    FLAC = "flac"
+    MP3 = "mp3"
+    OPUS = "opus"
+    M4B = "m4b"
+
+
+class LoudnessScope(enum.StrEnum):
+    """Over what loudness is measured and one gain is set."""
+
+    JOB = "job"
+    CHAPTER = "chapter"
+
+
+class ChapterMarks(enum.StrEnum):
+    """`auto`: the chapters of the document; a text without any has none."""
+
+    AUTO = "auto"
+    OFF = "off"
+
+
+class Timestamps(enum.StrEnum):
+    """`segment`: a file of JSON with the place of every segment."""
+
+    SEGMENT = "segment"
+    OFF = "off"
+
+
+class SubtitleFormat(enum.StrEnum):
+    SRT = "srt"
+    VTT = "vtt"
+
+
 SampleRate = Literal[8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000]
-Tag = Annotated[str, Field(max_length=500), AfterValidator(check_label)]
+Tag = Annotated[str, Field(max_length=500), AfterValidator(check_label), AfterValidator(str.strip)]
 
 MAX_PREFIX_CHARS = 200
 _FOLDER = "[a-z0-9][a-z0-9_.-]*"
@@ -36,10 +74,10 @@ Folders = Annotated[
 ]
 
 
-class OutputFormatRequest(RequestBody):
+class OutputFormat(RequestBody):
     """One file, as players know it."""
 
-    type: Literal["wav", "flac", "mp3", "opus", "m4b"]
+    type: Choice[AudioFormat]
     bitrate_kbps: int | None = Field(
         default=None,
         ge=1,
@@ -50,10 +88,9 @@ class OutputFormatRequest(RequestBody):
 
 TargetLufs = Annotated[float, Field(ge=-40, le=-8, description="bring the whole to this loudness (EBU R128)")]
 TruePeakDb = Annotated[float, Field(ge=-20, le=0)]
-LevelScope = Literal["job", "chapter"]
 
 
-class LoudnessRequest(RequestBody):
+class Loudness(RequestBody):
     """One linear gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
 
     If the true peak would pass `max_true_peak_db`, the gain is smaller, and a warning says so.
@@ -61,27 +98,31 @@ class LoudnessRequest(RequestBody):
 
     target_lufs: TargetLufs = -18
     max_true_peak_db: TruePeakDb = -1.5
-    scope: LevelScope = "job"
+    scope: Choice[LoudnessScope] = LoudnessScope.JOB
 
 
-Description = Annotated[str, Field(max_length=4_000), AfterValidator(check_prose)]
+Description = Annotated[str, Field(max_length=4_000), AfterValidator(check_prose), AfterValidator(str.strip)]
 
 
-class TagsRequest(RequestBody):
+def _is_empty(tag: str) -> bool:
+    return not tag
+
+
+class Tags(RequestBody):
     """What the files say of themselves; absent: what the document says, else nothing. WAV has none."""
 
-    title: Tag = ""
-    author: Tag = ""
-    narrator: Tag = ""
-    album: Tag = ""
-    genre: Tag = ""
-    date: Tag = ""
-    publisher: Tag = ""
-    copyright: Tag = ""
-    description: Description = ""
+    title: Tag = Field(default="", exclude_if=_is_empty)
+    author: Tag = Field(default="", exclude_if=_is_empty)
+    narrator: Tag = Field(default="", exclude_if=_is_empty)
+    album: Tag = Field(default="", exclude_if=_is_empty)
+    genre: Tag = Field(default="", exclude_if=_is_empty)
+    date: Tag = Field(default="", exclude_if=_is_empty)
+    publisher: Tag = Field(default="", exclude_if=_is_empty)
+    copyright: Tag = Field(default="", exclude_if=_is_empty)
+    description: Description = Field(default="", exclude_if=_is_empty)
 
 
-class DestinationRequest(RequestBody):
+class Destination(RequestBody):
     """Where the finished files lie in the bucket of the service, for those who may read it: under
     `delivered/TENANT/PREFIX/JOB/`, in a folder of each assembly's own; `key` of an artifact says it all. They are
     downloaded, counted, kept and deleted as ever. `prefix`: folders of lower-case letters, digits, `_`, `-` and `.`,
@@ -91,39 +132,38 @@ class DestinationRequest(RequestBody):
     prefix: Folders
 
 
-Formats = Annotated[list[OutputFormatRequest], Field(min_length=1, max_length=5, description="each type once")]
-Chapters = Literal["auto", "off"]
-TimestampsFile = Literal["segment", "off"]
-Subtitles = Annotated[list[Literal["srt", "vtt"]], Field(max_length=2)]
+Formats = Annotated[Listed[OutputFormat], Field(min_length=1, max_length=5, description="each type once")]
+Subtitles = Annotated[Listed[Choice[SubtitleFormat]], Field(max_length=2)]
 
 
-class OutputRequest(RequestBody):
+class Output(RequestBody):
     """What the audio is delivered as. All formats are made in one pass over the same samples."""
 
-    formats: Formats = Field(default=[OutputFormatRequest(type="wav")])
+    formats: Formats = (OutputFormat(type=AudioFormat.WAV),)
     sample_rate: SampleRate | None = Field(default=None, description="resample, in Hz; absent: the model's own")
-    loudness: LoudnessRequest | None = Field(default=None, description="absent: as the model speaks")
-    chapters: Chapters = Field(
-        default="auto", description="`auto`: marks in every format that has them, from the document's chapters"
+    loudness: Loudness | None = Field(default=None, description="absent: as the model speaks")
+    chapters: Choice[ChapterMarks] = Field(
+        default=ChapterMarks.AUTO,
+        description="`auto`: marks in every format that has them, from the document's chapters",
     )
-    timestamps: TimestampsFile = Field(
-        default="off", description="`segment`: timestamps.json says where each segment is heard"
+    timestamps: Choice[Timestamps] = Field(
+        default=Timestamps.OFF, description="`segment`: timestamps.json says where each segment is heard"
     )
-    subtitles: Subtitles = Field(default=[])
-    tags: TagsRequest = TagsRequest()
-    destination: DestinationRequest | None = Field(default=None, description="absent: among the job's other objects")
+    subtitles: Subtitles = ()
+    tags: Tags = Tags()
+    destination: Destination | None = Field(default=None, description="absent: among the job's other objects")
 
 
 class LoudnessChange(RequestBody):
-    """As `LoudnessRequest`, of which only what is named changes; null: as it is where nobody says anything."""
+    """As `Loudness`, of which only what is named changes; null: as it is where nobody says anything."""
 
     target_lufs: TargetLufs | None = None
     max_true_peak_db: TruePeakDb | None = None
-    scope: LevelScope | None = None
+    scope: Choice[LoudnessScope] | None = None
 
 
 class TagsChange(RequestBody):
-    """As `TagsRequest`, of which only what is named changes; null: as it is where nobody says anything."""
+    """As `Tags`, of which only what is named changes; null: as it is where nobody says anything."""
 
     title: Tag | None = None
     author: Tag | None = None
@@ -144,36 +184,8 @@ class OutputChange(RequestBody):
     formats: Formats | None = None
     sample_rate: SampleRate | None = None
     loudness: LoudnessChange | None = None
-    chapters: Chapters | None = None
-    timestamps: TimestampsFile | None = None
+    chapters: Choice[ChapterMarks] | None = None
+    timestamps: Choice[Timestamps] | None = None
     subtitles: Subtitles | None = None
     tags: TagsChange | None = None
-    destination: DestinationRequest | None = Field(default=None, description="only the one that the job has")
-
-
-class ResolvedFormat(Answer):
-    type: str
-    bitrate_kbps: int | None
-
-
-class ResolvedLoudness(Answer):
-    target_lufs: float
-    max_true_peak_db: float
-    scope: Literal["job", "chapter"]
-
-
-class ResolvedDestination(Answer):
-    prefix: str
-
-
-class ResolvedOutput(Answer):
-    """`sample_rate`: null is the model's own. `loudness`: null is as the model speaks. Empty tags are left out."""
-
-    formats: tuple[ResolvedFormat, ...]
-    sample_rate: int | None
-    loudness: ResolvedLoudness | None
-    chapters: Literal["auto", "off"]
-    timestamps: Literal["segment", "off"]
-    subtitles: tuple[Literal["srt", "vtt"], ...]
-    tags: dict[str, str]
-    destination: ResolvedDestination | None
+    destination: Destination | None = Field(default=None, description="only the one that the job has")

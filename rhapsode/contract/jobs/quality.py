@@ -2,41 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import enum
 
 from pydantic import Field
 
-from rhapsode.contract.base import Answer, RequestBody
+from rhapsode.contract.base import Answer, Choice, RequestBody
+
+SEGMENT_QUALITY = "segment_quality"
+"""The code of a segment that did not pass: of the job's error, or of the warning if the segment was kept."""
 
 MAX_ATTEMPTS = 10
 """A segment that is spoken wrong ten times will not be right the eleventh."""
 
-OnExhaustedName = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
+
+class Gate(enum.StrEnum):
+    """What a segment must pass before it counts as done."""
+
+    OFF = "off"
+    """Nothing is checked; what the engine says is taken."""
+
+    BASIC = "basic"
+    """Finish reason, length, silence, loops, clipping, level and pace, all without another model."""
+
+    ASR = "asr"
+    """As `BASIC`, and a recogniser reads the speech back."""
 
 
-class QualityRequest(RequestBody):
+class OnExhausted(enum.StrEnum):
+    """What becomes of a segment whose last attempt did not pass either."""
+
+    KEEP_BEST = "keep_best"
+    """The least bad attempt is kept, flagged and warned of. Where none can be heard at all, the job fails."""
+
+    KEEP_BEST_OR_GAP = "keep_best_or_gap"
+    """As `KEEP_BEST`, but where no attempt can be heard, silence of the expected length is a listed gap."""
+
+    SILENCE = "silence"
+    """Whatever was found, silence takes its place: a listed gap."""
+
+    FAIL = "fail"
+    """Whatever was found, the job fails and says so; what was finished stays."""
+
+
+class Quality(RequestBody):
     """Every segment is checked before it counts as done, and spoken again otherwise if it does not pass: with another
     seed, at a temperature where the checkpoint decodes greedily, at last in two halves.
     """
 
-    gate: Literal["off", "basic", "asr"] = Field(
-        default="basic",
+    gate: Choice[Gate] = Field(
+        default=Gate.BASIC,
         description="`basic` hears silence, loops, cuts, wrong lengths and levels; `asr` also reads the speech back "
         "and needs a recogniser for the language (see `/v1/models`); `off` checks nothing",
     )
     max_attempts: int = Field(default=3, ge=1, le=MAX_ATTEMPTS, description="times a segment is spoken at most")
-    on_exhausted: OnExhaustedName = Field(
-        default="keep_best",
+    on_exhausted: Choice[OnExhausted] = Field(
+        default=OnExhausted.KEEP_BEST,
         description="of a segment that never passes: `keep_best`: the least bad attempt is kept, flagged and warned "
         "of, and the job fails where nothing can be heard in any; `keep_best_or_gap`: there, a gap of silence is left "
         "and listed; `silence`: a gap, whatever was found; `fail`: the job fails, whatever was found",
     )
-
-
-class ResolvedQuality(Answer):
-    gate: Literal["off", "basic", "asr"]
-    max_attempts: int
-    on_exhausted: OnExhaustedName
 
 
 class JobQuality(Answer):
@@ -45,7 +69,7 @@ class JobQuality(Answer):
     in the job's `warnings`; `progress.segments.flagged` counts all.
     """
 
-    gate: Literal["off", "basic", "asr"]
+    gate: Gate
     retries: int
     flagged_segments: tuple[str, ...]
     gaps: tuple[str, ...]

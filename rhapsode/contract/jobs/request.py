@@ -1,4 +1,4 @@
-"""The bodies of requests and answers: the public contract."""
+"""A narration as it is asked for: the body of `POST /v1/jobs`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import DateTime, MetadataKey, MetadataValue, Name, RefText, RequestBody
+from rhapsode.contract.base import Choice, MetadataKey, MetadataValue, Name, RefText, RequestBody
 from rhapsode.contract.jobs.input import (
     MAX_SEED,
     MAX_SEGMENT_CHARS,
@@ -17,28 +17,17 @@ from rhapsode.contract.jobs.input import (
     Instructions,
     JobInput,
     Normalizing,
-    PausesRequest,
     Speakers,
-    ValidateOnly,
 )
-from rhapsode.contract.jobs.output import OutputRequest
-from rhapsode.contract.jobs.quality import QualityRequest
+from rhapsode.contract.jobs.options import SpeechOptions
+from rhapsode.contract.jobs.schedule import Schedule
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
 from rhapsode.contract.speakable_text import check_prose
-
-MIN_TEMPERATURE = 0.001
-"""Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""
+from rhapsode.contract.voices.modes import IfCacheMissing
 
 MAX_METADATA_PAIRS = 16
 MAX_EMBEDDING_CHARS = 100_000
 MAX_EMBEDDING_VALUES = 16_384
-DAY_S = 24 * 3600
-
-
-def _zero_or_drawable(temperature: float) -> float:
-    if 0 < temperature < MIN_TEMPERATURE:
-        raise PydanticCustomError("out_of_range", "must be 0 or at least {least}", {"least": MIN_TEMPERATURE})
-    return temperature
 
 
 MIN_CHARS = 16
@@ -89,19 +78,6 @@ class SegmentationRequest(RequestBody):
         return 0 if is_named else OPENING_CHARS
 
 
-class SamplingRequest(RequestBody):
-    """How speech is drawn. What is absent stays as the checkpoint has it."""
-
-    temperature: Annotated[float, Field(ge=0, le=2), AfterValidator(_zero_or_drawable)] | None = Field(
-        default=None, description="how freely it is drawn; 0 always takes the likeliest"
-    )
-    top_p: float | None = Field(default=None, gt=0, le=1, description="draw among the likeliest of this share")
-    top_k: int | None = Field(default=None, ge=1, le=1000, description="draw among so many")
-    repetition_penalty: float | None = Field(
-        default=None, ge=1, le=2, description="how much less likely what was drawn before becomes"
-    )
-
-
 def _is_finite_number(value: object) -> bool:
     return (isinstance(value, float) and math.isfinite(value)) or (type(value) is int and abs(value) <= sys.maxsize)
 
@@ -122,8 +98,8 @@ def _text_or_numbers(value: object) -> object:
 Embedding = Annotated[str | list[float], BeforeValidator(_text_or_numbers)]
 
 
-class JobRequest(RequestBody):
-    """A narration to make. Only `input` is required; see `/v1/models` for models, voices and languages."""
+class WhatToSpeak(RequestBody):
+    """The part of a request that a model's card turns into something else: names, defaults, what is uploaded."""
 
     input: JobInput
     model: Name | None = Field(default=None, description="a model of the server; absent: its only one")
@@ -134,8 +110,8 @@ class JobRequest(RequestBody):
         default=None, description="with a voice of yours: what its recording says, in place of what is known of it"
     )
     x_vector_only: bool = Field(default=False, description="with a voice of yours: speak from its embedding alone")
-    if_cache_missing: Literal["compute", "wait", "fail"] = Field(
-        default="compute",
+    if_cache_missing: Choice[IfCacheMissing] = Field(
+        default=IfCacheMissing.COMPUTE,
         description="with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job",
     )
     speaker_embedding: Embedding | None = Field(
@@ -151,38 +127,18 @@ class JobRequest(RequestBody):
     instructions: Instructions | None = None
     speakers: Speakers = Field(default={})
     segmentation: SegmentationRequest = SegmentationRequest()
-    pauses: PausesRequest = PausesRequest()
     normalization: Normalizing | None = None
     pronunciation_dictionaries: Dictionaries = Field(default=[])
-    sampling: SamplingRequest = SamplingRequest()
     seed: int | None = Field(
         default=None,
         ge=0,
         le=MAX_SEED,
         description="the same text and seed give the same speech; absent: drawn at random and told in the job",
     )
-    reproducibility: Literal["best_effort", "strict"] = Field(
-        default="best_effort",
-        description="`strict`: equal requests give equal speech, whatever else the workers speak at the time",
-    )
-    reuse: bool = Field(
-        default=True, description="`false`: every segment is spoken, also one that an earlier job of yours has spoken"
-    )
-    quality: QualityRequest = QualityRequest()
-    output: OutputRequest = OutputRequest()
-    priority: Literal["high", "normal", "low"] = Field(default="normal", description="who goes first")
-    not_before: DateTime | None = Field(
-        default=None, description="nothing of the job is done before this time, 90 days away at most"
-    )
-    deadline: DateTime | None = Field(
-        default=None, description="a job that is not done by then fails, one that has not started expires"
-    )
-    retention_s: int = Field(
-        default=7 * DAY_S,
-        ge=60,
-        le=90 * DAY_S,
-        description="how long the result is kept after the job's end, in seconds",
-    )
+
+
+class JobRequest(Schedule, SpeechOptions, WhatToSpeak):
+    """A narration to make. Only `input` is required; see `/v1/models` for models, voices and languages."""
+
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
     webhook: JobWebhookRequest | None = None
-    validate_only: ValidateOnly = False

@@ -8,8 +8,10 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Answer, MetadataKey, MetadataValue, Name, RequestBody, exactly_one
-from rhapsode.contract.jobs.request import DAY_S, MAX_METADATA_PAIRS
+from rhapsode.contract.base import Answer, Choice, MetadataKey, MetadataValue, Name, RequestBody, exactly_one
+from rhapsode.contract.jobs.request import MAX_METADATA_PAIRS
+from rhapsode.contract.jobs.schedule import DAY_S, Retention
+from rhapsode.contract.jobs.states import Priority
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
 from rhapsode.contract.speakable_text import check_prose
 
@@ -57,8 +59,8 @@ class BulkCacheOrder(RequestBody):
     model: Name | None = None
     mode: Mode | None = None
     force: bool = False
-    priority: Literal["high", "normal", "low"] = "low"
-    retention_s: int = Field(default=7 * DAY_S, ge=60, le=90 * DAY_S)
+    priority: Choice[Priority] = Priority.LOW
+    retention_s: Retention = 7 * DAY_S
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=MAX_METADATA_PAIRS)
     webhook: JobWebhookRequest | None = None
 

@@ -6,7 +6,7 @@ import pytest
 
 from api.http.audio_negotiation import choose_format
 from api.http.problems.problem import Problem
-from storage.narration.outputs import AudioFormat
+from rhapsode.contract.jobs.output import AudioFormat
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_failed_job_is_retried_with_what_was_asked_for(api: ServedApi) -> None
     )
     assert request["sampling"]["temperature"] == 0.7
     assert (other, problem["code"]) == (409, "state_conflict")
-    assert claim(api, GPU_QUEUE).narration.seed == 9
+    assert claim(api, GPU_QUEUE).narration.request.seed == 9
 
 
 def test_a_job_that_succeeded_is_not_retried(api: ServedApi) -> None:
@@ -149,7 +149,7 @@ def test_an_output_is_made_again_in_another_format(api: ServedApi) -> None:
     assert [artifact["name"] for artifact in shown["artifacts"]] == ["narration.wav"]
     assert (other, problem["code"]) == (422, "idempotency_mismatch")
     item = claim(api, CPU_QUEUE)
-    assert (item.lease.item, item.narration.output.formats[0].type) == ("assemble", "mp3")
+    assert (item.lease.item, item.narration.request.output.formats[0].type) == ("assemble", "mp3")
 
 
 def test_an_output_is_changed_field_by_field(api: ServedApi) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
+from rhapsode.contract.jobs.output import AudioFormat, Destination, OutputFormat
 from storage.jobs.record import ArtifactRecord
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.outputs import AudioFormat, Destination, OutputFormat
 from storage.narration.spec import NarrationSpec
 from storage.objects.keys import artifact
 from tests.api.harness import GPU_QUEUE, ServedApi, claim, commit, start_job
@@ -23,7 +23,7 @@ def finished(api: ServedApi) -> dict[str, Any]:
     job = api.submit(output={"destination": {"prefix": "books/42"}})
     commit(api, start_job(api, num_segments=1))
     item = claim(api, CPU_QUEUE)
-    stored = api.objects.put(artifact(item.lease, "narration.wav", item.narration.output.destination), AUDIO)
+    stored = api.objects.put(artifact(item.lease, "narration.wav", item.narration.request.output.destination), AUDIO)
     record = ArtifactRecord("narration.wav", "wav", stored.key, stored.bytes, stored.sha256, 2.0)
     api.jobs.finish(item.lease, [record])
     return api.http.get(job["links"]["self"]).json()
@@ -77,9 +77,9 @@ def test_a_job_stays_with_its_destination(api: ServedApi) -> None:
     assert unsaid.json()["request"]["output"]["destination"] == BOOKS
     spec = claim(api, CPU_QUEUE).spec
     assert isinstance(spec, NarrationSpec)
-    assert (spec.output.destination, spec.output.formats) == (
-        Destination("books/42/"),
-        (OutputFormat(AudioFormat.FLAC),),
+    assert (spec.request.output.destination, spec.request.output.formats) == (
+        Destination(prefix="books/42/"),
+        (OutputFormat(type=AudioFormat.FLAC),),
     )
 
 

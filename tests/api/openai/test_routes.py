@@ -28,7 +28,7 @@ def speak_soon(api: ServedApi, flags: tuple[str, ...] = ()) -> None:
     """A worker's part: the only waiting job, with this audio as whatever it was to be."""
     commit(api, start_job(api, num_segments=1), flags)
     item = claim(api, CPU_QUEUE)
-    [form] = item.narration.output.formats
+    [form] = item.narration.request.output.formats
     audio = wav_header(len(PCM) // 2, 24_000) + PCM if form.type == "wav" else PCM
     stored = api.objects.put(artifact(item.lease, f"narration.{form.type}"), audio)
     record = ArtifactRecord(f"narration.{form.type}", str(form.type), stored.key, stored.bytes, stored.sha256, 0.02)

@@ -197,8 +197,8 @@ def test_another_voice_joins_the_cast_and_leaves_the_others_alone(api: ServedApi
 
     assert (shown["voice"], shown["speaker"]) == ("Bob", "Bob")
     item = claim(api, GPU_QUEUE)
-    assert [(member.name, member.voice) for member in item.narration.speakers] == [("Bob", "Bob")]
-    assert (item.edit.speaker, item.narration.voice) == ("Bob", "Alice")
+    assert [(member.name, member.voice) for member in item.narration.cast] == [("Bob", "Bob")]
+    assert (item.edit.speaker, item.narration.request.voice) == ("Bob", "Alice")
 
 
 def test_takes_are_compared_and_chosen(api: ServedApi) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
+from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, SourceType
 from rhapsode.contract.plans import PlanDocument
 from storage.ids import TenantId
 from storage.jobs.record import ArtifactRecord, JobError
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice
 from storage.narration.script.entries import SegmentEntry, decode_entries
-from storage.narration.sources import DocumentFormat, Source, SourceType
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from tests.api.harness import ServedApi, claim, job_id
@@ -39,8 +39,8 @@ def uploaded(api: ServedApi, data: bytes) -> str:
 def test_a_cast_speaks_with_the_models_voices(api: ServedApi) -> None:
     job, spec = submitted(api, input={"text": "FOX: Hello.\nCROW: Caw."}, speakers={"Fox": "bob", "Crow": "Alice"})
 
-    assert spec.speakers == (SpeakerVoice("Fox", "Bob"), SpeakerVoice("Crow", "Alice"))
-    assert (spec.voice, spec.source) == ("Alice", Source())
+    assert spec.cast == (SpeakerVoice("Fox", "Bob"), SpeakerVoice("Crow", "Alice"))
+    assert (spec.request.voice, spec.request.input) == ("Alice", NarrationInput())
     assert job["request"]["speakers"] == {"Fox": "Bob", "Crow": "Alice"}
 
 
@@ -52,8 +52,8 @@ def test_entries_are_kept_with_everything_they_say(api: ServedApi) -> None:
 
     job, spec = submitted(api, input={"segments": entries}, speakers={"Fox": "Alice"})
 
-    assert spec.source == Source(SourceType.SEGMENTS)
-    assert spec.speakers == (SpeakerVoice("Fox", "Alice"), SpeakerVoice("bob", "Bob"))
+    assert spec.request.input == NarrationInput(type=SourceType.SEGMENTS)
+    assert spec.cast == (SpeakerVoice("Fox", "Alice"), SpeakerVoice("bob", "Bob"))
     assert decode_entries(api.objects.get(keys.input_text(LOCAL, job_id(job)))) == (
         SegmentEntry("Hello.", "a", "bob", "", "calm", 3, 0.5),
         SegmentEntry("Hallo.", "", "Fox", "German"),
@@ -66,8 +66,8 @@ def test_ssml_names_voices_and_the_cast(api: ServedApi) -> None:
 
     job, spec = submitted(api, input={"ssml": ssml}, speakers={"Fox": "Alice"}, language="en")
 
-    assert spec.speakers == (SpeakerVoice("Fox", "Alice"), SpeakerVoice("bob", "Bob"))
-    assert spec.language == "English"
+    assert spec.cast == (SpeakerVoice("Fox", "Alice"), SpeakerVoice("bob", "Bob"))
+    assert spec.request.language == "English"
     assert api.objects.get(keys.input_text(LOCAL, job_id(job))).decode() == ssml
 
 
@@ -77,7 +77,9 @@ def test_a_document_is_copied_from_its_upload(api: ServedApi) -> None:
     job, spec = submitted(api, input={"document": {"upload_id": upload, "format": "md", "include": ["1"]}})
     api.http.delete(f"/v1/uploads/{upload}")
 
-    assert spec.source == Source(SourceType.DOCUMENT, DocumentFormat.MARKDOWN, ("1",))
+    assert spec.request.input == NarrationInput(
+        type=SourceType.DOCUMENT, format=DocumentFormat.MARKDOWN, include=("1",), images=Images.SKIP
+    )
     assert api.objects.get(keys.input_text(LOCAL, job_id(job))) == b"# One\n\nText."
     shown = {"type": "document", "format": "md", "include": ["1"], "images": "skip", "first_words": ""}
     assert job["request"]["input"] == shown
@@ -132,7 +134,7 @@ PLAN = (
 def plan_soon(api: ServedApi) -> None:
     """A worker's part: the plan of the only waiting job, which wants nothing else."""
     item = claim(api, CPU_QUEUE)
-    assert item.narration.validate_only
+    assert item.narration.request.validate_only
     stored = api.objects.put(keys.artifact(item.lease, "plan.json"), PLAN)
     api.jobs.finish_plan(item.lease, [ArtifactRecord("plan.json", "plan", stored.key, stored.bytes, stored.sha256)])
 

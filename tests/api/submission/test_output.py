@@ -8,27 +8,23 @@ import pytest
 from pydantic import TypeAdapter
 
 from api.http.problems.problem import Problem
-from api.job_answers.view import resolved_output
 from api.submission.output import resolve_output
-from rhapsode.contract.jobs.output import OutputRequest
-from storage.narration.outputs import (
-    FORMATS,
+from rhapsode.contract.jobs.output import (
     AudioFormat,
+    Loudness,
     LoudnessScope,
-    LoudnessTarget,
+    Output,
     OutputFormat,
-    OutputSpec,
     SubtitleFormat,
     Timestamps,
-    bitrates_kbps,
-    default_bitrate_kbps,
 )
+from storage.narration.audio_formats import FORMATS, bitrates_kbps, default_bitrate_kbps
 
 MODEL_RATE_HZ = 24_000
 
 
-def resolve(**fields: Any) -> OutputSpec:
-    return resolve_output(OutputRequest.model_validate(fields), MODEL_RATE_HZ)
+def resolve(**fields: Any) -> Output:
+    return resolve_output(Output.model_validate(fields), MODEL_RATE_HZ)
 
 
 def refusals(**fields: Any) -> set[tuple[str | None, str]]:
@@ -38,7 +34,7 @@ def refusals(**fields: Any) -> set[tuple[str | None, str]]:
 
 
 def test_without_a_word_the_output_is_one_wav_as_the_model_speaks() -> None:
-    assert resolve() == OutputSpec() == OutputSpec(formats=(OutputFormat(AudioFormat.WAV),))
+    assert resolve() == Output() == Output(formats=(OutputFormat(type=AudioFormat.WAV),))
 
 
 def test_defaults_are_filled_in_so_that_the_job_says_what_was_made() -> None:
@@ -55,9 +51,9 @@ def test_defaults_are_filled_in_so_that_the_job_says_what_was_made() -> None:
         ("mp3", 128),
         ("flac", None),
     ]
-    assert spec.loudness == LoudnessTarget(-20.0, -1.5, LoudnessScope.JOB)
+    assert spec.loudness == Loudness(target_lufs=-20.0, max_true_peak_db=-1.5, scope=LoudnessScope.JOB)
     assert (spec.timestamps, spec.subtitles) == (Timestamps.SEGMENT, (SubtitleFormat.SRT, SubtitleFormat.VTT))
-    assert resolved_output(spec).tags == {"title": "A book"}
+    assert spec.model_dump()["tags"] == {"title": "A book"}
 
 
 @pytest.mark.parametrize("form", AudioFormat)
@@ -91,8 +87,8 @@ def test_a_bitrate_fits_the_sample_rate_that_was_asked_for() -> None:
 
 def test_the_models_own_rate_counts_where_none_is_named() -> None:
     with pytest.raises(Problem, match="opus has no 44100 Hz"):
-        resolve_output(OutputRequest.model_validate({"formats": [{"type": "opus"}]}), 44_100)
+        resolve_output(Output.model_validate({"formats": [{"type": "opus"}]}), 44_100)
 
 
 def test_an_output_of_before_there_was_a_choice_is_one_wav() -> None:
-    assert TypeAdapter(OutputSpec).validate_python({}) == OutputSpec()
+    assert TypeAdapter(Output).validate_python({}) == Output()

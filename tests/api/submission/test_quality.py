@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from rhapsode.contract.jobs.quality import Gate, OnExhausted, Quality
 from storage.ids import TenantId
-from storage.narration.quality import Gate, OnExhausted, Quality
 from storage.narration.spec import NarrationSpec
 from tests.api.harness import SMALL, ServedApi, job_id
 
@@ -24,7 +24,9 @@ def spec_of(api: ServedApi, job: dict[str, object]) -> NarrationSpec:
 def test_a_job_is_checked_unless_it_says_otherwise(api: ServedApi) -> None:
     job = api.submit()
 
-    assert spec_of(api, job).quality == Quality(Gate.BASIC, 3, OnExhausted.KEEP_BEST)
+    assert spec_of(api, job).request.quality == Quality(
+        gate=Gate.BASIC, max_attempts=3, on_exhausted=OnExhausted.KEEP_BEST
+    )
     assert job["request"]["quality"] == {"gate": "basic", "max_attempts": 3, "on_exhausted": "keep_best"}
     assert job["quality"] == {"gate": "basic", "retries": 0, "flagged_segments": [], "gaps": []}
     assert job["warnings"] == []
@@ -34,7 +36,9 @@ def test_a_job_is_checked_unless_it_says_otherwise(api: ServedApi) -> None:
 def test_what_a_job_asks_for_reaches_the_worker(api: ServedApi) -> None:
     job = api.submit(quality={"gate": "off", "max_attempts": 10, "on_exhausted": "keep_best_or_gap"}, seed=3)
 
-    assert spec_of(api, job).quality == Quality(Gate.OFF, 10, OnExhausted.KEEP_BEST_OR_GAP)
+    assert spec_of(api, job).request.quality == Quality(
+        gate=Gate.OFF, max_attempts=10, on_exhausted=OnExhausted.KEEP_BEST_OR_GAP
+    )
     assert spec_of(api, job).seed_fixed
 
 

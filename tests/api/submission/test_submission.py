@@ -98,11 +98,16 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     record = api.jobs.get(LOCAL, job_id(job))
     spec = record.spec
     assert isinstance(spec, NarrationSpec)
-    assert (spec.voice, spec.language, spec.instructions, spec.seed) == ("Bob", "German", "Slowly.", 9)
-    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3, 0, 0)
-    assert (spec.reuse, job["request"]["reuse"]) == (False, False)
-    assert dataclasses.astuple(spec.pauses) == (0, 2, 0.9, 1.5)
-    assert dataclasses.asdict(spec.sampling) == {
+    assert (spec.request.voice, spec.request.language, spec.request.instructions, spec.request.seed) == (
+        "Bob",
+        "German",
+        "Slowly.",
+        9,
+    )
+    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3, 0)
+    assert (spec.request.reuse, job["request"]["reuse"]) == (False, False)
+    assert tuple(spec.request.pauses.model_dump().values()) == (0, 2, 0.9, 1.5)
+    assert spec.request.sampling.model_dump() == {
         "temperature": 0,
         "top_p": 0.5,
         "top_k": 5,
@@ -176,7 +181,7 @@ def test_no_segment_is_longer_than_the_model_s_texts(api: ServedApi) -> None:
         assert isinstance(spec, NarrationSpec)
         shown, held = job["request"]["segmentation"], spec.segmentation
         assert (shown["target_chars"], shown["max_chars"]) == (held.target_chars, held.max_chars)
-        return held.target_chars, held.max_chars, held.min_chars, held.asked_chars
+        return held.target_chars, held.max_chars, held.min_chars, spec.bounds.asked_chars
 
     assert resolved() == (150, 150, 16, 0)
     assert resolved(max_chars=150, target_chars=90) == (90, 150, 16, 0)

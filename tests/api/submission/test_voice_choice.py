@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import TenantId
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.spec import NarrationSpec
-from storage.narration.voice_reference import CacheMode, IfCacheMissing, VoiceReference
+from storage.narration.voice_reference import VoiceReference
 from storage.segments.plan import CLOSING_MARK_BYTES
 from tests.api.harness import SMALL, ServedApi, claim, job_id
 from tests.api.voices.voices import BASE, CONSENT, EMBEDDING, build_all, upload, upload_embedding

@@ -34,7 +34,7 @@ def test_strict_is_promised_only_where_a_worker_can_see_to_it(api: ServedApi) ->
         ("/reproducibility", "not_supported")
     ]
     assert accepted.json()["request"]["reproducibility"] == "strict"
-    assert claim(api, CPU_QUEUE).narration.reproducibility == "strict"
+    assert claim(api, CPU_QUEUE).narration.request.reproducibility == "strict"
 
 
 def test_a_job_says_what_will_speak_it_as_far_as_that_is_known(api: ServedApi) -> None:

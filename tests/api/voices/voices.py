@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import TenantId
 from storage.jobs.work_items import ClaimedItem, Lease, PlanResult
 from storage.jobs.work_queues import CPU_QUEUE, speech_queue
-from storage.narration.voice_reference import CacheMode, VoiceCacheSpec, VoiceReference
+from storage.narration.voice_reference import VoiceCacheSpec, VoiceReference
 from storage.objects import keys
 from storage.queue.model_registry import ModelCard
 from storage.voices.cache_file import ArtifactHeader, VoiceArtifact, encode_artifact, float_tensor

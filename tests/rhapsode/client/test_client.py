@@ -11,7 +11,7 @@ import pytest
 
 from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, JobNotSucceeded, JobState, NotFound, Rhapsode
 from rhapsode.client.calls import JobFilter
-from rhapsode.contract.jobs.answer import ResolvedRequest
+from rhapsode.contract.jobs.narration import ShownNarration
 from rhapsode.stack.stack import Stack
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
@@ -30,7 +30,7 @@ def test_a_text_becomes_a_wav_whose_bytes_are_the_recorded_ones(client: Rhapsode
     with wave.open(str(path)) as file:
         assert file.getnframes() / file.getframerate() == pytest.approx(recorded.duration_s, abs=1e-3)
     assert ended.progress.segments.done == ended.progress.segments.total > 0
-    assert isinstance(ended.request, ResolvedRequest)
+    assert isinstance(ended.request, ShownNarration)
     assert ended.request.seed == 7
     assert ended.metadata == {"book": "fables"}
     with pytest.raises(KeyError, match=r"narration\.wav"):

@@ -9,9 +9,9 @@ import av
 import numpy as np
 import pytest
 
+from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from storage.audio.description import Description
 from storage.audio.encoding import Outbox, file_encoder, live_encoder
-from storage.narration.outputs import AudioFormat, OutputFormat
 
 LEVEL = 0.5
 SECONDS = 2
@@ -40,7 +40,9 @@ def level_db(mp3: bytes, level: float) -> float:
 )
 def test_an_mp3_is_as_loud_as_what_it_was_made_of(sample_rate_hz: int, kbps: int) -> None:
     with tempfile.TemporaryFile() as file:
-        encoder = file_encoder(OutputFormat(AudioFormat.MP3, kbps), sample_rate_hz, Description(), file)
+        encoder = file_encoder(
+            OutputFormat(type=AudioFormat.MP3, bitrate_kbps=kbps), sample_rate_hz, Description(), file
+        )
         encoder.write(tone(sample_rate_hz, LEVEL))
         encoder.finish()
         file.seek(0)
@@ -51,7 +53,7 @@ def test_an_mp3_is_as_loud_as_what_it_was_made_of(sample_rate_hz: int, kbps: int
 
 def test_full_scale_is_not_clipped_on_the_way_and_streams_are_as_loud() -> None:
     outbox = Outbox()
-    encoder = live_encoder(OutputFormat(AudioFormat.MP3, 96), 24_000, outbox)
+    encoder = live_encoder(OutputFormat(type=AudioFormat.MP3, bitrate_kbps=96), 24_000, outbox)
     encoder.write(tone(24_000, 1.0))
     encoder.finish()
 

@@ -100,7 +100,7 @@ def test_nothing_of_a_call_is_left_in_the_next(redis_client: redis.Redis) -> Non
 def test_two_releases_run_side_by_side(redis_client: redis.Redis) -> None:
     slots = WorkerSlots(redis_client)
     slots.announce(GPU_QUEUE, "w", 3)
-    mine, other = library().name, "rhapsode_3_00000000"
+    mine, other = library().name, "rhapsode_4_00000000"
     redis_client.function_load(library().text.replace(mine, other), replace=True)
 
     answer = redis_client.fcall(f"{other}_worker_slots", 1, RedisKeys("rhapsode").root, f'{{"queue":"{GPU_QUEUE}"}}')

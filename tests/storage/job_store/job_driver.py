@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 import redis
 
+from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.states import Priority
 from storage.ids import TenantId, WorkQueue, new_job_id
 from storage.job_store.control import JobControl
@@ -21,7 +21,7 @@ from storage.segments.results import SegmentReport
 EPOCH_MS = 1_800_000_000_000
 LEASE_S = 30.0
 WORKER = WorkerIdentity("worker", "first")
-SPEC = NarrationSpec(model="small", voice="alice")
+SPEC = NarrationSpec(Narration(model="small", voice="alice"))
 GPU_QUEUE = speech_queue(SPEC.model)
 ALICE = TenantId("alice")
 BOB = TenantId("bob")
@@ -74,7 +74,7 @@ def submission(
     return Submission(
         id=job_id,
         tenant=tenant,
-        spec=replace(SPEC, model=model),
+        spec=SPEC.asking(model=model),
         priority=priority,
         input_key=f"jobs/{tenant}/{job_id}/input.txt",
         input_chars=audio_ms // 60,

@@ -259,7 +259,7 @@ def test_a_deleted_job_leaves_nothing_of_its_takes_and_edits(
 
 
 def test_a_plan_alone_and_a_job_of_voices_have_no_segments_to_change(store: JobStore, control: JobControl) -> None:
-    plan_only = store.submit(replace(submission(), spec=replace(SPEC, validate_only=True))).job
+    plan_only = store.submit(replace(submission(), spec=SPEC.asking(validate_only=True))).job
     voices = store.submit(replace(submission(), spec=VoiceCacheSpec("small", "r1", 2))).job
 
     for job in (plan_only, voices):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import redis
 
+from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, SourceType
 from rhapsode.contract.jobs.states import JobState
 from storage.ids import TenantId
 from storage.job_store.store import JobStore
@@ -14,7 +15,6 @@ from storage.jobs.record import JobError, JobRecord
 from storage.jobs.submissions import BULKY_CHARS, Submission
 from storage.jobs.work_items import ClaimedItem, PlanResult, ReleaseReason
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.sources import DocumentFormat, Source, SourceType
 from storage.queue.worker_slots import WorkerSlots
 from tests.storage.job_store.job_driver import (
     ALICE,
@@ -29,7 +29,7 @@ from tests.storage.job_store.job_driver import (
 )
 
 PLACES = 4
-BOOK = replace(SPEC, source=Source(SourceType.DOCUMENT, DocumentFormat.EPUB))
+BOOK = SPEC.asking(input=NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat.EPUB))
 
 
 @pytest.fixture

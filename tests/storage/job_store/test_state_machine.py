@@ -540,10 +540,10 @@ class JobMachine(RuleBasedStateMachine):
         job = self._pick_job(pick)
         spec = self._record(job).spec
         assert isinstance(spec, NarrationSpec)
-        changes = spec != replace(SPEC, model=spec.model, seed=seed)
+        changes = spec != SPEC.asking(model=spec.model, seed=seed)
 
         def call() -> Transitioned:
-            return self.control.assemble(job.tenant, job.id, lambda spec: replace(spec, seed=seed), None)
+            return self.control.assemble(job.tenant, job.id, lambda spec: spec.asking(seed=seed), None)
 
         if not job.is_complete or job.state is JobState.CANCELLING:
             self._expect(SegmentsMissing if job.state.is_terminal else StateConflict, call)

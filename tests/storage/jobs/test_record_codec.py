@@ -7,20 +7,17 @@ import json
 
 import pytest
 
+from rhapsode.contract.jobs.narration import Narration
+from rhapsode.contract.jobs.options import SpeechOptions
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import JobId, Target, VoiceId
 from storage.jobs.record import JobSpec
-from storage.jobs.record_codec import decode_spec, decode_submission, encode_submission, submitted_fields
+from storage.jobs.record_codec import decode_spec, decode_submission, encode_spec, encode_submission, submitted_fields
 from storage.jobs.submissions import IdempotencyKey, Submission
 from storage.jobs.webhook_target import JobWebhook
 from storage.narration.spec import NarrationSpec
-from storage.narration.voice_reference import (
-    CacheMode,
-    IfCacheMissing,
-    SourceKind,
-    VoiceCacheSpec,
-    VoiceReference,
-    VoiceSource,
-)
+from storage.narration.voice_reference import SourceKind, VoiceCacheSpec, VoiceReference, VoiceSource
 from tests.storage.job_store.job_driver import SPEC, submission
 
 SOURCE = VoiceSource(SourceKind.RECORDING, "voices/a/b/source-1", "0" * 64, 44, "audio/wav", duration_s=1.5)
@@ -37,14 +34,24 @@ def test_a_spec_is_read_as_it_was_written(spec: JobSpec) -> None:
     assert (fields.get("kind") == "voice_cache") == isinstance(spec, VoiceCacheSpec)
 
 
-def test_a_narration_of_before_there_were_own_voices_is_still_one() -> None:
-    fields = json.loads(json.dumps(dataclasses.asdict(SPEC)))
-    del fields["own_voice"]
+def test_a_release_beside_this_one_may_know_more_options_or_fewer() -> None:
+    written = json.loads(encode_spec(SPEC))
+    newer = written | {"request": written["request"] | {"an_option": 1, "quality": {"gate": "basic", "a_level": 2}}}
+    older = written | {"request": {name: value for name, value in written["request"].items() if name != "reuse"}}
 
-    spec = decode_spec(json.dumps(fields))
+    assert decode_spec(json.dumps(newer)) == decode_spec(json.dumps(older)) == SPEC
 
-    assert isinstance(spec, NarrationSpec)
-    assert spec == SPEC
+
+def test_an_option_that_passes_through_is_in_the_stored_document_without_another_line() -> None:
+    request = JobRequest.model_validate({"input": {"text": "One."}, "pauses": {"sentence_s": 2.5}, "reuse": False})
+    passed = {name: getattr(request, name) for name in SpeechOptions.model_fields}
+
+    spec = NarrationSpec(Narration(model="small", voice="alice", **passed))
+
+    stored = json.loads(encode_spec(spec))["request"]
+    shown = request.model_dump(mode="json", include=set(SpeechOptions.model_fields))
+    assert {name: stored[name] for name in shown} == shown
+    assert decode_spec(encode_spec(spec)) == spec
 
 
 def test_a_submission_is_one_document_that_lacks_its_trace_alone() -> None:

@@ -9,19 +9,30 @@ import redis
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rhapsode.contract.jobs.options import Sampling
+from rhapsode.contract.jobs.quality import Gate
 from storage.database.keys import RedisKeys
 from storage.job_store.events import EventLog
 from storage.job_store.segment_reads import ResultSamples
 from storage.job_store.segment_reuse import ReuseIndex, SegmentContent
 from storage.job_store.store import JobStore
-from storage.narration.quality import Gate
 from storage.segments.results import SegmentReport, SegmentResult, decode_segment_result, encode_report, pack_sha256
 from tests.storage.job_store.job_driver import ALICE, BOB, GPU_QUEUE, SPEC, Clock, claim, open_store, report, start_job
 
 FLAGS = st.lists(st.sampled_from(["too_long", "cut_end", "silenced", "unheard"]), unique=True).map(tuple)
 MAX_LINE_BYTES = 160
 CONTENT = SegmentContent(
-    ALICE, "Hello.", "alice", "small", "r1", "english", "", SPEC.sampling, seed=None, occurrence=0, gate=Gate.BASIC
+    ALICE,
+    "Hello.",
+    "alice",
+    "small",
+    "r1",
+    "english",
+    "",
+    SPEC.request.sampling,
+    seed=None,
+    occurrence=0,
+    gate=Gate.BASIC,
 )
 
 
@@ -151,7 +162,7 @@ def test_a_hint_to_a_job_that_is_gone_or_changed_leads_nowhere(store: JobStore, 
         replace(CONTENT, revision="r2"),
         replace(CONTENT, language="auto"),
         replace(CONTENT, instructions="softly"),
-        replace(CONTENT, sampling=replace(SPEC.sampling, top_k=5)),
+        replace(CONTENT, sampling=Sampling(top_k=5)),
         replace(CONTENT, seed=0),
         replace(CONTENT, occurrence=1),
         replace(CONTENT, gate=Gate.ASR),

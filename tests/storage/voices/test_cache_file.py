@@ -14,7 +14,7 @@ import safetensors.numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.narration.voice_reference import CacheMode
+from rhapsode.contract.voices.modes import CacheMode
 from storage.voices.cache_file import (
     MAX_HEADER_BYTES,
     ArtifactDamaged,

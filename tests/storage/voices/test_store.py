@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import redis
 
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.errors import (
     BuildRefused,
     QuotaExceeded,
@@ -14,13 +15,7 @@ from storage.errors import (
     VoiceNotFound,
 )
 from storage.jobs.work_items import Lease
-from storage.narration.voice_reference import (
-    CacheMode,
-    IfCacheMissing,
-    VoiceReference,
-    content_key,
-    normalised_ref_text,
-)
+from storage.narration.voice_reference import VoiceReference, content_key, normalised_ref_text
 from storage.voices.records import CacheState, ClaimStatus, NewRecording, RequestOutcome, VoiceChanges, VoiceRecord
 from storage.voices.store import VoiceStore
 from tests.storage.voices.voice_world import (

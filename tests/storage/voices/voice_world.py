@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 import redis
 
+from rhapsode.contract.voices.modes import CacheMode
 from rhapsode.contract.voices.names import name_key
 from storage.database.keys import RedisKeys
 from storage.database.voice_keys import VoiceKeys
@@ -19,7 +20,7 @@ from storage.errors import BuildRefused, VoiceChanged, VoiceGone, VoiceNameTaken
 from storage.ids import ContentKey, JobId, TenantId, VoiceId, new_job_id, new_voice_id
 from storage.jobs.record import JobError
 from storage.jobs.work_items import Lease
-from storage.narration.voice_reference import CacheMode, SourceKind, VoiceSource, content_key
+from storage.narration.voice_reference import SourceKind, VoiceSource, content_key
 from storage.objects import keys
 from storage.voices.records import (
     CacheArtifact,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rhapsode.contract.jobs.output import Output
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import new_job_id
 from storage.jobs.record import ArtifactRecord, JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.outputs import OutputSpec
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.file import SegmentHeader
@@ -52,12 +52,12 @@ def voice_like(seconds: float, level: float, seed: int, rate_hz: int = RATE_HZ) 
     return (level * envelope * sound / 3).astype(np.float32)
 
 
-def submit_book(studio: Studio, book: Book, output: OutputSpec, spec: NarrationSpec = SPEC) -> JobRecord:
+def submit_book(studio: Studio, book: Book, output: Output, spec: NarrationSpec = SPEC) -> JobRecord:
     """A job whose segments are all done and which waits to be assembled."""
     job = new_job_id()
     key = keys.input_text(TENANT, job)
     studio.artifacts.put(key, b"x")
-    spec = replace(spec, output=output)
+    spec = spec.asking(output=output)
     submitted = studio.jobs.submit(Submission(job, TENANT, spec, Priority.NORMAL, key, 1, 1000, retention_s=3600))
     _commit_plan(studio, submitted.job, book)
     for _ in book.pcm:
@@ -65,7 +65,7 @@ def submit_book(studio: Studio, book: Book, output: OutputSpec, spec: NarrationS
     return studio.record(submitted.job)
 
 
-def assemble(studio: Studio, book: Book, output: OutputSpec) -> JobRecord:
+def assemble(studio: Studio, book: Book, output: Output) -> JobRecord:
     """The job once its assembly has run."""
     job = submit_book(studio, book, output)
     studio.run_one(CPU_QUEUE)

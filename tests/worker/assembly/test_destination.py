@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import redis
 
+from rhapsode.contract.jobs.output import AudioFormat, Destination, Output, OutputFormat
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import JobGone
 from storage.ids import JobId, TenantId
@@ -17,7 +18,6 @@ from storage.job_store.control import JobControl
 from storage.job_store.object_folders import folders_of
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.outputs import AudioFormat, Destination, OutputFormat, OutputSpec
 from storage.objects import keys
 from storage.tenants.quotas import Quotas, QuotaStore
 from tests.worker.assembly.studio import Book, submit_book, voice_like
@@ -25,17 +25,17 @@ from tests.worker.failing_store import FailingStore
 from tests.worker.studio import TENANT, Studio
 from worker.janitor.orphans import ORPHAN_AGE_S, OrphanSweep
 
-BOOKS = Destination("books/42/")
-TO_BOOKS = OutputSpec(destination=BOOKS)
+BOOKS = Destination(prefix="books/42/")
+TO_BOOKS = Output(destination=BOOKS)
 FILES = ["codes.safetensors", "manifest.json", "narration.wav"]
 
 
-def spoken(studio: Studio, output: OutputSpec = TO_BOOKS) -> JobRecord:
+def spoken(studio: Studio, output: Output = TO_BOOKS) -> JobRecord:
     """A job that waits to be assembled."""
     return submit_book(studio, Book((voice_like(0.2, 0.3, 1),), (0.0,)), output)
 
 
-def finished(studio: Studio, output: OutputSpec = TO_BOOKS) -> JobRecord:
+def finished(studio: Studio, output: Output = TO_BOOKS) -> JobRecord:
     job = spoken(studio, output)
     studio.run_one(CPU_QUEUE)
     return studio.record(job)
@@ -74,9 +74,9 @@ def test_a_job_assembled_again_and_one_whose_worker_died_leave_nothing_unlisted(
     studio.jobs.release_worker(replace(studio.services.identity, name="other", boot_id="2"))
     studio.run_one(CPU_QUEUE)
     after_death = delivered(studio)
-    flac = replace(TO_BOOKS, formats=(OutputFormat(AudioFormat.FLAC),))
+    flac = TO_BOOKS.model_copy(update={"formats": (OutputFormat(type=AudioFormat.FLAC),)})
 
-    JobControl(redis_client).assemble(TENANT, job.id, lambda spec: replace(spec, output=flac), None)
+    JobControl(redis_client).assemble(TENANT, job.id, lambda spec: spec.asking(output=flac), None)
     studio.run_one(CPU_QUEUE)
 
     assert [key.rpartition("/")[2] for key in after_death] == FILES
@@ -157,7 +157,7 @@ def test_delivered_bytes_are_counted_and_the_sweep_finds_them_right(
 
 @pytest.mark.parametrize("prefix", ["a/", "books/42/", "x.y-z_0/" * 20])
 def test_a_key_tells_whose_file_it_is(prefix: str) -> None:
-    folder = keys.all_artifacts_prefix(TenantId("acme"), JobId("job_1"), Destination(prefix))
+    folder = keys.all_artifacts_prefix(TenantId("acme"), JobId("job_1"), Destination(prefix=prefix))
 
     assert keys.delivered_for(folder) == ("acme", "job_1")
     assert keys.artifact_fence(f"{folder}77/narration.wav") == 77

@@ -18,16 +18,8 @@ from mutagen.mp4 import MP4
 from mutagen.oggopus import OggOpus
 from numpy.typing import NDArray
 
+from rhapsode.contract.jobs.output import AudioFormat, Loudness, Output, OutputFormat, SubtitleFormat, Tags, Timestamps
 from storage.jobs.record import JobRecord
-from storage.narration.outputs import (
-    AudioFormat,
-    LoudnessTarget,
-    OutputFormat,
-    OutputSpec,
-    SubtitleFormat,
-    Tags,
-    Timestamps,
-)
 from storage.segments.plan import Chapter
 from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, voice_like
 from tests.worker.studio import Studio
@@ -37,15 +29,15 @@ LENGTHS_S = (3.1, 4.7, 0.9, 5.3, 2.2, 3.9)
 PAUSES_S = (0.25, 1.5, 0.6, 1.5, 0.02, 0.0)
 CHAPTERS = (Chapter("One", 0), Chapter("Zwei & mehr", 2), Chapter("三", 4))
 CHAPTER_FIRST = (0, 2, 4)
-TARGET = LoudnessTarget(target_lufs=-20.0, max_true_peak_db=-1.5)
+TARGET = Loudness(target_lufs=-20.0, max_true_peak_db=-1.5)
 FORMATS = (
-    OutputFormat(AudioFormat.WAV),
-    OutputFormat(AudioFormat.FLAC),
-    OutputFormat(AudioFormat.MP3, 96),
-    OutputFormat(AudioFormat.OPUS, 48),
-    OutputFormat(AudioFormat.M4B, 96),
+    OutputFormat(type=AudioFormat.WAV),
+    OutputFormat(type=AudioFormat.FLAC),
+    OutputFormat(type=AudioFormat.MP3, bitrate_kbps=96),
+    OutputFormat(type=AudioFormat.OPUS, bitrate_kbps=48),
+    OutputFormat(type=AudioFormat.M4B, bitrate_kbps=96),
 )
-OUTPUT = OutputSpec(
+OUTPUT = Output(
     formats=FORMATS,
     loudness=TARGET,
     timestamps=Timestamps.SEGMENT,

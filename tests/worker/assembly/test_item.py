@@ -15,20 +15,20 @@ import soundfile
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
+from rhapsode.contract.jobs.output import (
+    AudioFormat,
+    Loudness,
+    LoudnessScope,
+    Output,
+    OutputFormat,
+    SubtitleFormat,
+    Timestamps,
+)
 from rhapsode.contract.jobs.states import JobState
 from storage.job_store.control import JobControl
 from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.outputs import (
-    AudioFormat,
-    LoudnessScope,
-    LoudnessTarget,
-    OutputFormat,
-    OutputSpec,
-    SubtitleFormat,
-    Timestamps,
-)
 from storage.objects import keys
 from storage.segments.edits import SegmentEdit
 from storage.segments.file import SegmentHeader
@@ -40,7 +40,7 @@ from worker.speech.audio.loudness import LoudnessMeter
 from worker.speech.audio.speech_edges import RELATIVE_THRESHOLD
 
 PAUSES_S = (0.06, 0.25, 0.6, 1.5, 10.0, 0.0)
-WAV = OutputSpec()
+WAV = Output()
 
 
 def talk(level: float = 0.3, num: int = 6) -> list[NDArray[np.float32]]:
@@ -98,7 +98,7 @@ def test_without_a_wish_every_sample_is_as_it_was_spoken(studio: Studio) -> None
 def test_another_sample_rate_keeps_duration_and_loudness(studio: Studio) -> None:
     book = Book(talk(num=3), (0.25, 0.6, 0.0))
     original = assemble(studio, book, WAV)
-    resampled = assemble(studio, book, replace(WAV, sample_rate_hz=44_100))
+    resampled = assemble(studio, book, WAV.model_copy(update={"sample_rate": 44_100}))
 
     samples, rate_hz = soundfile.read(io.BytesIO(content(studio, resampled, "narration.wav")))
     before = samples_of(studio, original)
@@ -116,7 +116,9 @@ def lufs(samples: NDArray[np.float64], rate_hz: int) -> float:
 def test_each_chapter_gets_a_gain_of_its_own_if_that_is_asked_for(studio: Studio) -> None:
     pcm = [voice_like(3, 0.05, 1), voice_like(3, 0.05, 2), voice_like(3, 0.4, 3), voice_like(3, 0.4, 4)]
     book = Book(pcm, (0.5, 0.5, 0.5, 0.0), (Chapter("soft", 0), Chapter("loud", 2)))
-    output = replace(WAV, loudness=LoudnessTarget(-23.0, -1.0, LoudnessScope.CHAPTER))
+    output = WAV.model_copy(
+        update={"loudness": Loudness(target_lufs=-23.0, max_true_peak_db=-1.0, scope=LoudnessScope.CHAPTER)}
+    )
 
     record = assemble(studio, book, output)
 
@@ -131,7 +133,7 @@ def test_each_chapter_gets_a_gain_of_its_own_if_that_is_asked_for(studio: Studio
 def test_a_target_that_would_clip_is_missed_and_the_job_says_so(studio: Studio) -> None:
     spike = voice_like(4, 0.05, 1)
     spike[RATE_HZ] = 0.9
-    output = replace(WAV, loudness=LoudnessTarget(-14.0, -3.0))
+    output = WAV.model_copy(update={"loudness": Loudness(target_lufs=-14.0, max_true_peak_db=-3.0)})
 
     record = assemble(studio, Book([spike], (0.0,)), output)
 
@@ -143,7 +145,9 @@ def test_a_target_that_would_clip_is_missed_and_the_job_says_so(studio: Studio) 
 
 def test_subtitles_and_timestamps_say_what_is_heard_when(studio: Studio) -> None:
     texts = ["One & <two>.", "Line one\n\nline two", "三"]
-    output = replace(WAV, subtitles=(SubtitleFormat.SRT, SubtitleFormat.VTT), timestamps=Timestamps.SEGMENT)
+    output = WAV.model_copy(
+        update={"subtitles": (SubtitleFormat.SRT, SubtitleFormat.VTT), "timestamps": Timestamps.SEGMENT}
+    )
 
     record = assemble(studio, Book(talk(num=3), (0.25, 0.6, 0.0), texts=texts), output)
 
@@ -197,13 +201,13 @@ def test_a_job_assembled_again_has_its_new_files_and_keeps_the_old_ones_as_they_
     studio: Studio, redis_client: redis.Redis
 ) -> None:
     book = Book(talk(num=2), (0.25, 0.0))
-    spike = OutputSpec(loudness=LoudnessTarget(-10.0, -20.0), subtitles=(SubtitleFormat.SRT,))
+    spike = Output(loudness=Loudness(target_lufs=-10.0, max_true_peak_db=-20.0), subtitles=(SubtitleFormat.SRT,))
     first = assemble(studio, book, spike)
     before = {each.name: content(studio, first, each.name) for each in first.artifacts}
     control = JobControl(redis_client)
-    flac = OutputSpec(formats=(OutputFormat(AudioFormat.FLAC),))
+    flac = Output(formats=(OutputFormat(type=AudioFormat.FLAC),))
 
-    control.assemble(TENANT, first.id, lambda spec: replace(spec, output=flac), None)
+    control.assemble(TENANT, first.id, lambda spec: spec.asking(output=flac), None)
     studio.drain()
 
     record = studio.record(first)
@@ -225,8 +229,8 @@ def test_files_of_what_is_not_said_any_more_go(studio: Studio, redis_client: red
     job = studio.submit("The first sentence here. The second sentence here.")
     studio.drain()
     control = JobControl(redis_client)
-    flac = OutputSpec(formats=(OutputFormat(AudioFormat.FLAC),))
-    control.assemble(TENANT, job.id, lambda spec: replace(spec, output=flac), None)
+    flac = Output(formats=(OutputFormat(type=AudioFormat.FLAC),))
+    control.assemble(TENANT, job.id, lambda spec: spec.asking(output=flac), None)
     studio.drain()
     beside = {artifact.name for artifact in studio.record(job).artifacts}
 
@@ -245,8 +249,8 @@ def assert_nothing_else_is_stored(studio: Studio, record: JobRecord) -> None:
 
 
 def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: redis.Redis) -> None:
-    output = replace(WAV, subtitles=(SubtitleFormat.SRT,))
-    record = studio.submit("The first sentence here. The second sentence here.", replace(SPEC, output=output))
+    output = WAV.model_copy(update={"subtitles": (SubtitleFormat.SRT,)})
+    record = studio.submit("The first sentence here. The second sentence here.", SPEC.asking(output=output))
     studio.drain()
 
     JobControl(redis_client).edit(TENANT, record.id, 1, SegmentEdit(text="Something else."))
@@ -259,7 +263,7 @@ def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: red
 
 
 def test_a_cover_that_no_file_can_carry_is_left_out_with_a_warning(studio: Studio) -> None:
-    output = OutputSpec(formats=(OutputFormat(AudioFormat.FLAC),))
+    output = Output(formats=(OutputFormat(type=AudioFormat.FLAC),))
 
     record = assemble(studio, Book(talk(num=1), (0.0,), cover=b"GIF89a..."), output)
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import soundfile
 
+from rhapsode.contract.jobs.output import AudioFormat, Destination, Output, OutputFormat
 from storage.job_store.plan_cache import PlanCache
-from storage.narration.outputs import AudioFormat, Destination, OutputFormat, OutputSpec
 from storage.objects.s3_store import PART_BYTES, S3ArtifactStore
 from tests.worker.assembly.studio import RATE_HZ, Book, assemble, content
 from tests.worker.studio import TENANT, Studio
@@ -19,8 +19,8 @@ from tests.worker.studio import TENANT, Studio
 def test_parts_are_uploaded_while_others_are_encoded(studio: Studio, s3_store: S3ArtifactStore) -> None:
     on_s3 = Studio(replace(studio.services, artifacts=s3_store, plans=PlanCache(s3_store)), studio.jobs, s3_store)
     noise = np.random.default_rng(1).uniform(-0.5, 0.5, 60 * RATE_HZ).astype(np.float32)
-    formats = (OutputFormat(AudioFormat.WAV), OutputFormat(AudioFormat.FLAC))
-    output = OutputSpec(formats=formats, destination=Destination("books/42/"))
+    formats = (OutputFormat(type=AudioFormat.WAV), OutputFormat(type=AudioFormat.FLAC))
+    output = Output(formats=formats, destination=Destination(prefix="books/42/"))
 
     record = assemble(on_s3, Book([np.roll(noise, number) for number in range(7)], [0.5] * 6 + [0.0]), output)
 

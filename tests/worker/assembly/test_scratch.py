@@ -10,15 +10,19 @@ from typing import IO
 import numpy as np
 import pytest
 
+from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from storage.audio.description import Description
 from storage.errors import StoreUnavailable
-from storage.narration.outputs import AudioFormat, OutputFormat
 from worker.assembly.audio_files import audio_file, scratch_bytes
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.scratch import require_room, scratch_file
 
 FULL = Path("/dev/full")
-FORMATS = [OutputFormat(AudioFormat.FLAC), OutputFormat(AudioFormat.MP3, 96), OutputFormat(AudioFormat.M4B, 96)]
+FORMATS = [
+    OutputFormat(type=AudioFormat.FLAC),
+    OutputFormat(type=AudioFormat.MP3, bitrate_kbps=96),
+    OutputFormat(type=AudioFormat.M4B, bitrate_kbps=96),
+]
 
 
 @pytest.fixture
@@ -49,8 +53,8 @@ def test_no_room_for_frames(full_disk: None) -> None:
 def test_room_is_asked_for_before_the_work() -> None:
     size = partial(scratch_bytes, sample_rate_hz=24_000, num_samples=24_000 * 3600)
 
-    assert size(OutputFormat(AudioFormat.WAV)) == size(OutputFormat(AudioFormat.OPUS, 48)) == 0
-    assert size(OutputFormat(AudioFormat.MP3, 96)) == 96_000 // 8 * 3600
+    assert size(OutputFormat(type=AudioFormat.WAV)) == size(OutputFormat(type=AudioFormat.OPUS, bitrate_kbps=48)) == 0
+    assert size(OutputFormat(type=AudioFormat.MP3, bitrate_kbps=96)) == 96_000 // 8 * 3600
     require_room(0)
     require_room(1)
     with pytest.raises(StoreUnavailable, match="MiB free"):

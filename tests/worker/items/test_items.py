@@ -10,13 +10,14 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.input import Pauses
+from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import StoreUnavailable
 from storage.ids import WorkQueue
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.spec import Pauses, Segmentation
 from storage.objects.keys import job_prefix
 from storage.segments.file import SegmentHeader
 from tests.worker.failing_store import FailingStore, fail_times
@@ -118,7 +119,7 @@ def test_an_idle_queue_ends_the_ticket(studio: Studio) -> None:
 
 def test_a_ticket_goes_on_as_long_as_its_items_make_others_ready(studio: Studio) -> None:
     """A window of 32: the first nine results open the nine segments behind it, the tenth opens none."""
-    spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
+    spec = SPEC.asking(segmentation=SegmentLengths(target_chars=10, max_chars=40))
     job = studio.submit(" ".join(f"This is {number}." for number in range(10, 51)), spec)
     studio.run_one(CPU_QUEUE)
     sent = studio.services.tickets.waiting(GPU_QUEUE)
@@ -135,7 +136,7 @@ def test_a_ticket_ends_in_time_and_leaves_one_for_what_it_made_ready(
     studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("worker.items.dispatch.TICKET_LIFE_S", 0.0)
-    spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
+    spec = SPEC.asking(segmentation=SegmentLengths(target_chars=10, max_chars=40))
     job = studio.submit(" ".join(f"This is {number}." for number in range(10, 51)), spec)
     studio.run_one(CPU_QUEUE)
 
@@ -333,15 +334,15 @@ def test_an_assembly_that_comes_too_late_leaves_nothing_in_the_store(studio: Stu
 
 
 def test_a_narration_of_more_than_250_hours_fails_before_anything_is_spoken(studio: Studio) -> None:
-    # The speech is under two hours; the two minutes of silence behind every paragraph are 266.
-    job = studio.submit("Here it is." + "\n\nNow then." * 8_000, replace(SPEC, pauses=Pauses(paragraph_s=120.0)))
+    # The speech is under twenty hours; the ten seconds of silence behind every paragraph are 250.
+    job = studio.submit("Here it is." + "\n\nNow then." * 90_000, SPEC.asking(pauses=Pauses(paragraph_s=10.0)))
 
     studio.drain()
 
     record = studio.record(job)
     assert record.error is not None
     assert (record.state, record.error.code, record.segments.total) == (JobState.FAILED, "text_too_long", 0)
-    assert "268.1 hours" in record.error.detail
+    assert "266.1 hours" in record.error.detail
 
 
 def test_a_shutdown_hands_the_item_back_untouched(slow_studio: Studio) -> None:
@@ -374,7 +375,7 @@ def test_a_lease_outlives_work_that_takes_longer(slow_studio: Studio) -> None:
     keeper = LeaseKeeper(slow_studio.jobs, 3.0)
     keeper.start()
     services = replace(slow_studio.services, lease_s=3.0, leases=keeper)
-    slow_studio.submit("These are rather more than ten words.", replace(SPEC, seed=1))
+    slow_studio.submit("These are rather more than ten words.", SPEC.asking(seed=1))
     slow_studio.run_one(CPU_QUEUE)
     ticket = threading.Thread(target=run_gpu_ticket, args=(services,))
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import redis
 
+from rhapsode.contract.jobs.narration import SegmentLengths
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.spec import Segmentation
 from storage.queue.worker_slots import WorkerSlots
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
@@ -27,7 +27,7 @@ def test_one_long_job_fills_every_slot_of_a_large_engine(studio: Studio, redis_c
     engine = FakeEngine(FakeEngineSettings(slots=SLOTS, step_s=STEP_S))
     services = replace(studio.services, engine=engine, ahead=ClaimAhead(SLOTS))
     WorkerSlots(redis_client).announce(GPU_QUEUE, "w", SLOTS)
-    spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
+    spec = SPEC.asking(segmentation=SegmentLengths(target_chars=10, max_chars=40))
     job = studio.submit(" ".join(f"This is {number}." for number in range(1_000, 1_000 + NUM_SEGMENTS)), spec)
     studio.run_one(CPU_QUEUE)
     assert studio.record(job).segments.total == NUM_SEGMENTS

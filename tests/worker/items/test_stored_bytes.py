@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import redis
 
+from rhapsode.contract.jobs.output import Output, Timestamps
 from storage.job_store.control import JobControl
 from storage.jobs.record import JobRecord
-from storage.narration.outputs import OutputSpec, Timestamps
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.tenants.quotas import Quotas, QuotaStore
@@ -40,7 +39,7 @@ def test_what_is_counted_lies_in_the_store(studio: Studio, redis_client: redis.R
     assert stored_bytes(redis_client) == made_bytes(studio, job) > 0
 
     def with_timestamps(_: NarrationSpec) -> NarrationSpec:
-        return replace(SPEC, output=OutputSpec(timestamps=Timestamps.SEGMENT))
+        return SPEC.asking(output=Output(timestamps=Timestamps.SEGMENT))
 
     JobControl(redis_client).assemble(TENANT, job.id, with_timestamps, None)
     studio.drain()

@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from rhapsode.contract.jobs.states import JobState, Priority
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import VoiceId, new_job_id, new_voice_id
 from storage.job_store.control import JobControl
 from storage.jobs.record import JobRecord
@@ -18,14 +19,7 @@ from storage.jobs.submissions import Submission
 from storage.jobs.warnings import JobWarning
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.voice_reference import (
-    CacheMode,
-    IfCacheMissing,
-    SourceKind,
-    VoiceCacheSpec,
-    VoiceReference,
-    VoiceSource,
-)
+from storage.narration.voice_reference import SourceKind, VoiceCacheSpec, VoiceReference, VoiceSource
 from storage.objects import keys
 from storage.voices.cache_file import decode_artifact
 from storage.voices.plan import encode_voice_plan
@@ -204,7 +198,7 @@ def test_a_narration_that_waits_starts_when_its_voice_is_ready(studio: Studio, s
     preparation = prepare(studio, [voice])
     waiting = replace(voice, if_missing=IfCacheMissing.WAIT)
     studio.run_one(CPU_QUEUE)
-    job = studio.submit(spec=replace(SPEC, voice="Ada", own_voice=waiting))
+    job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=waiting))
     studio.run_one(CPU_QUEUE)
     assert studio.record(job).segments.total == 0
 
@@ -224,7 +218,7 @@ def test_a_narration_whose_voice_failed_while_it_waited_fails_with_the_reason(st
     studio.drain()
 
     waiting = replace(voice, if_missing=IfCacheMissing.WAIT)
-    job = studio.submit(spec=replace(SPEC, voice="Ada", own_voice=waiting))
+    job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=waiting))
     studio.drain()
 
     record = studio.record(job)
@@ -240,7 +234,7 @@ def test_a_narration_speaks_with_the_embedding_it_brought_along(studio: Studio, 
     source = VoiceSource(SourceKind.EMBEDDING, stored.key, stored.sha256, stored.bytes, media_type, model=SPEC.model)
     brought = VoiceReference(VoiceId(""), "speaker_embedding", 0, SPEC.model, CacheMode.X_VECTOR, source)
 
-    job = studio.submit(spec=replace(SPEC, voice=brought.name, own_voice=brought))
+    job = studio.submit(spec=replace(SPEC.asking(voice=brought.name), own_voice=brought))
     studio.drain()
 
     assert studio.record(job).state is JobState.SUCCEEDED

@@ -6,12 +6,12 @@ import logging
 import os
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import redis
 
+from rhapsode.contract.jobs.output import Destination, Output
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import JobGone, StoreUnavailable
 from storage.ids import JobId, TenantId, new_job_id
@@ -19,7 +19,6 @@ from storage.job_store.sweeps import RECALL_STEP
 from storage.jobs.tickets import Tickets
 from storage.jobs.work_items import LeaseStatus, WorkerIdentity
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.outputs import Destination, OutputSpec
 from storage.objects import keys
 from storage.queue.celery_queue import TicketQueue
 from storage.recovery.audit_log import AuditLog
@@ -143,8 +142,8 @@ def test_a_healthy_system_has_no_drift(studio: Studio, janitor: Janitor, caplog:
 def test_a_job_whose_retention_is_over_leaves_nothing(
     studio: Studio, janitor: Janitor, redis_client: redis.Redis
 ) -> None:
-    to_books = OutputSpec(destination=Destination("books/42/"))
-    job = studio.submit(spec=replace(SPEC, output=to_books))
+    to_books = Output(destination=Destination(prefix="books/42/"))
+    job = studio.submit(spec=SPEC.asking(output=to_books))
     studio.drain()
     delivered = list(studio.artifacts.list(keys.DELIVERED))
     entry = f"{TENANT}|{job.id}"

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.narration import SegmentLengths
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import Lease
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.spec import Segmentation
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.fake import FakeEngine
 from worker.engine.settings import FakeEngineSettings
@@ -61,7 +61,7 @@ def test_who_waits_for_a_place_gets_the_next_and_goes_when_nothing_shall_be_clai
 def test_what_the_engine_has_no_room_for_stays_in_the_queue(studio: Studio) -> None:
     engine = FakeEngine(FakeEngineSettings(slots=SLOTS, step_s=0.5))
     services = replace(studio.services, engine=engine, ahead=ClaimAhead(SLOTS))
-    spec = replace(SPEC, segmentation=Segmentation(target_chars=10, max_chars=40))
+    spec = SPEC.asking(segmentation=SegmentLengths(target_chars=10, max_chars=40))
     job = studio.submit(" ".join(f"This is {number}." for number in range(1_000, 1_030)), spec)
     studio.run_one(CPU_QUEUE)
     total = studio.record(job).segments.total

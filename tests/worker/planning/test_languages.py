@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import redis
 
+from rhapsode.contract.jobs.input import NarrationInput, SourceType
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.script.entries import SegmentEntry, encode_entries
-from storage.narration.sources import Source, SourceType
 from storage.narration.spec import NarrationSpec
 from storage.queue.dead_letters import DeadLetters
 from storage.segments.plan import PlannedSegment
@@ -67,7 +67,7 @@ def test_a_text_in_another_language_is_spoken_and_the_job_says_what_it_will_soun
 
 
 def test_a_plan_alone_says_it_too(studio: Studio) -> None:
-    record = planned_record(studio, GERMAN_TEXT.encode(), replace(ENGLISH, validate_only=True))
+    record = planned_record(studio, GERMAN_TEXT.encode(), ENGLISH.asking(validate_only=True))
 
     shown = json.loads(studio.artifacts.get(record.artifacts[0].key))
     assert [each["code"] for each in shown["warnings"]] == ["language_mismatch"]
@@ -83,12 +83,12 @@ def test_a_few_other_letters_are_counted(studio: Studio) -> None:
 
 def test_each_passage_is_held_against_its_own_language(studio: Studio) -> None:
     entries = [SegmentEntry("It is not far, and we have time."), SegmentEntry(GERMAN_TEXT, language="german")]
-    spec = replace(ENGLISH, languages=("english", "german"), source=Source(SourceType.SEGMENTS))
+    spec = replace(ENGLISH.asking(input=NarrationInput(type=SourceType.SEGMENTS)), languages=("english", "german"))
 
     right = planned_record(studio, encode_entries(entries), spec)
-    wrong = planned_record(studio, encode_entries(entries), replace(spec, language="english"))
+    wrong = planned_record(studio, encode_entries(entries), spec.asking(language="english"))
     swapped = planned_record(
-        studio, encode_entries([entries[0], replace(entries[1], language="english")]), replace(spec, language="auto")
+        studio, encode_entries([entries[0], replace(entries[1], language="english")]), spec.asking(language="auto")
     )
 
     assert (right.warnings, wrong.warnings) == ((), ())

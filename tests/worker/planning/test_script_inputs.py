@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
+from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import new_job_id
 from storage.jobs.record import JobRecord
@@ -16,8 +18,7 @@ from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice
 from storage.narration.script.entries import SegmentEntry, encode_entries
-from storage.narration.sources import DocumentFormat, Source, SourceType
-from storage.narration.spec import NarrationSpec, Normalization, Segmentation
+from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
 from storage.segments.plan import Plan, decode_plan
@@ -42,7 +43,9 @@ not this
 """
 
 
-SHORT = NarrationSpec(model="fake", voice="ada", seed=7, segmentation=Segmentation(40, 80))
+SHORT = NarrationSpec(
+    Narration(model="fake", voice="ada", seed=7, segmentation=SegmentLengths(target_chars=40, max_chars=80))
+)
 
 
 def submit(studio: Studio, data: bytes, job_spec: NarrationSpec, dictionaries: tuple[bytes, ...] = ()) -> JobRecord:
@@ -77,14 +80,14 @@ def failure(studio: Studio, data: bytes, job_spec: NarrationSpec) -> str:
 
 
 def document(document_format: DocumentFormat, *include: str) -> NarrationSpec:
-    return replace(SHORT, source=Source(SourceType.DOCUMENT, document_format, include))
+    return SHORT.asking(input=NarrationInput(type=SourceType.DOCUMENT, format=document_format, include=include))
 
 
 def test_a_play_is_spoken_by_its_cast(studio: Studio) -> None:
     text = "Once upon a time.\n\nFOX: Good day!\nCrow: Caw. What is it?\nTIME: noon.\n\nThe end."
     cast = (SpeakerVoice("Fox", "tom"), SpeakerVoice("CROW", "ada"))
 
-    plan = planned(studio, text.encode(), replace(SHORT, speakers=cast))
+    plan = planned(studio, text.encode(), replace(SHORT, cast=cast))
 
     assert [(one.speaker, " ".join(one.text.split())) for one in plan.segments] == [
         ("", "Once upon a time."),
@@ -99,7 +102,7 @@ def test_entries_keep_their_own_voice_language_and_pause(studio: Studio) -> None
         SegmentEntry("Hello there.", id="a", speaker="Tom", pause_after_s=1.25),
         SegmentEntry("Guten Tag.", id="b", language="german", instructions="calm", seed=5),
     ]
-    job_spec = replace(SHORT, source=Source(SourceType.SEGMENTS), speakers=(SpeakerVoice("Tom", "tom"),))
+    job_spec = replace(SHORT.asking(input=NarrationInput(type=SourceType.SEGMENTS)), cast=(SpeakerVoice("Tom", "tom"),))
 
     plan = planned(studio, encode_entries(entries), job_spec)
 
@@ -113,7 +116,7 @@ def test_ssml_is_spoken_as_it_says(studio: Studio) -> None:
         '<speak>Read <sub alias="doctor">Dr</sub> <say-as interpret-as="characters">AB</say-as>.'
         '<break time="700ms"/> <voice name="tom">I am <lang xml:lang="de-DE">Tom</lang>.</voice></speak>'
     )
-    job_spec = replace(SHORT, source=Source(SourceType.SSML), speakers=(SpeakerVoice("tom", "tom"),))
+    job_spec = replace(SHORT.asking(input=NarrationInput(type=SourceType.SSML)), cast=(SpeakerVoice("tom", "tom"),))
 
     plan = planned(studio, ssml.encode(), job_spec)
 
@@ -161,12 +164,11 @@ def test_a_book_that_is_none_fails_with_the_reason(studio: Studio) -> None:
 
 def test_dictionaries_and_normalisation_change_what_is_spoken_and_no_offset(studio: Studio) -> None:
     rules = encode_rules([PronunciationRule("W3C", "the Web Consortium"), PronunciationRule("1984", "the novel")])
-    job_spec = replace(
-        SHORT,
+    job_spec = SHORT.asking(
         language="english",
         normalization=Normalization.BASIC,
-        dictionaries=("pd_x@1",),
-        segmentation=Segmentation(),
+        pronunciation_dictionaries=("pd_x@1",),
+        segmentation=SegmentLengths(),
     )
 
     plan = planned(studio, b"W3C paid $5 for 3 copies of 1984.", job_spec, (rules,))
@@ -176,7 +178,9 @@ def test_dictionaries_and_normalisation_change_what_is_spoken_and_no_offset(stud
 
 
 def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> None:
-    job = submit(studio, MARKDOWN, replace(SHORT, source=document(DocumentFormat.MARKDOWN).source, validate_only=True))
+    job = submit(
+        studio, MARKDOWN, SHORT.asking(input=document(DocumentFormat.MARKDOWN).request.input, validate_only=True)
+    )
 
     studio.drain()
 
@@ -190,7 +194,7 @@ def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> No
 
 
 def test_a_text_without_chapters_has_a_plan_too(studio: Studio) -> None:
-    job = submit(studio, b"One.\n\nTwo.", replace(SHORT, validate_only=True))
+    job = submit(studio, b"One.\n\nTwo.", SHORT.asking(validate_only=True))
 
     studio.drain()
 
@@ -202,7 +206,9 @@ def test_a_text_without_chapters_has_a_plan_too(studio: Studio) -> None:
 @pytest.mark.parametrize("validate_only", [False, True])
 def test_a_result_that_is_refused_leaves_nothing_in_the_store(studio: Studio, validate_only: bool) -> None:
     job = submit(
-        studio, MARKDOWN, replace(SHORT, source=document(DocumentFormat.MARKDOWN).source, validate_only=validate_only)
+        studio,
+        MARKDOWN,
+        SHORT.asking(input=document(DocumentFormat.MARKDOWN).request.input, validate_only=validate_only),
     )
     studio.jobs.cancel(TENANT, job.id)
 
@@ -213,9 +219,9 @@ def test_a_result_that_is_refused_leaves_nothing_in_the_store(studio: Studio, va
 
 def test_the_whole_way_to_sound_with_two_voices(studio: Studio) -> None:
     cast = (SpeakerVoice("B", "tom"),)
-    job = submit(studio, b"A says hello.\n\nB: And so do I.", replace(SHORT, speakers=cast))
+    job = submit(studio, b"A says hello.\n\nB: And so do I.", replace(SHORT, cast=cast))
 
     studio.drain()
 
     assert studio.record(job).state is JobState.SUCCEEDED
-    assert SPEC.speakers == ()
+    assert SPEC.cast == ()

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
+from rhapsode.contract.jobs.narration import SegmentLengths
 from rhapsode.contract.jobs.states import JobState
 from storage.database.connections import connect_redis, open_artifacts
 from storage.database.embedded_valkey import EmbeddedRedis
@@ -24,7 +24,7 @@ from storage.job_store.store import JobStore
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import WorkerIdentity
 from storage.jobs.work_queues import Lane, speech_queue
-from storage.narration.spec import NarrationSpec, Segmentation
+from storage.narration.spec import NarrationSpec
 from storage.queue.celery_queue import TicketQueue, create_celery
 from storage.queue.model_registry import ModelRegistry
 from storage.runtime.config.settings import StorageSettings
@@ -33,7 +33,7 @@ from tests.process_tree import end_everything_below
 from tests.worker.expected import expected_narration
 from tests.worker.studio import SPEC, TENANT, TEXT, submit_narration
 
-LONG_SPEC = replace(SPEC, segmentation=Segmentation(60, 90))
+LONG_SPEC = SPEC.asking(segmentation=SegmentLengths(target_chars=60, max_chars=90))
 LONG_TEXT = "This is a sentence of a book that goes on and on for some time. " * 24
 
 

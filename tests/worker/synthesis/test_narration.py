@@ -14,11 +14,13 @@ import pytest
 import soundfile
 from safetensors.numpy import load
 
+from rhapsode.contract.jobs.input import Pauses
+from rhapsode.contract.jobs.narration import SegmentLengths
+from rhapsode.contract.jobs.quality import OnExhausted, Quality
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import ArtifactRecord, JobRecord
 from storage.jobs.work_queues import speech_queue
-from storage.narration.quality import OnExhausted, Quality
-from storage.narration.spec import NarrationSpec, Pauses, Segmentation
+from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.timeline import MARGIN_S
 from tests.worker.expected import expected_narration
@@ -85,7 +87,7 @@ def test_the_manifest_says_what_was_spoken_where(studio: Studio) -> None:
     assert {row["finish_reason"] for row in rows} == {"eos"}
     assert manifest["totals"]["duration_s"] == wav.duration_s
     assert manifest["artifacts"][0]["sha256"] == wav.sha256
-    assert manifest["settings"]["seed"] == SPEC.seed
+    assert manifest["settings"]["seed"] == SPEC.request.seed
     assert manifest["revisions"] == ["fake-1"]
 
 
@@ -110,7 +112,7 @@ def test_the_same_job_twice_gives_the_same_bytes(studio: Studio) -> None:
 
 
 def test_another_seed_gives_another_narration(studio: Studio) -> None:
-    jobs = [studio.submit(), studio.submit(spec=replace(SPEC, seed=8))]
+    jobs = [studio.submit(), studio.submit(spec=SPEC.asking(seed=8))]
 
     studio.drain()
 
@@ -129,7 +131,7 @@ def test_line_breaks_inside_a_sentence_are_not_spoken(studio: Studio) -> None:
 
 
 def test_long_pauses_are_written_in_full(studio: Studio) -> None:
-    spec = replace(SPEC, pauses=Pauses(sentence_s=7.5, paragraph_s=0))
+    spec = SPEC.asking(pauses=Pauses(sentence_s=7.5, paragraph_s=0))
     job = studio.submit("First sentence here. Second sentence here.", spec)
 
     studio.drain()
@@ -142,7 +144,7 @@ def test_long_pauses_are_written_in_full(studio: Studio) -> None:
 
 def test_a_job_longer_than_its_window_is_finished(studio: Studio) -> None:
     text = "A word. " * 100
-    job = studio.submit(text, replace(SPEC, segmentation=Segmentation(5, 20)))
+    job = studio.submit(text, SPEC.asking(segmentation=SegmentLengths(target_chars=5, max_chars=20)))
 
     studio.drain()
 
@@ -152,7 +154,7 @@ def test_a_job_longer_than_its_window_is_finished(studio: Studio) -> None:
 
 def test_a_segment_that_never_stops_is_kept_and_named_if_the_job_wants_that(studio: Studio) -> None:
     endless = replace(studio, services=replace(studio.services, engine=EndlessEngine(FakeEngineSettings(step_s=0))))
-    spec = replace(SPEC, quality=Quality(max_attempts=2, on_exhausted=OnExhausted.KEEP_BEST))
+    spec = SPEC.asking(quality=Quality(max_attempts=2, on_exhausted=OnExhausted.KEEP_BEST))
     job = studio.submit("One sentence only.", spec)
 
     endless.drain()
@@ -167,7 +169,7 @@ def test_a_segment_that_never_stops_is_kept_and_named_if_the_job_wants_that(stud
 
 
 def test_a_job_of_a_model_without_workers_waits(studio: Studio) -> None:
-    job = studio.submit(spec=replace(SPEC, model="another"))
+    job = studio.submit(spec=SPEC.asking(model="another"))
     mine = studio.submit()
 
     studio.drain()
@@ -181,8 +183,8 @@ def test_a_job_of_a_model_without_workers_waits(studio: Studio) -> None:
 @pytest.mark.parametrize(
     ("spec", "code"),
     [
-        (replace(SPEC, voice="nobody"), "invalid_request"),
-        (replace(SPEC, language="klingon"), "invalid_request"),
+        (SPEC.asking(voice="nobody"), "invalid_request"),
+        (SPEC.asking(language="klingon"), "invalid_request"),
     ],
 )
 def test_what_the_model_cannot_do_fails_the_job(studio: Studio, spec: NarrationSpec, code: str) -> None:

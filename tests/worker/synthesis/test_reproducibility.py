@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from rhapsode.contract.jobs.options import Reproducibility
 from storage.jobs.record import JobRecord
-from storage.narration.spec import Reproducibility
 from tests.worker.studio import GPU_QUEUE, SPEC, Studio
 from worker.engine.config_digest import configured
 from worker.engine.fake import FakeEngine
@@ -26,7 +26,7 @@ from worker.engine.settings import (
     VllmEngineSettings,
 )
 
-STRICT = replace(SPEC, reproducibility=Reproducibility.STRICT)
+STRICT = SPEC.asking(reproducibility=Reproducibility.STRICT)
 ANYWHERE = Path("/nowhere")
 
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import redis
 
+from rhapsode.contract.jobs.narration import SegmentLengths
+from rhapsode.contract.jobs.quality import Gate, OnExhausted, Quality
 from rhapsode.contract.jobs.states import JobState
 from storage.job_store.control import JobControl
 from storage.job_store.events import EventLog
 from storage.job_store.segment_reads import SegmentReader
 from storage.jobs.record import JobRecord
-from storage.narration.quality import Gate, OnExhausted, Quality
-from storage.narration.spec import Segmentation
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
 from tests.worker.faulty_engine import FaultyEngine
@@ -35,8 +35,8 @@ from worker.speech.text.halves import halves
 from worker.synthesis.manners import REROLL_TEMPERATURE
 
 WORDS = tuple("rain falls softly on the quiet garden where nobody walks anymore today because it is late".split())  # noqa: SIM905
-SHORT = replace(SPEC, segmentation=Segmentation(target_chars=20, max_chars=80))
-LONG = replace(SPEC, segmentation=Segmentation(target_chars=100, max_chars=200))
+SHORT = SPEC.asking(segmentation=SegmentLengths(target_chars=20, max_chars=80))
+LONG = SPEC.asking(segmentation=SegmentLengths(target_chars=100, max_chars=200))
 ALWAYS = 1.0
 
 
@@ -47,7 +47,7 @@ def sentence(number: int) -> str:
 
 TEXT = sentence(7)
 HALVES = halves(TEXT) or ()
-FAILING = replace(LONG, quality=Quality(on_exhausted=OnExhausted.FAIL))
+FAILING = LONG.asking(quality=Quality(on_exhausted=OnExhausted.FAIL))
 OTHER = sentence(8)
 
 
@@ -81,7 +81,7 @@ def check_book_with_defects(studio: Studio, num_sentences: int, share: float) ->
     """Runaways, silence, repeats, early stops, NaN: what was injected was spoken again, and nothing else."""
     engine = FaultyEngine(SPOILS, share)
     faulty = with_engine(studio, engine)
-    spec = replace(SHORT, quality=Quality(max_attempts=6))
+    spec = SHORT.asking(quality=Quality(max_attempts=6))
     job = faulty.submit(" ".join(sentence(number) for number in range(num_sentences)), spec)
 
     faulty.drain()
@@ -177,7 +177,7 @@ class Mute(FaultyEngine):
 def muted(studio: Studio, quality: Quality) -> tuple[Studio, JobRecord]:
     """A job of two segments of which the second is never heard, at its end."""
     faulty = with_engine(studio, Mute(OTHER))
-    spec = replace(LONG, segmentation=Segmentation(target_chars=20, max_chars=200), quality=quality)
+    spec = LONG.asking(segmentation=SegmentLengths(target_chars=20, max_chars=200), quality=quality)
     job = faulty.submit(f"{TEXT}\n\n{OTHER}", spec)
     faulty.drain()
     return faulty, faulty.record(job)
@@ -228,7 +228,7 @@ def test_or_leaves_a_listed_gap(studio: Studio) -> None:
 
 def test_a_narration_of_gaps_alone_has_failed(studio: Studio) -> None:
     faulty, _ = with_spoil(studio, "not_a_number")
-    job = faulty.submit(TEXT, replace(LONG, quality=Quality(on_exhausted=OnExhausted.SILENCE)))
+    job = faulty.submit(TEXT, LONG.asking(quality=Quality(on_exhausted=OnExhausted.SILENCE)))
 
     faulty.drain()
 
@@ -257,10 +257,10 @@ class Refusing(FaultyEngine):
 def test_a_text_that_the_engine_refuses_is_tried_once_and_may_be_a_gap(studio: Studio) -> None:
     engine = Refusing(OTHER)
     faulty = with_engine(studio, engine)
-    spec = replace(LONG, segmentation=Segmentation(target_chars=20, max_chars=200))
+    spec = LONG.asking(segmentation=SegmentLengths(target_chars=20, max_chars=200))
     strict = faulty.submit(f"{TEXT}\n\n{OTHER}", spec)
     lenient = faulty.submit(
-        f"{TEXT}\n\n{OTHER}", replace(spec, quality=Quality(on_exhausted=OnExhausted.KEEP_BEST_OR_GAP))
+        f"{TEXT}\n\n{OTHER}", spec.asking(quality=Quality(on_exhausted=OnExhausted.KEEP_BEST_OR_GAP))
     )
 
     faulty.drain()
@@ -313,7 +313,7 @@ def test_the_frame_limit_is_doubled_where_it_was_the_cause(studio: Studio) -> No
 
 def test_without_a_gate_only_what_is_no_audio_is_refused(studio: Studio) -> None:
     faulty, engine = with_spoil(studio, "early_stop")
-    job = faulty.submit(TEXT, replace(LONG, quality=Quality(gate=Gate.OFF)))
+    job = faulty.submit(TEXT, LONG.asking(quality=Quality(gate=Gate.OFF)))
 
     faulty.drain()
 
@@ -349,7 +349,7 @@ def test_the_gate_asr_reads_the_speech_back(studio: Studio, heard: str, state: s
     parrot = RecogniserPool(lambda: Parrot(heard))
     listening = with_engine(studio, studio.services.engine, {"english": parrot})
     quality = Quality(gate=Gate.ASR, max_attempts=1, on_exhausted=OnExhausted.FAIL)
-    spec = replace(LONG, language="english", quality=quality)
+    spec = LONG.asking(language="english", quality=quality)
     job = listening.submit(TEXT, spec)
 
     listening.drain()
@@ -362,7 +362,7 @@ def test_the_gate_asr_reads_the_speech_back(studio: Studio, heard: str, state: s
 
 def test_a_language_that_no_recogniser_reads_is_flagged_and_never_passed_off_as_read(studio: Studio) -> None:
     deaf = with_engine(studio, studio.services.engine)
-    job = deaf.submit("Es war still.", replace(LONG, language="german", quality=Quality(gate=Gate.ASR)))
+    job = deaf.submit("Es war still.", LONG.asking(language="german", quality=Quality(gate=Gate.ASR)))
 
     deaf.drain()
 
@@ -397,7 +397,7 @@ def test_a_segment_that_leaves_the_pace_of_its_job_is_found_without_calibration(
     cut = replace(studio.services, engine=FaultyEngine({"half": half}, 0.15), counters=GateCounters())
     faulty = replace(studio, services=cut)
     texts = " ".join(" ".join(WORDS) + f" {number}." for number in range(60))
-    spec = replace(LONG, quality=Quality(max_attempts=5))
+    spec = LONG.asking(quality=Quality(max_attempts=5))
     job = faulty.submit(texts, spec)
 
     faulty.drain()

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.narration import SegmentLengths
+from rhapsode.contract.jobs.options import Sampling
+from rhapsode.contract.jobs.quality import Gate, OnExhausted, Quality
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.record import JobRecord
-from storage.narration.quality import Gate, OnExhausted, Quality
-from storage.narration.spec import NarrationSpec, Segmentation
+from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.keys import job_prefix
 from tests.worker.faulty_engine import FaultyEngine
@@ -17,7 +19,7 @@ from tests.worker.speech.quality.defects import SPOILS
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.speech.audio.segment_audio import decode_segment
 
-SPEC_ANY_SEED = replace(SPEC, seed_fixed=False, segmentation=Segmentation(target_chars=20, max_chars=60))
+SPEC_ANY_SEED = replace(SPEC.asking(segmentation=SegmentLengths(target_chars=20, max_chars=60)), seed_fixed=False)
 
 
 def sentences(count: int) -> list[str]:
@@ -120,12 +122,12 @@ def test_what_is_lost_or_damaged_is_spoken(studio: Studio, damage: str) -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        replace(SPEC_ANY_SEED, seed=8, seed_fixed=True),
-        replace(SPEC_ANY_SEED, voice="tom"),
-        replace(SPEC_ANY_SEED, language="english"),
-        replace(SPEC_ANY_SEED, instructions="softly"),
-        replace(SPEC_ANY_SEED, sampling=replace(SPEC.sampling, temperature=0.5)),
-        replace(SPEC_ANY_SEED, quality=Quality(gate=Gate.OFF)),
+        replace(SPEC_ANY_SEED.asking(seed=8), seed_fixed=True),
+        SPEC_ANY_SEED.asking(voice="tom"),
+        SPEC_ANY_SEED.asking(language="english"),
+        SPEC_ANY_SEED.asking(instructions="softly"),
+        SPEC_ANY_SEED.asking(sampling=Sampling(temperature=0.5)),
+        SPEC_ANY_SEED.asking(quality=Quality(gate=Gate.OFF)),
     ],
 )
 def test_another_sound_is_spoken(studio: Studio, other: NarrationSpec) -> None:
@@ -143,7 +145,7 @@ def test_without_reuse_the_same_seed_is_heard_to_give_the_same_audio(studio: Stu
     chosen = replace(SPEC_ANY_SEED, seed_fixed=True)
     first = finished(counted, "One sentence only.", chosen)
 
-    again = finished(counted, "One sentence only.", replace(chosen, reuse=False))
+    again = finished(counted, "One sentence only.", chosen.asking(reuse=False))
     later = finished(counted, "One sentence only.", chosen)
 
     assert len(engine.requests) == 2
@@ -165,7 +167,7 @@ def test_a_refrain_is_not_the_same_recording_twice(studio: Studio) -> None:
 def test_what_did_not_pass_is_offered_to_no_job(studio: Studio) -> None:
     engine = FaultyEngine({"runaway": SPOILS["runaway"]}, 1.0)
     faulty = replace(studio, services=replace(studio.services, engine=engine))
-    keep = replace(SPEC_ANY_SEED, quality=Quality(max_attempts=1, on_exhausted=OnExhausted.KEEP_BEST))
+    keep = SPEC_ANY_SEED.asking(quality=Quality(max_attempts=1, on_exhausted=OnExhausted.KEEP_BEST))
 
     finished(faulty, "One sentence only.", keep)
     record = finished(faulty, "One sentence only.", keep)

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.narration import Narration
+from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.states import JobClass
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import ClaimedItem, Lease
-from storage.narration.spec import NarrationSpec, SamplingOverrides
+from storage.narration.spec import NarrationSpec
 from storage.segments.plan import PlannedSegment
 from worker.engine.fake import FakeEngine
 from worker.engine.interface import (
@@ -27,7 +29,7 @@ from worker.synthesis.manners import Manner
 from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
 from worker.synthesis.spoken_segment import spoken_segment
 
-SPEC = NarrationSpec(model="m", voice="ada", language="english", instructions="softly", seed=5)
+SPEC = NarrationSpec(Narration(model="m", voice="ada", language="english", instructions="softly", seed=5))
 ITEM = ClaimedItem(Lease(JobId("job_1"), TenantId("t"), "2", 9), 1, 0, SPEC, "in", "plan", None)
 SEGMENT = spoken_segment(ITEM, PlannedSegment(2, 10, 30, "Two\n  words.", 0.25))
 OWN = SamplingParams(TokenSampling(0.9, 50, 1.0), TokenSampling(0.8, 40, 0.9), 1.05)
@@ -86,16 +88,16 @@ def test_a_model_that_only_clones_has_no_voice_of_its_own(info: EngineInfo) -> N
 
 
 def test_without_overrides_the_checkpoint_decides() -> None:
-    assert effective_sampling(OWN, SamplingOverrides()) == OWN
+    assert effective_sampling(OWN, Sampling()) == OWN
 
 
 def test_overrides_reach_the_talker_and_leave_the_predictor() -> None:
-    sampling = effective_sampling(OWN, SamplingOverrides(0.5, 10, 0.7, 1.2))
+    sampling = effective_sampling(OWN, Sampling(temperature=0.5, top_k=10, top_p=0.7, repetition_penalty=1.2))
 
     assert sampling == SamplingParams(TokenSampling(0.5, 10, 0.7), OWN.predictor, 1.2)
 
 
 def test_temperature_zero_is_greedy_everywhere() -> None:
-    sampling = effective_sampling(OWN, SamplingOverrides(temperature=0.0))
+    sampling = effective_sampling(OWN, Sampling(temperature=0.0))
 
     assert (sampling.talker.temperature, sampling.predictor.temperature) == (0.0, 0.0)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rhapsode.contract.jobs.narration import Narration
 from storage.ids import JobId, TenantId
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.narration.cast import SpeakerVoice
@@ -18,7 +19,7 @@ from worker.errors import PermanentItemError
 from worker.synthesis.spoken_segment import segment_seed, spoken_segment
 
 CAST = (SpeakerVoice("BOB", "tom"),)
-SPEC = NarrationSpec(model="m", voice="ada", language="english", instructions="softly", seed=5, speakers=CAST)
+SPEC = NarrationSpec(Narration(model="m", voice="ada", language="english", instructions="softly", seed=5), cast=CAST)
 ITEM = ClaimedItem(Lease(JobId("job_1"), TenantId("t"), "2", 9), 1, 0, SPEC, "in", "plan", None)
 PLANNED = PlannedSegment(2, 10, 30, "Two\n  words.", 0.25)
 
@@ -44,7 +45,7 @@ def test_an_edit_stands_over_the_plan() -> None:
     segment = spoken_segment(replace(ITEM, edit=edit, take=3), PLANNED)
 
     assert (segment.text, segment.voice, segment.language) == ("Three other words.", "tom", "german")
-    assert (segment.instructions, segment.seed(SPEC.seed, 1), segment.take) == ("loudly", 9, 3)
+    assert (segment.instructions, segment.seed(SPEC.request.seed, 1), segment.take) == ("loudly", 9, 3)
 
 
 def test_an_edit_can_give_a_segment_back_to_the_job_s_own_voice() -> None:
@@ -71,14 +72,14 @@ def test_segment_seeds_never_change() -> None:
 def test_a_seed_of_its_own_is_used_as_it_is_and_only_once() -> None:
     segment = spoken_segment(ITEM, replace(PLANNED, seed=77))
 
-    assert segment.seed(SPEC.seed, 1) == 77
-    assert segment.seed(SPEC.seed, 2) not in (77, segment.seed(SPEC.seed, 3))
+    assert segment.seed(SPEC.request.seed, 1) == 77
+    assert segment.seed(SPEC.request.seed, 2) not in (77, segment.seed(SPEC.request.seed, 3))
 
 
 def test_another_take_of_a_segment_with_a_seed_has_another_one() -> None:
     planned = replace(PLANNED, seed=9)
 
-    seeds = [spoken_segment(replace(ITEM, take=take), planned).seed(SPEC.seed, 1) for take in (1, 2, 3)]
+    seeds = [spoken_segment(replace(ITEM, take=take), planned).seed(SPEC.request.seed, 1) for take in (1, 2, 3)]
 
     assert seeds[0] == 9
     assert len(set(seeds)) == 3

@@ -9,12 +9,13 @@ import pytest
 import redis
 
 from rhapsode.contract.jobs.states import JobState, Priority
+from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import UploadId, new_job_id, new_upload_id, new_voice_id
 from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.voice_reference import CacheMode, VoiceCacheSpec
+from storage.narration.voice_reference import VoiceCacheSpec
 from storage.objects import keys
 from storage.voices.plan import ListedVoice, decode_voice_plan, encode_voice_plan
 from storage.voices.records import CacheState, Consent

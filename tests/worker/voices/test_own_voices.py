@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rhapsode.contract.jobs.states import JobState
+from rhapsode.contract.voices.modes import CacheMode
 from storage.ids import new_voice_id
-from storage.narration.voice_reference import CacheMode, SourceKind, VoiceReference, VoiceSource
+from storage.narration.voice_reference import SourceKind, VoiceReference, VoiceSource
 from storage.objects import keys
 from tests.worker.studio import SPEC, TENANT, Studio
 from tests.worker.voices.reference_audio.sounds import file_of, tone
@@ -25,7 +26,7 @@ def upload(studio: Studio, recording: bytes) -> VoiceReference:
 def test_every_segment_of_a_narration_speaks_with_the_uploaded_voice(studio: Studio) -> None:
     ada = upload(studio, file_of(tone(1.2)))
 
-    job = studio.submit(spec=replace(SPEC, voice="Ada", own_voice=ada))
+    job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=ada))
     studio.drain()
 
     record = studio.record(job)
@@ -41,7 +42,7 @@ def test_every_segment_of_a_narration_speaks_with_the_uploaded_voice(studio: Stu
 def test_a_voice_that_cannot_be_cloned_fails_the_job_with_its_reason(
     recording: bytes, reason: str, studio: Studio
 ) -> None:
-    job = studio.submit(spec=replace(SPEC, voice="Ada", own_voice=upload(studio, recording)))
+    job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=upload(studio, recording)))
     studio.drain()
 
     record = studio.record(job)
@@ -54,7 +55,7 @@ def test_a_voice_that_was_deleted_fails_the_job(studio: Studio) -> None:
     ada = upload(studio, file_of(tone(1.2)))
     studio.artifacts.delete(ada.source.key)
 
-    job = studio.submit(spec=replace(SPEC, voice="Ada", own_voice=ada))
+    job = studio.submit(spec=replace(SPEC.asking(voice="Ada"), own_voice=ada))
     studio.drain()
 
     record = studio.record(job)

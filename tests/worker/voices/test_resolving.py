@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from storage.narration.voice_reference import CacheMode, IfCacheMissing, VoiceReference
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
+from storage.narration.voice_reference import VoiceReference
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.voices.cache_file import decode_artifact

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import redis
 
+from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 from storage.ids import ContentKey, JobId, new_voice_id
 from storage.jobs.work_items import Lease
-from storage.narration.voice_reference import CacheMode, IfCacheMissing, SourceKind, VoiceReference, VoiceSource
+from storage.narration.voice_reference import SourceKind, VoiceReference, VoiceSource
 from storage.objects import keys
 from storage.objects.store import ArtifactStore
 from storage.voices.records import CacheRequest, CacheTarget, NewVoice, VoiceRecord

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from lxml import etree
 
+from rhapsode.contract.jobs.input import Images
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.script import Script
 from storage.narration.script.text_flow import TextFlow
-from storage.narration.sources import Images
 from worker.planning.documents.chapters import ChapterWriter
 from worker.planning.documents.characters import clean_text
 from worker.planning.documents.markup import local_name, parse_html

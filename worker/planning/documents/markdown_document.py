@@ -9,8 +9,8 @@ from dataclasses import replace
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
+from rhapsode.contract.jobs.input import Images
 from storage.narration.script.script import Script
-from storage.narration.sources import Images
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.html_document import html_script
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from rhapsode.contract.jobs.input import Images
 from storage.narration.script.script import BlockKind
 from storage.narration.script.text_flow import TextFlow
-from storage.narration.sources import Images
 from storage.segments.plan import closed
 from worker.planning.documents.chapters import ChapterWriter
 from worker.planning.documents.characters import clean_text

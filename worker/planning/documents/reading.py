@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rhapsode.contract.jobs.input import DocumentFormat, Images
 from storage.narration.script.script import Script, plain_script
-from storage.narration.sources import DocumentFormat, Images
 from worker.planning.documents.characters import clean_text, decode_markup, decode_text
 from worker.planning.documents.epub.book import epub_script
 from worker.planning.documents.html_document import html_script

@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
+from rhapsode.contract.jobs.narration import Narration
 from storage.jobs.record import JobError
-from storage.narration.sources import DocumentFormat, Source, SourceType
-from storage.narration.spec import NarrationSpec, Normalization
+from storage.narration.spec import NarrationSpec
 from storage.runtime.fork_server.server import serve
 from worker.errors import PermanentItemError
 from worker.planning.drafting.draft import DraftRequest, draft_plan
@@ -29,10 +30,10 @@ def main() -> None:
 
 def load_everything() -> None:
     """What is imported or read at first use must have been used by now, as children can open nothing."""
-    source = Source(SourceType.DOCUMENT, DocumentFormat.MARKDOWN)
+    document = NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat.MARKDOWN)
     for language in NORMALIZERS:
-        spec = NarrationSpec("", "", language, normalization=Normalization.BASIC, source=source)
-        draft_plan(DraftRequest(spec, b"# One\n\nTwo, on the 3rd of 4 days. 5 km!"))
+        request = Narration(model="", voice="", language=language, normalization=Normalization.BASIC, input=document)
+        draft_plan(DraftRequest(NarrationSpec(request), b"# One\n\nTwo, on the 3rd of 4 days. 5 km!"))
 
 
 def answer(arguments: Sequence[str]) -> None:

@@ -63,7 +63,7 @@ def draft_plan(request: DraftRequest) -> Draft:
 
 def _segmented(script: Script, spec: NarrationSpec) -> SegmentedScript:
     try:
-        return segment_script(script, spec.segmentation, spec.pauses)
+        return segment_script(script, spec.segmentation, spec.request.pauses)
     except NothingToSpeak as error:
         raise unusable("invalid_request", str(error)) from error
 
@@ -92,10 +92,10 @@ def plan_warnings(segments: Sequence[PlannedSegment], spec: NarrationSpec) -> tu
 
 def _shortened(spec: NarrationSpec) -> Iterator[JobWarning]:
     """Not to who left the lengths to us, or got those that were asked for."""
-    wanted = spec.segmentation
-    if wanted.asked_chars:
+    asked_chars = spec.bounds.asked_chars
+    if asked_chars:
         detail = (
-            f"segments of up to {wanted.asked_chars} characters were asked for, and {spec.model} speaks at most "
-            f"{wanted.max_chars}: longer sentences are cut at their clauses"
+            f"segments of up to {asked_chars} characters were asked for, and {spec.model} speaks at most "
+            f"{spec.request.segmentation.max_chars}: longer sentences are cut at their clauses"
         )
         yield JobWarning(SEGMENTS_SHORTENED, detail)

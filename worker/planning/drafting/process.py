@@ -6,7 +6,7 @@ import logging
 import tempfile
 from collections.abc import Callable
 
-from storage.narration.sources import SourceType
+from rhapsode.contract.jobs.input import SourceType
 from storage.runtime.fork_server.client import Ended, ForkServer, Reading
 from storage.runtime.fork_server.server_process import ForkServerBroken
 from storage.runtime.own_module import isolated
@@ -33,7 +33,7 @@ class DrafterBroken(RuntimeError):
 
 def draft_bounded(request: DraftRequest, check: Callable[[], None]) -> Draft:
     """As `draft_apart`, for all but short texts."""
-    is_plain = request.spec.source.type is SourceType.TEXT and not request.dictionaries
+    is_plain = request.spec.request.input.type is SourceType.TEXT and not request.dictionaries
     if is_plain and len(request.data) <= SHORT_BYTES:
         return draft_plan(request)
     return draft_apart(request, check)

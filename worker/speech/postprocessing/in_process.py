@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.narration.quality import Gate
+from rhapsode.contract.jobs.quality import Gate
 from storage.objects.store import ArtifactStore
 from storage.segments.file import SegmentHeader
 from worker.engine.interface import Speech

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from storage.narration.quality import Gate
+from rhapsode.contract.jobs.quality import Gate
 from storage.segments.file import SegmentHeader
 from worker.engine.interface import Speech
 from worker.speech.quality.calibration.calibration_file import SpeechBounds

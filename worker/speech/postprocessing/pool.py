@@ -11,7 +11,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from storage.narration.quality import Gate
+from rhapsode.contract.jobs.quality import Gate
 from storage.runtime.observability.metrics import ARTIFACT_WRITTEN, store_call
 from storage.segments.file import SegmentHeader
 from worker.child_process.channel import Channel

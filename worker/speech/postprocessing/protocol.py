@@ -6,8 +6,8 @@ import pickle
 import sys
 from dataclasses import dataclass
 
-from storage.narration import quality
-from storage.narration.quality import Gate
+from rhapsode.contract.jobs import quality
+from rhapsode.contract.jobs.quality import Gate
 from storage.segments import file
 from storage.segments.file import SegmentHeader
 from worker.child_process.release import release_of

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from storage.narration.quality import Gate
+from rhapsode.contract.jobs.quality import Gate
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibration, SpeechBounds, read_calibration
 from worker.speech.quality.checks import Defect, worst_first
 from worker.speech.quality.job_norms import JobNorms

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.narration.quality import Gate
+from rhapsode.contract.jobs.quality import Gate
 from worker.engine.interface import Speech
 from worker.speech.audio.loudness import LoudnessMeter
 from worker.speech.quality.calibration.calibration_file import SpeechBounds

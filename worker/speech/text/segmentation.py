@@ -13,9 +13,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from rhapsode.contract.jobs.input import Pauses
 from rhapsode.contract.words import is_speakable
 from storage.narration.script.script import BlockKind, Script, ScriptChapter, Span, plain_script
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from storage.segments.plan import Chapter, PlannedSegment
 from worker.speech.text.cutting import capped, packed
 from worker.speech.text.opening import opened

@@ -14,7 +14,7 @@ import pytest
 from rhapsode import AsyncRhapsode, Conflict, Gone, InvalidRequest, NotFound, Rhapsode, Voice, VoiceCache
 from rhapsode.client.voices.cache_calls import BulkOrder, Manifest
 from rhapsode.client.voices.calls import Blend, Preview
-from rhapsode.contract.jobs.answer import ResolvedRequest
+from rhapsode.contract.jobs.narration import ShownNarration
 from rhapsode.stack.stack import Stack
 from tests.rhapsode.conftest import RunCli
 from tests.worker.voices.reference_audio.sounds import file_of, tone
@@ -229,7 +229,7 @@ def test_a_job_speaks_with_a_voice_of_ones_own(client: Rhapsode, recording: Path
 
     ended = [client.wait(job, timeout_s=120) for job in (whole, bare, other, waiting)]
     assert [job.state for job in ended] == ["succeeded"] * 4
-    voices = [job.request.own_voice for job in ended if isinstance(job.request, ResolvedRequest)]
+    voices = [job.request.own_voice for job in ended if isinstance(job.request, ShownNarration)]
     assert [voice.mode for voice in voices if voice] == ["in_context", "x_vector", "in_context", "in_context"]
     assert [voice.ref_text for voice in voices if voice] == ["Hello there.", "", "Good day.", "Hello there."]
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import redis
 
+from rhapsode.contract.voices.modes import CacheMode
 from storage.audio.recordings import decode_recording
-from storage.narration.voice_reference import CacheMode, VoiceReference
+from storage.narration.voice_reference import VoiceReference
 from storage.objects.local_store import LocalArtifactStore
 from tests.worker.voices.reference_audio.sounds import file_of, tone
 from tests.worker.voices.voice_studio import REF_TEXT, VoiceStudio

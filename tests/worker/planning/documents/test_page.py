@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rhapsode.contract.jobs.input import Images
 from storage.narration.script.script import Script
-from storage.narration.sources import Images
 from worker.planning.documents.characters import clean_text, decode_markup, decode_text
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.html_document import html_script

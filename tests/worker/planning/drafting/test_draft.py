@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rhapsode.contract.jobs.input import Normalization
+from rhapsode.contract.jobs.narration import SegmentLengths
 from storage.jobs.work_queues import CPU_QUEUE
-from storage.narration.spec import Normalization, Segmentation
+from storage.narration.spec import SegmentBounds
 from storage.segments.plan import decode_plan
 from tests.worker.planning.test_languages import ENGLISH, planned_record
 from tests.worker.planning.test_script_inputs import submit
@@ -18,9 +20,8 @@ TEXT = (
 
 
 def test_the_lengths_that_were_asked_for_are_named(studio: Studio) -> None:
-    record = planned_record(
-        studio, TEXT.encode(), replace(ENGLISH, segmentation=Segmentation(100, 120, asked_chars=400))
-    )
+    shortened = ENGLISH.asking(segmentation=SegmentLengths(target_chars=100, max_chars=120))
+    record = planned_record(studio, TEXT.encode(), replace(shortened, bounds=SegmentBounds(asked_chars=400)))
 
     assert [(each.code, each.detail) for each in record.warnings] == [
         (
@@ -34,7 +35,11 @@ def test_the_lengths_that_were_asked_for_are_named(studio: Studio) -> None:
 def test_what_is_spoken_counts_and_not_what_is_written(studio: Studio) -> None:
     """Seventy characters of years, which are three times as many in words."""
     years = f"They met in {', '.join(str(year) for year in range(1867, 1997, 13))} and then never again."
-    spec = replace(ENGLISH, segmentation=Segmentation(100, 120), language="english", normalization=Normalization.BASIC)
+    spec = ENGLISH.asking(
+        segmentation=SegmentLengths(target_chars=100, max_chars=120),
+        language="english",
+        normalization=Normalization.BASIC,
+    )
     job = submit(studio, years.encode(), spec)
     studio.run_one(CPU_QUEUE)
 

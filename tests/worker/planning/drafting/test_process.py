@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
+from rhapsode.contract.jobs.narration import Narration
 from storage.jobs.warnings import JobWarning
 from storage.narration.cast import SpeakerVoice
-from storage.narration.sources import DocumentFormat, Source, SourceType
-from storage.narration.spec import NarrationSpec, Normalization
+from storage.narration.spec import NarrationSpec
 from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
 from storage.segments.plan import Chapter, Plan, PlannedSegment
 from tests.storage.runtime.fork_server.programs import fork_server_of
@@ -20,7 +21,7 @@ from worker.planning.drafting.draft import Draft, DraftRequest, draft_plan
 from worker.planning.drafting.process import DrafterBroken, draft_apart
 from worker.planning.drafting.protocol import decode_answer, encode_draft, read_request, write_request
 
-SPEC = NarrationSpec("fake", "ada", "english")
+SPEC = NarrationSpec(Narration(model="fake", voice="ada", language="english"))
 REQUEST = DraftRequest(SPEC, b"Hello.")
 
 
@@ -29,7 +30,7 @@ def unconcerned() -> None:
 
 
 def document(document_format: DocumentFormat, *include: str) -> NarrationSpec:
-    return replace(SPEC, source=Source(SourceType.DOCUMENT, document_format, include))
+    return SPEC.asking(input=NarrationInput(type=SourceType.DOCUMENT, format=document_format, include=include))
 
 
 def test_a_book_comes_back_as_it_was_read() -> None:
@@ -45,9 +46,9 @@ def test_a_book_comes_back_as_it_was_read() -> None:
 @pytest.mark.parametrize(
     ("request_", "first"),
     [
-        (DraftRequest(replace(SPEC, normalization=Normalization.BASIC), b"I have 3 kg."), "I have three kilograms."),
-        (DraftRequest(replace(SPEC, speakers=(SpeakerVoice("Tom", "tom"),)), b"TOM: Good day."), "Good day."),
-        (DraftRequest(replace(SPEC, source=Source(SourceType.SSML)), b"<speak>One.</speak>"), "One."),
+        (DraftRequest(SPEC.asking(normalization=Normalization.BASIC), b"I have 3 kg."), "I have three kilograms."),
+        (DraftRequest(replace(SPEC, cast=(SpeakerVoice("Tom", "tom"),)), b"TOM: Good day."), "Good day."),
+        (DraftRequest(SPEC.asking(input=NarrationInput(type=SourceType.SSML)), b"<speak>One.</speak>"), "One."),
         (DraftRequest(document(DocumentFormat.MARKDOWN), b"# One\n\nTwo."), "One"),
         (DraftRequest(document(DocumentFormat.HTML), b"<p>One &amp; two."), "One & two."),
         (DraftRequest(SPEC, b"A tomato.", (encode_rules([PronunciationRule("tomato", "tomahto")]),)), "A tomahto."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storage.narration.quality import Gate
+from rhapsode.contract.jobs.quality import Gate
 from storage.segments.file import SegmentHeader
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
 from worker.engine.interface import FinishReason, Speech

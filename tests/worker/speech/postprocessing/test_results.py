@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rhapsode.contract.jobs.quality import Gate
 from storage.errors import ArtifactExists, StoreUnavailable
-from storage.narration.quality import Gate
 from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
 from storage.objects.key_rules import KeyRefused
 from storage.objects.local_store import LocalArtifactStore

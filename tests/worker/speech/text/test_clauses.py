@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from storage.narration.spec import Pauses, Segmentation
+from rhapsode.contract.jobs.input import Pauses
+from storage.narration.spec import Segmentation
 from worker.speech.text.segmentation import plan_segments
 
 LOOPED = (

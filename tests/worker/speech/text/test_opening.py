@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rhapsode.contract.jobs.input import Pauses
 from rhapsode.contract.words import is_speakable
 from storage.narration.estimates import speech_units
 from storage.narration.script.script import plain_script
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from worker.speech.text.segmentation import plan_segments, segment_script
 
 OPENING = 90

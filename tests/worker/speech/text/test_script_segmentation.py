@@ -6,19 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rhapsode.contract.jobs.input import Pauses
 from rhapsode.contract.words import is_speakable
 from storage.narration.estimates import speech_units
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import SegmentEntry, decode_entries, encode_entries, entries_script
 from storage.narration.script.script import BlockKind, Script, Voicing
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from storage.pronunciations.dictionaries import PronunciationRule
 from storage.segments.plan import Chapter, Plan, decode_plan, encode_plan
 from worker.speech.text.respelling import Lexicon, respelt
 from worker.speech.text.segmentation import NothingToSpeak, segment_script
 
-PAUSES = Pauses(0.1, 0.2, 0.3, 0.4)
+PAUSES = Pauses(sentence_s=0.1, paragraph_s=0.2, heading_s=0.3, chapter_s=0.4)
 
 NASTY = [
     "今天天气很好。我们去公园吧！你来吗？“好。”他说。",

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rhapsode.contract.jobs.input import Pauses
 from rhapsode.contract.words import is_speakable
 from storage.narration.estimates import speech_units
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from storage.segments.plan import PlannedSegment
 from worker.speech.text.segmentation import NothingToSpeak, plan_segments
 
@@ -44,7 +45,7 @@ def spoken(text: str, target: int = 220, cap: int = 400) -> list[str]:
 
 
 def plan(text: str, target: int = 220, cap: int = 400) -> tuple[PlannedSegment, ...]:
-    return plan_segments(text, Segmentation(target, cap), Pauses(SENTENCE_S, PARAGRAPH_S))
+    return plan_segments(text, Segmentation(target, cap), Pauses(sentence_s=SENTENCE_S, paragraph_s=PARAGRAPH_S))
 
 
 @given(TEXTS.filter(is_speakable), LENGTHS)

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rhapsode.contract.jobs.input import Pauses
 from rhapsode.contract.words import is_speakable
 from storage.narration.estimates import speech_units
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.entries import SegmentEntry, entries_script
 from storage.narration.script.script import BlockKind, Script, Voicing
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from worker.speech.text.segmentation import plan_segments, segment_script
 
 SEGMENTATION = Segmentation(min_chars=16)

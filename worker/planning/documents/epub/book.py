@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from rhapsode.contract.jobs.input import Images
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.script import Script
 from storage.narration.script.text_flow import TextFlow
-from storage.narration.sources import Images
 from worker.planning.documents.chapters import ChapterWriter
 from worker.planning.documents.characters import decode_markup
 from worker.planning.documents.epub.archive import BookArchive

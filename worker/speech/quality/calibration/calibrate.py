@@ -20,8 +20,9 @@ from pathlib import Path
 
 import soundfile
 
+from rhapsode.contract.jobs.input import Pauses
 from storage.narration.script.script import plain_script
-from storage.narration.spec import Pauses, Segmentation
+from storage.narration.spec import Segmentation
 from worker.engine.build import build_engine
 from worker.engine.errors import EngineError
 from worker.engine.interface import (

@@ -1,22 +1,14 @@
-"""What a narration's audio is delivered as: formats, sample rate, loudness, chapters, subtitles and tags. Pure.
+"""What each audio format holds and takes. Pure.
 
 `FORMATS` is the one table of what each format takes; requests are checked against it and /v1/capabilities shows it.
 """
 
 from __future__ import annotations
 
-import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import get_args
 
-
-class AudioFormat(enum.StrEnum):
-    """By the usual name of the file."""
-
-    WAV = "wav"
-    FLAC = "flac"
-    MP3 = "mp3"
-    OPUS = "opus"
-    M4B = "m4b"
+from rhapsode.contract.jobs.output import AudioFormat, SampleRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +27,7 @@ class FormatFacts:
     has_tags: bool
 
 
-SAMPLE_RATES_HZ = (8_000, 11_025, 12_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000)
+SAMPLE_RATES_HZ: tuple[int, ...] = get_args(SampleRate)
 
 FORMATS: dict[AudioFormat, FormatFacts] = {
     AudioFormat.WAV: FormatFacts("audio/wav", "", SAMPLE_RATES_HZ, None, has_chapters=False, has_tags=False),
@@ -78,85 +70,3 @@ def default_bitrate_kbps(form: AudioFormat, sample_rate_hz: int) -> int | None:
     if wanted is None:
         return None
     return min(wanted, max(bitrates_kbps(form, sample_rate_hz)))
-
-
-@dataclass(frozen=True, slots=True)
-class OutputFormat:
-    """bitrate_kbps: of the one channel; None where the format has none to choose."""
-
-    type: AudioFormat = AudioFormat.WAV
-    bitrate_kbps: int | None = None
-
-
-class LoudnessScope(enum.StrEnum):
-    """Over what loudness is measured and one gain is set."""
-
-    JOB = "job"
-    CHAPTER = "chapter"
-
-
-@dataclass(frozen=True, slots=True)
-class LoudnessTarget:
-    """Integrated loudness after EBU R128 in LUFS, and the highest true peak in dB of full scale."""
-
-    target_lufs: float = -18.0
-    max_true_peak_db: float = -1.5
-    scope: LoudnessScope = LoudnessScope.JOB
-
-
-class ChapterMarks(enum.StrEnum):
-    AUTO = "auto"
-    """The chapters of the document; a text without any has none."""
-
-    OFF = "off"
-
-
-class Timestamps(enum.StrEnum):
-    SEGMENT = "segment"
-    """A file of JSON with the place of every segment."""
-
-    OFF = "off"
-
-
-class SubtitleFormat(enum.StrEnum):
-    SRT = "srt"
-    VTT = "vtt"
-
-
-@dataclass(frozen=True, slots=True)
-class Tags:
-    """What the file says of itself; "" is left to the document where it knows, else out."""
-
-    title: str = ""
-    author: str = ""
-    narrator: str = ""
-    album: str = ""
-    genre: str = ""
-    date: str = ""
-    publisher: str = ""
-    copyright: str = ""
-    description: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Under what the finished files lie in the store: folders of the caller's choice, lower case, "books/42/"."""
-
-    prefix: str
-
-
-@dataclass(frozen=True, slots=True)
-class OutputSpec:
-    """sample_rate_hz: None is the model's own. loudness: None leaves it as the model speaks.
-
-    destination: None is among the job's other objects. A job keeps it for as long as it lives.
-    """
-
-    formats: tuple[OutputFormat, ...] = (OutputFormat(),)
-    sample_rate_hz: int | None = None
-    loudness: LoudnessTarget | None = None
-    chapters: ChapterMarks = ChapterMarks.AUTO
-    timestamps: Timestamps = Timestamps.OFF
-    subtitles: tuple[SubtitleFormat, ...] = ()
-    tags: Tags = field(default_factory=Tags)
-    destination: Destination | None = None

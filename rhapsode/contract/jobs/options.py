@@ -1,0 +1,62 @@
+"""What is said of a narration and stays as it was said: in the request, in the stored document, in the answer."""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from rhapsode.contract.base import Choice, RequestBody
+from rhapsode.contract.jobs.input import Pauses, ValidateOnly
+from rhapsode.contract.jobs.output import Output
+from rhapsode.contract.jobs.quality import Quality
+
+MIN_TEMPERATURE = 0.001
+"""Logits divided by less leave the range of 32-bit floats, so that engines refuse it; 0 means no drawing at all."""
+
+
+class Reproducibility(enum.StrEnum):
+    """Whether a segment's codes may depend, in rounding, on what else its worker speaks at the time."""
+
+    # Twin of `worker.engine.profiles.Reproducibility`.
+    BEST_EFFORT = "best_effort"
+    STRICT = "strict"
+    """They may not: only workers that can see to it speak the job, and it takes nothing that others spoke."""
+
+
+def _zero_or_drawable(temperature: float) -> float:
+    if 0 < temperature < MIN_TEMPERATURE:
+        raise PydanticCustomError("out_of_range", "must be 0 or at least {least}", {"least": MIN_TEMPERATURE})
+    return temperature
+
+
+class Sampling(RequestBody):
+    """How speech is drawn. What is absent stays as the checkpoint has it."""
+
+    temperature: Annotated[float, Field(ge=0, le=2), AfterValidator(_zero_or_drawable)] | None = Field(
+        default=None, description="how freely it is drawn; 0 always takes the likeliest"
+    )
+    top_p: float | None = Field(default=None, gt=0, le=1, description="draw among the likeliest of this share")
+    top_k: int | None = Field(default=None, ge=1, le=1000, description="draw among so many")
+    repetition_penalty: float | None = Field(
+        default=None, ge=1, le=2, description="how much less likely what was drawn before becomes"
+    )
+
+
+class SpeechOptions(RequestBody):
+    """A field that is added here is accepted, stored, answered and written into the manifest without another line."""
+
+    pauses: Pauses = Pauses()
+    sampling: Sampling = Sampling()
+    reproducibility: Choice[Reproducibility] = Field(
+        default=Reproducibility.BEST_EFFORT,
+        description="`strict`: equal requests give equal speech, whatever else the workers speak at the time",
+    )
+    reuse: bool = Field(
+        default=True, description="`false`: every segment is spoken, also one that an earlier job of yours has spoken"
+    )
+    quality: Quality = Quality()
+    output: Output = Output()
+    validate_only: ValidateOnly = False

@@ -1,0 +1,29 @@
+"""When a job is done, how urgently, and how long it is kept: what its owner may change on the way."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from rhapsode.contract.base import Choice, DateTime, RequestBody
+from rhapsode.contract.jobs.states import Priority
+
+DAY_S = 24 * 3600
+
+Retention = Annotated[int, Field(ge=60, le=90 * DAY_S)]
+
+
+class Schedule(RequestBody):
+    """What functions in Redis decide on: a job's record has each as a field of its own."""
+
+    priority: Choice[Priority] = Field(default=Priority.NORMAL, description="who goes first")
+    not_before: DateTime | None = Field(
+        default=None, description="nothing of the job is done before this time, 90 days away at most"
+    )
+    deadline: DateTime | None = Field(
+        default=None, description="a job that is not done by then fails, one that has not started expires"
+    )
+    retention_s: Retention = Field(
+        default=7 * DAY_S, description="how long the result is kept after the job's end, in seconds"
+    )
