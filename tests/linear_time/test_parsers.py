@@ -19,7 +19,7 @@ from api.http.problems.problem import Problem
 from api.job_answers.segment_ids import segment_index
 from api.job_answers.waiting import requested_wait_s
 from api.submission.submission import parse_job_request
-from rhapsode.contract.jobs.input import DocumentFormat, Pauses
+from rhapsode.contract.jobs.input import DocumentFormat, Images, Pauses
 from rhapsode.contract.pronunciations import check_grapheme
 from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
 from rhapsode.contract.voices.names import check_voice_name
@@ -46,6 +46,10 @@ from worker.planning.documents.characters import clean_text, decode_markup, deco
 from worker.planning.documents.html_document import html_script
 from worker.planning.documents.markdown_document import markdown_script
 from worker.planning.documents.markup import parse_html, parse_xhtml, parse_xml
+from worker.planning.documents.plain.brackets import find_remarks
+from worker.planning.documents.plain.hyphens import find_divided
+from worker.planning.documents.plain.litter import find_litter
+from worker.planning.documents.plain.text_document import text_script
 from worker.planning.documents.reading import read_document
 from worker.speech.quality.words.spelling import spoken_words
 from worker.speech.text.numbers.rules import NORMALIZERS
@@ -121,6 +125,13 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "worker.planning.documents.markup.parse_html": lambda text: parse_html(text, "it"),
     "worker.planning.documents.markup.parse_xhtml": lambda text: parse_xhtml(f"<p>{text}</p>", "it"),
     "worker.planning.documents.markup.parse_xml": lambda text: parse_xml(f"<p>{text}</p>", "it"),
+    "worker.planning.documents.plain.text_document.text_script": lambda text: text_script(text, ()),
+    "worker.planning.documents.plain.text_document.text_script, behind contents": lambda text: text_script(
+        f"CONTENTS\n\n{text}\n\nCHAPTER I\n\n{text}", ()
+    ),
+    "worker.planning.documents.plain.litter.find_litter": lambda text: everything(find_litter(text, is_book=True)),
+    "worker.planning.documents.plain.hyphens.find_divided": lambda text: everything(find_divided(text)),
+    "worker.planning.documents.plain.brackets.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
     "worker.planning.documents.reading.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
     "worker.speech.quality.words.spelling.spoken_words": spoken_words,
     "worker.speech.text.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
@@ -160,7 +171,8 @@ OURS = frozenset(
         *("rhapsode.cli.options.check_between",),
         # Not of characters: samples, and a book, whose pages are read by what stands above.
         *("api.voices.embedding_input.parse_embedding", "storage.audio.recordings.decode_recording"),
-        *("worker.planning.documents.epub.book.epub_script", "rhapsode.client.voices.calls.find_voice"),
+        *("worker.planning.documents.plain.notes.find_notes", "worker.planning.documents.epub.book.epub_script"),
+        *("worker.planning.documents.plain.page_numbers.find_page_numbers", "rhapsode.client.voices.calls.find_voice"),
         *("storage.narration.script.script.plain_script", "worker.planning.script_reading.read_script"),
         *(
             "worker.speech.text.numbers.east_asian.respell_chinese",

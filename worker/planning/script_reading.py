@@ -10,6 +10,7 @@ from storage.narration.script.ssml import SsmlError, parse_ssml
 from storage.narration.spec import NarrationSpec
 from worker.errors import unusable
 from worker.planning.documents.errors import DocumentError
+from worker.planning.documents.plain.text_document import without_litter
 from worker.planning.documents.reading import read_document
 
 
@@ -32,12 +33,10 @@ def _script(data: bytes, spec: NarrationSpec) -> Script:
         case NarrationInput(type=SourceType.SEGMENTS):
             return entries_script(decode_entries(data))
         case NarrationInput(type=SourceType.DOCUMENT, format=DocumentFormat() as document_format):
-            script = read_document(data, document_format, given.include, given.images or Images.SKIP)
-            # A text file may be a play as well as a typed text may.
-            return _dialogue(script.text, spec) if document_format is DocumentFormat.TEXT else script
+            return read_document(data, document_format, given.include, given.images or Images.SKIP, _cast(spec))
         case _:
-            return _dialogue(data.decode(), spec)
+            return without_litter(dialogue_script(data.decode(), _cast(spec)), is_book=False)
 
 
-def _dialogue(text: str, spec: NarrationSpec) -> Script:
-    return dialogue_script(text, [member.name for member in spec.cast])
+def _cast(spec: NarrationSpec) -> list[str]:
+    return [member.name for member in spec.cast]

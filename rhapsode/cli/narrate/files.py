@@ -16,8 +16,8 @@ from rhapsode.client.request_options import DocumentFormat, JobInput
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
 
-MOST_CHARS_SENT = 250_000
-"""A longer text is uploaded as a file; whatever its script, fewer fit into a request."""
+MOST_CHARS_SENT = 2_000
+"""A file with more is uploaded, and read as the document that it may be: with chapters, and with litter left out."""
 
 SSML_SUFFIX = ".ssml"
 

@@ -76,6 +76,14 @@ class ScriptBuilder:
         self._spans = []
         self._kind = BlockKind.PARAGRAPH
 
+    def end_line(self) -> None:
+        """As `end_block`, inside a paragraph or a heading."""
+        kind = self._kind
+        if kind is BlockKind.PARAGRAPH:
+            self._kind = BlockKind.SENTENCE
+        self.end_block()
+        self._kind = kind
+
     def end_paragraph(self) -> None:
         """As `end_block`; if its sentences were blocks of their own, the last of them ends the paragraph."""
         self.end_block()

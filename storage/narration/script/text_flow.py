@@ -9,6 +9,8 @@ from storage.narration.script.script import BlockKind, Voicing
 
 _WHITESPACE = re.compile(r"[\s\u200b\ufeff]+")
 
+_CLAUSE_MARKS = frozenset(".,;:!?…—–\"'”’»)。、！？")
+
 
 class TextFlow:
     """What a parser of XML or HTML says as it reads. The voicing holds until it is set again."""
@@ -17,6 +19,7 @@ class TextFlow:
         self._builder = builder
         self._has_text = False
         self._owes_space = False
+        self._last = ""
         self.voicing = Voicing()
 
     def text(self, text: str) -> None:
@@ -28,6 +31,7 @@ class TextFlow:
         if self._has_text and (self._owes_space or words.startswith(" ")):
             said = f" {said}"
         self._builder.say(said, self.voicing)
+        self._last = said[-1]
         self._has_text = True
         self._owes_space = words.endswith(" ")
 
@@ -55,6 +59,16 @@ class TextFlow:
 
     def begin_block(self, kind: BlockKind) -> None:
         self._builder.begin_block(kind)
+        self._has_text = self._owes_space = False
+
+    @property
+    def ends_clause(self) -> bool:
+        """Whether a mark ends what was said last."""
+        return self._last in _CLAUSE_MARKS
+
+    def end_line(self) -> None:
+        """A line of verse ends, or of a heading; the next one is of the same kind."""
+        self._builder.end_line()
         self._has_text = self._owes_space = False
 
     def end_paragraph(self) -> None:

@@ -14,6 +14,9 @@ _BOMS = (
 )
 _XML_DECLARATION = re.compile(rb"""^\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _META_CHARSET = re.compile(rb"""<meta[^>]+?charset\s*=\s*["']?\s*([A-Za-z0-9._-]{1,40})""", re.IGNORECASE)
+_BOOK_CHARSET = re.compile(rb"""^Character set encoding:[ \t]{1,8}([A-Za-z0-9._-]{1,40})""", re.MULTILINE)
+"""In the header of Project Gutenberg."""
+
 _HEAD_BYTES = 2_048
 
 _KNOWN = (
@@ -33,8 +36,12 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
 
 
 def decode_text(data: bytes) -> str:
-    """A text file: UTF-8, or UTF-16 with its mark. Raises `DocumentError`."""
-    return _decoded(data, _by_mark(data) or "utf-8", declared=False)
+    """A text file: UTF-8, UTF-16 with its mark, or what the head of a transcribed book says. Raises `DocumentError`."""
+    name = _by_mark(data)
+    declared = _BOOK_CHARSET.search(data[:_HEAD_BYTES])
+    if name is None and declared is not None:
+        return _decoded(data, declared[1].decode("ascii"), declared=True)
+    return _decoded(data, name or "utf-8", declared=False)
 
 
 def decode_markup(data: bytes) -> str:

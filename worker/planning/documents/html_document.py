@@ -10,6 +10,7 @@ from rhapsode.contract.jobs.input import Images
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.script import Script
 from storage.narration.script.text_flow import TextFlow
+from worker.planning.documents.article import keep_article
 from worker.planning.documents.chapters import ChapterWriter
 from worker.planning.documents.characters import clean_text
 from worker.planning.documents.markup import local_name, parse_html
@@ -19,12 +20,14 @@ from worker.planning.documents.page import ChapterMarks, chapter_level, tell_pag
 def html_script(text: str, include: Sequence[str], images: Images = Images.SKIP) -> Script:
     """Raises `DocumentError`."""
     root = parse_html(text, "the document")
+    title, author, language = _title(root), _meta(root, "author"), (root.get("lang") or "").strip()
+    keep_article(root)
     builder = ScriptBuilder()
     flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
     tell_page(root, flow, chapters, ChapterMarks(chapter_level(root)), images)
     chapters.check()
-    return builder.build(title=_title(root), author=_meta(root, "author"), language=(root.get("lang") or "").strip())
+    return builder.build(title=title, author=author, language=language)
 
 
 def _title(root: etree._Element) -> str:  # pyright: ignore[reportPrivateUsage]

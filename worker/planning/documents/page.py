@@ -45,12 +45,22 @@ _SILENT_ROLES = frozenset(
 _SILENT_CLASSES = frozenset(
     {
         *("footnote", "footnotes", "endnote", "endnotes", "rearnote", "noteref", "footnote-ref", "footnote-back"),
-        *("footnoteref", "fnref", "pagenum", "pagenumber", "page-number", "pagebreak"),
+        *("footnoteref", "fnref", "pagenum", "pagenumber", "page-number", "pagebreak", "pg-boilerplate"),
+        *("sr-only", "screen-reader-text", "visually-hidden"),
     }
 )
 """What books from before EPUB 3 call the same things, and Pandoc and Project Gutenberg do."""
 
 _NOTE_MARK = re.compile(r"(?P<open>[\[(])?(?:\d{1,4}|[*†‡§¶]{1,4}|[a-z])(?(open)[\])])")
+_HIDDEN_STYLE = re.compile(r"(?:display[ ]{0,8}:[ ]{0,8}none|visibility[ ]{0,8}:[ ]{0,8}hidden)", re.IGNORECASE)
+_CODE_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:code|sourcecode|highlight|prettyprint|brush|language|lang|syntax)(?=$|[\s:_-])", re.IGNORECASE
+)
+_CODE_MARK = re.compile(r"[{}<>=|$#\\]|\(\)|->|::")
+_LICENCE = re.compile(r"\*\*\* ?(?:START|END) OF TH(?:E|IS) PROJECT GUTENBERG|START: FULL LICENSE")
+_CODE_SHARE = 0.02
+"""Marks of a programmer in a character of text; a poem has none."""
+
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
@@ -96,6 +106,10 @@ class _Page:
         self._chapters = chapters
         self._marks = marks
         self._heading_depth = 0
+        self._pre_depth = 0
+        self._breaks = 0
+        """Since the last text."""
+
         self._lists: list[int | None] = []
         """The lists that are open: the number of the next item, None where items have none."""
 
@@ -113,6 +127,9 @@ class _Page:
 
     def _start(self, element: _Element) -> None:
         name = local_name(element.tag)
+        if name in _BLOCKS or name in HEADINGS:
+            self._breaks = 0
+        self._pre_depth += name == "pre"
         for title in self._marks.ids.get(element.get("id") or "", ()):
             self._chapters.begin(title)
         if name in HEADINGS:
@@ -126,7 +143,9 @@ class _Page:
                 self._lists.append(_first_number(element) if name == "ol" else None)
             elif name == "li":
                 self._say(self._next_number())
-        elif name in ("br", "wbr", "td", "th"):
+        elif name == "br":
+            self._breaks += 1
+        elif name in ("wbr", "td", "th"):
             self._flow.space()
         elif name == "img" and self._images is Images.ALT:
             self._tell_picture(element)
@@ -135,6 +154,9 @@ class _Page:
     def _end(self, element: _Element, *, is_root: bool) -> None:
         name = local_name(element.tag)
         if not is_silent(element):
+            if name in _BLOCKS or name in HEADINGS:
+                self._breaks = 0
+            self._pre_depth -= name == "pre"
             if name in HEADINGS:
                 self._heading_depth -= 1
             elif name in ("ol", "ul") and not self._heading_depth:
@@ -163,8 +185,34 @@ class _Page:
         return f"{number}. "
 
     def _say(self, text: str | None) -> None:
-        if text and self._chapters.is_wanted:
-            self._flow.text(clean_text(text))
+        if not text or not self._chapters.is_wanted:
+            return
+        said = clean_text(text)
+        if self._breaks and not said.isspace():
+            self._break(said.lstrip())
+        if self._pre_depth and "\n" in said:
+            self._say_lines(said)
+        else:
+            self._flow.text(said)
+
+    def _break(self, said: str) -> None:
+        """What `<br>` divides: two of them paragraphs, one lines of verse, or no more than the width of the page."""
+        breaks, self._breaks = self._breaks, 0
+        if breaks > 1 and not self._heading_depth:
+            self._flow.end_paragraph()
+        elif self._heading_depth or self._pre_depth or not said[:1].islower() or self._flow.ends_clause:
+            self._flow.end_line()
+        else:
+            self._flow.space()
+
+    def _say_lines(self, text: str) -> None:
+        """Of a poem that is set as it was typed."""
+        for number, line in enumerate(text.split("\n")):
+            self._breaks += number > 0
+            if line.strip():
+                if self._breaks:
+                    self._break(line.strip())
+                self._flow.text(line)
 
 
 def is_silent(element: _Element) -> bool:
@@ -172,12 +220,26 @@ def is_silent(element: _Element) -> bool:
     name = local_name(element.tag)
     if name in SKIPPED or element.get("hidden") is not None or element.get("aria-hidden") == "true":
         return True
-    if name == "pre" and len(element) and local_name(element[0].tag) == "code":
+    if (style := element.get("style")) and _HIDDEN_STYLE.search(style):
+        return True
+    if name == "pre" and _is_code(element):
         return True
     roles = f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}".split()
     if not _SILENT_ROLES.isdisjoint(roles) or not _SILENT_CLASSES.isdisjoint((element.get("class") or "").split()):
         return True
     return name == "a" and _is_note_mark(element)
+
+
+def _is_code(pre: _Element) -> bool:
+    """Whether what is set as it was typed is code, or a transcriber's licence; the rest is verse."""
+    if len(pre) and local_name(pre[0].tag) in ("code", "samp", "kbd"):
+        return True
+    parent = pre.getparent()
+    classes = f"{pre.get('class') or ''} {'' if parent is None else parent.get('class') or ''}"
+    text = "".join(map(str, pre.itertext()))
+    if _CODE_CLASS.search(classes) or _LICENCE.search(text):
+        return True
+    return sum(1 for _ in _CODE_MARK.finditer(text)) > _CODE_SHARE * len(text)
 
 
 def _is_note_mark(link: _Element) -> bool:
@@ -219,7 +281,5 @@ def _said(element: _Element) -> list[str]:
             else:
                 parts.append(each.text or "")
         elif each is not element:
-            parts.append(each.tail or "")
-            if local_name(each.tag) == "br":
-                parts.append(" ")
+            parts += (" " if local_name(each.tag) == "br" else "", each.tail or "")
     return parts

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rhapsode.contract.jobs.input import Images
-from storage.narration.script.script import Script
+from storage.narration.script.script import BlockKind, Script
 from worker.planning.documents.characters import clean_text, decode_markup, decode_text
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.html_document import html_script
@@ -36,10 +36,42 @@ def test_a_page_says_its_text_and_nothing_else() -> None:
         "3. three",
         "4. four",
         "dot",
-        "a poem in lines",
+        "a poem",
+        "in lines",
         "東京",
     ]
     assert (script.title, script.author, script.language) == ("A page", "Ann", "de")
+
+
+def test_what_is_hidden_is_not_read() -> None:
+    page = """<p>One.</p><p style="color: red; DISPLAY : none">no</p><p style="visibility:hidden">no</p>
+    <p>Two<span class="sr-only"> (opens a window)</span>.</p><div style="display:block">Three.</div>"""
+
+    assert said(html_script(page, ())) == ["One.", "Two.", "Three."]
+
+
+def test_a_break_is_a_line_of_verse_a_paragraph_or_no_more_than_the_width_of_a_page() -> None:
+    page = """<p>The moon was late,<br>The lamp was low,<br/>and nobody came.</p><p>Prose that was<br>wrapped here.</p>
+    <p>A paragraph<br><br>and another.</p><h2>Two<br>Lines</h2><p>End.</p>"""
+
+    script = html_script(page, ())
+
+    assert said(script) == [
+        *("The moon was late,", "The lamp was low,", "and nobody came.", "Prose that was wrapped here."),
+        *("A paragraph", "and another.", "Two", "Lines", "End."),
+    ]
+    assert [block.kind for block in script.blocks][:4] == [
+        *(BlockKind.SENTENCE, BlockKind.SENTENCE, BlockKind.PARAGRAPH, BlockKind.PARAGRAPH),
+    ]
+    assert [chapter.title for chapter in script.chapters] == ["Two Lines"]
+
+
+def test_preformatted_text_is_verse_unless_it_is_code_or_a_licence() -> None:
+    page = """<pre>O mill,\n  turn on;\n\nthe night is long.</pre><pre class="language-c">poem</pre>
+    <div class="highlight"><pre>poem</pre></div><pre>if (x) { y = 1; }\nreturn y;</pre>
+    <pre>*** START OF THE PROJECT GUTENBERG EBOOK A MILL ***</pre><p>End.</p>"""
+
+    assert said(html_script(page, ())) == ["O mill,", "turn on;", "the night is long.", "End."]
 
 
 def test_notes_and_their_marks_are_passed_over_as_books_of_all_ages_have_them() -> None:

@@ -1,0 +1,72 @@
+"""Lines and paragraphs of a text file, with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+LONG_LINE = 200
+"""No typewriter and no e-mail wraps later: a line of more characters is a paragraph."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """[start, end) without the line's end. text: without blanks at its edges."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Lines without a blank one between them; at least one."""
+
+    lines: tuple[Line, ...]
+
+    @property
+    def first(self) -> Line:
+        return self.lines[0]
+
+    @property
+    def start(self) -> int:
+        return self.first.start
+
+    @property
+    def end(self) -> int:
+        return self.lines[-1].end
+
+    @property
+    def text(self) -> str:
+        return " ".join(line.text for line in self.lines)
+
+
+def read_lines(text: str) -> Iterator[Line]:
+    start = 0
+    for line in text.split("\n"):
+        yield Line(start, start + len(line), line.strip())
+        start += len(line) + 1
+
+
+def read_paragraphs(text: str) -> list[Paragraph]:
+    """In a text that is not wrapped every line is a paragraph."""
+    lines = list(read_lines(text))
+    if is_unwrapped(lines):
+        return [Paragraph((line,)) for line in lines if line.text]
+    paragraphs: list[Paragraph] = []
+    open_lines: list[Line] = []
+    for line in lines:
+        if line.text:
+            open_lines.append(line)
+        elif open_lines:
+            paragraphs.append(Paragraph(tuple(open_lines)))
+            open_lines = []
+    if open_lines:
+        paragraphs.append(Paragraph(tuple(open_lines)))
+    return paragraphs
+
+
+def is_unwrapped(lines: Sequence[Line]) -> bool:
+    """Whether most of the text stands in lines as long as paragraphs."""
+    total = sum(len(line.text) for line in lines)
+    return sum(len(line.text) for line in lines if len(line.text) > LONG_LINE) * 2 > total

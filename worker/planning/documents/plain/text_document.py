@@ -1,0 +1,125 @@
+"""A text file to a script: the book without its frame and litter, its chapters found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rhapsode.contract.jobs.input import Images
+from storage.narration.script.dialogue import dialogue_script
+from storage.narration.script.script import Block, BlockKind, Replacement, Script, ScriptChapter, Span, Voicing
+from worker.planning.documents.chapters import ChapterChoice
+from worker.planning.documents.plain.brackets import find_remarks
+from worker.planning.documents.plain.contents import find_contents
+from worker.planning.documents.plain.edits import edited
+from worker.planning.documents.plain.gutenberg import unframed
+from worker.planning.documents.plain.headings import Heading, find_headings
+from worker.planning.documents.plain.hyphens import find_divided
+from worker.planning.documents.plain.litter import find_litter
+from worker.planning.documents.plain.notes import find_notes
+from worker.planning.documents.plain.page_numbers import find_page_numbers
+from worker.planning.documents.plain.paragraphs import is_unwrapped, read_lines, read_paragraphs
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A stretch of the script's text: a line of a heading, or what stands between two."""
+
+    start: int
+    end: int
+    is_heading: bool
+
+
+def text_script(text: str, include: Sequence[str], cast: Sequence[str] = (), images: Images = Images.SKIP) -> Script:
+    """cast: names that may begin a line as `NAME:`. Raises `DocumentError`."""
+    book = unframed(text.replace("\r\n", "\n").replace("\r", "\n"))
+    cleaned, contents = _cleaned(book.text, images)
+    headings = find_headings(read_paragraphs(cleaned), contents)
+    kept, pieces, chapters = _chosen(cleaned, headings, include)
+    script = dialogue_script(kept, cast)
+    script = replace(script, blocks=tuple(_divided(script.blocks, pieces)), chapters=chapters)
+    script = replace(script, title=book.title, author=book.author, language=book.language)
+    return without_litter(script, is_book=True)
+
+
+def without_litter(script: Script, *, is_book: bool) -> Script:
+    """What is left of litter is spoken as nothing; the text stays, and every offset into it."""
+    found = [*find_litter(script.text, is_book=is_book), *find_divided(script.text)]
+    return replace(script, replacements=tuple(_fitting(found, script))) if found else script
+
+
+def _fitting(found: Sequence[Replacement], script: Script) -> Iterator[Replacement]:
+    """With those of the script, in order: none overlaps another, none crosses the end of a span."""
+    ends = iter(sorted(span.end for block in script.blocks for span in block.spans))
+    end, at = 0, 0
+    own = {(each.start, each.end) for each in script.replacements}
+    both = sorted((*script.replacements, *found), key=lambda each: (each.start, (each.start, each.end) not in own))
+    for each in both:
+        while end <= each.start:
+            end = next(ends)
+        if each.start >= at and each.end <= end:
+            yield each
+            at = each.end
+
+
+def _cleaned(text: str, images: Images) -> tuple[str, frozenset[str]]:
+    """Without remarks, notes, page numbers and the table of contents; and what that calls the chapters."""
+    text = edited(text, find_remarks(text, images))
+    paragraphs = read_paragraphs(text)
+    text = edited(text, [*find_notes(text, paragraphs), *find_page_numbers(text, paragraphs)])
+    paragraphs = read_paragraphs(text)
+    contents = find_contents(paragraphs)
+    if contents is None:
+        return _with_paragraphs(text), frozenset()
+    start, end = paragraphs[contents.first].start, paragraphs[contents.last].end
+    return _with_paragraphs(text[:start] + text[end:].lstrip("\n")), contents.keys
+
+
+def _with_paragraphs(text: str) -> str:
+    """A text in long lines with an empty one behind each, so that each is a paragraph."""
+    lines = list(read_lines(text))
+    return "\n\n".join(line.text for line in lines if line.text) if is_unwrapped(lines) else text
+
+
+def _chosen(
+    text: str, headings: Sequence[Heading], include: Sequence[str]
+) -> tuple[str, list[_Piece], tuple[ScriptChapter, ...]]:
+    """The text of the chapters that are wanted, where its headings stand, and where its chapters begin."""
+    choice = ChapterChoice(include)
+    parts: list[str] = []
+    pieces: list[_Piece] = []
+    chapters: list[ScriptChapter] = []
+    shift, at = 0, 0
+    for heading in (*headings, None):
+        end = len(text) if heading is None else heading.start
+        if choice.is_wanted:
+            parts.append(text[at:end])
+        else:
+            shift += end - at
+        at = end
+        if heading is None:
+            break
+        if heading.begins:
+            number = choice.begin()
+            if choice.is_wanted:
+                chapters.append(ScriptChapter(number, heading.begins, heading.start - shift))
+        if choice.is_wanted:
+            pieces += [_Piece(line.start - shift, line.end - shift, is_heading=True) for line in heading.lines]
+    choice.check()
+    return "".join(parts), pieces, tuple(chapters)
+
+
+def _divided(blocks: Sequence[Block], headings: Sequence[_Piece]) -> Iterator[Block]:
+    """The blocks with each heading's line as one of its own, in the job's own voice."""
+    cuts = iter((*headings, None))
+    heading = next(cuts)
+    for block in blocks:
+        start = block.start
+        while heading is not None and heading.start < block.end:
+            if start < heading.start:
+                yield Block(block.kind, (replace(block.spans[0], start=start, end=heading.start),))
+            start = min(heading.end, block.end)
+            yield Block(BlockKind.HEADING, (Span(heading.start, start, Voicing()),))
+            heading = next(cuts)
+        if start < block.end:
+            yield Block(block.kind, (replace(block.spans[0], start=start, end=block.end),))
