@@ -73,7 +73,8 @@ class Chapter:
 class Plan:
     """What is spoken and how it is divided.
 
-    chapters: empty if the input has none. title, author, language: what the document says of itself; "" if nothing.
+    chapters: empty if the input has none. title, author, language, publisher, date: what the document says of
+    itself; "" if nothing.
     cover_key: where the store keeps the document's cover picture; None if it has none. text_key: where it keeps the
     text that offsets refer to; None is the job's input.
     """
@@ -85,6 +86,8 @@ class Plan:
     language: str = ""
     cover_key: str | None = None
     text_key: str | None = None
+    publisher: str = ""
+    date: str = ""
 
 
 def closed(text: str) -> str:
@@ -106,7 +109,7 @@ class PlanFormatError(ValueError):
 def encode_plan(plan: Plan) -> bytes:
     """A head line, then one line for each segment; fields with their default are left out."""
     head: dict[str, object] = {"plan_format": PLAN_FORMAT}
-    for name in ("title", "author", "language", "cover_key", "text_key"):
+    for name in ("title", "author", "language", "cover_key", "text_key", "publisher", "date"):
         if value := getattr(plan, name):
             head[name] = value
     if plan.chapters:
@@ -128,6 +131,8 @@ def decode_plan(data: bytes) -> Plan:
             language=head.get("language", ""),
             cover_key=head.get("cover_key"),
             text_key=head.get("text_key"),
+            publisher=head.get("publisher", ""),
+            date=head.get("date", ""),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PlanFormatError(f"not a plan: {error}") from error

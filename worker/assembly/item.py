@@ -119,7 +119,8 @@ class Assembly:
 
     def _description(self) -> Description:
         plan, tags = self._narration.plan, self._output.tags
-        tags = tags.model_copy(update={"title": tags.title or plan.title, "author": tags.author or plan.author})
+        told = {name: getattr(tags, name) or getattr(plan, name) for name in ("title", "author", "publisher", "date")}
+        tags = tags.model_copy(update=told)
         return Description(tags, plan.language, self._narration.chapters, self._cover())
 
     def _cover(self) -> Cover | None:

@@ -80,7 +80,10 @@ class ScriptChapter:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """language: as the document says (BCP 47), or "". cover: a picture's bytes as they came."""
+    """language: as the document says (BCP 47), or "". cover: a picture's bytes as they came.
+
+    date: when the document was published, as it says: a year, a month of one, or a day.
+    """
 
     text: str
     blocks: tuple[Block, ...]
@@ -90,6 +93,8 @@ class Script:
     author: str = ""
     language: str = ""
     cover: bytes | None = None
+    publisher: str = ""
+    date: str = ""
 
 
 def plain_script(text: str) -> Script:

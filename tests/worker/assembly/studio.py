@@ -38,6 +38,8 @@ class Book:
     chapters: tuple[Chapter, ...] = ()
     title: str = ""
     author: str = ""
+    publisher: str = ""
+    date: str = ""
     cover: bytes | None = None
     texts: Sequence[str] = field(default_factory=tuple)
 
@@ -101,7 +103,8 @@ def _commit_plan(studio: Studio, record: JobRecord, book: Book) -> None:
         )
         for index, pause_s in enumerate(book.pauses_s)
     )
-    plan = Plan(segments, book.chapters, title=book.title, author=book.author, language="en", cover_key=cover_key)
+    said = {"title": book.title, "author": book.author, "publisher": book.publisher, "date": book.date}
+    plan = Plan(segments, book.chapters, language="en", cover_key=cover_key, **said)
     key = keys.plan(claimed.lease)
     studio.artifacts.put(key, encode_plan(plan))
     studio.jobs.commit_plan(claimed.lease, PlanResult(key, len(segments), 1000))

@@ -154,6 +154,19 @@ def test_chapters_tags_and_cover_are_where_players_look(studio: Studio, made: Jo
     assert Picture(base64.b64decode(opus["metadata_block_picture"][0])).data == book().cover
 
 
+def test_files_say_what_the_document_says_of_itself(studio: Studio) -> None:
+    said = Book(
+        [voice_like(0.5, 0.2, 1)], [0.0], title="The Mill", author="Ann", publisher="Mill Press", date="1897-05-26"
+    )
+
+    record = assemble(studio, said, Output(formats=(OutputFormat(type=AudioFormat.FLAC),)))
+
+    comments = FLAC(io.BytesIO(content(studio, record, "narration.flac")))
+    assert [comments[name] for name in ("title", "artist", "publisher", "date")] == [
+        *(["The Mill"], ["Ann"], ["Mill Press"], ["1897-05-26"]),
+    ]
+
+
 def seconds(clock: str) -> float:
     hours, minutes, rest = clock.split(":")
     return int(hours) * 3600 + int(minutes) * 60 + float(rest)

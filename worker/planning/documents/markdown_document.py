@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -13,6 +14,7 @@ from rhapsode.contract.jobs.input import Images
 from storage.narration.script.script import Script
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.html_document import html_script
+from worker.planning.documents.page import raised
 
 MAX_NESTING = 100
 """Quotations in lists in quotations; the parser's own bound of 20 is within what people write."""
@@ -25,6 +27,10 @@ _FIELDS = ("title", "author", "lang", "language")
 _BRACKET = re.compile(r"[\[`<]")
 _STAR = re.compile(r"[*_]")
 _NOTE_BEGINS = re.compile(r"[^\S\n]{0,3}\[\^(?P<name>[^\]\s]{1,64})\]:")
+_BOX = re.compile(r"\A\[[ xX]\][ \t]+")
+_INLINE_NOTE = re.compile(r"\^\[[^\[\]]{1,1000}\]")
+_SUPERSCRIPT = re.compile(r"(?<=[\w)\]])\^([^\s^]{1,20})\^")
+_SUBSCRIPT = re.compile(r"(?<=[\w)\]])~([^\s~]{1,20})~")
 _NOTE_MARK = re.compile(r"\[\^(?P<name>[^\]\s]{1,64})\]")
 
 
@@ -95,9 +101,29 @@ def _refuse_crowds(state: StateCore) -> None:
                     raise DocumentError(f"the paragraph at line {line} has more than {most:,} {name}")
 
 
+def _drop_boxes(state: StateCore) -> None:
+    """Of tasks: `- [x] done`. And notes in the text, `^[like this]`."""
+    for before, token in pairwise(state.tokens):
+        if token.type == "inline":
+            is_item = before.type == "paragraph_open" and before.level > 0
+            content = _BOX.sub("", token.content) if is_item else token.content
+            token.content = _INLINE_NOTE.sub("", content)
+
+
+def _raise_and_lower(state: StateCore) -> None:
+    """`10^6^` and `H~2~O`, in text alone: code and addresses stay."""
+    for token in state.tokens:
+        for child in token.children or ():
+            if child.type == "text":
+                content = _SUPERSCRIPT.sub(lambda match: raised(match[1]) or "", child.content)
+                child.content = _SUBSCRIPT.sub(r"\1", content)
+
+
 def _html(text: str) -> str:
-    markdown = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+    markdown = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
+    markdown.core.ruler.before("inline", "drop_boxes", _drop_boxes)
     markdown.core.ruler.before("inline", "refuse_crowds", _refuse_crowds)
+    markdown.core.ruler.push("raise_and_lower", _raise_and_lower)
     tokens = markdown.parse(text)
     deepest = max((inner.level for token in tokens for inner in (token, *(token.children or ()))), default=0)
     if deepest >= MAX_NESTING - 1:

@@ -21,7 +21,7 @@ _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 SKIPPED = frozenset(
     {
         *("head", "script", "style", "template", "noscript", "svg", "math", "audio", "video", "canvas", "iframe"),
-        *("object", "embed", "select", "textarea", "button", "input", "form", "nav", "rt", "rp", "del"),
+        *("object", "embed", "select", "textarea", "button", "input", "form", "nav", "rt", "rp", "del", "s", "strike"),
     }
 )
 """Not heard when somebody reads the page to somebody. Ruby glosses would say a word twice."""
@@ -61,6 +61,8 @@ _LICENCE = re.compile(r"\*\*\* ?(?:START|END) OF TH(?:E|IS) PROJECT GUTENBERG|ST
 _CODE_SHARE = 0.02
 """Marks of a programmer in a character of text; a poem has none."""
 
+_POWER = re.compile(r"[+−-]?\d{1,4}")
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
@@ -149,7 +151,7 @@ class _Page:
             self._flow.space()
         elif name == "img" and self._images is Images.ALT:
             self._tell_picture(element)
-        self._say(element.text)
+        self._say(raised(element.text) if name == "sup" else element.text)
 
     def _end(self, element: _Element, *, is_root: bool) -> None:
         name = local_name(element.tag)
@@ -213,6 +215,11 @@ class _Page:
                 if self._breaks:
                     self._break(line.strip())
                 self._flow.text(line)
+
+
+def raised(text: str | None) -> str | None:
+    """A power as it is written in one line: 10 to the 6th is no 106."""
+    return text.translate(_RAISED) if text and _POWER.fullmatch(text) else text
 
 
 def is_silent(element: _Element) -> bool:

@@ -52,12 +52,24 @@ def draft_plan(request: DraftRequest) -> Draft:
     speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
     _refuse_endless(speech_ms + round(1000 * sum(segment.pause_after_s for segment in segmented.segments)))
     return Draft(
-        Plan(segmented.segments, segmented.chapters, script.title, script.author, script.language),
+        _plan(script, segmented),
         script.text,
         speech_ms,
         plan_warnings(segmented.segments, spec),
         bool(script.chapters),
         script.cover,
+    )
+
+
+def _plan(script: Script, segmented: SegmentedScript) -> Plan:
+    return Plan(
+        segmented.segments,
+        segmented.chapters,
+        script.title,
+        script.author,
+        script.language,
+        publisher=script.publisher,
+        date=script.date,
     )
 
 

@@ -30,7 +30,9 @@ def package(pages: Sequence[str], extra_items: str = "", spine_attributes: str =
         '<?xml version="1.0"?><package xmlns="http://www.idpf.org/2007/opf" version="3.0">'
         '<metadata xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A Book</dc:title>'
         "<dc:creator>Ann Author</dc:creator><dc:creator>Ben Writer</dc:creator>"
-        "<dc:language>en-GB</dc:language></metadata>"
+        "<dc:language>en-GB</dc:language><dc:publisher>Mill Press</dc:publisher>"
+        '<dc:date xmlns:opf="http://www.idpf.org/2007/opf" opf:event="modification">2020-01-02</dc:date>'
+        "<dc:date>1897-05-26T00:00:00Z</dc:date></metadata>"
         f"<manifest>{items}{extra_items}</manifest><spine{spine_attributes}>{spine}</spine></package>"
     )
 

@@ -58,6 +58,7 @@ def test_a_book_is_read_in_order_with_its_chapters_and_its_cover() -> None:
         "The end — really.",
     ]
     assert (script.title, script.author, script.language) == ("A Book", "Ann Author, Ben Writer", "en-GB")
+    assert (script.publisher, script.date) == ("Mill Press", "1897-05-26")
     assert script.cover == b"\x89PNG picture"
 
 
@@ -90,6 +91,64 @@ def test_contents_may_wrap_their_links_and_name_parts_that_lead_nowhere() -> Non
     script = epub_script(book({**files, "one.xhtml": page("<p>A.</p>"), "two.xhtml": page("<p>B.</p>")}), ())
 
     assert [chapter.title for chapter in script.chapters] == ["A", "B"]
+
+
+LONG = (
+    "The mill stood still that evening, and a small green boat lay in the dry bed of the stream, with nobody on board."
+)
+
+
+def chaptered(entries: str, pages: dict[str, str], extra: dict[str, str] | None = None) -> Script:
+    files = {"book.opf": package(list(pages), NAV_ITEM + NCX_ITEM, ' toc="ncx"'), "nav.xhtml": nav(entries)}
+    return epub_script(book(files | {name: page(body) for name, body in pages.items()} | (extra or {})), ())
+
+
+def test_a_title_page_is_no_chapter_and_a_part_begins_with_its_first() -> None:
+    front = {"t.xhtml": "<h1>A Book</h1><p>By Ann</p>", "d.xhtml": "<p>For Ben</p>", "p.xhtml": "<h1>Part One</h1>"}
+    pages = front | {f"{n}.xhtml": f"<h2>{n}</h2><p>{LONG}</p>" for n in "1234"}
+    titles = ["Title Page", "Dedication", "Part One", "Dawn", "Noon", "Dusk", "Night"]
+    entries = "".join(f'<li><a href="{name}">{title}</a></li>' for name, title in zip(pages, titles, strict=True))
+
+    script = chaptered(entries, pages)
+
+    assert [(each.id, each.title) for each in script.chapters] == [
+        *(("4", "Part One, Dawn"), ("5", "Noon"), ("6", "Dusk"), ("7", "Night")),
+    ]
+    assert script.chapters[0].start == 0
+    assert said(script)[:4] == ["A Book", "By Ann", "For Ben", "Part One"]
+
+
+def test_where_most_chapters_are_short_they_stay() -> None:
+    pages = {f"{n}.xhtml": f"<p>Haiku {n}</p>" for n in range(1, 4)}
+    entries = "".join(f'<li><a href="{name}">{name[0]}</a></li>' for name in pages)
+
+    assert [chapter.title for chapter in chaptered(entries, pages).chapters] == ["1", "2", "3"]
+
+
+def test_contents_that_lie_are_passed_over() -> None:
+    pages = {"one.xhtml": f"<h2>Dawn</h2><p>{LONG}</p>", "two.xhtml": f"<h2>Dusk</h2><p>{LONG}</p>"}
+    ncx = "<ncx><navMap>{}</navMap></ncx>"
+    point = "<navPoint><navLabel><text>{}</text></navLabel><content src='{}'/></navPoint>"
+    lost = '<li><a href="gone.xhtml">Gone</a></li><li><a href="nav.xhtml">Me</a></li>'
+
+    told = chaptered(
+        lost, pages, {"toc.ncx": ncx.format(point.format("Eve", "two.xhtml") + point.format("A", "one.xhtml"))}
+    )
+    untold = chaptered(lost, pages, {"toc.ncx": "<ncx><navMap><navPoint>"})
+    partly = chaptered(f'{lost}<li><a href="two.xhtml#gone">Last</a></li><li><a href="one.xhtml">First</a></li>', pages)
+
+    assert [chapter.title for chapter in told.chapters] == ["A", "Eve"]
+    assert [chapter.title for chapter in untold.chapters] == ["Dawn", "Dusk"]
+    assert [(each.id, each.title) for each in partly.chapters] == [("1", "First"), ("2", "Last")]
+
+
+def test_a_book_of_a_thousand_chapters_has_them_all() -> None:
+    body = "".join(f"<h2 id='c{n}'>{n}</h2><p>{LONG}</p>" for n in range(1, 1001))
+    entries = "".join(f'<li><a href="all.xhtml#c{n}">Chapter {n}</a></li>' for n in range(1, 1001))
+
+    assert [each.title for each in chaptered(entries, {"all.xhtml": body}).chapters] == [
+        f"Chapter {n}" for n in range(1, 1001)
+    ]
 
 
 def test_without_contents_every_page_is_a_chapter_named_by_its_heading() -> None:

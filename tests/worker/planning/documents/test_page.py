@@ -81,7 +81,7 @@ def test_notes_and_their_marks_are_passed_over_as_books_of_all_ages_have_them() 
     <span class="pagenum">[Pg 7]</span></p>
     <div class="footnote" id="n1"><p>1. Not read.</p></div><section role="doc-endnotes"><p>Nor this.</p></section>"""
 
-    assert said(html_script(page, ())) == ["One two three four.", "See 1 and x2 and [a link]."]
+    assert said(html_script(page, ())) == ["One two three four.", "See 1 and x² and [a link]."]
 
 
 def test_pictures_are_described_if_somebody_wants_it() -> None:
@@ -117,6 +117,18 @@ def test_markdown_is_read_without_its_marks() -> None:
         "A link and code, soft break hard.",
         "quoted",
         "raw **html**",
+    ]
+
+
+def test_markdown_of_other_dialects_is_read_without_its_marks() -> None:
+    text = (
+        "- [ ] buy *oats*\n- [x] sell the mill\n- [a] link\n\n10^6^ litres of H~2~O on the 1^st^,^[A note.] ~~not~~ "
+        "`x^2^` ~ 5 and [there](http://a.b/~c~).\n\n[ ] no task"
+    )
+
+    assert said(markdown_script(text, ())) == [
+        *("buy oats", "sell the mill", "[a] link"),
+        *("10⁶ litres of H2O on the 1st, x^2^ ~ 5 and there.", "[ ] no task"),
     ]
 
 

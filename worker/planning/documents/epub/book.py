@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rhapsode.contract.jobs.input import Images
 from storage.narration.script.builder import ScriptBuilder
@@ -14,6 +15,7 @@ from worker.planning.documents.characters import decode_markup
 from worker.planning.documents.epub.archive import BookArchive
 from worker.planning.documents.epub.contents import ContentsEntry, read_contents
 from worker.planning.documents.epub.package import Package, read_package
+from worker.planning.documents.epub.short_chapters import with_short_chapters_joined
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.markup import parse_xhtml
 from worker.planning.documents.page import ChapterMarks, first_heading, tell_page
@@ -33,7 +35,8 @@ def epub_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
     for page in dict.fromkeys(package.pages):
         _tell(archive, page, flow, chapters, contents, images)
     chapters.check()
-    return builder.build(package.title, package.author, package.language, _cover(archive, package))
+    script = builder.build(package.title, package.author, package.language, _cover(archive, package))
+    return replace(with_short_chapters_joined(script), publisher=package.publisher, date=package.date)
 
 
 def _tell(

@@ -10,7 +10,7 @@ from lxml import etree
 from worker.planning.documents.characters import clean_text, decode_markup
 from worker.planning.documents.epub.archive import BookArchive, resolve_name
 from worker.planning.documents.epub.package import Package
-from worker.planning.documents.markup import local_name, parse_xhtml, parse_xml
+from worker.planning.documents.markup import local_name, parse_xhtml
 
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 
@@ -30,13 +30,16 @@ class ContentsEntry:
 
 
 def read_contents(archive: BookArchive, package: Package) -> tuple[ContentsEntry, ...]:
-    """From the navigation page, else from the NCX; empty if the book has neither. Raises `DocumentError`."""
-    if package.nav is not None and (data := archive.find(package.nav)) is not None:
-        entries = tuple(_from_nav(parse_xhtml(decode_markup(data), package.nav), package.nav))
-        if entries:
-            return entries
-    if package.ncx is not None and (data := archive.find(package.ncx)) is not None:
-        return tuple(_from_ncx(parse_xml(decode_markup(data), package.ncx), package.ncx))
+    """From the navigation page, else from the NCX, whichever leads to a page of the book; empty if neither does.
+
+    Raises `DocumentError`.
+    """
+    pages = frozenset(package.pages)
+    for name, read in ((package.nav, _from_nav), (package.ncx, _from_ncx)):
+        if name is not None and (data := archive.find(name)) is not None:
+            entries = tuple(read(parse_xhtml(decode_markup(data), name), name))
+            if not pages.isdisjoint(entry.page for entry in entries):
+                return entries
     return ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from lxml import etree
@@ -18,6 +19,9 @@ ENCRYPTION = "META-INF/encryption.xml"
 
 _PAGE_TYPES = frozenset({"application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document"})
 _PICTURE_TYPES = frozenset({"image/jpeg", "image/png"})
+_OPF_EVENT = "{http://www.idpf.org/2007/opf}event"
+_EVENTS = ("publication", "original-publication", "")
+_DATE = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?(?!\d)")
 _FONT_SCRAMBLING = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
 """Fonts under these are scrambled to mark where they belong; the text is not locked."""
 
@@ -33,6 +37,8 @@ class Package:
     nav: str | None
     ncx: str | None
     cover: str | None
+    publisher: str
+    date: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,8 @@ def read_package(archive: BookArchive) -> Package:
         nav=nav,
         ncx=_ncx(spine, items),
         cover=_cover(root, items),
+        publisher=", ".join(_texts(root, "publisher")),
+        date=_date(root),
     )
 
 
@@ -117,6 +125,14 @@ def _cover(root: _Element, items: dict[str, _Item]) -> str | None:
         named = next((meta.get("content") for meta in _all(root, "meta") if meta.get("name") == "cover"), None)
         marked = items.get(named or "")
     return marked.name if marked is not None and marked.media_type in _PICTURE_TYPES else None
+
+
+def _date(root: _Element) -> str:
+    """Of publication; a book may also say when it was written or last changed."""
+    dates = [(element.get(_OPF_EVENT) or "", "".join(map(str, element.itertext()))) for element in _all(root, "date")]
+    ranked = sorted(dates, key=lambda each: _EVENTS.index(each[0]) if each[0] in _EVENTS else len(_EVENTS))
+    found = next((match for _, text in ranked if (match := _DATE.match(text.strip()))), None)
+    return found[0] if found else ""
 
 
 def _first(root: _Element, name: str) -> str:
