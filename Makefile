@@ -22,7 +22,7 @@ FAST_TESTS := $(addprefix tests/storage/,narration segments jobs audio runtime/c
 		synthesis/test_joined_speech.py synthesis/test_manners.py synthesis/test_speech_requests.py) \
 	$(addprefix tests/worker/engine/,requests serving/test_priority_queue.py cpu/test_scheduler.py \
 		cuda/talker/test_scheduler.py process/test_watchdog.py) \
-	tests/api/schemas tests/rhapsode/cli/test_formatting.py tests/rhapsode/client/test_part_file.py tests/test_words.py
+	tests/rhapsode/contract tests/rhapsode/cli/test_formatting.py tests/rhapsode/client/test_part_file.py tests/test_words.py
 DEMO_TEXT := rhapsode/demo/fables.txt
 DEMO_WAV ?= demo.wav
 

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from rhapsode.cli.failures import MISUSED, Misuse, failures_in_one_line
 from rhapsode.cli.grouped_options import with_headings
 from rhapsode.cli.jobs import batches, jobs
-from rhapsode.cli.local import calibrate, doctor, run, up
+from rhapsode.cli.local import calibrate, check, doctor, run, up
 from rhapsode.cli.narrate import narrate, plan
 from rhapsode.cli.operators import keys, operations, quotas, usage
 from rhapsode.cli.voices import consents, dictionaries, voices
@@ -87,6 +87,7 @@ app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(keys.app, name="keys")
 app.add_typer(quotas.app, name="quotas")
 app.command(name="usage")(usage.usage)
+app.command(name="check")(check.check)
 app.command(name="calibrate")(calibrate.calibrate)
 app.command(name="workers")(operations.workers)
 app.command(name="queues")(operations.queues)

@@ -1,0 +1,61 @@
+"""`rhapsode check`: hold finished audio against what a publisher asks."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from rhapsode import system_packages
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.local.requirements import require_packages
+
+MODULE = "worker.speech.mastering"
+
+SUFFIXES = frozenset({".aac", ".flac", ".m4a", ".m4b", ".mp3", ".oga", ".ogg", ".opus", ".wav"})
+
+
+def check(
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR", help="Audio files, or folders of them.")],
+    preset: Annotated[
+        Literal["acx", "podcast", "audiobook", "broadcast"] | None,
+        typer.Option(help="Whose demands; without, the figures are told and none is judged."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
+) -> None:
+    """Measure audio files: level, loudness, peaks, noise floor, silence at both ends, format.
+
+    With --preset each figure stands beside what is asked: + is met, x is not. Ends with 1 if one is not met, 2 if a
+    file cannot be read. Any format that FFmpeg reads will do; nothing of the file is changed.
+
+    acx: Audible's, a file a chapter. podcast: Apple's, -16 LUFS. audiobook: AES TD1008, -18 LUFS. broadcast: EBU R 128,
+    -23 LUFS.
+    """
+    require_packages("worker")
+    files = [file for path in paths for file in _audio_files(path)]
+    command = [sys.executable, "-m", MODULE, *(["--preset", preset] if preset else []), *(["--json"] if json else [])]
+    environment = os.environ | system_packages.environment(os.environ)
+    status = subprocess.run([*command, "--", *map(str, files)], check=False, env=environment).returncode
+    if status:
+        raise typer.Exit(status)
+
+
+def _audio_files(path: Path) -> list[Path]:
+    """A folder's in the order of their numbers: chapter 2 before chapter 10."""
+    if not path.exists():
+        raise Misuse(f"there is no {path}")
+    if not path.is_dir():
+        return [path]
+    found = [each for each in path.iterdir() if each.suffix.lower() in SUFFIXES and each.is_file()]
+    if not found:
+        raise Misuse(f"{path} holds no audio files ({', '.join(sorted(SUFFIXES))})")
+    return sorted(found, key=_natural)
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path.name.casefold())]
