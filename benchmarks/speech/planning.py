@@ -28,7 +28,7 @@ from storage.narration.spec import Segmentation
 from storage.pronunciations.dictionaries import PronunciationRule
 from tests.worker.speech.text.test_sentences import FOLDER, HELD_OUT, LANGUAGES, score
 from worker.planning.documents.reading import read_document
-from worker.speech.text.numbers.english import respell_english
+from worker.speech.text.english.front_end import respell_english
 from worker.speech.text.respelling import Lexicon, respelt
 from worker.speech.text.segmentation import segment_script
 

@@ -176,7 +176,7 @@ OURS = frozenset(
         *("storage.narration.script.script.plain_script", "worker.planning.script_reading.read_script"),
         *(
             "worker.speech.text.numbers.east_asian.respell_chinese",
-            "worker.speech.text.numbers.english.respell_english",
+            "worker.speech.text.english.front_end.respell_english",
         ),
         *("worker.speech.text.numbers.east_asian.respell_japanese",),
         *("worker.speech.text.numbers.east_asian.respell_korean",),

@@ -88,6 +88,7 @@ BEFORE_NAMES = (
 BEFORE_NUMBERS = (
     *("No", "no", "Nos", "nos", "Nr", "Nrn", "n", "núm", "vol", "Vol", "Vols", "vols", "Bd", "Bde", "t", "Т", "т", "p"),
     *("pp", "S", "s", "pag", "pagg", "pág", "págs", "Abb", "Abs", "Art", "art", "fig", "Fig", "figs", "Figs", "Kap"),
+    *("Ch", "c", "ext", "Ext", "Eq", "eq", "Par", "par"),
     *("ch", "chap", "Chap", "cap", "Cap", "sec", "Sec", "séc", "ca", "Ca", "approx", "Approx", "aprox", "Aprox", "env"),
     *("rd", "op", "Op", "ed", "стр", "рис", "п", "пп", "ст", "ч", "Ч", "str", "Str", "Hausnr", "Tel", "tel", "insges"),
     *(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from storage.narration.estimates import SYLLABIC
 from storage.narration.script.script import Replacement, Script, Span
 from storage.pronunciations.dictionaries import PronunciationRule
+from worker.speech.text.sentence_case import in_sentence_case
 
 _TOKEN = re.compile(rf"[{SYLLABIC}]|[^\W{SYLLABIC}]+|[^\w\s]")
 """A word, a mark, or one character of a script that is written without spaces."""
@@ -56,7 +57,8 @@ class Lexicon:
 
 
 def respelt(script: Script, respell: Respell, wants: Callable[[Span], bool] = lambda _: True) -> Script:
-    """The script with more replacements; what is replaced already stays as it is.
+    """The script with more replacements; what is replaced already stays as it is. The first word of a sentence keeps
+    its capital.
 
     wants: whether a span is to be looked at.
     """
@@ -68,7 +70,8 @@ def respelt(script: Script, respell: Respell, wants: Callable[[Span], bool] = la
             if wants(span):
                 inside = known[bisect_left(starts, span.start) : bisect_left(starts, span.end)]
                 for start, end in _gaps(span, inside):
-                    found += respell(script.text, start, end)
+                    new = respell(script.text, start, end)
+                    found += (in_sentence_case(script.text, block.start, each) for each in new)
     return replace(script, replacements=tuple(sorted((*known, *found), key=lambda each: each.start)))
 
 

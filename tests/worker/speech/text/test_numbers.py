@@ -36,9 +36,9 @@ def test_the_api_names_the_languages_that_have_rules() -> None:
         (
             "german",
             "14,99 €, 2,75 % und -12,5 °C",
-            "vierzehn Euro neunundneunzig, zwei Komma sieben fünf Prozent und minus zwölf Komma fünf Grad Celsius",
+            "Vierzehn Euro neunundneunzig, zwei Komma sieben fünf Prozent und minus zwölf Komma fünf Grad Celsius",
         ),
-        ("german", "1 km, aber 101 km", "ein Kilometer, aber 101 km"),
+        ("german", "1 km, aber 101 km", "Ein Kilometer, aber 101 km"),
         (
             "german",
             "Der 2. Weltkrieg, Fassung 2.0.1, 12.03.2024, S. 14–17",
@@ -59,7 +59,7 @@ def test_the_api_names_the_languages_that_have_rules() -> None:
             "El 12 de enero de 1931 había 200 páginas y 15 perros",
             "El doce de enero de mil novecientos treinta y uno había 200 páginas y quince perros",
         ),
-        ("spanish", "1 €, 21 €, 200 £, la 2ª, n.º 10", "un euro, 21 €, 200 £, la segunda, n.º diez"),
+        ("spanish", "1 €, 21 €, 200 £, la 2ª, n.º 10", "Un euro, 21 €, 200 £, la segunda, n.º diez"),
         (
             "italian",
             "1 cane, 21 gatti, 14,99 € e il 7,5%",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from storage.narration.script.script import Replacement, plain_script
 from storage.pronunciations.dictionaries import PronunciationRule
-from worker.speech.text.numbers.english import respell_english
+from worker.speech.text.english.front_end import respell_english
 from worker.speech.text.numbers.english_words import cardinal, ordinal, year
 from worker.speech.text.respelling import Lexicon, respelt
 from worker.speech.text.spoken import SpokenText
@@ -32,13 +32,13 @@ def spoken(text: str, *rules: Rule) -> str:
 @pytest.mark.parametrize(
     ("text", "rule", "result"),
     [
-        ("W3C, w3c and W3Cs.", ("W3C", "web"), "web, w3c and W3Cs."),
-        ("SQL, sql and Sql.", ("sql", "sequel", False), "sequel, sequel and sequel."),
+        ("W3C, w3c and W3Cs.", ("W3C", "web"), "Web, w3c and W3Cs."),
+        ("SQL, sql and Sql.", ("sql", "sequel", False), "Sequel, sequel and sequel."),
         ("Go to New\n York; New Yorkers too.", ("New York", "the Apple"), "Go to the Apple; New Yorkers too."),
         ("Use .NET here, not a.NET.", (".NET", "dot net"), "Use dot net here, not adot net."),
         ("私は東京都にいる。", ("東京", "とうきょう"), "私はとうきょう都にいる。"),
         ("a_b a b", ("a", "x"), "a_b x b"),
-        ("C++ and C", ("C++", "see plus plus"), "see plus plus and C"),
+        ("C++ and C", ("C++", "see plus plus"), "See plus plus and C"),
         ("Hm.", ("Hm", ""), "."),
     ],
 )
@@ -55,25 +55,42 @@ def test_the_longest_rule_counts_and_what_is_replaced_is_not_looked_at_again() -
 
 
 @pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("Mr Fox. MR Fox? But mr Fox.", "Mister Fox. Mister Fox? But mister Fox."),
+        ('He saw Mr Fox. "Mr Fox!"', 'He saw mister Fox. "Mister Fox!"'),
+        ("mr Fox", "mister Fox"),
+        ("Prof. Mr Fox", "Prof. mister Fox"),
+        ("A title\n\nMr Fox", "A title\n\nMister Fox"),
+    ],
+)
+def test_the_first_word_of_a_sentence_keeps_its_capital(text: str, result: str) -> None:
+    assert spoken(text, ("mr", "mister", False)) == result
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         (
             "It was $234.56 in 1984.",
             "It was two hundred thirty-four dollars and fifty-six cents in nineteen eighty-four.",
         ),
-        ("1984 of them", "one thousand nine hundred eighty-four of them"),
+        ("1984 of them", "One thousand nine hundred eighty-four of them"),
         ("On 2026-11-21 at 14:30.", "On November twenty-first, twenty twenty-six at fourteen thirty."),
         (
             "Call 555-0173 or (020) 555-1234.",
             "Call five five five, zero one seven three or zero two zero, five five five, one two three four.",
         ),
         ("At 9:05 and 3:00", "At nine oh five and three o'clock"),
-        ("-5°C, 12 km, 1 km", "minus five degrees Celsius, twelve kilometers, one kilometer"),
-        ("50%, 3.14, 1,000,000", "fifty percent, three point one four, one million"),
-        ("£0.01, €2 million and ¥500", "one penny, two million euros and five hundred yen"),
+        ("-5°C, 12 km, 1 km", "Minus five degrees Celsius, twelve kilometers, one kilometer"),
+        ("50%, 3.14, 1,000,000", "Fifty percent, three point one four, one million"),
+        ("£0.01, €2 million and ¥500", "One penny, two million euros and five hundred yen"),
         ("The 21st, 12th and 100th", "The twenty-first, twelfth and one hundredth"),
-        ("007", "zero zero seven"),
-        ("v1.2.3, 10.0.0.1, #5, 5555-1234, A1, 2x, 12/05/2026", "v1.2.3, 10.0.0.1, #5, 5555-1234, A1, 2x, 12/05/2026"),
+        ("007", "Zero zero seven"),
+        (
+            "v1.2.3, 10.0.0.1, #5a, 5555-1234, A1, 2x, 12/05/2026",
+            "v1.2.3, 10.0.0.1, #5a, 5555-1234, A1, 2x, 12/05/2026",
+        ),
         ("2026-13-40", "2026-13-40"),
     ],
 )

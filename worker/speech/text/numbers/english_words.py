@@ -48,7 +48,7 @@ def ordinal(number: int) -> str:
 def year(number: int) -> str:
     """As years are said: nineteen eighty-four, two thousand five, twenty ten."""
     century, rest = divmod(number, 100)
-    if not 1100 <= number <= 2099 or 2000 <= number <= 2009:
+    if not 1010 <= number <= 2099 or 2000 <= number <= 2009:
         return cardinal(number)
     if rest == 0:
         return f"{cardinal(century)} hundred"

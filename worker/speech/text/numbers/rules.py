@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from worker.speech.text.english.front_end import respell_english
 from worker.speech.text.numbers.east_asian import respell_chinese, respell_japanese, respell_korean
-from worker.speech.text.numbers.english import respell_english
 from worker.speech.text.numbers.european import (
     respell_french,
     respell_german,
