@@ -49,8 +49,8 @@ Instructions = Annotated[
 Normalization = Annotated[
     Literal["off", "basic"] | None,
     typer.Option(
-        help="basic: numbers, dates, money and units as words; the plan shows them; else as the model's "
-        "text_front_end wants it."
+        help="basic: numbers, dates, money and units as words, in English all that is not read as it is written; "
+        "the plan shows them; else as the model's text_front_end wants it."
     ),
     JobField("normalization"),
 ]

@@ -207,8 +207,8 @@ class JobOptions(TypedDict, total=False):
     language: a language of the model, or `auto`, the model's choice
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     speakers: a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML
-    normalization: `basic`: numbers, dates, money and units as words; the plan shows them; absent: as the model's
-        `text_front_end` wants it
+    normalization: `basic`: numbers, dates, money and units as words, in English all that is not read as it is
+        written; the plan shows them; absent: as the model's `text_front_end` wants it
     pronunciation_dictionaries: how words are respelt: `pd_…@3`, or `pd_…` for its newest version now
     seed: the same text and seed give the same speech; absent: drawn at random and told in the job
     reproducibility: `strict`: equal requests give equal speech, whatever else the workers speak at the time

@@ -152,8 +152,8 @@ Speakers = Annotated[
 Normalizing = Annotated[
     Choice[Normalization],
     Field(
-        description="`basic`: numbers, dates, money and units as words; the plan shows them; absent: as the model's "
-        "`text_front_end` wants it"
+        description="`basic`: numbers, dates, money and units as words, in English all that is not read as it is "
+        "written; the plan shows them; absent: as the model's `text_front_end` wants it"
     ),
 ]
 Dictionaries = Annotated[

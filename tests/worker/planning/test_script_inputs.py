@@ -174,7 +174,7 @@ def test_dictionaries_and_normalisation_change_what_is_spoken_and_no_offset(stud
     plan = planned(studio, b"W3C paid $5 for 3 copies of 1984.", job_spec, (rules,))
 
     (segment,) = plan.segments
-    assert segment.text == "the Web Consortium paid five dollars for three copies of the novel."
+    assert segment.text == "The Web Consortium paid five dollars for three copies of the novel."
 
 
 def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> None:

@@ -38,7 +38,7 @@ def test_an_awaited_plan_is_the_same(stack: Stack, client: Rhapsode) -> None:
             assert dictionary.id in [each.id async for each in awaited.dictionaries.list()]
             plan = await awaited.plan("One.", pronunciation_dictionaries=[dictionary.id])
             await awaited.dictionaries.delete(dictionary)
-            return plan.num_segments if plan.segments[0].text == "two." else 0
+            return plan.num_segments if plan.segments[0].text == "Two." else 0
 
     assert asyncio.run(planned()) == 1
 

@@ -56,7 +56,7 @@ _IN_ORDER = (
 
 _WORD = re.compile(r"(?:(?!--|\.\.\.)[^\s—–…])++")
 _PLAIN = re.compile(
-    r"(?:[aI](?!\w)|(?![ivxl]{2,8}\b)[a-zA-Z]?[a-z]++(?<!\b\w))(?:['’][a-z]{1,3})?[,;:!?]{0,2}['’”\"]?\Z"
+    r"(?:[aI](?!\w)|(?![ivxl]{2,8}\b)[a-zA-Z]?[a-z]{1,40}+(?<!\b\w))(?:['’][a-z]{1,3})?[,;:!?]{0,2}['’”\"]?\Z"
 )
 """A word of prose that no rule can begin with, unless it is one of `_SHORT`."""
 
