@@ -20,7 +20,10 @@ from storage.narration.spec import NarrationSpec
 PLAN_WAIT_S = 30.0
 
 _CALLERS_FAULT = frozenset(
-    {"input_too_complex", "invalid_request", "text_too_long", "unsupported_language", "unsupported_media"}
+    {
+        *("document_without_text", "input_too_complex", "invalid_request", "text_too_long"),
+        *("unsupported_language", "unsupported_media"),
+    }
 )
 
 

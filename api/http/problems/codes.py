@@ -101,6 +101,13 @@ CODES = (
         title="The input takes too long to read",
     ),
     ProblemCode(
+        "document_without_text",
+        (422,),
+        "the document holds pictures and no text, as a scan does",
+        "let a program for recognising text (OCR) make a document with text of it",
+        title="No text in the document",
+    ),
+    ProblemCode(
         "text_too_long", (422,), "more text or speech than one job takes", "make several jobs", title="Text is too long"
     ),
     ProblemCode(

@@ -39,7 +39,8 @@ def narrate(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="What to speak: .txt in UTF-8, .md, .html or .epub; - reads text from standard input."
+            metavar="FILE",
+            help="What to speak: .txt in UTF-8, .md, .html, .epub or .docx; - reads text from standard input.",
         ),
     ],
     output: Annotated[
@@ -59,7 +60,7 @@ def narrate(
     system: SystemOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Narrate a text, a book (.epub, .html, .md) or .ssml into a WAV, or into what the output's name says.
+    """Narrate a text, a book (.epub, .docx, .html, .md) or .ssml into a WAV, or into what the output's name says.
 
     A book's chapters become chapters of .m4b, .mp3, .flac and .opus, with its title, author and cover.
 

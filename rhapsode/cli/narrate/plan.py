@@ -25,7 +25,8 @@ def plan(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="What to plan: .txt in UTF-8, .md, .html, .epub or .ssml; - reads standard input."
+            metavar="FILE",
+            help="What to plan: .txt in UTF-8, .md, .html, .epub, .docx or .ssml; - reads standard input.",
         ),
     ],
     speaker: SpeakerOption = None,

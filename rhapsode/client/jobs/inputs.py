@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from rhapsode.client.request_options import DocumentFormat
 
 DOCUMENT_SUFFIXES: dict[str, DocumentFormat] = {
+    ".docx": "docx",
     ".epub": "epub",
     ".html": "html",
     ".htm": "html",

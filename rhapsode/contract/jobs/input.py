@@ -52,6 +52,7 @@ class SourceType(enum.StrEnum):
 
 
 class DocumentFormat(enum.StrEnum):
+    DOCX = "docx"
     EPUB = "epub"
     HTML = "html"
     MARKDOWN = "md"

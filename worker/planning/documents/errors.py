@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+ONLY_PICTURES = "document_without_text"
+
 
 class DocumentError(ValueError):
     """The document is at fault; the message is one sentence for who sent it. `code` is one of the public contract's."""

@@ -139,7 +139,7 @@ class _Page:
                 self._chapters.begin(heading_text(element))
             self._heading_depth += 1
             self._flow.begin_block(BlockKind.HEADING)
-        elif name in _BLOCKS and not self._heading_depth:
+        elif name in _BLOCKS and not self._heading_depth and not _is_cell_text(element, name):
             self._flow.begin_block(BlockKind.PARAGRAPH)
             if name in ("ol", "ul"):
                 self._lists.append(_first_number(element) if name == "ol" else None)
@@ -163,7 +163,7 @@ class _Page:
                 self._heading_depth -= 1
             elif name in ("ol", "ul") and not self._heading_depth:
                 self._lists.pop()
-            if (name in HEADINGS or name in _BLOCKS) and not self._heading_depth:
+            if (name in HEADINGS or name in _BLOCKS) and not self._heading_depth and not _is_cell_text(element, name):
                 self._flow.end_block()
             elif name in ("td", "th") and _has_next_cell(element) and _ends_bare(element):
                 self._say(", ")
@@ -215,6 +215,12 @@ class _Page:
                 if self._breaks:
                     self._break(line.strip())
                 self._flow.text(line)
+
+
+def _is_cell_text(element: _Element, name: str) -> bool:
+    """Whether a cell of a table holds nothing but this paragraph: its row is one."""
+    parent = element.getparent()
+    return name in ("p", "div") and parent is not None and local_name(parent.tag) in ("td", "th") and len(parent) == 1
 
 
 def raised(text: str | None) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rhapsode.contract.jobs.input import DocumentFormat, Images
 from storage.narration.script.script import Script
 from worker.planning.documents.characters import clean_text, decode_markup, decode_text
+from worker.planning.documents.docx.word_document import docx_script
 from worker.planning.documents.epub.book import epub_script
 from worker.planning.documents.html_document import html_script
 from worker.planning.documents.markdown_document import markdown_script
@@ -22,6 +23,8 @@ def read_document(
 ) -> Script:
     """cast: names that begin the lines of a play, which a text file may be. Raises `DocumentError`."""
     match document_format:
+        case DocumentFormat.DOCX:
+            return docx_script(data, include, images)
         case DocumentFormat.EPUB:
             return epub_script(data, include, images)
         case DocumentFormat.HTML:

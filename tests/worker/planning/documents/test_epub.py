@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from storage.narration.script.script import BlockKind, Script
 from tests.worker.planning.documents.books import NAV_ITEM, book, nav, package, page
-from worker.planning.documents.epub.archive import resolve_name
+from worker.planning.documents.archive import resolve_name
 from worker.planning.documents.epub.book import epub_script
 from worker.planning.documents.errors import DocumentError
 

@@ -43,6 +43,12 @@ def test_a_page_says_its_text_and_nothing_else() -> None:
     assert (script.title, script.author, script.language) == ("A page", "Ann", "de")
 
 
+def test_a_row_is_read_as_one_also_where_its_cells_hold_paragraphs() -> None:
+    page = "<table><tr><td><p>Oats</p></td><td><div>3 sacks</div></td></tr><tr><td><p>A</p><p>B</p></td></tr></table>"
+
+    assert said(html_script(page, ())) == ["Oats, 3 sacks", "A", "B"]
+
+
 def test_what_is_hidden_is_not_read() -> None:
     page = """<p>One.</p><p style="color: red; DISPLAY : none">no</p><p style="visibility:hidden">no</p>
     <p>Two<span class="sr-only"> (opens a window)</span>.</p><div style="display:block">Three.</div>"""

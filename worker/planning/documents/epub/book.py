@@ -10,13 +10,13 @@ from rhapsode.contract.jobs.input import Images
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.script import Script
 from storage.narration.script.text_flow import TextFlow
+from worker.planning.documents.archive import Archive
 from worker.planning.documents.chapters import ChapterWriter
 from worker.planning.documents.characters import decode_markup
-from worker.planning.documents.epub.archive import BookArchive
 from worker.planning.documents.epub.contents import ContentsEntry, read_contents
 from worker.planning.documents.epub.package import Package, read_package
 from worker.planning.documents.epub.short_chapters import with_short_chapters_joined
-from worker.planning.documents.errors import DocumentError
+from worker.planning.documents.errors import ONLY_PICTURES, DocumentError
 from worker.planning.documents.markup import parse_xhtml
 from worker.planning.documents.page import ChapterMarks, first_heading, tell_page
 
@@ -26,7 +26,7 @@ MAX_COVER_BYTES = 8 << 20
 
 def epub_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP) -> Script:
     """Raises `DocumentError`."""
-    archive = BookArchive(data)
+    archive = Archive(data, "EPUB")
     package = read_package(archive)
     builder = ScriptBuilder()
     flow = TextFlow(builder)
@@ -36,11 +36,13 @@ def epub_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
         _tell(archive, page, flow, chapters, contents, images)
     chapters.check()
     script = builder.build(package.title, package.author, package.language, _cover(archive, package))
+    if not script.text.strip() and not include:
+        raise DocumentError("the EPUB holds no text; its pages may be pictures", ONLY_PICTURES)
     return replace(with_short_chapters_joined(script), publisher=package.publisher, date=package.date)
 
 
 def _tell(
-    archive: BookArchive,
+    archive: Archive,
     page: str,
     flow: TextFlow,
     chapters: ChapterWriter,
@@ -68,7 +70,7 @@ def _by_page(entries: Sequence[ContentsEntry]) -> dict[str, list[ContentsEntry]]
     return dict(pages)
 
 
-def _cover(archive: BookArchive, package: Package) -> bytes | None:
+def _cover(archive: Archive, package: Package) -> bytes | None:
     if package.cover is None:
         return None
     try:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from worker.planning.documents.archive import Archive, resolve_name
 from worker.planning.documents.characters import clean_text, decode_markup
-from worker.planning.documents.epub.archive import BookArchive, resolve_name
 from worker.planning.documents.epub.package import Package
 from worker.planning.documents.markup import local_name, parse_xhtml
 
@@ -29,7 +29,7 @@ class ContentsEntry:
     fragment: str
 
 
-def read_contents(archive: BookArchive, package: Package) -> tuple[ContentsEntry, ...]:
+def read_contents(archive: Archive, package: Package) -> tuple[ContentsEntry, ...]:
     """From the navigation page, else from the NCX, whichever leads to a page of the book; empty if neither does.
 
     Raises `DocumentError`.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from worker.planning.documents.archive import Archive, resolve_name
 from worker.planning.documents.characters import clean_text, decode_markup
-from worker.planning.documents.epub.archive import BookArchive, resolve_name
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.markup import local_name, parse_xml
 
@@ -48,7 +48,7 @@ class _Item:
     properties: frozenset[str]
 
 
-def read_package(archive: BookArchive) -> Package:
+def read_package(archive: Archive) -> Package:
     """Raises `DocumentError`."""
     _refuse_locked(archive)
     name = _package_name(archive)
@@ -79,7 +79,7 @@ def read_package(archive: BookArchive) -> Package:
     )
 
 
-def _package_name(archive: BookArchive) -> str:
+def _package_name(archive: Archive) -> str:
     root = parse_xml(decode_markup(archive.read(CONTAINER)), CONTAINER)
     for element in _all(root, "rootfile"):
         if path := element.get("full-path"):
@@ -87,7 +87,7 @@ def _package_name(archive: BookArchive) -> str:
     raise DocumentError(f"{CONTAINER} of the EPUB names no package")
 
 
-def _refuse_locked(archive: BookArchive) -> None:
+def _refuse_locked(archive: Archive) -> None:
     data = archive.find(ENCRYPTION)
     if data is None:
         return

@@ -24,17 +24,18 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, struct.error, RuntimeError, NotImplem
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-class BookArchive:
-    """Entries by name. Raises `DocumentError` for whatever is wrong with the file."""
+class Archive:
+    """Entries by name. kind: of the document, for the messages. Raises `DocumentError` for what is wrong with it."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, kind: str) -> None:
+        self._kind = kind
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except _DAMAGE as error:
-            raise DocumentError(f"the EPUB is not a ZIP file, or a damaged one: {error}") from error
+            raise DocumentError(f"the {self._kind} is not a ZIP file, or a damaged one: {error}") from error
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
-            raise DocumentError(f"the EPUB has {len(entries):,} files; at most {MAX_ENTRIES:,} are read")
+            raise DocumentError(f"the {self._kind} has {len(entries):,} files; at most {MAX_ENTRIES:,} are read")
         self._entries = {entry.filename: entry for entry in entries}
         self._total = 0
 
@@ -46,7 +47,7 @@ class BookArchive:
     def read(self, name: str) -> bytes:
         data = self.find(name)
         if data is None:
-            raise DocumentError(f"the EPUB has no file {name[:200]!r}")
+            raise DocumentError(f"the {self._kind} has no file {name[:200]!r}")
         return data
 
     def _read(self, entry: zipfile.ZipInfo) -> bytes:
@@ -55,22 +56,22 @@ class BookArchive:
             with self._zip.open(entry) as file:
                 data = file.read(MAX_ENTRY_BYTES + 1)
         except _DAMAGE as error:
-            raise DocumentError(f"{entry.filename[:200]!r} in the EPUB cannot be unpacked: {error}") from error
+            raise DocumentError(f"{entry.filename[:200]!r} in the {self._kind} cannot be unpacked: {error}") from error
         self._total += len(data)
         if self._total > MAX_TOTAL_BYTES:
-            raise DocumentError(f"the EPUB unpacks to more than {MAX_TOTAL_BYTES >> 20} MiB")
+            raise DocumentError(f"the {self._kind} unpacks to more than {MAX_TOTAL_BYTES >> 20} MiB")
         return data
 
     def _check(self, entry: zipfile.ZipInfo) -> None:
         name = entry.filename[:200]
         if entry.flag_bits & 1:
-            raise DocumentError(f"{name!r} in the EPUB is encrypted")
+            raise DocumentError(f"{name!r} in the {self._kind} is encrypted")
         if entry.compress_type not in _METHODS:
-            raise DocumentError(f"{name!r} in the EPUB is compressed in a way that EPUB does not have")
+            raise DocumentError(f"{name!r} in the {self._kind} is compressed in a way that {self._kind} does not have")
         if entry.file_size > MAX_ENTRY_BYTES:
-            raise DocumentError(f"{name!r} in the EPUB unpacks to more than {MAX_ENTRY_BYTES >> 20} MiB")
+            raise DocumentError(f"{name!r} in the {self._kind} unpacks to more than {MAX_ENTRY_BYTES >> 20} MiB")
         if entry.file_size > _RATIO_FREE_BYTES and entry.file_size > MAX_RATIO * max(1, entry.compress_size):
-            raise DocumentError(f"{name!r} in the EPUB unpacks to more than {MAX_RATIO} times its size")
+            raise DocumentError(f"{name!r} in the {self._kind} unpacks to more than {MAX_RATIO} times its size")
 
 
 def resolve_name(base: str, href: str) -> tuple[str, str]:
