@@ -19,6 +19,7 @@ from worker.planning.documents.docx.styles import read_styles
 from worker.planning.documents.errors import ONLY_PICTURES, DocumentError
 from worker.planning.documents.markup import local_name, parse_xml
 from worker.planning.documents.page import ChapterMarks, chapter_level, tell_page
+from worker.planning.documents.short_chapters import with_short_chapters_joined
 
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 
@@ -45,7 +46,7 @@ def docx_script(data: bytes, include: Sequence[str], images: Images = Images.SKI
     script = builder.build(title=title, author=author, language=language)
     if not script.text and next(root.iter("img"), None) is not None:
         raise DocumentError("the DOCX holds pictures and no text", ONLY_PICTURES)
-    return script
+    return with_short_chapters_joined(script)
 
 
 def _body(archive: Archive) -> _Element:

@@ -15,10 +15,10 @@ from worker.planning.documents.chapters import ChapterWriter
 from worker.planning.documents.characters import decode_markup
 from worker.planning.documents.epub.contents import ContentsEntry, read_contents
 from worker.planning.documents.epub.package import Package, read_package
-from worker.planning.documents.epub.short_chapters import with_short_chapters_joined
 from worker.planning.documents.errors import ONLY_PICTURES, DocumentError
 from worker.planning.documents.markup import parse_xhtml
 from worker.planning.documents.page import ChapterMarks, first_heading, tell_page
+from worker.planning.documents.short_chapters import with_short_chapters_joined
 
 MAX_COVER_BYTES = 8 << 20
 """A larger picture is left out; players of audiobooks would not show it either."""

@@ -71,6 +71,14 @@ def test_a_document_is_read_as_it_is_seen() -> None:
 CHAPTERS = [("2", "Dawn"), ("3", "Dusk"), ("4", "Night")]
 
 
+def test_the_title_of_a_document_is_no_chapter() -> None:
+    chapters = "".join(paragraph(run(name), "Own") + paragraph(run("Still it stood. " * 20)) for name in ("A", "B"))
+
+    script = docx_script(letter(paragraph(run("The Dry Mill"), "Titel") + chapters), ())
+
+    assert [(each.id, each.title, each.start) for each in script.chapters][:1] == [("2", "A", 0)]
+
+
 def test_chapters_of_a_document_can_be_chosen() -> None:
     assert said(docx_script(letter(BODY), ("4",))) == ["Night", "End."]
 
