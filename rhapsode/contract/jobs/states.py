@@ -39,10 +39,8 @@ class Priority(enum.StrEnum):
 
 
 class JobClass(enum.StrEnum):
-    """The two service classes of a lane; interactive work is offered four claims of five.
+    """The two service classes of a lane; interactive work is offered four claims of five."""
 
-    Twin of `worker.engine.interface.Urgency`.
-    """
-
+    # Twin of `worker.engine.interface.Urgency`.
     INTERACTIVE = "interactive"
     BULK = "bulk"
