@@ -15,6 +15,7 @@ from worker.planning.documents.chapters import ChapterWriter
 from worker.planning.documents.characters import clean_text
 from worker.planning.documents.markup import local_name, parse_html
 from worker.planning.documents.page import ChapterMarks, chapter_level, tell_page
+from worker.planning.documents.short_chapters import with_short_chapters_joined
 
 
 def html_script(text: str, include: Sequence[str], images: Images = Images.SKIP) -> Script:
@@ -27,7 +28,7 @@ def html_script(text: str, include: Sequence[str], images: Images = Images.SKIP)
     chapters = ChapterWriter(flow, include)
     tell_page(root, flow, chapters, ChapterMarks(chapter_level(root)), images)
     chapters.check()
-    return builder.build(title=title, author=author, language=language)
+    return with_short_chapters_joined(builder.build(title=title, author=author, language=language))
 
 
 def _title(root: etree._Element) -> str:  # pyright: ignore[reportPrivateUsage]

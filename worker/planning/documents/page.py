@@ -45,7 +45,7 @@ _SILENT_ROLES = frozenset(
 _SILENT_CLASSES = frozenset(
     {
         *("footnote", "footnotes", "endnote", "endnotes", "rearnote", "noteref", "footnote-ref", "footnote-back"),
-        *("footnoteref", "fnref", "pagenum", "pagenumber", "page-number", "pagebreak", "pg-boilerplate"),
+        *("footnoteref", "fnref", "pagenum", "pagenumber", "page-number", "pagebreak", "pg-boilerplate", "toc"),
         *("sr-only", "screen-reader-text", "visually-hidden"),
     }
 )

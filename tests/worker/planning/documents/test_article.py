@@ -64,6 +64,15 @@ def test_a_book_in_parts_is_not_cut_down_to_one_of_them() -> None:
     assert len(script.blocks) == 18
 
 
+def test_a_title_is_no_chapter_and_contents_are_not_read() -> None:
+    chapters = "".join(f"<h2>Chapter {n}</h2>{PARAGRAPHS}" for n in range(1, 4))
+
+    script = html_script(f"<h1>The Mill</h1><p class='toc'><a href='#1'>Chapter 1</a></p>{chapters}", ())
+
+    assert said(script)[:2] == ["The Mill", "Chapter 1"]
+    assert [(each.id, each.title) for each in script.chapters] == [(str(n + 1), f"Chapter {n}") for n in range(1, 4)]
+
+
 def test_who_is_quoted_is_said() -> None:
     page = f"<nav>x</nav>{PARAGRAPHS}<blockquote><p>{PROSE}</p><footer>Ann Author</footer></blockquote>"
 
