@@ -16,9 +16,6 @@ from rhapsode.client.request_options import DocumentFormat, JobInput
 if TYPE_CHECKING:
     from rhapsode.client.sync.client import Rhapsode
 
-MOST_CHARS_SENT = 2_000
-"""A file with more is uploaded, and read as the document that it may be: with chapters, and with litter left out."""
-
 SSML_SUFFIX = ".ssml"
 
 MOST_TITLE_CHARS = 200
@@ -89,7 +86,8 @@ def read_spoken(file: str) -> Spoken:
     text = _read_text(file)
     if Path(file).suffix.lower() == SSML_SUFFIX:
         return Ssml(text)
-    return text if file == "-" or len(text) <= MOST_CHARS_SENT else Document(Path(file), "txt")
+    # A file is read as the document that it may be, with chapters and without litter; a pipe can be read but once.
+    return Document(Path(file), "txt") if Path(file).is_file() else text
 
 
 def _read_text(file: str) -> str:
