@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from tests.rhapsode.conftest import RunCli
-
 from tests.worker.speech.mastering.test_checking import chapter, tone, written
 
 
