@@ -99,6 +99,14 @@ Reuse = Annotated[
     typer.Option(help="false: every segment is spoken, also one that an earlier job of yours has spoken."),
     JobField("reuse"),
 ]
+Emoji = Annotated[
+    Literal["dropped", "named"] | None,
+    typer.Option(
+        help="named: emoji are said by their names where normalization is basic and the language English, not "
+        "passed over; else dropped."
+    ),
+    JobField("emoji"),
+]
 QualityGate = Annotated[
     Literal["off", "basic", "asr"] | None,
     typer.Option(

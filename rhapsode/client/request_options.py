@@ -213,6 +213,8 @@ class JobOptions(TypedDict, total=False):
     seed: the same text and seed give the same speech; absent: drawn at random and told in the job
     reproducibility: `strict`: equal requests give equal speech, whatever else the workers speak at the time
     reuse: `false`: every segment is spoken, also one that an earlier job of yours has spoken
+    emoji: `named`: emoji are said by their names where `normalization` is `basic` and the language English, not
+        passed over
     priority: who goes first
     not_before: nothing of the job is done before this time, 90 days away at most
     deadline: a job that is not done by then fails, one that has not started expires
@@ -237,6 +239,7 @@ class JobOptions(TypedDict, total=False):
     sampling: Sampling | None
     reproducibility: Literal["best_effort", "strict"] | None
     reuse: bool | None
+    emoji: Literal["dropped", "named"] | None
     quality: Quality | None
     output: Output | None
     priority: Literal["high", "normal", "low"] | None

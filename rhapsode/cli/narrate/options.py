@@ -34,6 +34,7 @@ class SpeechOptions:
     language: job_options.Language = None
     dictionary: job_options.PronunciationDictionaries = None
     words: WordsOption = None
+    emoji: job_options.Emoji = None
     describe_images: DescribeImagesOption = False
     model: job_options.Model = None
 

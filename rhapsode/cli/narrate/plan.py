@@ -34,6 +34,7 @@ def plan(
     language: job_options.Language = None,
     dictionary: job_options.PronunciationDictionaries = None,
     words: WordsOption = None,
+    emoji: job_options.Emoji = None,
     describe_images: DescribeImagesOption = False,
     changes: Annotated[
         bool, typer.Option("--changes", help="List what is spoken otherwise than it is written.")
@@ -55,6 +56,7 @@ def plan(
         "model": model,
         "pronunciation_dictionaries": dictionary or None,
         "normalization": normalization(words),
+        "emoji": emoji,
     }
     with connected(server, data_dir) as client, terminated_like_interrupted():
         try:

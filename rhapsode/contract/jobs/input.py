@@ -77,6 +77,14 @@ class Normalization(enum.StrEnum):
     """Numbers, dates, money and units become words, in the languages that have rules."""
 
 
+class Emoji(enum.StrEnum):
+    """What is said of emoji where English is read by `normalization: basic`."""
+
+    DROPPED = "dropped"
+    NAMED = "named"
+    """Their names: party popper."""
+
+
 class SegmentInput(RequestBody):
     """One entry of a list: what is absent is as the job has it."""
 

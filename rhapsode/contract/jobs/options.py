@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Choice, RequestBody
-from rhapsode.contract.jobs.input import Pauses, ValidateOnly
+from rhapsode.contract.jobs.input import Emoji, Pauses, ValidateOnly
 from rhapsode.contract.jobs.output import Output
 from rhapsode.contract.jobs.quality import Quality
 
@@ -56,6 +56,11 @@ class SpeechOptions(RequestBody):
     )
     reuse: bool = Field(
         default=True, description="`false`: every segment is spoken, also one that an earlier job of yours has spoken"
+    )
+    emoji: Choice[Emoji] = Field(
+        default=Emoji.DROPPED,
+        description="`named`: emoji are said by their names where `normalization` is `basic` and the language English, "
+        "not passed over",
     )
     quality: Quality = Quality()
     output: Output = Output()

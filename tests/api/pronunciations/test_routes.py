@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from api.pronunciations import routes
 from storage.ids import TenantId
 from storage.objects import keys
 from storage.pronunciations.dictionaries import PronunciationRule, decode_rules
@@ -65,6 +67,16 @@ def test_a_job_takes_its_dictionaries_along(api: ServedApi) -> None:
     assert decode_rules(copy)[1] == PronunciationRule("sql", "sequel", case_sensitive=False)
     assert api.http.get(f"{PATH}/{dictionary['id']}").status_code == 404
     assert not list(api.objects.list(f"pronunciations/local/{dictionary['id']}/"))
+
+
+def test_the_dictionary_to_start_with_is_taken(api: ServedApi) -> None:
+    starter = Path(routes.__file__).with_name("english_fiction.pls").read_bytes()
+
+    answer = api.http.post(PATH, params={"name": "fiction"}, content=starter, headers={"Content-Type": PLS})
+
+    assert answer.status_code == 201
+    rules = api.http.get(f"{PATH}/{answer.json()['id']}/versions/1").json()["rules"]
+    assert ("Worcester", "Wooster") in [(rule["grapheme"], rule["alias"]) for rule in rules]
 
 
 def test_a_lexicon_comes_in_and_goes_out_as_pls(api: ServedApi) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from rhapsode.contract.jobs.input import DocumentFormat, NarrationInput, Normalization, SourceType
+from rhapsode.contract.jobs.input import DocumentFormat, Emoji, NarrationInput, Normalization, SourceType
 from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import new_job_id
@@ -175,6 +175,15 @@ def test_dictionaries_and_normalisation_change_what_is_spoken_and_no_offset(stud
 
     (segment,) = plan.segments
     assert segment.text == "The Web Consortium paid five dollars for three copies of the novel."
+
+
+@pytest.mark.parametrize(("emoji", "said"), [(Emoji.DROPPED, "Well done!"), (Emoji.NAMED, "Well done! Party popper")])
+def test_emoji_are_passed_over_or_named(studio: Studio, emoji: Emoji, said: str) -> None:
+    job_spec = SHORT.asking(language="english", normalization=Normalization.BASIC, emoji=emoji)
+
+    plan = planned(studio, "Well done! 🎉".encode(), job_spec)
+
+    assert [segment.text for segment in plan.segments] == [said]
 
 
 def test_a_plan_alone_is_an_artifact_and_nothing_is_spoken(studio: Studio) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.worker.speech.text.english.scoring import Item, Verdict, gold, spoken_by
 from worker.speech.text.english.front_end import respell_english
+from worker.speech.text.english.marks import name_emoji
 
 ITEMS = gold()
 KINDS = sorted({item.kind for item in ITEMS})
@@ -66,6 +67,19 @@ def is_wrong(item: Item, spoken: str) -> bool:
 )
 def test_what_stands_around_an_item_decides(written: str, spoken: str) -> None:
     assert spoken_by(respell_english, written) == spoken
+
+
+@pytest.mark.parametrize(
+    ("written", "spoken"),
+    [
+        ("Well done! 🎉", "Well done! Party popper"),
+        ("Good👍 work 🚀🚀!", "Good thumbs up work rocket!"),
+        ("❤️ you, 👋🏽 🇫🇷", "Heart you, waving hand flag"),
+        ("☞ here ✓", "☞ here ✓"),
+    ],
+)
+def test_emoji_have_names(written: str, spoken: str) -> None:
+    assert spoken_by(name_emoji, written) == spoken
 
 
 @given(st.text(st.sampled_from("0123456789.,:/%€$£¢ –-−°²'\"’”*[]†&@#+=<>½éñ😀IVXABCMrDtSpaeio\n"), max_size=80))
