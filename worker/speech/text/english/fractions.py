@@ -52,11 +52,25 @@ def _with_mark(match: re.Match[str], words: str) -> str:
     return f"{words}{match['inch']}" if OPENED_DOUBLE.search(before(match)) else f"{words} inch"
 
 
+def measured(match: re.Match[str], one: str, many: str) -> str | None:
+    """2½ pounds, three quarters of a pound."""
+    above, below = parts_of(match["sign"]) if match["sign"] else (int(match["above"]), int(match["below"]))
+    if below not in _DENOMINATORS or not 0 < above < below or math.gcd(above, below) > 1:
+        return None
+    if match["whole"]:
+        return f"{mixed(match['whole'], above, below)} {many}"
+    article = "an" if one.startswith(("a", "e", "i", "o", "hour")) else "a"
+    return f"half {article} {one}" if (above, below) == (1, 2) else f"{named(above, below)} of {article} {one}"
+
+
+FRACTION = (
+    rf"(?:(?P<whole>\d{{1,6}})(?:\s?(?=[{SIGNS}])|[\s-](?=\d{{1,2}}/)))?"
+    rf"(?:(?P<sign>[{SIGNS}])|(?P<above>\d{{1,2}})/(?P<below>\d{{1,3}}))"
+)
 RULES: tuple[Rule, ...] = (
     rule(
         f"{SIGNS}0123456789",
-        rf"(?:(?P<whole>\d{{1,6}})(?:\s?(?=[{SIGNS}])|[\s-](?=\d{{1,2}}/)))?"
-        rf"(?:(?P<sign>[{SIGNS}])|(?P<above>\d{{1,2}})/(?P<below>\d{{1,3}}))(?:(?P<inch>[\"″])(?!\w)|{HYPHENATED}|{END})",
+        rf"{FRACTION}(?:(?P<inch>[\"″])(?!\w)|{HYPHENATED}|{END})",
         _fraction,
     ),
 )

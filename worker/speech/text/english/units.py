@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from worker.speech.text.english.fractions import FRACTION, SIGNS, measured
 from worker.speech.text.english.rule import (
     DASH,
     MINUS,
@@ -157,6 +158,10 @@ def _measure(match: re.Match[str]) -> str | None:
     return f"{'minus ' if match['minus'] else ''}{amount} {one if is_single else many}"
 
 
+def _fraction(match: re.Match[str]) -> str | None:
+    return measured(match, *_FORMS[match["unit"]])
+
+
 def _is_inch(match: re.Match[str]) -> bool:
     return match.group().endswith(".") or after(match).startswith(" ") or _FEET_BEFORE.search(before(match)) is not None
 
@@ -166,6 +171,11 @@ _GOES_ON = r"(?:(?<=[a-z])\.(?=\s{1,3}[a-z0-9(]|[,;:!?)—–]))?"
 
 _BEHIND = r"(?=-[a-z]|[.,;:!?)\]}\"'”’]{0,6}+(?:\s(?!\d{1,5}(?:st|nd|rd|th)\b)|—|–|…|[-\[†‡*]|\Z))"
 RULES: tuple[Rule, ...] = (
+    rule(
+        f"{SIGNS}0123456789",
+        rf"{FRACTION}[\s-]?(?P<unit>{one_of(_FAST)})(?![\w²³/]){_GOES_ON}{_BEHIND}",
+        _fraction,
+    ),
     rule(
         "-−.0123456789",
         rf"(?P<minus>{MINUS})?(?P<amount>{NUMBER})(?:(?P<first_unit>{one_of(_FAST)})?{DASH}(?P<last>{NUMBER}))?"
