@@ -25,7 +25,7 @@ def modules_with_patterns() -> Iterator[str]:
 
 
 def patterns_of(name: str) -> dict[str, AnyPattern]:
-    """What a module holds, in whatever it holds it in: by where it is."""
+    """What a module holds, in whatever it holds it in: each once, by the first place where it is."""
     found: dict[str, AnyPattern] = {}
     module = importlib.import_module(name)
     for attribute, value in vars(module).items():
@@ -37,7 +37,8 @@ def patterns_of(name: str) -> dict[str, AnyPattern]:
 
 def _collect(place: str, value: Any, found: dict[str, AnyPattern], depth: int) -> None:
     if isinstance(value, re.Pattern):
-        found[place] = value
+        if value not in found.values():
+            found[place] = value
     elif depth < 3 and isinstance(value, dict):
         for key, each in value.items():
             _collect(f"{place}[{key!r}]", each, found, depth + 1)
