@@ -37,6 +37,8 @@ _SENTENCES = {
     "missing": "this field is required",
     "model_type": "must be a JSON object",
     "dict_type": "must be a JSON object",
+    "list_type": "must be a list",
+    "tuple_type": "must be a list",
     "string_unicode": "the text holds half of a surrogate pair, which is no character",
 }
 """Where pydantic's own words would speak of Python."""
@@ -59,7 +61,10 @@ def parse_body(form: type[B], body: bytes) -> B:
 
 def body_violations(error: ValidationError) -> list[Violation]:
     """One for every field at fault."""
-    return [_body_violation(detail) for detail in error.errors(include_url=False, include_input=False)]
+    details = error.errors(include_url=False, include_input=False)
+    around = {detail["loc"][:depth] for detail in details for depth in range(len(detail["loc"]))}
+    # A list whose entries are at fault is left without them, and then said to be too short.
+    return [_body_violation(each) for each in details if each["type"] != "too_short" or each["loc"] not in around]
 
 
 def parameter_problem(error: RequestValidationError) -> Problem:
@@ -86,7 +91,13 @@ def _code(kind: str) -> str:
 
 
 def _sentence(detail: ErrorDetails) -> str:
-    return _SENTENCES.get(detail["type"], detail["msg"])
+    match detail:
+        case {"type": "too_short", "ctx": {"min_length": int(least)}}:
+            return f"must have at least {least:,} {'entry' if least == 1 else 'entries'}"
+        case {"type": "too_long", "ctx": {"max_length": int(most)}}:
+            return f"must have at most {most:,} {'entry' if most == 1 else 'entries'}"
+        case _:
+            return _SENTENCES.get(detail["type"], detail["msg"])
 
 
 def _pointer(place: Iterable[str | int]) -> str:

@@ -84,6 +84,7 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
         {"input": {"ssml": "<speak>" + "word " * 20_001 + "</speak>"}},
         Refusal(422, "text_too_long", "/input/ssml"),
     ),
+    "a text in place of a list": (fields(output={"formats": "mp3"}), bad("/output/formats", "wrong_type")),
     "no entries": ({"input": {"segments": []}}, bad("/input/segments", "too_short")),
     "an entry without text": ({"input": {"segments": [{"voice": "Bob"}]}}, bad("/input/segments/0/text", "missing")),
     "an entry by two": (
@@ -224,6 +225,14 @@ def test_every_fault_of_a_request_is_named_at_once(api: ServedApi) -> None:
     answer = api.http.post("/v1/jobs", json=fields(seed=-1, priority="urgent", voise="alice"))
 
     assert {error["pointer"] for error in answer.json()["errors"]} == {"/seed", "/priority", "/voise"}
+
+
+def test_a_list_with_a_fault_is_not_said_to_be_too_short_as_well(api: ServedApi) -> None:
+    wrong = api.http.post("/v1/jobs", json=fields(output={"formats": [{"type": "mp4"}]})).json()
+    empty = api.http.post("/v1/jobs", json=fields(output={"formats": [], "subtitles": ["srt", "vtt", "srt"]})).json()
+
+    assert [each["pointer"] for each in wrong["errors"]] == ["/output/formats/0/type"]
+    assert [each["detail"] for each in empty["errors"]] == ["must have at least 1 entry", "must have at most 2 entries"]
 
 
 def test_an_unknown_voice_is_answered_with_the_names_there_are(api: ServedApi) -> None:
