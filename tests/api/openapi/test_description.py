@@ -59,6 +59,26 @@ def test_the_description_refers_to_nothing_that_it_lacks() -> None:
         assert wanted - document()["components"][kind].keys() == set()
 
 
+def answered() -> dict[str, dict[str, Any]]:
+    """Every schema that an answer holds, however deep, by its name."""
+    schemas: dict[str, dict[str, Any]] = document()["components"]["schemas"]
+    found: dict[str, dict[str, Any]] = {}
+    texts = [json.dumps([operation["responses"] for _, _, operation in operations()])]
+    while texts:
+        for name in set(re.findall(r'"#/components/schemas/([^"]+)"', texts.pop())) - found.keys():
+            found[name] = schemas[name]
+            texts.append(json.dumps(schemas[name]))
+    return found
+
+
+def test_an_answer_may_have_more_fields_one_day_and_has_all_of_todays() -> None:
+    """Parts that it shares with requests among them; of a file's tags those that are empty are left out."""
+    assert {"ShownNarration", "Output", "Quality", "Sampling"} <= answered().keys()
+    assert [name for name, schema in answered().items() if schema.get("additionalProperties") is False] == []
+    for name in ("ShownNarration", "Output", "OutputFormat", "Loudness", "Quality", "Sampling", "Pauses"):
+        assert set(answered()[name]["required"]) == answered()[name]["properties"].keys(), name
+
+
 def test_an_operation_has_one_name_of_its_own() -> None:
     names = [operation["operationId"] for _, _, operation in operations()]
 

@@ -29,7 +29,8 @@ from rhapsode.client.retries import Attempts, RetryPolicy
 from tests.rhapsode import answers
 
 QUICK = RetryPolicy(attempts=3, first_delay_s=0.01, max_delay_s=0.02)
-JOB = answers.job(id="job_1", a_field_of_tomorrow=[1])
+OUTPUT = answers.request()["output"] | {"a_field_of_tomorrow": [1]}
+JOB = answers.job(id="job_1", a_field_of_tomorrow=[1], request=answers.request(a_field_of_tomorrow=[1], output=OUTPUT))
 
 
 def problem(status: int, code: str, **more: object) -> dict[str, object]:
