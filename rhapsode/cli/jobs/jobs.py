@@ -14,12 +14,12 @@ from rhapsode.cli.jobs import control as job_control
 from rhapsode.cli.jobs import download as downloading
 from rhapsode.cli.jobs import listen as listening
 from rhapsode.cli.jobs import segments
-from rhapsode.cli.jobs.listing import print_jobs, share, when
+from rhapsode.cli.jobs.facts import facts
+from rhapsode.cli.jobs.listing import print_jobs
 from rhapsode.cli.jobs.waiting import watched
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
-    from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.jobs.states import JobState
 
@@ -74,7 +74,7 @@ def show(
     if as_json:
         typer.echo(found.model_dump_json(indent=2))
         return
-    for name, value in _facts(found):
+    for name, value in facts(found):
         typer.echo(f"{name:<10} {value}")
 
 
@@ -127,67 +127,3 @@ def _states(names: list[str]) -> Generator[JobState]:
             yield JobState(name)
         except ValueError as error:
             raise Misuse(f"--state: {name!r} is none of {', '.join(JobState)}") from error
-
-
-def _facts(job: Job) -> Generator[tuple[str, str]]:
-    from rhapsode.cli.formatting import span, stage, warned
-    from rhapsode.contract.jobs.answer import ShownVoiceCaches
-    from rhapsode.contract.jobs.narration import ShownNarration
-
-    yield "job", job.id
-    yield "state", job.state if stage(job) == job.state else f"{job.state}, {stage(job)}"
-    if job.title:
-        yield "title", job.title
-    yield "created", when(job)
-    if isinstance(job.request, ShownNarration) and job.request.not_before:
-        yield "not before", f"{job.request.not_before.astimezone():%Y-%m-%d %H:%M:%S}"
-    if job.started_at and job.finished_at:
-        yield "took", span((job.finished_at - job.started_at).total_seconds())
-    if isinstance(job.request, ShownVoiceCaches):
-        yield "voices", share(job)
-    else:
-        yield "segments", share(job)
-        yield "spoken", span(job.progress.audio_s_done)
-    if job.queue and job.queue.position:
-        yield "before it", f"{job.queue.position} job{'s' if job.queue.position > 1 else ''}"
-    if job.queue and not job.queue.has_worker:
-        yield "worker", "none for its model"
-    if job.progress.eta_s is not None:
-        whose = "the workers'" if job.progress.eta_basis == "fleet_rate" else "its own"
-        yield "left", f"about {span(job.progress.eta_s)}, at {whose} measured pace"
-    match job.request:
-        case ShownNarration() as request:
-            if request.input.first_words:
-                yield "begins", request.input.first_words
-            yield "model", request.model
-            yield "voice", request.voice
-            yield "language", request.language
-            yield "seed", str(request.seed)
-            if request.reproducibility == "strict":
-                yield "strict", "the same speech in any company"
-            if not request.reuse:
-                yield "reuse", "off: every segment is spoken"
-        case ShownVoiceCaches() as request:
-            yield "model", request.model
-    if job.engine and job.engine.model_revision:
-        yield "revision", job.engine.model_revision
-    if job.engine and job.engine.config_sha256:
-        yield "engine", job.engine.config_sha256
-    for name, value in sorted(job.metadata.items()):
-        if name != "title":
-            yield "metadata", f"{name}={value}"
-    if job.error:
-        yield "error", f"{job.error.detail} ({job.error.code})"
-        if job.error.retryable:
-            yield "", f"`rhapsode jobs retry {job.id}` may help"
-    for warning in job.warnings:
-        yield "", warned(warning)
-    for artifact in job.artifacts:
-        length = f", {span(artifact.duration_s)}" if artifact.duration_s is not None else ""
-        yield "artifact", f"{artifact.name}, {artifact.bytes} bytes{length}"
-        if artifact.key:
-            yield "", artifact.key
-        if artifact.url:
-            yield "", artifact.url
-    if job.expires_at:
-        yield "kept until", f"{job.expires_at.astimezone():%Y-%m-%d %H:%M}"
