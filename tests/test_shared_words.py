@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+import rhapsode.cli.local.check
 import rhapsode.cli.narrate.audio_options
 import rhapsode.contract.jobs.options
 import rhapsode.contract.jobs.output
@@ -16,6 +17,7 @@ import rhapsode.contract.voices.modes
 import storage.voices.records
 import worker.engine.interface
 import worker.engine.profiles
+import worker.speech.mastering.presets
 
 PAIRS: list[tuple[type[enum.Enum], type[enum.Enum]]] = [
     (rhapsode.contract.jobs.output.SubtitleFormat, rhapsode.cli.narrate.audio_options.Subtitles),
@@ -34,3 +36,9 @@ def test_a_client_also_hears_of_a_cache_whose_recording_has_changed() -> None:
     stored = {state.value for state in storage.voices.records.CacheState}
 
     assert set(get_args(rhapsode.contract.voices.caches.ShownState)) == stored | {"stale"}
+
+
+def test_the_command_line_names_every_preset() -> None:
+    named = get_args(rhapsode.cli.local.check.PresetName)
+
+    assert named == tuple(worker.speech.mastering.presets.PRESETS)

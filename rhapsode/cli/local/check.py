@@ -20,10 +20,14 @@ MODULE = "worker.speech.mastering"
 SUFFIXES = frozenset({".aac", ".flac", ".m4a", ".m4b", ".mp3", ".oga", ".ogg", ".opus", ".wav"})
 
 
+PresetName = Literal["acx", "podcast", "audiobook", "broadcast"]
+"""Spelled here as well as in `worker.speech.mastering.presets`, so that `--help` loads no worker."""
+
+
 def check(
     paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR", help="Audio files, or folders of them.")],
     preset: Annotated[
-        Literal["acx", "podcast", "audiobook", "broadcast"] | None,
+        PresetName | None,
         typer.Option(help="Whose demands; without, the figures are told and none is judged."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,

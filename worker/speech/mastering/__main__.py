@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -84,4 +85,8 @@ def _document(reports: Sequence[tuple[Path, Sequence[Figure]]], differences: Seq
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        # The command in front of this process hears of it as well, and says so.
+        sys.exit(128 + signal.SIGINT)
