@@ -9,7 +9,7 @@ from storage.narration.script.script import Script, Span
 from storage.narration.spec import NarrationSpec
 from storage.pronunciations.dictionaries import decode_rules
 from worker.errors import unusable
-from worker.speech.text.english.marks import name_emoji
+from worker.speech.text.english.letters.marks import name_emoji
 from worker.speech.text.numbers.rules import NORMALIZERS
 from worker.speech.text.respelling import Lexicon, respelt
 

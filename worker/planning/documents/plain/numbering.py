@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_UNITS = "one two three four five six seven eight nine"
-_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth"
-_ORDINAL_TEENS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+from worker.speech.text.numbers.english_words import cardinal, ordinal
+from worker.speech.text.numbers.roman_numerals import roman_value
+
 _PARTS = "part book volume act teil buch partie livre tome parte libro deel boek"
 _CHAPTERS = (
     "chapter letter stave canto scene section episode adventure lecture essay fable kapitel chapitre capítulo "
@@ -21,17 +19,8 @@ _NAMED = (
 )
 
 
-def _number_words() -> dict[str, int]:
-    words = {word: number for number, word in enumerate(f"{_UNITS} {_TEENS}".split(), 1)}
-    words |= {word: number for number, word in enumerate(f"{_ORDINALS} {_ORDINAL_TEENS}".split(), 1)}
-    for ten, word in enumerate(_TENS.split(), 2):
-        words |= {word: 10 * ten, f"{word[:-1]}ieth": 10 * ten}
-        words |= {f"{word}-{unit}": 10 * ten + number for number, unit in enumerate(_UNITS.split(), 1)}
-        words |= {f"{word}-{unit}": 10 * ten + number for number, unit in enumerate(_ORDINALS.split(), 1)}
-    return words
-
-
-NUMBER_WORDS = _number_words()
+_MOST_IN_WORDS = 99
+NUMBER_WORDS = {word(number): number for word in (cardinal, ordinal) for number in range(1, _MOST_IN_WORDS + 1)}
 PARTS = frozenset(_PARTS.split())
 """What holds chapters."""
 
@@ -48,7 +37,6 @@ _LABEL = re.compile(
 )
 _BARE = re.compile(r"(?P<number>[IVXLC]{1,9}|[0-9]{1,3})(?P<gap>\s*(?:[.:—–]|-{2})\s*|\s{2,}|$)(?P<title>.{0,120})")
 _ROMAN = re.compile(r"(?:(?P<c>C{0,3}))(?P<x>XC|XL|L?X{0,4})(?P<i>IX|IV|V?I{0,4})", re.IGNORECASE)
-_ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +101,4 @@ def _value(number: str) -> int | None:
         return int(number)
     if (known := NUMBER_WORDS.get(number.casefold())) is not None:
         return known
-    return _roman_value(number.upper()) if _ROMAN.fullmatch(number) else None
-
-
-def _roman_value(numeral: str) -> int:
-    digits = [_ROMAN_DIGITS[letter] for letter in numeral]
-    pairs = zip(digits, [*digits[1:], 0], strict=True)
-    return sum(-digit if digit < behind else digit for digit, behind in pairs)
+    return roman_value(number.upper()) if _ROMAN.fullmatch(number) else None

@@ -11,10 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from storage.narration.script.script import Replacement
-from worker.speech.text.english import (
-    abbreviations,
-    acronyms,
-    addresses,
+from worker.speech.text.english.figures import (
     angles,
     calendar,
     clocks,
@@ -24,14 +21,14 @@ from worker.speech.text.english import (
     old_money,
     quantities,
     roman,
-    signs,
     telephones,
     units,
     years,
 )
-from worker.speech.text.english.abbreviation_lists import DOTLESS
-from worker.speech.text.english.accents import plain_words
-from worker.speech.text.english.marks import emoji, footnotes
+from worker.speech.text.english.letters import abbreviations, acronyms, addresses, signs
+from worker.speech.text.english.letters.abbreviation_lists import DOTLESS
+from worker.speech.text.english.letters.accents import plain_words
+from worker.speech.text.english.letters.marks import emoji, footnotes
 from worker.speech.text.english.rule import Rule
 
 _IN_ORDER = (

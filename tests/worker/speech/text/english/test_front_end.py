@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.worker.speech.text.english.scoring import Item, Verdict, gold, spoken_by
 from worker.speech.text.english.front_end import respell_english
-from worker.speech.text.english.marks import name_emoji
+from worker.speech.text.english.letters.marks import name_emoji
 
 ITEMS = gold()
 KINDS = sorted({item.kind for item in ITEMS})

@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 
-from worker.speech.text.english.angles import OPENED_DOUBLE
+from worker.speech.text.english.figures.angles import OPENED_DOUBLE
 from worker.speech.text.english.rule import END, HYPHENATED, Rule, after, before, rule
 from worker.speech.text.numbers.english_words import cardinal, ordinal
 

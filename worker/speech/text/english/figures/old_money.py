@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from worker.speech.text.english.fractions import SIGNS, named, parts_of
+from worker.speech.text.english.figures.fractions import SIGNS, named, parts_of
 from worker.speech.text.english.rule import Rule, before, is_one, quantity, rule
 from worker.speech.text.numbers.english_words import cardinal
 

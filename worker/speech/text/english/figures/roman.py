@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from worker.speech.text.english.regnal_names import REGNAL_NAMES
+from worker.speech.text.english.figures.regnal_names import REGNAL_NAMES
 from worker.speech.text.english.rule import END, ENDS_OR_OWNS, Rule, after, before, one_of, rule
 from worker.speech.text.numbers.english_words import cardinal, ordinal
+from worker.speech.text.numbers.roman_numerals import roman_value
 
 _HEADINGS = (
     *("Chapter", "Book", "Part", "Act", "Scene", "Volume", "Canto", "Section", "Appendix", "Article", "Lesson"),
@@ -25,7 +26,6 @@ _RULED = re.compile(
 )
 _GOES_ON = re.compile(r"\s(?!(?:of|and|or|to|in|is|was|begins|ends|opens|shows|contains|had)\b)[a-z]")
 _CENTURY = re.compile(r"(?:th)?\s(?:[Cc]entury|[Cc]ent\.)")
-_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _CANONICAL = re.compile(r"C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ALONE_BEFORE = re.compile(r"(?:\n[^\S\n]{0,16}\n[^\S\n]{0,16}|\A\s{0,16})\Z")
 _ALONE_AFTER = re.compile(r"\.?[^\S\n]{0,8}\n[^\S\n]{0,8}\n")
@@ -36,10 +36,7 @@ _TITLE_AFTER = re.compile(r"\.[^\S\n]{1,3}(?:[A-Z]{2}|[A-Z][a-z]{0,20}\s[A-Z])")
 def value_of(written: str) -> int | None:
     """None for what no Roman wrote, as IIX."""
     numeral = written.upper()
-    if not numeral or not _CANONICAL.fullmatch(numeral):
-        return None
-    values = [_VALUES[letter] for letter in numeral]
-    return sum(-one if one < following else one for one, following in zip(values, (*values[1:], 0), strict=True))
+    return roman_value(numeral) if numeral and _CANONICAL.fullmatch(numeral) else None
 
 
 def _numeral(match: re.Match[str]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from worker.speech.text.english.fractions import FRACTION, SIGNS, measured
+from worker.speech.text.english.figures.fractions import FRACTION, SIGNS, measured
 from worker.speech.text.english.rule import (
     DASH,
     MINUS,

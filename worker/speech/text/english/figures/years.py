@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from worker.speech.text.english.calendar import MONTH
+from worker.speech.text.english.figures.calendar import MONTH
 from worker.speech.text.english.rule import DASH, END, ENDS_OR_OWNS, HYPHENATED, Rule, after, before, rule
 from worker.speech.text.numbers.english_words import TENS, cardinal, year
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from worker.speech.text.english.abbreviation_lists import (
+from worker.speech.text.english.letters.abbreviation_lists import (
     BEFORE_OF,
     BEHIND_NAMES,
     COUNTED,

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from worker.speech.text.abbreviations import OPENERS
-from worker.speech.text.english.acronym_lists import AS_WORD, BY_LETTER, SHOUTED
-from worker.speech.text.english.roman import value_of
+from worker.speech.text.english.figures.roman import value_of
+from worker.speech.text.english.letters.acronym_lists import AS_WORD, BY_LETTER, SHOUTED
 from worker.speech.text.english.rule import END, Rule, after, before, one_of, rule
 
 _CAPITAL_WORD = r"[A-Z](?:[A-Z'’]{0,30}[A-Z])?"

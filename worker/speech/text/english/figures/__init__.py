@@ -1,0 +1,1 @@
+"""What holds figures, or stands for a number: dates, money, units, Roman numerals."""

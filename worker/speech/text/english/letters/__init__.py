@@ -1,0 +1,1 @@
+"""What is short for words, and signs among them: abbreviations, acronyms, addresses, marks."""
