@@ -18,10 +18,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the gold file and its scores are the tests'
 
 from tests.worker.speech.text.english.scoring import Verdict, gold, spoken_by
-from worker.speech.text.numbers.rules import NORMALIZERS
+from worker.speech.text.english.front_end import respell_english
 
 MEGABYTE = 1_000_000
-ENGLISH = NORMALIZERS["english"]
 
 
 def main() -> None:
@@ -39,7 +38,7 @@ def _print_gold(*, show: bool) -> None:
     counts: Counter[tuple[str, Verdict]] = Counter()
     kinds: dict[str, None] = {}
     for item in gold():
-        spoken = spoken_by(ENGLISH, item.written)
+        spoken = spoken_by(respell_english, item.written)
         verdict = item.verdict(spoken)
         counts[item.kind, verdict] += 1
         kinds[item.kind] = None
@@ -58,7 +57,7 @@ def _all(counts: Counter[tuple[str, Verdict]], verdict: Verdict) -> int:
 def _print_prose(files: Sequence[Path], num_changes: int) -> None:
     text = "\n\n".join(file.read_text(encoding="utf-8") for file in files)
     started_s = time.process_time()
-    found = list(ENGLISH(text, 0, len(text)))
+    found = list(respell_english(text, 0, len(text)))
     spent_s = time.process_time() - started_s
     rate = len(text.encode()) / MEGABYTE / spent_s
     print(f"\nprose: {len(text):,} characters, {len(found):,} changes, {rate:.1f} MB/s")

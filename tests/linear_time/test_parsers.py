@@ -178,6 +178,7 @@ OURS = frozenset(
         *(
             "worker.speech.text.numbers.east_asian.respell_chinese",
             "worker.speech.text.english.front_end.respell_english",
+            "worker.speech.text.english.letters.letter_names.respell_english_by_name",
         ),
         *("worker.speech.text.numbers.east_asian.respell_japanese",),
         *("worker.speech.text.numbers.east_asian.respell_korean",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from worker.speech.text.english.front_end import respell_english
+from worker.speech.text.english.letters.letter_names import respell_english_by_name
 from worker.speech.text.numbers.east_asian import respell_chinese, respell_japanese, respell_korean
 from worker.speech.text.numbers.european import (
     respell_french,
@@ -17,7 +17,7 @@ from worker.speech.text.respelling import Respell
 
 NORMALIZERS: Mapping[str, Respell] = {
     "chinese": respell_chinese,
-    "english": respell_english,
+    "english": respell_english_by_name,
     "french": respell_french,
     "german": respell_german,
     "italian": respell_italian,
