@@ -16,7 +16,8 @@ def one_of(words: tuple[str, ...]) -> str:
 
 
 def _behind_word_start(words: tuple[str, ...]) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{one_of(words)})\.$")
+    """A hyphen inside a word is none; a dash made of two is."""
+    return re.compile(rf"(?<!\w)(?<!\w-)(?:{one_of(words)})\.$")
 
 
 _NAME_FOLLOWS = _behind_word_start(BEFORE_NAMES)

@@ -108,3 +108,8 @@ def test_an_answer_is_no_number() -> None:
         "I will not.",
         "See No. IV of the list.",
     ]
+
+
+def test_a_title_behind_a_dash_ends_no_sentence() -> None:
+    text = "It consisted of only five altogether--Mr. Bingley, his two sisters, and Mr. Hurst—Mrs. Long said so."
+    assert [piece.spoken for piece in sentences(text, 0, len(text))] == [text]
