@@ -27,10 +27,50 @@ from worker.speech.quality.words.spelling import spoken_words
         ("“Well,” he said — “go!”", "well he said go"),
         ("the dogs' house", "the dogs house"),
         ("a gray harbour", "a grey harbor"),
+        ("naïve café", "naive cafe"),
+        ("nineteen eighty-four was", "1984 was"),
+        ("one thousand nine hundred and eighty-four was", "1984 was"),
+        ("nineteen oh five", "1905"),
+        ("the nineteen eighties", "the 1980s"),
+        ("a hundred men", "100 men"),
+        ("twelve hundred", "1,200"),
+        ("one million two hundred thousand and five", "1,200,005"),
+        ("five five five one two one two", "555-1212"),
+        ("two point five million dollars", "$2.5 million"),
+        ("two dollars and fifty cents", "$2.50"),
+        ("eight o'clock", "8:00"),
     ],
 )
 def test_two_ways_of_writing_give_the_same_words(one: str, other: str) -> None:
     assert spoken_words(one) == spoken_words(other)
+
+
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        ("the eff bee eye", "The FBI"),
+        ("you ess bee", "U.S.B."),
+        ("you ess bee", "u s b"),
+        ("the eff bee eye's men", "the FBI's men"),
+        ("two see pee yous", "2 CPUs"),
+        ("eight ay em.", "8 a.m."),
+        ("eight ay em.", "8 AM"),
+        ("in the you ess and the you kay", "in the US and the U.K."),
+        ("a pee aitch dee", "a PhD"),
+        ("em pee three", "MP3"),
+        ("a double you see", "a WC"),
+    ],
+)
+def test_letters_are_the_same_by_name_and_as_a_recogniser_writes_them(said: str, heard: str) -> None:
+    assert spoken_words(said) == spoken_words(heard)
+
+
+def test_what_sounds_as_a_letter_does_is_that_letter_and_other_capitals_are_words() -> None:
+    assert spoken_words("see you") == spoken_words("C U")
+    assert spoken_words("HE TOLD US") == spoken_words("he told us")
+    assert spoken_words("NATO") == spoken_words("Nato")
+    assert spoken_words("FBI") != spoken_words("FDA")
+    assert spoken_words("1984") != spoken_words("1994")
 
 
 def test_different_words_stay_different() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import unicodedata
 
-from worker.speech.text.numbers.english_words import BEYOND, ONES, SCALES, TENS, cardinal, digits, ordinal
-
-_SCALE_WORDS = frozenset(word for _, word in SCALES)
-_NUMBER_WORDS = frozenset((*ONES, *TENS)) | _SCALE_WORDS
+from worker.speech.quality.words.letter_sounds import as_letters, letters_apart
+from worker.speech.quality.words.number_digits import is_number, numbers_as_digits
+from worker.speech.text.numbers.english_words import ordinal
 
 _SAME = {
     "cannot": "can not",
@@ -19,6 +18,9 @@ _SAME = {
     "gonna": "going to",
     "wanna": "want to",
     "ok": "okay",
+    "o'clock": "",
+    "oclock": "",
+    "too": "to",
     "mr": "mister",
     "mrs": "missus",
     "dr": "doctor",
@@ -36,27 +38,62 @@ _SAME = {
 _SUFFIXES = {"n't": " not", "'re": " are", "'ll": " will", "'ve": " have", "'m": " am", "'d": " would"}
 _IS_AFTER = frozenset(["it", "that", "he", "she", "what", "there", "who", "where", "here", "how"])
 
-_TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*|\d+(?:st|nd|rd|th)\b|\d+(?:\.\d+)?")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})\b")
-_MONEY = re.compile(r"\$\s?(\d[\d,]*(?:\.\d+)?)")
+_TENS_OF_YEARS = (
+    "hundreds",
+    "tens",
+    "twenties",
+    "thirties",
+    "forties",
+    "fifties",
+    "sixties",
+    "seventies",
+    "eighties",
+    "nineties",
+)
+
+_TOKEN = re.compile(r"[a-z]+(?:'[a-z]+)*|[0-9]+(?:st|nd|rd|th|s)\b|[0-9]+(?:\.[0-9]+)?")
+_THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
+_CLOCK = re.compile(r"\b([0-9]{1,2}):([0-9]{2})\b")
+_MONEY = re.compile(
+    r"(?P<sign>[$£€])\s?(?P<whole>[0-9]{1,15})(?:\.(?P<cents>[0-9]{2})(?![0-9])|(?P<decimals>\.[0-9]{1,15}))?"
+    r"(?P<scale>\s(?:thousand|million|billion|trillion)\b)?"
+)
+_MOST_FIGURES = 12
+"""Of a number that is written in words."""
+
+_CURRENCIES = {"$": "dollars", "£": "pounds", "€": "euros"}
+_COINS = {"$": "cents", "£": "pence", "€": "cents"}
+_SUMS = frozenset({"dollar", "dollars", "pound", "pounds", "euro", "euros"})
 
 
 def spoken_words(text: str) -> list[str]:
-    """Lower-case words without marks; numbers spelled, contractions written out, one spelling for each word.
+    """Lower-case words without marks; numbers digit by digit, contractions written out, letters for their names, one
+    spelling for each word.
 
     Written out the same way on both sides of a comparison, so it need not be what a speaker would choose.
     """
     plain = _plain(text)
     words = [word for token in _TOKEN.findall(plain) for word in _written_out(token)]
-    return _without_and_in_numbers(words)
+    return numbers_as_digits(_without_and_in_sums(as_letters(words)))
 
 
 def _plain(text: str) -> str:
-    lowered = text.lower().replace("\u2019", "'").replace("\u2018", "'")
+    composed = unicodedata.normalize("NFKD", text).replace("\u2019", "'").replace("\u2018", "'")
+    # An accent is no end of a word.
+    bare = "".join(mark for mark in composed if not unicodedata.combining(mark))
+    lowered = letters_apart(_THOUSANDS.sub("", bare)).lower()
     lowered = _CLOCK.sub(lambda m: m[1] if m[2] == "00" else f"{m[1]} {m[2]}", lowered)
-    lowered = _MONEY.sub(r"\1 dollars", lowered)
-    return _THOUSANDS.sub("", lowered).replace("%", " percent ").replace("&", " and ")
+    lowered = _MONEY.sub(_sum, lowered)
+    return lowered.replace("%", " percent ").replace("&", " and ")
+
+
+def _sum(match: re.Match[str]) -> str:
+    """ "$2.50" as "2 dollars 50 cents", "$2.5 million" as "2.5 million dollars"."""
+    sign, amount, scale = match["sign"], match["whole"], match["scale"] or ""
+    if match["cents"] and not scale:
+        return f"{amount} {_CURRENCIES[sign]} {match['cents']} {_COINS[sign]} "
+    decimals = f".{match['cents']}" if match["cents"] else match["decimals"] or ""
+    return f"{amount}{decimals}{scale} {_CURRENCIES[sign]} "
 
 
 def _written_out(token: str) -> list[str]:
@@ -73,27 +110,30 @@ def _written_out(token: str) -> list[str]:
 
 
 def _number(token: str) -> list[str]:
+    if token.endswith("s"):
+        return _years(token[:-1])
     if token[-1].isalpha():
-        return _said(token[:-2], ordinal)
+        return _ordinal(token[:-2])
     whole, _, decimals = token.partition(".")
-    words = _said(whole, cardinal)
-    return [*words, "point", *digits(decimals).split()] if decimals else words
+    return [whole, "point", *decimals] if decimals else [whole]
 
 
-def _said(written: str, words: Callable[[int], str]) -> list[str]:
-    number = int(written)
-    return (words(number) if number < BEYOND else digits(str(number))).replace("-", " ").split()
+def _ordinal(written: str) -> list[str]:
+    return ordinal(int(written)).replace("-", " ").split() if len(written) <= _MOST_FIGURES else [written]
 
 
-def _without_and_in_numbers(words: list[str]) -> list[str]:
-    """ "two hundred and five" is said for "205" by some and not by others."""
+def _years(written: str) -> list[str]:
+    """ "1980s" as "19 eighties"; what is no decade is a number alone."""
+    tens, ones = divmod(int(written[-2:]), 10)
+    return [written] if ones else [*([written[:-2]] if written[:-2] else []), _TENS_OF_YEARS[tens]]
+
+
+def _without_and_in_sums(words: list[str]) -> list[str]:
+    """ "two dollars and fifty cents" is said for "$2.50", and "two dollars fifty" too."""
     return [
         word
         for place, word in enumerate(words)
         if not (
-            word == "and"
-            and 0 < place < len(words) - 1
-            and words[place - 1] in _SCALE_WORDS
-            and words[place + 1] in _NUMBER_WORDS
+            word == "and" and 0 < place < len(words) - 1 and words[place - 1] in _SUMS and is_number(words[place + 1])
         )
     ]
