@@ -57,6 +57,7 @@ class SegmentViewer:
             source_id=planned.source_id,
             chapter=planned.chapter,
             text=_spoken_text(planned, edit),
+            written=planned.written if edit.text is None else edit.text,
             edited=edit.differs,
             speaker=speaker,
             voice=self._voice(speaker),

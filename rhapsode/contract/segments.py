@@ -76,6 +76,7 @@ class TriedAttempt(Answer):
 class Segment(Answer):
     """One stretch of a narration. Fields of its audio are null while it is not done.
 
+    `text`: what is spoken; `written`: the same as people write it, such as "FBI" for "eff bee eye".
     `source_id`: what the request calls the entry it was made from. `chapter`: index into the plan's chapters.
     `take`: the one in place or being made; `takes`: how many there are. `attempts`: times it was spoken for this take,
     0 if it was reused. `start_s`: where it is heard in the narration; null until everything before it is done.
@@ -90,6 +91,7 @@ class Segment(Answer):
     source_id: str
     chapter: int
     text: str
+    written: str
     edited: bool
     speaker: str
     voice: str

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from storage.narration.estimates import SYLLABIC
+from storage.segments.sentences import Sentence, SentenceBreak, sentences
 
-PLAN_FORMAT = 2
-
-_FORMATS_READ = (1, 2)
+PLAN_FORMAT = 3
 
 CLOSING_MARK_BYTES = 3
 """What `closed` may add to a text, in UTF-8."""
@@ -30,6 +29,8 @@ _SYLLABIC_END = re.compile(f"[{SYLLABIC}]$")
 class PlannedSegment:
     """`text` is what is spoken for the stretch [start, end): dictionaries applied, outer whitespace removed.
 
+    written_otherwise: what people are shown of it; None is `text` itself. breaks: where its sentences begin behind the
+    first; read them as `sentences`. goes_on: its last sentence does, in the next segment.
     speaker: a name of the job's cast; "" is the job's own voice. language: "" is the job's. instructions: None are the
     job's. seed: None follows from the job's. chapter: index into the plan's chapters. source_id: what the caller calls
     the entry it was made from; "" if nothing. occurrence: how many segments before it say the same in the same voice.
@@ -47,6 +48,9 @@ class PlannedSegment:
     seed: int | None = None
     chapter: int = 0
     source_id: str = ""
+    written_otherwise: str | None = None
+    breaks: tuple[SentenceBreak, ...] = ()
+    goes_on: bool = False
     occurrence: int = field(default=0, compare=False)
     is_last: bool = field(default=False, compare=False)
 
@@ -57,7 +61,20 @@ class PlannedSegment:
         What ends here without a mark, such as a heading, gets one; a long sentence that was cut goes on.
         """
         words = " ".join(self.text.split())
-        return closed(words) if self.is_last or self.pause_after_s > 0 else words
+        return words if self.goes_on and not self.is_last else closed(words)
+
+    @property
+    def written(self) -> str:
+        """As people read it: nothing spelt out, and without page marks, labels and the like."""
+        return self.text if self.written_otherwise is None else self.written_otherwise
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        return sentences(self.start, self.end, self.text, self.written, self.breaks)
+
+    def saying(self, text: str) -> PlannedSegment:
+        """The same with a text of its user's in place of its own."""
+        return replace(self, text=text, written_otherwise=None, breaks=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +135,10 @@ def encode_plan(plan: Plan) -> bytes:
 
 
 def decode_plan(data: bytes) -> Plan:
-    """Raises `PlanFormatError` for anything `encode_plan` of this or an earlier version did not write."""
+    """Raises `PlanFormatError` for anything `encode_plan` of this version did not write."""
     try:
         head, *lines = (cast("dict[str, Any]", json.loads(line)) for line in data.decode().splitlines())
-        if head.get("plan_format") not in _FORMATS_READ:
+        if head.get("plan_format") != PLAN_FORMAT:
             raise PlanFormatError(f"unknown plan format {head!r}")
         return Plan(
             segments=with_occurrences(_segment(line) for line in lines),
@@ -168,6 +185,9 @@ def _lines(segments: Iterable[PlannedSegment]) -> Iterable[dict[str, object]]:
             "seed": segment.seed,
             "chapter": segment.chapter or None,
             "id": segment.source_id,
+            "written": segment.written_otherwise,
+            "breaks": segment.breaks or None,
+            "goes_on": segment.goes_on or None,
         }
         yield line | {name: value for name, value in optional.items() if value is not None and value != ""}
 
@@ -185,4 +205,7 @@ def _segment(line: dict[str, Any]) -> PlannedSegment:
         seed=line.get("seed"),
         chapter=line.get("chapter", 0),
         source_id=line.get("id", ""),
+        written_otherwise=line.get("written"),
+        breaks=tuple(each if isinstance(each, int) else tuple(each) for each in line.get("breaks", ())),
+        goes_on=line.get("goes_on", False),
     )

@@ -72,8 +72,10 @@ def _edited(plan: Plan, edits: Mapping[int, SegmentEdit]) -> Plan:
 
 
 def _over(planned: PlannedSegment, edit: SegmentEdit) -> PlannedSegment:
-    changed = {name: value for name, value in asdict(edit).items() if value is not None and name != "drawn"}
-    return replace(planned, **changed) if changed else planned
+    own = ("text", "drawn")
+    changed = {name: value for name, value in asdict(edit).items() if value is not None and name not in own}
+    said = planned if edit.text is None else planned.saying(edit.text)
+    return replace(said, **changed) if changed else said
 
 
 def _require_speech(results: list[SegmentResult]) -> None:

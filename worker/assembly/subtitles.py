@@ -39,7 +39,7 @@ def timestamps(narration: Narration) -> Iterator[bytes]:
             "end_s": round(span.end_s, 6),
             "start": each.planned.start,
             "end": each.planned.end,
-            "text": each.planned.text,
+            "text": each.planned.written,
         }
         yield (separator + json.dumps(row, ensure_ascii=False)).encode()
         separator = ",\n"
@@ -60,7 +60,7 @@ def _vtt(narration: Narration) -> Iterator[bytes]:
 def _cues(narration: Narration) -> Iterator[tuple[Span, str]]:
     """A blank line would end a cue in both formats."""
     for each in narration.placed:
-        text = _BLANK_LINES.sub("\n", each.planned.text.replace("\r\n", "\n").replace("\r", "\n").strip())
+        text = _BLANK_LINES.sub("\n", each.planned.written.replace("\r\n", "\n").replace("\r", "\n").strip())
         yield spoken_span(each, narration.sample_rate_hz), text
 
 

@@ -170,7 +170,8 @@ def _line(segment: Segment) -> str:
     length = "-" if segment.duration_s is None else f"{segment.duration_s:.1f} s"
     take = f"take {segment.take}" if segment.takes > 1 else ""
     found = ",".join(segment.findings)
-    said = segment.text if len(segment.text) <= TEXT_WIDTH else f"{segment.text[: TEXT_WIDTH - 1]}…"
+    text = segment.written
+    said = text if len(text) <= TEXT_WIDTH else f"{text[: TEXT_WIDTH - 1]}…"
     return "\t".join((segment.id, segment.state, start, length, take, found, " ".join(said.split())))
 
 

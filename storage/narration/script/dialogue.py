@@ -27,7 +27,7 @@ def dialogue_script(text: str, names: Sequence[str]) -> Script:
         start, speaker = cut, ""
         if label is not None:
             speaker = speakers[" ".join(label.split()).casefold()]
-            labels.append(Replacement(match.start(), match.end(), ""))
+            labels.append(Replacement(match.start(), match.end(), spoken="", written=""))
     blocks += _turn(start, len(text), speaker)
     return Script(text, tuple(blocks), tuple(labels))
 

@@ -62,11 +62,15 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """[start, end) is spoken as `spoken`; it lies within one span."""
+    """[start, end) is spoken as `spoken`; it lies within one span.
+
+    written: what people are shown in its place, such as nothing for a page mark; None is what stands there.
+    """
 
     start: int
     end: int
     spoken: str
+    written: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,10 @@ def planned(api: ServedApi, **fields: object) -> dict[str, Any]:
     """A job of three segments that wait."""
     job = api.submit(" ".join(TEXTS), **fields)
     item = claim(api, CPU_QUEUE)
-    segments = tuple(PlannedSegment(i, 0, len(text), text, 0.5, source_id=f"s{i}") for i, text in enumerate(TEXTS))
+    segments = tuple(
+        PlannedSegment(i, 0, len(text), text, 0.5, source_id=f"s{i}", written_otherwise=f"_{text}_")
+        for i, text in enumerate(TEXTS)
+    )
     api.objects.put(plan(item.lease), encode_plan(Plan(segments, (Chapter("One", 0),))))
     api.jobs.commit_plan(item.lease, PlanResult(plan(item.lease), len(TEXTS), 3_000))
     return job
@@ -92,6 +95,7 @@ def test_every_segment_tells_where_it_stands(api: ServedApi) -> None:
         ("seg_000001", "running"),
         ("seg_000002", "pending"),
     ]
+    assert (first["text"], first["written"]) == (TEXTS[0], f"_{TEXTS[0]}_")
     assert (first["text"], first["voice"], first["language"], first["source_id"]) == (TEXTS[0], "Bob", "German", "s0")
     assert (first["start_s"], first["duration_s"], first["pause_after_s"]) == (0.03, 1.0, 0.5)
     assert (first["take"], first["takes"], first["attempts"], first["seed_used"]) == (1, 1, 1, 8)

@@ -15,6 +15,7 @@ import soundfile
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
+from rhapsode.contract.jobs.input import Normalization
 from rhapsode.contract.jobs.output import (
     AudioFormat,
     Loudness,
@@ -249,8 +250,9 @@ def assert_nothing_else_is_stored(studio: Studio, record: JobRecord) -> None:
 
 
 def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: redis.Redis) -> None:
-    output = WAV.model_copy(update={"subtitles": (SubtitleFormat.SRT,)})
-    record = studio.submit("The first sentence here. The second sentence here.", SPEC.asking(output=output))
+    output = WAV.model_copy(update={"subtitles": (SubtitleFormat.SRT,), "timestamps": Timestamps.SEGMENT})
+    spec = SPEC.asking(output=output, language="english", normalization=Normalization.BASIC)
+    record = studio.submit("The FBI paid me $5 once. The second sentence here.", spec)
     studio.drain()
 
     JobControl(redis_client).edit(TENANT, record.id, 1, SegmentEdit(text="Something else."))
@@ -258,8 +260,11 @@ def test_what_was_edited_is_what_the_texts_say(studio: Studio, redis_client: red
 
     record = studio.record(record)
     rows = json.loads(content(studio, record, "manifest.json"))["segments"]
-    assert [row["text"] for row in rows] == ["The first sentence here.", "Something else."]
-    assert b"Something else." in content(studio, record, "narration.srt")
+    assert [row["text"] for row in rows] == ["The eff bee eye paid me five dollars once.", "Something else."]
+    written = ["The FBI paid me $5 once.", "Something else."]
+    cues = content(studio, record, "narration.srt").decode()
+    assert [text for text in written if text in cues] == written
+    assert [row["text"] for row in json.loads(content(studio, record, "timestamps.json"))["segments"]] == written
 
 
 def test_a_cover_that_no_file_can_carry_is_left_out_with_a_warning(studio: Studio) -> None:

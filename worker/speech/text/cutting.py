@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from rhapsode.contract.words import is_speakable
 from storage.narration.estimates import speech_units
 from storage.narration.spec import Segmentation
 from worker.speech.text.clauses import Clauses, clauses_of
@@ -126,7 +128,7 @@ def packed(text: str, pieces: Iterator[Piece], segmentation: Segmentation) -> It
         if current is None:
             current = piece
             continue
-        joined = stripped_piece(text, current.start, piece.end, piece.ending)
+        joined = _joined(text, current, piece)
         if _is_better_joined(current, joined, segmentation):
             current = joined
         else:
@@ -134,6 +136,13 @@ def packed(text: str, pieces: Iterator[Piece], segmentation: Segmentation) -> It
             current = piece
     if current is not None:
         yield current
+
+
+def _joined(text: str, current: Piece, piece: Piece) -> Piece:
+    """A row of dots is no sentence of its own, nor is the rest of one that was cut."""
+    begins = current.ending is not Ending.CUT and is_speakable(current.spoken) and is_speakable(piece.spoken)
+    breaks = (*current.breaks, *((piece.start,) if begins else ()), *piece.breaks)
+    return replace(stripped_piece(text, current.start, piece.end, piece.ending), breaks=breaks)
 
 
 def _is_better_joined(alone: Piece, joined: Piece, segmentation: Segmentation) -> bool:

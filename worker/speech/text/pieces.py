@@ -21,12 +21,16 @@ class Ending(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The stretch [start, end) of the text, and the part of it that is spoken."""
+    """The stretch [start, end) of the text, and the part of it that is spoken.
+
+    breaks: positions in the text where its second sentence begins, its third, and so on.
+    """
 
     start: int
     end: int
     spoken: str
     ending: Ending
+    breaks: tuple[int, ...] = ()
 
 
 def stripped_piece(text: str, start: int, end: int, ending: Ending) -> Piece:

@@ -18,11 +18,12 @@ from rhapsode.contract.words import is_speakable
 from storage.narration.script.script import BlockKind, Script, ScriptChapter, Span, plain_script
 from storage.narration.spec import Segmentation
 from storage.segments.plan import Chapter, PlannedSegment
+from storage.segments.sentences import SentenceBreak, sentence_break
 from worker.speech.text.cutting import capped, packed
 from worker.speech.text.opening import opened
 from worker.speech.text.pieces import Ending, Piece
 from worker.speech.text.sentences import sentences
-from worker.speech.text.spoken import SpokenText
+from worker.speech.text.spoken import SpokenText, written_text
 from worker.speech.text.stretches import Stretch, join_short
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*|\u2029\s*")
@@ -64,10 +65,12 @@ def segment_script(script: Script, segmentation: Segmentation, pauses: Pauses) -
         raise NothingToSpeak("the text has no letter and no digit")
     chapters = _chapters(script, [each.first for each in stretches])
     starts = {chapter.first_segment for chapter in chapters}
-    return SegmentedScript(tuple(_planned(stretches, starts, pauses)), chapters)
+    return SegmentedScript(tuple(_planned(stretches, written_text(script), starts, pauses)), chapters)
 
 
-def _planned(stretches: Sequence[Stretch], chapter_starts: set[int], pauses: Pauses) -> Iterator[PlannedSegment]:
+def _planned(
+    stretches: Sequence[Stretch], shown: SpokenText, chapter_starts: set[int], pauses: Pauses
+) -> Iterator[PlannedSegment]:
     chapter = -1
     for index, each in enumerate(stretches):
         chapter += index in chapter_starts
@@ -75,6 +78,7 @@ def _planned(stretches: Sequence[Stretch], chapter_starts: set[int], pauses: Pau
         if index + 1 == len(stretches):
             # Nothing follows that it would keep apart.
             pause_s = 0.0
+        written, breaks = _written(each, shown)
         yield PlannedSegment(
             index=index,
             start=each.start,
@@ -87,7 +91,22 @@ def _planned(stretches: Sequence[Stretch], chapter_starts: set[int], pauses: Pau
             seed=each.voicing.seed,
             chapter=max(0, chapter),
             source_id=each.voicing.source_id,
+            written_otherwise=written if written != each.spoken else None,
+            breaks=breaks,
+            goes_on=each.ending is Ending.CUT and not each.explicit_s,
         )
+
+
+def _written(each: Stretch, shown: SpokenText) -> tuple[str, tuple[SentenceBreak, ...]]:
+    """What people are shown of the stretch, and where its sentences begin in that as well."""
+    start, end = shown.from_source(each.start), shown.from_source(each.end)
+    stretch = shown.text[start:end]
+    first = start + len(stretch) - len(stretch.lstrip())
+    breaks = (
+        sentence_break(source - each.start, said, max(0, shown.from_source(source) - first))
+        for source, said in each.breaks
+    )
+    return stretch.strip() or each.spoken, tuple(breaks)
 
 
 def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> Iterator[Stretch]:
@@ -120,11 +139,20 @@ def _span_stretches(
         is_last = number == len(pieces) - 1
         end = span.end if is_last else spoken.to_source(piece.end)
         explicit_s = span.pause_after_s if is_last else None
-        yield Stretch(start, end, piece.spoken, span.voicing, piece.ending, seconds[piece.ending], explicit_s, start)
+        breaks = tuple(_breaks(piece, spoken))
+        pause_s = seconds[piece.ending]
+        yield Stretch(start, end, piece.spoken, span.voicing, piece.ending, pause_s, explicit_s, start, breaks)
         start = end
     if not pieces:
         # A speaker's label alone: nothing is said, and one stretch has to own the characters.
         yield Stretch(span.start, span.end, "", span.voicing, Ending.CUT, 0.0, span.pause_after_s, span.start)
+
+
+def _breaks(piece: Piece, spoken: SpokenText) -> Iterator[tuple[int, int]]:
+    """In the script's own offsets, and in what is spoken of the piece."""
+    if piece.breaks:
+        first = spoken.text.index(piece.spoken[0], piece.start)
+        yield from ((spoken.to_source(position), position - first) for position in piece.breaks)
 
 
 def _span_pieces(spoken: SpokenText, span: Span, ending: Ending | None, segmentation: Segmentation) -> list[Piece]:

@@ -1,11 +1,19 @@
-"""A text as it is spoken, and where each of its characters comes from. Pure."""
+"""A text as it is spoken or shown, and where each of its characters comes from. Pure."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from storage.narration.script.script import Replacement
+from storage.narration.script.script import Replacement, Script
+
+
+def written_text(script: Script) -> SpokenText:
+    """The text as people are shown it: without what its printer left in it, and nothing spelt out."""
+    shown = [
+        Replacement(each.start, each.end, each.written) for each in script.replacements if each.written is not None
+    ]
+    return SpokenText(script.text, shown)
 
 
 class SpokenText:

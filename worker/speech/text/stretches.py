@@ -30,6 +30,7 @@ _JOINED_OVER = frozenset({Ending.SENTENCE, Ending.PARAGRAPH})
 class Stretch:
     """[start, end) of the script's text, spoken as `spoken`.
 
+    breaks: where its second sentence begins, in the script's text and in `spoken`, and so on for those behind it.
     first: where it began before it took in neighbours that are not spoken. explicit_s: a pause that the input asks for.
     """
 
@@ -41,6 +42,7 @@ class Stretch:
     pause_s: float
     explicit_s: float | None
     first: int
+    breaks: tuple[tuple[int, int], ...] = ()
 
 
 def join_short(
@@ -90,7 +92,11 @@ def _is_one_voice(last: Stretch, each: Stretch, chapter_starts: Sequence[int]) -
 
 
 def _joined(last: Stretch, each: Stretch) -> Stretch:
-    return replace(each, start=last.start, first=last.first, spoken=_spoken_together(last, each))
+    spoken = _spoken_together(last, each)
+    shift = len(spoken) - len(each.spoken)
+    moved = ((source, said + shift) for source, said in each.breaks)
+    breaks = (*last.breaks, (each.start, shift), *moved)
+    return replace(each, start=last.start, first=last.first, spoken=spoken, breaks=breaks)
 
 
 def _spoken_together(last: Stretch, each: Stretch) -> str:

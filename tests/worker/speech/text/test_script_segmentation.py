@@ -12,10 +12,12 @@ from storage.narration.estimates import speech_units
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import SegmentEntry, decode_entries, encode_entries, entries_script
-from storage.narration.script.script import BlockKind, Script, Voicing
+from storage.narration.script.script import BlockKind, Script, Voicing, plain_script
 from storage.narration.spec import Segmentation
 from storage.pronunciations.dictionaries import PronunciationRule
-from storage.segments.plan import Chapter, Plan, decode_plan, encode_plan
+from storage.segments.plan import Chapter, Plan, PlannedSegment, decode_plan, encode_plan
+from worker.planning.documents.plain.text_document import without_litter
+from worker.speech.text.english.front_end import respell_english
 from worker.speech.text.respelling import Lexicon, respelt
 from worker.speech.text.segmentation import NothingToSpeak, segment_script
 
@@ -76,12 +78,49 @@ def test_any_script_is_covered_exactly_or_has_nothing_to_say(script: Script, seg
     assert segments[-1].end == len(script.text)
     assert all(is_speakable(segment.text) for segment in segments)
     assert all(speech_units(segment.text) <= segmentation.max_chars for segment in segments)
+    assert_sentences_cover(segments)
     starts = [chapter.first_segment for chapter in planned.chapters]
     assert starts == sorted(set(starts))
     assert not starts or starts[0] == 0
     assert all(starts[s.chapter] <= s.index for s in segments if starts)
     plan = Plan(segments, planned.chapters, "T", text_key="k")
     assert decode_plan(encode_plan(plan)) == plan
+
+
+def assert_sentences_cover(segments: tuple[PlannedSegment, ...]) -> None:
+    """All that is said and shown of a segment, in order."""
+    for segment in segments:
+        sentences = segment.sentences
+        assert [each.start for each in sentences] == [segment.start, *(each.end for each in sentences[:-1])]
+        assert sentences[-1].end == segment.end
+        assert "".join("".join(each.spoken.split()) for each in sentences) == "".join(segment.text.split())
+        assert "".join("".join(each.written.split()) for each in sentences) == "".join(segment.written.split())
+        assert all(is_speakable(each.spoken) for each in sentences)
+
+
+def test_people_are_shown_what_is_written_and_not_what_is_left_in_it() -> None:
+    text = "FOX: See [Pg 16] the FBI. They paid $5 for a won-\nder. I wonder."
+    script = without_litter(dialogue_script(text, NAMES), is_book=False)
+
+    (segment,) = segment_script(respelt(script, respell_english), Segmentation(), PAUSES).segments
+
+    assert [(each.spoken, each.written) for each in segment.sentences] == [
+        ("See the F B I.", "See the FBI."),
+        ("They paid five dollars for a wonder.", "They paid $5 for a wonder."),
+        ("I wonder.", "I wonder."),
+    ]
+    assert [text[each.start : each.end].split()[0] for each in segment.sentences] == ["FOX:", "They", "I"]
+
+
+def test_the_rest_of_a_sentence_that_was_cut_is_no_sentence_of_its_own() -> None:
+    text = "It was a very long sentence, which had to be cut at its clauses; so it was. Short."
+
+    first, last = segment_script(plain_script(text), Segmentation(80, 80), PAUSES).segments
+
+    assert (len(first.sentences), first.goes_on, last.goes_on) == (1, False, False)
+    first, last = segment_script(plain_script(text), Segmentation(50, 60), PAUSES).segments
+    assert (len(first.sentences), first.goes_on, last.goes_on) == (1, True, False)
+    assert [each.spoken for each in last.sentences] == ["which had to be cut at its clauses; so it was.", "Short."]
 
 
 @pytest.mark.parametrize("text", NASTY)

@@ -33,7 +33,7 @@ def find_divided(text: str) -> Iterator[Replacement]:
         if spoken == "" and not divides and words[f"{left}{right}".casefold()] <= 0:
             spoken = "-"
         if spoken is not None:
-            yield Replacement(match.end(1), match.start(3), spoken)
+            yield Replacement(match.end(1), match.start(3), spoken, written=spoken)
 
 
 def _divides(found: Sequence[re.Match[str]], words: Counter[str]) -> bool:

@@ -19,10 +19,10 @@ _NOTE_MARK_AT_WORD = re.compile(r"(?<=[^\W\d_][^\W\d_])\[(?:\d{1,3}|[*†‡§]{
 def find_litter(text: str, *, is_book: bool) -> Iterator[Replacement]:
     """In no order; may overlap. is_book: a document, where what is in brackets behind a word is a note."""
     for match in _PAGE_MARK.finditer(text):
-        yield Replacement(match.start(), match.end(), "")
+        yield Replacement(match.start(), match.end(), spoken="", written="")
     for match in _ITALICS.finditer(text):
-        yield Replacement(match.start(), match.start() + 1, "")
-        yield Replacement(match.end() - 1, match.end(), "")
+        yield Replacement(match.start(), match.start() + 1, spoken="", written="")
+        yield Replacement(match.end() - 1, match.end(), spoken="", written="")
     for pattern in (_NOTE_MARK, _NOTE_MARK_AT_WORD) if is_book else (_NOTE_MARK,):
         for match in pattern.finditer(text):
-            yield Replacement(match.start(), match.end(), "")
+            yield Replacement(match.start(), match.end(), spoken="", written="")
