@@ -28,6 +28,7 @@ from rhapsode.contract.jobs.answer import (
 from rhapsode.contract.jobs.narration import ShownNarration, ShownVoice
 from rhapsode.contract.jobs.states import JobState
 from storage.jobs.batches import BatchSpec
+from storage.jobs.chapter_files import ListedFile
 from storage.jobs.record import ArtifactRecord, JobRecord
 from storage.narration.audio_formats import FORMATS
 from storage.narration.spec import NarrationSpec
@@ -96,8 +97,17 @@ class JobViewer:
         expires_s = _links_expire_at(self.now_s)
         return tuple(self._artifact(record, artifact, expires_s) for artifact in record.artifacts)
 
+    def chapter_files(self, record: JobRecord, listed: Sequence[ListedFile]) -> tuple[Artifact, ...]:
+        expires_s = _links_expire_at(self.now_s)
+        return tuple(
+            self._artifact(record, artifact, expires_s).model_copy(
+                update={"chapter": file.chapter, "title": file.title}
+            )
+            for file, artifact in listed
+        )
+
     def download_url(self, record: JobRecord, artifact: ArtifactRecord, ttl_s: int) -> str:
-        download = Download(f"{record.id}-{artifact.name}", content_type(artifact.name))
+        download = Download(_file_name(record, artifact), content_type(artifact.name))
         return self.links.absolute(self.artifacts.url(artifact.key, ttl_s, download))
 
     def etag(self, record: JobRecord) -> str:
@@ -112,6 +122,10 @@ class JobViewer:
             bytes=artifact.bytes,
             sha256=artifact.sha256,
             duration_s=artifact.duration_s,
+            files=artifact.listed or None,
+            files_bytes=artifact.listed_bytes or None,
+            chapter=None,
+            title=None,
             key=artifact.key if artifact.key.startswith(DELIVERED) else None,
             url=self.download_url(record, artifact, expires_s - int(self.now_s)),
             url_expires_at=moment(expires_s * 1000),
@@ -141,6 +155,11 @@ def fraction_done(state: JobState, done: int, total: int) -> float:
 
 def find_artifact(artifacts: Sequence[ArtifactRecord], name: str) -> ArtifactRecord | None:
     return next((artifact for artifact in artifacts if artifact.name == name), None)
+
+
+def _file_name(record: JobRecord, artifact: ArtifactRecord) -> str:
+    """What a browser calls it: names of ours are told apart by the job, those of chapters stand for themselves."""
+    return f"{record.id}-{artifact.name}" if artifact in record.artifacts else artifact.name
 
 
 def _links_expire_at(now_s: float) -> int:

@@ -17,7 +17,7 @@ from storage.ids import TenantId
 from storage.job_store.control import JobControl
 from storage.job_store.events import AsyncEventLog
 from storage.job_store.idempotent_responses import IdempotentResponses
-from storage.job_store.plan_cache import PlanCache
+from storage.job_store.plan_cache import ChapterFileCache, PlanCache
 from storage.job_store.queue_position import QueuePositions
 from storage.job_store.segment_reads import SegmentReader
 from storage.job_store.store import JobStore
@@ -73,6 +73,7 @@ class ApiServices:
     control: JobControl
     segments: SegmentReader
     plans: PlanCache
+    chapter_files: ChapterFileCache
     queue_positions: QueuePositions
     events: AsyncEventLog
     callers: CallerGate
@@ -118,6 +119,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             control=JobControl(client, settings.key_prefix, admission_limits(settings)),
             segments=SegmentReader(client, settings.key_prefix),
             plans=PlanCache(artifacts),
+            chapter_files=ChapterFileCache(artifacts),
             queue_positions=QueuePositions(client, settings.key_prefix),
             events=AsyncEventLog(event_client, settings.key_prefix),
             callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from api.http.problems.problem import Violation, invalid
-from rhapsode.contract.jobs.output import Output, OutputFormat
+from rhapsode.contract.jobs.output import Files, Output, OutputFormat
 from storage.narration.audio_formats import FORMATS, bitrates_kbps, default_bitrate_kbps
 
 
@@ -21,11 +21,12 @@ def resolve_output(request: Output, model_rate_hz: int) -> Output:
 
 
 def _misfits(request: Output, rate_hz: int) -> Iterator[Violation]:
-    types = [form.type for form in request.formats]
+    kinds = [(form.type, form.files) for form in request.formats]
     for place, form in enumerate(request.formats):
         pointer = f"/output/formats/{place}"
-        if form.type in types[:place]:
-            yield Violation("repeated", f"{form.type} is named twice", pointer=f"{pointer}/type")
+        if (form.type, form.files) in kinds[:place]:
+            named = f"{form.type} in chapters" if form.files is Files.CHAPTERS else form.type
+            yield Violation("repeated", f"{named} is named twice", pointer=f"{pointer}/type")
         elif rate_hz not in (rates := FORMATS[form.type].sample_rates_hz):
             known = ", ".join(map(str, rates))
             detail = f"{form.type} has no {rate_hz} Hz, only {known}; choose one in `sample_rate`"
@@ -49,4 +50,4 @@ def _bitrate_misfits(form: OutputFormat, kbps: int, rate_hz: int, pointer: str) 
 def _format(form: OutputFormat, rate_hz: int) -> OutputFormat:
     if form.bitrate_kbps is not None:
         return form
-    return OutputFormat(type=form.type, bitrate_kbps=default_bitrate_kbps(form.type, rate_hz))
+    return form.model_copy(update={"bitrate_kbps": default_bitrate_kbps(form.type, rate_hz)})

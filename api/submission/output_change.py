@@ -42,4 +42,4 @@ def _as_asked(output: Output, model_rate_hz: int) -> dict[str, JsonValue]:
 def _format(form: OutputFormat, rate_hz: int) -> JsonValue:
     """Without a bitrate that was not chosen, for another sample rate has another."""
     is_chosen = form.bitrate_kbps != default_bitrate_kbps(form.type, rate_hz)
-    return form.model_dump(mode="json", include=None if is_chosen else {"type"})
+    return form.model_dump(mode="json", exclude=None if is_chosen else {"bitrate_kbps"})

@@ -130,6 +130,14 @@ QualityOnExhausted = Annotated[
     ),
     JobField("quality.on_exhausted"),
 ]
+OutputFormatsFiles = Annotated[
+    Literal["whole", "chapters"] | None,
+    typer.Option(
+        help="chapters: a file for each chapter, numbered and named by its title; of a text without any, one; else "
+        "whole."
+    ),
+    JobField("output.formats.files", is_by_hand=True),
+]
 OutputFormatsBitrateKbps = Annotated[
     int | None,
     typer.Option(

@@ -22,7 +22,7 @@ from rhapsode.client.jobs.submission import submission_body
 from rhapsode.client.request_options import JobInput, JobOptions
 from rhapsode.client.resources import Job, JobList
 from rhapsode.contract.base import Answer
-from rhapsode.contract.jobs.answer import Artifact, ArtifactList
+from rhapsode.contract.jobs.answer import ArtifactList
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.models import Model, ModelList
 from rhapsode.errors import ApiError, BadAnswer, Problem, SecretNotShown, Violation, api_error
@@ -96,9 +96,12 @@ def create_job(job_id: str, spoken: str | JobInput, options: JobOptions) -> Call
     return Call("PUT", job_path(job_id), resource(Job), body=submission_body(spoken, options))
 
 
-def list_artifacts(job_id: str) -> Call[tuple[Artifact, ...]]:
-    read = resource(ArtifactList)
-    return Call("GET", f"{job_path(job_id)}/artifacts", lambda response: read(response).data)
+ARTIFACTS_OF_A_PAGE = 500
+
+
+def list_artifacts(job_id: str, cursor: str | None) -> Call[ArtifactList]:
+    params = [("limit", str(ARTIFACTS_OF_A_PAGE))] + ([("cursor", cursor)] if cursor else [])
+    return Call("GET", f"{job_path(job_id)}/artifacts", resource(ArtifactList), params=tuple(params))
 
 
 def get_job(job_id: str) -> Call[Job]:

@@ -113,12 +113,14 @@ class Quality(TypedDict, total=False):
 
 
 class Format(TypedDict, total=False):
-    """One file, as players know it.
+    """One file, as players know it, or one for each chapter of the document.
 
+    files: `chapters`: a file for each chapter, numbered and named by its title; of a text without any, one
     bitrate_kbps: of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows
     """
 
     type: Required[AudioType]
+    files: Literal["whole", "chapters"]
     bitrate_kbps: int
 
 
@@ -164,7 +166,7 @@ class Destination(TypedDict, total=False):
 class Output(TypedDict, total=False):
     """What the audio is delivered as. All formats are made in one pass over the same samples.
 
-    formats: each type once
+    formats: each type once as a whole and once in chapters
     sample_rate: resample, in Hz; absent: the model's own
     loudness: absent: as the model speaks
     chapters: `auto`: marks in every format that has them, from the document's chapters

@@ -11,6 +11,9 @@ from rhapsode.contract.jobs.events import EventJob
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.errors import JobNotSucceeded
 
+MOST_NAMED = 20
+"""Artifacts that an error lists."""
+
 
 class Job(contract.Job):
     """A narration from its acceptance to its artifacts, or (kind `voice_cache`) voices made ready for a model."""
@@ -25,7 +28,7 @@ class Job(contract.Job):
         for artifact in self.artifacts:
             if artifact.name == name:
                 return artifact
-        names = ", ".join(artifact.name for artifact in self.artifacts) or "none yet"
+        names = ", ".join(artifact.name for artifact in self.artifacts[:MOST_NAMED]) or "none yet"
         raise KeyError(f"job {self.id} has no artifact {name!r}; it has: {names}")
 
     def raise_unless_succeeded(self) -> Job:

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rhapsode.contract.jobs.output import AudioFormat, Tags
 from storage.audio.cover import Cover, picture_comment
 from storage.segments.timeline import ChapterSpan
 
-CHAPTERS_AS_COMMENTS = frozenset({AudioFormat.FLAC, AudioFormat.OPUS})
-"""Formats whose chapters are comments that we write: FFmpeg writes none into FLAC, and rounds their seconds in Ogg."""
+WITH_COMMENTS = frozenset({AudioFormat.FLAC, AudioFormat.OPUS})
+"""Formats whose tags are comments. Chapters are some that we write: FFmpeg writes none into FLAC, and rounds their
+seconds in Ogg."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    number: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """tags: empty ones are left out. language: as the document names it, "" if it does not."""
+    """tags: empty ones are left out. language: as the document names it, "" if it does not. track: of one of many."""
 
     tags: Tags = field(default_factory=Tags)
     language: str = ""
     chapters: tuple[ChapterSpan, ...] = ()
     cover: Cover | None = None
+    track: Track | None = None
+
+    def of_chapter(self, title: str, track: Track) -> Description:
+        """Of the file of one chapter: the whole is the album that it belongs to."""
+        tags = self.tags.model_copy(update={"title": title, "album": self.tags.album or self.tags.title})
+        return replace(self, tags=tags, chapters=(), track=track)
 
 
 def metadata(form: AudioFormat, description: Description) -> dict[str, str]:
@@ -37,11 +50,19 @@ def metadata(form: AudioFormat, description: Description) -> dict[str, str]:
         "description": tags.description,
         "language": description.language,
     }
-    if form in CHAPTERS_AS_COMMENTS:
+    if description.track is not None:
+        named |= _track_tags(form, description.track)
+    if form in WITH_COMMENTS:
         named |= chapter_comments(description.chapters)
     if form is AudioFormat.OPUS and description.cover is not None:
         named["METADATA_BLOCK_PICTURE"] = picture_comment(description.cover)
     return {name: value for name, value in named.items() if value}
+
+
+def _track_tags(form: AudioFormat, track: Track) -> dict[str, str]:
+    if form in WITH_COMMENTS:
+        return {"TRACKNUMBER": str(track.number), "TRACKTOTAL": str(track.total)}
+    return {"track": f"{track.number}/{track.total}"}
 
 
 def chapter_comments(chapters: tuple[ChapterSpan, ...]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from av.stream import Disposition
 
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from storage.audio.cover import Cover
-from storage.audio.description import CHAPTERS_AS_COMMENTS, Description, metadata
+from storage.audio.description import WITH_COMMENTS, Description, metadata
 from storage.audio.mp3_level import Gain, lame_scale
 from storage.narration.audio_formats import FORMATS
 
@@ -168,7 +168,7 @@ class _Reader:
 
 def _describe(container: OutputContainer, form: AudioFormat, description: Description) -> None:
     container.metadata.update(metadata(form, description))
-    if form in CHAPTERS_AS_COMMENTS:
+    if form in WITH_COMMENTS:
         return
     container.set_chapters(
         [

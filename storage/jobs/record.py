@@ -70,6 +70,7 @@ class ArtifactRecord:
     """One finished output of a job. `name` is what the API calls it, `key` where the store keeps it.
 
     speech: digest of what it was made of; equal ones are files of the same segments with the same pauses.
+    listed, listed_bytes: files of chapters that this one lists, which are no artifacts of the record themselves.
     """
 
     name: str
@@ -79,6 +80,8 @@ class ArtifactRecord:
     sha256: str
     duration_s: float | None = None
     speech: str = ""
+    listed: int = 0
+    listed_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rhapsode.contract.jobs.output import OutputFormat, Timestamps
+from rhapsode.contract.jobs.output import Files, OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
 from storage.audio.description import Description
 from storage.errors import ArtifactMissing, StoreUnavailable
+from storage.jobs.chapter_files import CHAPTERS, encode_chapter_files, is_listed, list_name
 from storage.jobs.record import ArtifactRecord, JobRecord, SpokenBy
 from storage.jobs.tickets import Tickets
 from storage.jobs.warnings import (
@@ -25,6 +26,7 @@ from storage.objects.store import ArtifactStore, StoredObject
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.file import SegmentHeader
 from worker.assembly.audio_files import audio_file, scratch_bytes
+from worker.assembly.chapter_files import ChapterCut, FileSeries, chapter_cuts
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
@@ -150,28 +152,34 @@ class Assembly:
 
     def _audio(self, description: Description, blocks: Iterator[bytes]) -> list[ArtifactRecord]:
         num_samples = num_output_samples(self._narration.num_samples, self._narration.sample_rate_hz, self._rate_hz)
-        formats = self._output.formats
-        require_room(sum(scratch_bytes(form, self._rate_hz, num_samples) for form in formats))
-        consumers = [self._consumer(form, num_samples, description) for form in formats]
-        stored = fan_out(blocks, consumers, self._held.check)
-        duration_s = num_samples / self._rate_hz
-        return [
-            ArtifactRecord(
-                _audio_name(form), form.type.value, each.key, each.bytes, each.sha256, duration_s, self._speech
-            )
-            for form, each in zip(formats, stored, strict=True)
-        ]
+        cuts = chapter_cuts(self._narration, self._rate_hz, description.tags.title)
+        require_room(sum(self._scratch_bytes(form, num_samples, cuts) for form in self._output.formats))
+        series = FileSeries(cuts, self._rate_hz, description)
+        consumers = [self._consumer(form, num_samples, series) for form in self._output.formats]
+        return fan_out(blocks, consumers, self._held.check)
+
+    def _scratch_bytes(self, form: OutputFormat, num_samples: int, cuts: Sequence[ChapterCut]) -> int:
+        """Of a format's one open file."""
+        longest = max(cut.num_samples for cut in cuts) if form.files is Files.CHAPTERS else num_samples
+        return scratch_bytes(form, self._rate_hz, longest)
 
     def _consumer(
-        self, form: OutputFormat, num_samples: int, description: Description
-    ) -> Callable[[Iterator[bytes]], StoredObject]:
-        key = keys.artifact(self._item.lease, _audio_name(form), self._output.destination)
+        self, form: OutputFormat, num_samples: int, series: FileSeries
+    ) -> Callable[[Iterator[bytes]], ArtifactRecord]:
+        """What makes the artifact of one format of the blocks that go by."""
 
-        def consume(blocks: Iterator[bytes]) -> StoredObject:
-            pieces = audio_file(form, self._rate_hz, num_samples, description, blocks)
-            return self._artifacts.put_stream(key, self._wanted(pieces))
+        def whole(blocks: Iterator[bytes]) -> ArtifactRecord:
+            pieces = audio_file(form, self._rate_hz, num_samples, series.description, blocks)
+            made = self._put(f"narration.{form.type}", form.type.value, pieces)
+            return replace(made, duration_s=num_samples / self._rate_hz)
 
-        return consume
+        def in_chapters(blocks: Iterator[bytes]) -> ArtifactRecord:
+            files = series.make(form, blocks, self._stored)
+            made = self._put(list_name(form.type), CHAPTERS, [encode_chapter_files(form.type, files)])
+            listed_bytes = sum(file.bytes for file in files)
+            return replace(made, duration_s=num_samples / self._rate_hz, listed=len(files), listed_bytes=listed_bytes)
+
+        return in_chapters if form.files is Files.CHAPTERS else whole
 
     def _texts(self) -> list[ArtifactRecord]:
         output, narration = self._output, self._narration
@@ -181,9 +189,12 @@ class Assembly:
         return made
 
     def _put(self, name: str, kind: str, pieces: Iterable[bytes]) -> ArtifactRecord:
-        key = keys.artifact(self._item.lease, name, self._output.destination)
-        stored = self._artifacts.put_stream(key, self._wanted(pieces))
+        stored = self._stored(name, pieces)
         return ArtifactRecord(name, kind, stored.key, stored.bytes, stored.sha256, speech=self._speech)
+
+    def _stored(self, name: str, pieces: Iterable[bytes]) -> StoredObject:
+        key = keys.artifact(self._item.lease, name, self._output.destination)
+        return self._artifacts.put_stream(key, self._wanted(pieces))
 
     def _wanted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """The same as long as anybody wants them: an upload may take minutes."""
@@ -223,10 +234,6 @@ def uncalibrated(headers: Sequence[SegmentHeader]) -> list[JobWarning]:
     return [JobWarning(QUALITY_UNCALIBRATED, detail)]
 
 
-def _audio_name(form: OutputFormat) -> str:
-    return f"narration.{form.type}"
-
-
 def _delete_earlier(
     item: ClaimedItem, record: JobRecord, finished: Sequence[ArtifactRecord], artifacts: ArtifactStore
 ) -> None:
@@ -234,10 +241,11 @@ def _delete_earlier(
     if not record.artifacts and item.attempt == 1 and not item.suspicions:
         return
     lease, destination = item.lease, item.narration.request.output.destination
-    wanted = {each.key for each in finished}
+    wanted, listings = {each.key for each in finished}, [each for each in finished if each.type == CHAPTERS]
     try:
         for entry in artifacts.list(keys.all_artifacts_prefix(lease.tenant, lease.job, destination)):
-            if keys.artifact_fence(entry.key) < lease.fence and entry.key not in wanted:
+            is_wanted = entry.key in wanted or any(is_listed(entry.key, each) for each in listings)
+            if keys.artifact_fence(entry.key) < lease.fence and not is_wanted:
                 artifacts.delete(entry.key)
     except StoreUnavailable as error:
         logger.warning("earlier artifacts left in the store", extra={"error": str(error)})

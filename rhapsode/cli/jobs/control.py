@@ -117,7 +117,11 @@ def assemble(
         list[str] | None,
         typer.Option("--format", help="wav, flac, mp3, opus or m4b; several times for several."),
     ] = None,
-    bitrate: Annotated[int | None, typer.Option(metavar="KBPS", help="Of every --format that has one.")] = None,
+    chapter_files: Annotated[
+        list[str] | None,
+        typer.Option("--chapter-files", metavar="FORMAT", help="A file for each chapter, beside those of --format."),
+    ] = None,
+    bitrate: Annotated[int | None, typer.Option(metavar="KBPS", help="Of every format that has one.")] = None,
     sample_rate: Annotated[
         str | None, typer.Option(metavar="HZ", help='Of all formats; "none": the model\'s own again.')
     ] = None,
@@ -137,7 +141,7 @@ def assemble(
 
     What is not named stays as the job has it, and so do the files of before, unless one of the same name is made.
     """
-    output = _changed_output(formats, bitrate, sample_rate, loudness, subtitles)
+    output = _changed_output(formats or [], chapter_files or [], bitrate, sample_rate, loudness, subtitles)
     if tags:
         output["tags"] = {name: value or None for name, value in map(_tag, tags)}
     with connected(server, data_dir) as client:
@@ -151,7 +155,8 @@ def assemble(
 
 
 def _changed_output(
-    formats: list[str] | None,
+    formats: list[str],
+    chapter_files: list[str],
     bitrate: int | None,
     sample_rate: str | None,
     loudness: str | None,
@@ -160,12 +165,14 @@ def _changed_output(
     """Only what is named; None is what the job is to have no more."""
     from rhapsode.client.request_options import AudioType
 
-    check_choices("--format", formats or [], get_args(AudioType))
+    check_choices("--format", formats, get_args(AudioType))
+    check_choices("--chapter-files", chapter_files, get_args(AudioType))
     output: dict[str, JsonValue] = {}
-    if formats:
-        output["formats"] = [_format(name, bitrate) for name in formats]
+    if formats or chapter_files:
+        whole = [_format(name, bitrate) for name in formats]
+        output["formats"] = [*whole, *(_format(name, bitrate) | {"files": "chapters"} for name in chapter_files)]
     elif bitrate is not None:
-        raise Misuse("--bitrate needs the --format that it is of")
+        raise Misuse("--bitrate needs the --format or --chapter-files that it is of")
     if sample_rate is not None:
         output["sample_rate"] = _number("--sample-rate", sample_rate, int)
     if loudness is not None:

@@ -11,6 +11,7 @@ import typer
 
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.file_names import plain_name
 from rhapsode.cli.options import DataDirOption, ServerOption
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _save_files(client: Rhapsode, job_id: str, names: Sequence[str], output: Pat
 
     from rhapsode.cli.jobs.download_progress import download_display
 
-    job = client.job(job_id)
+    job = _with_all_files(client, client.job(job_id))
     places = _places(_wanted(job, names), output)
     missing = [(artifact, path) for artifact, path in places if not _is_here(artifact, path)]
     _refuse_existing((path for _, path in missing), is_forced=is_forced)
@@ -71,8 +72,15 @@ def _save_files(client: Rhapsode, job_id: str, names: Sequence[str], output: Pat
             typer.echo(f"{path} is here already")
             continue
         with download_display(console, artifact.name, artifact.bytes) as show:
-            client.download(job, artifact.name, path, on_bytes=show)
+            client.download(job, artifact, path, on_bytes=show)
         typer.echo(f"{path}: {artifact.bytes:,} bytes")
+
+
+def _with_all_files(client: Rhapsode, job: Job) -> Job:
+    """With its files of chapters, of which a job shows but the list."""
+    if not any(each.files for each in job.artifacts):
+        return job
+    return job.model_copy(update={"artifacts": client.artifacts(job)})
 
 
 def _wanted(job: Job, names: Sequence[str]) -> list[Artifact]:
@@ -105,7 +113,7 @@ def _places(artifacts: Sequence[Artifact], output: Path | None) -> list[tuple[Ar
         if not output.parent.is_dir():
             raise Misuse(f"-o: {output.parent} is not a folder")
         return [(artifacts[0], output)]
-    return [(artifact, (output or Path()) / artifact.name) for artifact in artifacts]
+    return [(artifact, (output or Path()) / plain_name(artifact.name)) for artifact in artifacts]
 
 
 def _is_here(artifact: Artifact, path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rhapsode.cli.formatting import span, stage, warned
+from rhapsode.cli.formatting import counted, span, stage, warned
 from rhapsode.cli.jobs.listing import share, when
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def _faults(job: Job) -> Iterator[Fact]:
 def _files(job: Job) -> Iterator[Fact]:
     for artifact in job.artifacts:
         length = f", {span(artifact.duration_s)}" if artifact.duration_s is not None else ""
-        yield "artifact", f"{artifact.name}, {artifact.bytes} bytes{length}"
+        files = f", lists {counted(artifact.files, 'file')} of {artifact.files_bytes} bytes" if artifact.files else ""
+        yield "artifact", f"{artifact.name}, {artifact.bytes} bytes{length}{files}"
         if artifact.key:
             yield "", artifact.key
         yield "", artifact.url

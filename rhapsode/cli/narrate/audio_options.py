@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
 from rhapsode.cli.failures import Misuse
 
 if TYPE_CHECKING:
+    from rhapsode.cli.narrate.targets import Targets
     from rhapsode.client.request_options import AudioType, Format
 
 LOSSLESS: tuple[AudioType, ...] = ("wav", "flac")
@@ -26,6 +27,14 @@ SubtitlesOption = Annotated[
 ]
 
 
+ChapterFilesOption = Annotated[
+    Literal["wav", "flac", "mp3", "opus", "m4b"] | None,
+    typer.Option(
+        "--chapter-files", help="Also a file for each chapter, numbered and named, in a folder called like the output."
+    ),
+]
+
+
 def audio_type(file: Path) -> AudioType:
     """By the file's suffix. Raises `Misuse`."""
     from rhapsode.client.request_options import AudioType
@@ -38,11 +47,18 @@ def audio_type(file: Path) -> AudioType:
     raise Misuse(f"{file}: the name says which format is wanted, and has to end in one of {listed}")
 
 
-def audio_format(file: Path, bitrate: int | None) -> Format:
-    """Raises `Misuse` for a name of no format, and for a bitrate of one that has none."""
-    form: Format = {"type": audio_type(file)}
-    if bitrate is not None and form["type"] in LOSSLESS:
-        raise Misuse(f"--bitrate: {form['type']} has no bitrate to choose")
-    if bitrate is not None:
+def formats(targets: Targets, bitrate: int | None) -> list[Format]:
+    """What has to be made for them. Raises `Misuse` for a name of no format, and for a bitrate that none has."""
+    wanted: list[Format] = []
+    if targets.file is not None:
+        wanted.append({"type": audio_type(targets.file)})
+    if targets.chapters is not None:
+        wanted.append({"type": targets.chapters.form, "files": "chapters"})
+    if bitrate is None:
+        return wanted
+    coded = [form for form in wanted if form["type"] not in LOSSLESS]
+    if not coded:
+        raise Misuse(f"--bitrate: {wanted[0]['type']} has no bitrate to choose")
+    for form in coded:
         form["bitrate_kbps"] = bitrate
-    return form
+    return wanted

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.failures import status_of, terminated_like_interrupted
 from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check_job
-from rhapsode.cli.narrate.audio_options import Subtitles, audio_type
-from rhapsode.cli.narrate.files import choose_output, choose_speakers, read_spoken, sent_input, title_of
+from rhapsode.cli.narrate.fetching import fetch
+from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of
 from rhapsode.cli.narrate.options import AudioOptions, SpeechOptions, SystemOptions
 from rhapsode.cli.narrate.order_options import OrderOptions
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
+from rhapsode.cli.narrate.targets import choose_targets
 from rhapsode.cli.options import JsonOption, choose_checkpoint, choose_data_dir, read_settings
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from rhapsode.client.request_options import JobInput, JobOptions
     from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.contract.jobs.answer import Artifact
 
 CANCEL_PATIENCE_S = 10.0
 
@@ -49,7 +49,8 @@ def narrate(
             "--output",
             "-o",
             metavar="AUDIO",
-            help="Where to put the speech, as .wav, .flac, .mp3, .opus or .m4b; else FILE's name and .wav, here.",
+            help="Where to put the speech, as .wav, .flac, .mp3, .opus or .m4b; else FILE's name and .wav, here. With "
+            "--chapter-files also a folder, for these alone.",
         ),
     ] = None,
     speech: SpeechOptions,
@@ -62,24 +63,23 @@ def narrate(
 ) -> None:
     """Narrate a text, a book (.epub, .docx, .html, .md) or .ssml into a WAV, or into what the output's name says.
 
-    A book's chapters become chapters of .m4b, .mp3, .flac and .opus, with its title, author and cover.
+    A book's chapters become chapters of .m4b, .mp3, .flac and .opus, with its title, author and cover. With
+    --chapter-files each is a file of its own too, as `01 Loomings.mp3`, in a folder called like the output.
 
     Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
     for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
     """
     spoken, speakers = read_spoken(file), choose_speakers(speech.speaker or [])
-    target_file = choose_output(file, output)
+    targets = choose_targets(file, output, audio.chapter_files, is_forced=audio.force)
     wishes: JobOptions = {
         **speech.wishes(speakers),
-        **audio.wishes(target_file),
+        **audio.wishes(targets),
         **drawing.wishes(),
         **quality.wishes(),
         **order.wishes(),
         "metadata": title_of(file),
     }
     check_job(wishes, (speech, drawing, quality, order, audio))
-    if target_file.exists() and not audio.force:
-        raise Misuse(f"{target_file} exists; --force replaces it, -o chooses another name")
 
     from rich.console import Console
 
@@ -90,8 +90,8 @@ def narrate(
                 given = sent_input(client, spoken, describe_images=speech.describe_images)
                 job, wall_s = _run(client, given, wishes, console)
                 job.raise_unless_succeeded()
-                artifact = _fetched(client, job, target_file, audio.subtitles, console)
-                summarise(client, job, artifact, target_file, wall_s, as_json=as_json)
+                artifact = fetch(client, job, targets, audio.subtitles, console)
+                summarise(client, job, artifact, targets, wall_s, as_json=as_json)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
 
@@ -147,17 +147,3 @@ def _cancel(client: Rhapsode, find: Callable[[], Job], console: Console) -> None
         console.print(f"the job could not be cancelled: {error}", markup=False, highlight=False)
     else:
         console.print(f"job {ended.id} {ended.state}", markup=False, highlight=False)
-
-
-def _fetched(client: Rhapsode, job: Job, file: Path, subtitles: Subtitles | None, console: Console) -> Artifact:
-    """The speech, downloaded with its subtitles. Who interrupts that is told that nothing is lost."""
-    artifact = next(each for each in job.artifacts if each.type == audio_type(file))
-    try:
-        client.download(job, artifact.name, file)
-        if subtitles is not None:
-            client.download(job, f"narration.{subtitles}", file.with_suffix(f".{subtitles}"))
-    except KeyboardInterrupt:
-        kept = f"; the server keeps its speech: rhapsode jobs download {job.id} {artifact.name}"
-        console.print(f"job {job.id} {job.state}{kept}", markup=False, highlight=False, soft_wrap=True)
-        raise
-    return artifact

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.job_fields import JobField, told
-from rhapsode.cli.narrate.audio_options import SubtitlesOption, audio_format
+from rhapsode.cli.narrate.audio_options import ChapterFilesOption, SubtitlesOption, formats
 from rhapsode.cli.narrate.reading_options import DescribeImagesOption, SpeakerOption, WordsOption, normalization
 from rhapsode.cli.options import (
     CheckpointOption,
@@ -21,6 +20,7 @@ from rhapsode.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rhapsode.cli.narrate.targets import Targets
     from rhapsode.client.request_options import JobOptions, Output
 
 
@@ -50,13 +50,14 @@ class AudioOptions:
     loudness: job_options.OutputLoudnessTargetLufs = None
     sample_rate: job_options.OutputSampleRate = None
     bitrate: job_options.OutputFormatsBitrateKbps = None
+    chapter_files: ChapterFilesOption = None
     subtitles: SubtitlesOption = None
     destination: job_options.OutputDestinationPrefix = None
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
 
-    def wishes(self, file: Path) -> JobOptions:
+    def wishes(self, targets: Targets) -> JobOptions:
         """Raises `Misuse` for a file of no format."""
-        output: Output = {**(told(self).get("output") or {}), "formats": [audio_format(file, self.bitrate)]}
+        output: Output = {**(told(self).get("output") or {}), "formats": formats(targets, self.bitrate)}
         if self.subtitles is not None:
             output["subtitles"] = [self.subtitles.value]
         return {"output": output}

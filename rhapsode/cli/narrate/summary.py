@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from rhapsode.cli.narrate.targets import Targets
     from rhapsode.client.resources import Job
     from rhapsode.client.sync.client import Rhapsode
     from rhapsode.contract.jobs.answer import Artifact
 
 
-def summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s: float, *, as_json: bool) -> None:
+def summarise(
+    client: Rhapsode, job: Job, artifact: Artifact, targets: Targets, wall_s: float, *, as_json: bool
+) -> None:
     """Real-time factor: wall seconds from submission to success, per second of speech; lower is better."""
     from rhapsode.cli.formatting import counted, span, warned
     from rhapsode.contract.jobs.narration import ShownNarration
@@ -26,7 +27,8 @@ def summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s
     notice = next((m.notice for m in client.models() if request and m.name == request.model), "")
     if as_json:
         facts = {
-            "file": str(file),
+            "file": str(targets.main),
+            "chapter_folder": str(targets.chapters.folder) if targets.chapters else None,
             "job": job.id,
             "audio_s": round(audio_s, 3),
             "wall_s": round(wall_s, 3),
@@ -41,7 +43,10 @@ def summarise(client: Rhapsode, job: Job, artifact: Artifact, file: Path, wall_s
         typer.echo(json.dumps(facts))
         return
     speed = f", {1 / factor:.1f}x real time (real-time factor {factor:.3f})" if factor else ""
-    typer.echo(f"{file}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
+    typer.echo(f"{targets.main}: {span(audio_s)} of speech in {span(wall_s)}{speed}")
+    if targets.chapters:
+        num_files = sum(each.files or 0 for each in job.artifacts)
+        typer.echo(f"  {counted(num_files, 'chapter')} as files in {targets.chapters.folder}")
     if request:
         segments = counted(job.progress.segments.total, "segment")
         typer.echo(f"  {segments}, model {request.model}, voice {request.voice}, seed {request.seed}")

@@ -186,20 +186,31 @@ class AsyncRhapsode:
             await asyncio.sleep(pause_s or 0.2)
 
     async def artifacts(self, job: Job | str) -> tuple[Artifact, ...]:
-        """The job's outputs, with new links."""
-        return await self._send(calls.list_artifacts(_id(job)))
+        """The job's outputs, with new links; behind those that the job itself shows every file of a chapter."""
+        found: list[Artifact] = []
+        cursor: str | None = None
+        while True:
+            page = await self._send(calls.list_artifacts(_id(job), cursor))
+            found += page.data
+            cursor = page.next_cursor
+            if not page.has_more:
+                return tuple(found)
 
-    async def download(self, job: Job, name: str, path: str | Path, *, on_bytes: OnBytes | None = None) -> Path:
+    async def download(
+        self, job: Job, artifact: str | Artifact, path: str | Path, *, on_bytes: OnBytes | None = None
+    ) -> Path:
         """Fetch an artifact to `path`, which appears only when every byte is there and checked.
 
-        An existing file is replaced. A connection that breaks is made again behind the last byte. on_bytes: told how
-        many are there. Raises `KeyError` for an unknown name, `DownloadCorrupt`, `OSError`.
+        artifact: itself, or its name. An existing file is replaced. A connection that breaks is made again behind the
+        last byte. on_bytes: told how many are there. Raises `KeyError` for an unknown name, `DownloadCorrupt`,
+        `OSError`.
         """
-        expected, attempts = job.artifact(name), self._attempts()
+        expected = await self._artifact(job, artifact) if isinstance(artifact, str) else artifact
+        attempts, address = self._attempts(), calls.artifact_path(job.id, expected.name)
         with PartFile(Path(path)) as part:
             while True:
                 try:
-                    pause_s = await self._download_once(calls.artifact_path(job.id, name), part, attempts, on_bytes)
+                    pause_s = await self._download_once(address, part, attempts, on_bytes)
                 except httpx.RequestError as error:
                     pause_s = attempts.pause_after_break(error)
                 if pause_s is None:
@@ -207,6 +218,12 @@ class AsyncRhapsode:
                 await asyncio.sleep(pause_s)
             await asyncio.to_thread(part.commit, expected)
         return part.path
+
+    async def _artifact(self, job: Job, name: str) -> Artifact:
+        """Also a file of a chapter, of which the job itself shows but the list."""
+        if any(each.files for each in job.artifacts):
+            job = job.model_copy(update={"artifacts": await self.artifacts(job)})
+        return job.artifact(name)
 
     def listen(self, job: Job | str, form: StreamType = "wav") -> AsyncIterator[bytes]:
         """The job's audio from its beginning, as it is made: pieces of one file, until the job ends.

@@ -65,6 +65,9 @@ class Progress(Answer):
 class Artifact(Answer):
     """A finished output. `url` needs no credentials until `url_expires_at`. `key`: where it lies in the bucket of the
     service, if the job has a destination there.
+
+    Of type `chapters`: a list of the format's files, `files` of them, of `files_bytes` together; they are in
+    `links.artifacts`, behind the others. `chapter` and `title`: of such a file, the first is 1.
     """
 
     name: str
@@ -72,6 +75,10 @@ class Artifact(Answer):
     bytes: int
     sha256: str
     duration_s: float | None
+    files: int | None
+    files_bytes: int | None
+    chapter: int | None
+    title: str | None
     key: str | None
     url: str
     url_expires_at: datetime
@@ -157,3 +164,5 @@ class JobList(Answer):
 
 class ArtifactList(Answer):
     data: tuple[Artifact, ...]
+    next_cursor: str | None
+    has_more: bool

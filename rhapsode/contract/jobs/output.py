@@ -23,6 +23,13 @@ class AudioFormat(enum.StrEnum):
     M4B = "m4b"
 
 
+class Files(enum.StrEnum):
+    """Whether a format is one file of the whole or one for each chapter."""
+
+    WHOLE = "whole"
+    CHAPTERS = "chapters"
+
+
 class LoudnessScope(enum.StrEnum):
     """Over what loudness is measured and one gain is set."""
 
@@ -75,9 +82,13 @@ Folders = Annotated[
 
 
 class OutputFormat(RequestBody):
-    """One file, as players know it."""
+    """One file, as players know it, or one for each chapter of the document."""
 
     type: Choice[AudioFormat]
+    files: Choice[Files] = Field(
+        default=Files.WHOLE,
+        description="`chapters`: a file for each chapter, numbered and named by its title; of a text without any, one",
+    )
     bitrate_kbps: int | None = Field(
         default=None,
         ge=1,
@@ -132,7 +143,10 @@ class Destination(RequestBody):
     prefix: Folders
 
 
-Formats = Annotated[Listed[OutputFormat], Field(min_length=1, max_length=5, description="each type once")]
+Formats = Annotated[
+    Listed[OutputFormat],
+    Field(min_length=1, max_length=10, description="each type once as a whole and once in chapters"),
+]
 Subtitles = Annotated[Listed[Choice[SubtitleFormat]], Field(max_length=2)]
 
 

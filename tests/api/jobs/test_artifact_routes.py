@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import httpx
 import pytest
 
 from api.settings import ApiSettings
+from rhapsode import Rhapsode
+from storage.jobs.chapter_files import CHAPTERS, ChapterFile, encode_chapter_files, file_name, list_name, object_name
+from storage.jobs.record import ArtifactRecord
+from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects.embedded_s3 import BUCKET, EmbeddedS3
-from tests.api.harness import SMALL, ServedApi, finish_job, serve
+from storage.objects.keys import artifact
+from tests.api.harness import SMALL, ServedApi, claim, finish_job, finish_segments, serve
 from tests.settings import api_settings_of
 
 AUDIO = b"RIFF" + bytes(range(256)) * 40
@@ -54,9 +62,61 @@ def test_a_job_at_work_has_no_artifacts_yet(api: ServedApi) -> None:
 
     missing = api.http.get(f"{job['links']['artifacts']}/narration.wav")
 
-    assert api.http.get(job["links"]["artifacts"]).json() == {"data": []}
+    assert api.http.get(job["links"]["artifacts"]).json() == {"data": [], "next_cursor": None, "has_more": False}
     assert missing.status_code == 404
     assert "pending" in missing.json()["detail"]
+
+
+def test_files_of_chapters_are_pages_behind_their_list(api: ServedApi, tmp_path: Path) -> None:
+    """The job itself shows but the list, however many there are; each is served under its own name."""
+    job = api.submit()
+    files = finish_in_chapters(api, 1_000)
+
+    shown = api.http.get(job["links"]["self"]).json()["artifacts"]
+    assert [(each["name"], each["files"], each["files_bytes"]) for each in shown] == [
+        ("chapters-mp3.json", 1_000, sum(file.bytes for file in files))
+    ]
+    address: str | None = f"{job['links']['artifacts']}?limit=300"
+    pages: list[list[dict[str, Any]]] = []
+    while address:
+        page = api.http.get(address).json()
+        pages.append(page["data"])
+        more = page["next_cursor"]
+        address = f"{job['links']['artifacts']}?limit=300&cursor={more}" if page["has_more"] else None
+    assert [len(page) for page in pages] == [300, 300, 300, 101]
+    found = [each for page in pages for each in page][1:]
+    assert [(each["name"], each["chapter"], each["title"]) for each in found] == [
+        (file.name, file.chapter, file.title) for file in files
+    ]
+    last = api.http.get(found[-1]["url"])
+    named = api.http.get(f"{job['links']['artifacts']}/{quote(found[-1]['name'])}", follow_redirects=True)
+    with Rhapsode(api.url) as client:
+        saved = client.download(client.job(job["id"]), "1000 Über & unter.mp3", tmp_path / "last.mp3")
+    assert last.content == named.content == saved.read_bytes() == b"chapter 1000"
+    assert "1000%20%C3%9Cber%20%26%20unter.mp3" in last.headers["content-disposition"]
+    assert job["id"] not in last.headers["content-disposition"]
+    missing = api.http.get(f"{job['links']['artifacts']}/1001.mp3")
+    assert (missing.status_code, "and 1000 files of chapters" in missing.json()["detail"]) == (404, True)
+    wrong = api.http.get(f"{job['links']['artifacts']}?cursor=x")
+    assert wrong.json()["errors"][0]["code"] == "invalid_cursor"
+
+
+def finish_in_chapters(api: ServedApi, num: int) -> list[ChapterFile]:
+    """Do the work of the only waiting job, as an assembly does that makes a file for each chapter."""
+    finish_segments(api)
+    item = claim(api, CPU_QUEUE)
+    files: list[ChapterFile] = []
+    for number in range(1, num + 1):
+        stored = api.objects.put(artifact(item.lease, object_name(number, "mp3")), f"chapter {number}".encode())
+        name = file_name(number, num, "Über & unter", "mp3")
+        files.append(
+            ChapterFile(number, "Über & unter", name, object_name(number, "mp3"), stored.bytes, stored.sha256, 1.0)
+        )
+    name = list_name("mp3")
+    stored = api.objects.put(artifact(item.lease, name), encode_chapter_files("mp3", files))
+    listing = ArtifactRecord(name, CHAPTERS, stored.key, stored.bytes, stored.sha256, 2.0)
+    api.jobs.finish(item.lease, [replace(listing, listed=num, listed_bytes=sum(each.bytes for each in files))])
+    return files
 
 
 def test_a_name_that_is_none_is_not_found(api: ServedApi) -> None:

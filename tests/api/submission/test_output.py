@@ -11,6 +11,7 @@ from api.http.problems.problem import Problem
 from api.submission.output import resolve_output
 from rhapsode.contract.jobs.output import (
     AudioFormat,
+    Files,
     Loudness,
     LoudnessScope,
     Output,
@@ -78,6 +79,16 @@ def test_what_a_format_does_not_take_is_refused_by_its_place() -> None:
         ("/output/formats/3/type", "repeated"),
         ("/output/subtitles/1", "repeated"),
     }
+
+
+def test_a_format_is_made_as_a_whole_and_in_chapters_and_each_once() -> None:
+    both = [{"type": "mp3"}, {"type": "mp3", "files": "chapters"}]
+
+    assert [(form.files, form.bitrate_kbps) for form in resolve(formats=both).formats] == [
+        (Files.WHOLE, 96),
+        (Files.CHAPTERS, 96),
+    ]
+    assert refusals(formats=[*both, both[1]]) == {("/output/formats/2/type", "repeated")}
 
 
 def test_a_bitrate_fits_the_sample_rate_that_was_asked_for() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rhapsode.contract.jobs.output import Files
 from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
+from storage.jobs.chapter_files import MAX_CHAPTER_FILES
 from storage.jobs.warnings import SEGMENTS_SHORTENED, JobWarning
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.narration.script.script import Script
@@ -48,6 +50,7 @@ def draft_plan(request: DraftRequest) -> Draft:
     script = read_script(request.data, spec)
     _refuse_long_words(script.text)
     segmented = _segmented(respell_script(script, spec, request.dictionaries), spec)
+    _refuse_many_files(len(segmented.chapters), spec)
     refuse_foreign_text(segmented.segments, spec)
     speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
     _refuse_endless(speech_ms + round(1000 * sum(segment.pause_after_s for segment in segmented.segments)))
@@ -111,3 +114,11 @@ def _shortened(spec: NarrationSpec) -> Iterator[JobWarning]:
             f"{spec.request.segmentation.max_chars}: longer sentences are cut at their clauses"
         )
         yield JobWarning(SEGMENTS_SHORTENED, detail)
+
+
+def _refuse_many_files(num_chapters: int, spec: NarrationSpec) -> None:
+    """Now, not after hours of speech."""
+    in_chapters = any(form.files is Files.CHAPTERS for form in spec.request.output.formats)
+    if in_chapters and num_chapters > MAX_CHAPTER_FILES:
+        detail = f"the document has {num_chapters:,} chapters, and {MAX_CHAPTER_FILES:,} files of a format are the most"
+        raise unusable("invalid_request", f"{detail}; ask for whole files, or `include` fewer chapters")

@@ -77,17 +77,20 @@ local function count_usage(job, counts)
   if redis.call('TTL', day) == -1 then redis.call('EXPIRE', day, USAGE_KEPT_S) end
 end
 
+-- With the files that it lists.
+local function artifact_bytes(each) return each.bytes + (each.listed_bytes or 0) end
+
 -- `artifacts` (JSON) take the place of those that an earlier run made. Objects of earlier ones that are not among them
 -- are deleted behind this. Returns those that were not there before.
 local function replace_artifacts(job, artifacts)
   local bytes, known, created = 0, {}, {}
   local earlier = redis.call('HGET', K.job .. job.id, 'artifacts')
   for _, each in ipairs(earlier and cjson.decode(earlier) or {}) do
-    bytes = bytes - each.bytes
+    bytes = bytes - artifact_bytes(each)
     known[each.key] = true
   end
   for _, each in ipairs(cjson.decode(artifacts)) do
-    bytes = bytes + each.bytes
+    bytes = bytes + artifact_bytes(each)
     if not known[each.key] then created[#created + 1] = each end
   end
   count_stored(job, bytes)

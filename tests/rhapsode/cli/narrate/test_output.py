@@ -58,16 +58,30 @@ The sun had won.
 """
 
 
-def test_a_document_becomes_a_book_with_its_chapters(run_cli: Any, here: dict[str, str], tmp_path: Path) -> None:
+def test_a_document_becomes_a_book_with_its_chapters(
+    client: Rhapsode, run_cli: Any, here: dict[str, str], tmp_path: Path
+) -> None:
     (tmp_path / "fables.md").write_text(BOOK)
 
-    outcome = run_cli("narrate", "fables.md", "-o", "fables.m4b", "--voice", "ada", env=here)
+    wishes = ("--voice", "ada", "--chapter-files", "mp3")
+    outcome = run_cli("narrate", "fables.md", "-o", "fables.m4b", *wishes, env=here)
 
     assert outcome.returncode == 0, outcome.stderr
+    names = ["01 The wind and the sun.mp3", "02 The traveller.mp3", "03 The end.mp3"]
+    assert sorted(path.name for path in (tmp_path / "fables").iterdir()) == names
     chapters = MP4(tmp_path / "fables.m4b").chapters
     assert chapters is not None
     assert [chapter.title for chapter in chapters] == ["The wind and the sun", "The traveller", "The end"]
     assert "chapter " in outcome.stderr
+    assert "3 chapters as files in fables" in outcome.stdout
+    assert [MP3(tmp_path / "fables" / name)["TRCK"].text for name in names] == [["1/3"], ["2/3"], ["3/3"]]
+    (job,) = (each for each in client.jobs() if any(artifact.files for artifact in each.artifacts))
+    (tmp_path / "all").mkdir()
+    fetched = run_cli("jobs", "download", job.id, "-o", "all", env=here)
+    assert fetched.returncode == 0, fetched.stderr
+    assert {*names, "narration.m4b"} < {path.name for path in (tmp_path / "all").iterdir()}
+    refused = run_cli("narrate", "fables.md", "-o", "all", "--chapter-files", "mp3", env=here)
+    assert (refused.returncode, "all has files already" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("pair", ["NARRATOR", "=ada", "A=ada"])

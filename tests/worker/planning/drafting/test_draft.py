@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rhapsode.contract.jobs.input import Normalization
+import pytest
+
+from rhapsode.contract.jobs.input import DocumentFormat, Normalization
 from rhapsode.contract.jobs.narration import SegmentLengths
+from rhapsode.contract.jobs.output import AudioFormat, Files, Output, OutputFormat
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.spec import SegmentBounds
 from storage.segments.plan import decode_plan
 from tests.worker.planning.test_languages import ENGLISH, planned_record
-from tests.worker.planning.test_script_inputs import submit
+from tests.worker.planning.test_script_inputs import document, submit
 from tests.worker.studio import Studio
+from worker.errors import PermanentItemError
+from worker.planning.drafting.draft import DraftRequest, draft_plan
 
 TEXT = (
     "It rained from the first day to the last; nobody minded, since there was a stove, and there were books enough for "
@@ -49,3 +54,14 @@ def test_what_is_spoken_counts_and_not_what_is_written(studio: Studio) -> None:
     assert len(years) <= 120
     assert len(plan.segments) > 1
     assert all(len(segment.spoken_text) <= 120 for segment in plan.segments)
+
+
+def test_more_files_than_a_job_may_have_are_refused_before_anything_is_spoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.planning.drafting.draft.MAX_CHAPTER_FILES", 2)
+    book = b"# One\n\nIt rained.\n\n# Two\n\nIt rained on.\n\n# Three\n\nIt stopped.\n"
+    whole = document(DocumentFormat.MARKDOWN)
+    mp3 = OutputFormat(type=AudioFormat.MP3, files=Files.CHAPTERS)
+
+    assert len(draft_plan(DraftRequest(whole, book)).plan.chapters) == 3
+    with pytest.raises(PermanentItemError, match="has 3 chapters, and 2 files of a format are the most"):
+        draft_plan(DraftRequest(whole.asking(output=Output(formats=(mp3,))), book))

@@ -1,0 +1,47 @@
+"""What `rhapsode narrate` fetches at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rhapsode.cli.file_names import plain_name
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rhapsode.cli.narrate.audio_options import Subtitles
+    from rhapsode.cli.narrate.targets import ChapterTarget, Targets
+    from rhapsode.client.resources import Job
+    from rhapsode.client.sync.client import Rhapsode
+    from rhapsode.contract.jobs.answer import Artifact
+
+
+def fetch(client: Rhapsode, job: Job, targets: Targets, subtitles: Subtitles | None, console: Console) -> Artifact:
+    """The speech, downloaded with its subtitles; of chapters alone, their list. Who interrupts that is told that
+    nothing is lost.
+    """
+    try:
+        if targets.chapters is not None:
+            _fetch_chapters(client, job, targets.chapters)
+        artifact = _main(job, targets)
+        if targets.file is not None:
+            client.download(job, artifact, targets.file)
+        if subtitles is not None:
+            client.download(job, f"narration.{subtitles}", targets.beside(f".{subtitles}"))
+    except KeyboardInterrupt:
+        kept = f"; the server keeps its speech: rhapsode jobs download {job.id}"
+        console.print(f"job {job.id} {job.state}{kept}", markup=False, highlight=False, soft_wrap=True)
+        raise
+    return artifact
+
+
+def _main(job: Job, targets: Targets) -> Artifact:
+    wanted = "chapters" if targets.file is None else targets.file.suffix.lower().removeprefix(".")
+    return next(each for each in job.artifacts if each.type == wanted)
+
+
+def _fetch_chapters(client: Rhapsode, job: Job, target: ChapterTarget) -> None:
+    target.folder.mkdir(exist_ok=True)
+    for artifact in client.artifacts(job):
+        if artifact.chapter is not None and artifact.type == target.form:
+            client.download(job, artifact, target.folder / plain_name(artifact.name))

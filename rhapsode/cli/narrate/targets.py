@@ -1,0 +1,65 @@
+"""Where `rhapsode narrate` puts what it makes: a file of the whole, a folder of chapters, or both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.narrate.files import choose_output
+
+if TYPE_CHECKING:
+    from rhapsode.client.request_options import AudioType
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterTarget:
+    """form: of the files in the folder."""
+
+    form: AudioType
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """file: of the whole; None: there are only chapters. chapters: None: there is only the whole."""
+
+    file: Path | None
+    chapters: ChapterTarget | None
+
+    @property
+    def main(self) -> Path:
+        """What is named first."""
+        if self.file is not None:
+            return self.file
+        if self.chapters is None:
+            raise ValueError("nothing is to be made")
+        return self.chapters.folder
+
+    def beside(self, suffix: str) -> Path:
+        """Where subtitles go."""
+        if self.file is not None:
+            return self.file.with_suffix(suffix)
+        return self.main / f"narration{suffix}"
+
+
+def choose_targets(file: str, output: Path | None, chapters_as: AudioType | None, *, is_forced: bool) -> Targets:
+    """Raises `Misuse` for a place where nothing can be written, and for what is there already."""
+    if chapters_as is not None and output is not None and output.is_dir():
+        return Targets(None, ChapterTarget(chapters_as, _free_folder(output, is_forced=is_forced)))
+    whole = choose_output(file, output)
+    if whole.exists() and not is_forced:
+        raise Misuse(f"{whole} exists; --force replaces it, -o chooses another name")
+    if chapters_as is None:
+        return Targets(whole, None)
+    folder = whole.with_suffix("")
+    return Targets(whole, ChapterTarget(chapters_as, _free_folder(folder, is_forced=is_forced)))
+
+
+def _free_folder(folder: Path, *, is_forced: bool) -> Path:
+    if folder.exists() and not folder.is_dir():
+        raise Misuse(f"{folder} is no folder, and the files of chapters go there; -o chooses another name")
+    if not is_forced and folder.is_dir() and any(folder.iterdir()):
+        raise Misuse(f"{folder} has files already; --force puts the chapters there and replaces what is called alike")
+    return folder

@@ -1,0 +1,19 @@
+"""Names that a server gives lead nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+
+from rhapsode.cli.file_names import plain_name
+from rhapsode.errors import RhapsodeError
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/b", "a\\b", "C:x", "..", ".bashrc", "", "a\nb", "a\x1b[2J"])
+def test_a_name_that_leads_out_of_its_folder_is_refused(name: str) -> None:
+    with pytest.raises(RhapsodeError, match="nothing is written"):
+        plain_name(name)
+
+
+@pytest.mark.parametrize("name", ["narration.wav", "01 Loomings.mp3", "02 .. Ümlaut & 第一章.flac"])
+def test_names_of_files_stay(name: str) -> None:
+    assert plain_name(name) == name
