@@ -48,6 +48,8 @@ PAUSE_S = 0.4
 SEGMENTS_PER_CHAPTER = 180
 LEASE = Lease(JobId("job_0"), TenantId("bench"), "assemble", 1)
 LOUDNESS = Loudness(target_lufs=-18.0, max_true_peak_db=-1.5)
+LIMITED = Loudness(target_lufs=-14.0, max_true_peak_db=-3.0)
+"""Here the loudest syllables of every segment pass the limiter."""
 
 
 def _all() -> tuple[OutputFormat, ...]:
@@ -62,6 +64,8 @@ CASES: dict[str, Output] = {
     **{form.value: _alone(form) for form in AudioFormat},
     "wav 44.1 kHz": _alone(AudioFormat.WAV).model_copy(update={"sample_rate": 44_100}),
     "wav levelled": _alone(AudioFormat.WAV).model_copy(update={"loudness": LOUDNESS}),
+    "wav limited": _alone(AudioFormat.WAV).model_copy(update={"loudness": LIMITED}),
+    "mp3 limited": _alone(AudioFormat.MP3).model_copy(update={"loudness": LIMITED}),
     "all five, levelled": Output(
         formats=_all(),
         loudness=LOUDNESS,

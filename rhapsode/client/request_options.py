@@ -125,9 +125,11 @@ class Format(TypedDict, total=False):
 
 
 class Loudness(TypedDict, total=False):
-    """One linear gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
+    """One gain brings the integrated loudness (EBU R128) of the job, or of each chapter, to `target_lufs`.
 
-    If the true peak would pass `max_true_peak_db`, the gain is smaller, and a warning says so.
+    Where the true peak would pass `max_true_peak_db`, a limiter takes off what is too much, and the gain makes up
+    for it. If that took more than 6 dB off for more than 1 % of the time, the gain is smaller, and a warning says
+    so.
 
     target_lufs: bring the whole to this loudness (EBU R128)
     """

@@ -1,17 +1,23 @@
-"""One linear gain for the job, or for each chapter, that brings it to the loudness that was asked for."""
+"""One gain for the job, or for each chapter, that brings it to the loudness that was asked for.
+
+Where the true peak would pass what is allowed, a limiter takes off what is too much, and the gain makes up for it: the
+loudness is measured with the limiter until it is right. Speech that would have to be crushed is left softer instead.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhapsode.contract.jobs.output import Loudness, LoudnessScope
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
+from worker.speech.audio.limiter import Signal, limited
 from worker.speech.audio.loudness import LoudnessMeter
 from worker.speech.audio.samples import Samples
 from worker.speech.audio.true_peak import TruePeakMeter
@@ -20,15 +26,27 @@ FULL_SCALE = 32768
 TOLERANCE_LU = 0.1
 """A target missed by less is not worth a warning."""
 
+MOST_REDUCTION_DB = 6.0
+MOST_REDUCED_SHARE = 0.01
+"""More may be taken off for this share of the time: clicks and single cries. Speech is not the same with more of it."""
+
+MOST_TRIALS = 5
+CLOSE_LU = 0.03
+"""A gain is right if the loudness misses the target by no more."""
+
+_WINDOW_S = 0.01
 _SILENCE_PIECE_S = 1.0
+
+Read = Callable[[SegmentResult], Samples]
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What was measured of a stretch of the narration, and the gain that follows.
+    """What was measured of a stretch of the narration, and what follows.
 
-    first_segment, end_segment: the stretch, in indices. loudness_lufs, true_peak_db: before the gain; None for silence,
-    and loudness also for less than 400 ms. shortfall_lu: by how much the target is missed.
+    first_segment, end_segment: the stretch, in indices. loudness_lufs, true_peak_db: as spoken; None for silence, and
+    loudness also for less than 400 ms. reached_lufs: with the gain. ceiling_db: what a limiter keeps the true peak
+    below; None where there is no need for one.
     """
 
     first_segment: int
@@ -36,46 +54,106 @@ class Level:
     loudness_lufs: float | None
     true_peak_db: float | None
     gain_db: float = 0.0
-    shortfall_lu: float = 0.0
+    reached_lufs: float | None = None
+    ceiling_db: float | None = None
 
-    @property
-    def gain(self) -> float:
-        """As a factor of samples."""
-        return 10 ** (self.gain_db / 20)
+    def levelled(self, samples: Samples, sample_rate_hz: int) -> Signal:
+        """A segment of the stretch as it is to sound."""
+        signal = samples.astype(np.float32) * np.float32(10 ** (self.gain_db / 20))
+        if self.ceiling_db is None:
+            return signal
+        return limited(signal, FULL_SCALE * 10 ** (self.ceiling_db / 20), sample_rate_hz)
 
 
-def measure_levels(
-    placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read: Callable[[SegmentResult], Samples]
-) -> tuple[Level, ...]:
-    """In order, covering all segments. read: gives a segment's samples; called once for each, in order."""
-    levels: list[Level] = []
-    for stretch in _stretches(placed, target.scope):
-        loudness, peak = LoudnessMeter(sample_rate_hz), TruePeakMeter()
-        first = end = stretch[0].planned.index
-        for each in stretch:
-            for samples in _with_gap(read(each.result), each.num_gap, sample_rate_hz):
-                signal = samples / FULL_SCALE
-                loudness.add(signal)
-                peak.add(signal)
-            end = each.planned.index + 1
-        levels.append(
-            _levelled(Level(first, end, _finite(loudness.integrated_lufs()), _decibels(peak.value())), target)
-        )
-    return tuple(levels)
+def measure_levels(placed: Iterable[Placed], sample_rate_hz: int, target: Loudness, read: Read) -> tuple[Level, ...]:
+    """In order, covering all segments. read: gives a segment's samples; called for each in order, once where no limiter
+    is needed, and again for each gain that is tried with one.
+    """
+    stretches = _stretches(placed, target.scope)
+    return tuple(Levelling(stretch, sample_rate_hz, target, read).level() for stretch in stretches)
 
 
 def warnings_of(levels: Iterable[Level], target: Loudness) -> Iterator[str]:
     """A sentence for every stretch that does not reach the target."""
     for level in levels:
         where = "the narration" if target.scope is LoudnessScope.JOB else _segments_of(level)
-        if level.loudness_lufs is None:
+        if level.reached_lufs is None:
             yield f"{where} is silent or too short to have a loudness; its level was left as it is"
-        elif level.shortfall_lu > TOLERANCE_LU:
-            reached = level.loudness_lufs + level.gain_db
+        elif target.target_lufs - level.reached_lufs > TOLERANCE_LU:
             yield (
-                f"{where} has {reached:.1f} LUFS instead of {target.target_lufs:g}: more gain would lift its true peak "
-                f"beyond {target.max_true_peak_db:g} dB"
+                f"{where} has {level.reached_lufs:.1f} LUFS instead of {target.target_lufs:g}: with more gain, a true "
+                f"peak of {target.max_true_peak_db:g} dB would take more than {MOST_REDUCTION_DB:g} dB off for more "
+                f"than {MOST_REDUCED_SHARE:.0%} of the time"
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Levelling:
+    """One stretch of the narration on its way to the target."""
+
+    stretch: Sequence[Placed]
+    sample_rate_hz: int
+    target: Loudness
+    read: Read
+
+    def level(self) -> Level:
+        """Measured as it was spoken, and then with the limiter, if that has to be."""
+        loudness, peak, peaks = LoudnessMeter(self.sample_rate_hz), TruePeakMeter(), _WindowPeaks(self.sample_rate_hz)
+        for samples, num_gap in self._segments():
+            signal = samples / FULL_SCALE
+            loudness.add(signal)
+            peak.add(signal)
+            peaks.add(samples)
+            _add_silence(loudness, num_gap, self.sample_rate_hz)
+        first, last = self.stretch[0].planned.index, self.stretch[-1].planned.index
+        spoken = Level(first, last + 1, _finite(loudness.integrated_lufs()), _decibels(peak.value()))
+        if spoken.loudness_lufs is None or spoken.true_peak_db is None:
+            return spoken
+        wanted_db = self.target.target_lufs - spoken.loudness_lufs
+        if wanted_db <= self.target.max_true_peak_db - spoken.true_peak_db:
+            return replace(spoken, gain_db=wanted_db, reached_lufs=self.target.target_lufs)
+        loud_db = _decibels(peaks.exceeded_for(MOST_REDUCED_SHARE) / FULL_SCALE)
+        most_db = math.inf if loud_db is None else self.target.max_true_peak_db + MOST_REDUCTION_DB - loud_db
+        return self._limited(replace(spoken, gain_db=min(wanted_db, most_db)), most_db)
+
+    def _limited(self, level: Level, most_db: float) -> Level:
+        """At the gain that reaches the target, or at the most."""
+        tried = self._measured(replace(level, ceiling_db=self.target.max_true_peak_db))
+        for _ in range(MOST_TRIALS - 1):
+            missed = self.target.target_lufs - (tried.reached_lufs or 0.0)
+            if abs(missed) <= CLOSE_LU or (missed > 0 and tried.gain_db == most_db):
+                break
+            tried = self._measured(replace(tried, gain_db=min(tried.gain_db + missed, most_db)))
+        return tried
+
+    def _measured(self, level: Level) -> Level:
+        loudness = LoudnessMeter(self.sample_rate_hz)
+        for samples, num_gap in self._segments():
+            loudness.add(level.levelled(samples, self.sample_rate_hz) / FULL_SCALE)
+            _add_silence(loudness, num_gap, self.sample_rate_hz)
+        return replace(level, reached_lufs=loudness.integrated_lufs())
+
+    def _segments(self) -> Iterator[tuple[Samples, int]]:
+        for each in self.stretch:
+            yield self.read(each.result), each.num_gap
+
+
+class _WindowPeaks:
+    """How many windows of 10 ms have which highest sample; pauses between segments are none."""
+
+    def __init__(self, sample_rate_hz: int) -> None:
+        self._window = round(_WINDOW_S * sample_rate_hz)
+        self._counts: NDArray[np.int64] = np.zeros(FULL_SCALE + 1, np.int64)
+
+    def add(self, samples: Samples) -> None:
+        if len(samples):
+            highest = np.maximum.reduceat(np.abs(samples.astype(np.int32)), np.arange(0, len(samples), self._window))
+            self._counts += np.bincount(highest, minlength=len(self._counts))
+
+    def exceeded_for(self, share: float) -> int:
+        """The least magnitude that no more than this share of the windows is above."""
+        above = np.cumsum(self._counts[::-1])[::-1]
+        return int(np.count_nonzero(above[1:] > share * above[0]))
 
 
 def _stretches(placed: Iterable[Placed], scope: LoudnessScope) -> Iterator[tuple[Placed, ...]]:
@@ -86,26 +164,10 @@ def _stretches(placed: Iterable[Placed], scope: LoudnessScope) -> Iterator[tuple
         yield tuple(stretch)
 
 
-def _with_gap(samples: Samples, num_gap: int, sample_rate_hz: int) -> Iterator[Samples]:
-    yield samples
+def _add_silence(loudness: LoudnessMeter, num_samples: int, sample_rate_hz: int) -> None:
     piece = round(_SILENCE_PIECE_S * sample_rate_hz)
-    for start in range(0, num_gap, piece):
-        yield np.zeros(min(piece, num_gap - start), np.int16)
-
-
-def _levelled(level: Level, target: Loudness) -> Level:
-    if level.loudness_lufs is None or level.true_peak_db is None:
-        return level
-    wanted = target.target_lufs - level.loudness_lufs
-    allowed = target.max_true_peak_db - level.true_peak_db
-    return Level(
-        level.first_segment,
-        level.end_segment,
-        level.loudness_lufs,
-        level.true_peak_db,
-        gain_db=min(wanted, allowed),
-        shortfall_lu=max(0.0, wanted - allowed),
-    )
+    for start in range(0, num_samples, piece):
+        loudness.add(np.zeros(min(piece, num_samples - start)))
 
 
 def _segments_of(level: Level) -> str:

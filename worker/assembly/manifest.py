@@ -124,12 +124,14 @@ def _gap(placed: Placed, sample_rate_hz: int) -> dict[str, object]:
 
 
 def _level(level: Level) -> dict[str, object]:
-    """Numbers before the gain; null for silence."""
+    """What was measured is as spoken, null for silence. `limited_to_db`: null where no limiter was needed."""
     return {
         "segments": [level.first_segment, level.end_segment - 1],
         "measured_lufs": _rounded(level.loudness_lufs),
         "measured_true_peak_db": _rounded(level.true_peak_db),
         "gain_db": _rounded(level.gain_db),
+        "limited_to_db": _rounded(level.ceiling_db),
+        "lufs": _rounded(level.reached_lufs),
     }
 
 

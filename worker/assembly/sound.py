@@ -27,13 +27,15 @@ class SoundShaper:
 
     def __init__(self, from_hz: int, to_hz: int, num_samples: int, levels: Iterable[Level]) -> None:
         """num_samples: of the whole, before resampling. levels: none, or covering all segments."""
-        self._gains = {index: each.gain for each in levels for index in range(each.first_segment, each.end_segment)}
+        self._levels = {index: each for each in levels for index in range(each.first_segment, each.end_segment)}
+        self._from_hz = from_hz
         self._resampler = None if from_hz == to_hz else Resampler(from_hz, to_hz, num_samples)
 
     def segment(self, index: int, samples: Samples) -> bytes:
-        if not self._gains and self._resampler is None:
-            return to_bytes(samples)
-        return self._shaped(samples.astype(np.float32) * np.float32(self._gains.get(index, 1.0)))
+        level = self._levels.get(index)
+        if level is not None:
+            return self._shaped(level.levelled(samples, self._from_hz))
+        return to_bytes(samples) if self._resampler is None else self._shaped(samples.astype(np.float32))
 
     def gap(self, num_samples: int) -> Iterator[bytes]:
         for start in range(0, num_samples, SILENCE_PIECE):

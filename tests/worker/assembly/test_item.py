@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -34,11 +35,14 @@ from storage.objects import keys
 from storage.segments.edits import SegmentEdit
 from storage.segments.file import SegmentHeader
 from storage.segments.plan import Chapter
+from storage.segments.timeline import MARGIN_S
 from tests.worker.assembly.studio import RATE_HZ, Book, assemble, content, submit_book, voice_like
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.assembly.item import uncalibrated
 from worker.speech.audio.loudness import LoudnessMeter
-from worker.speech.audio.speech_edges import RELATIVE_THRESHOLD
+from worker.speech.audio.samples import to_samples
+from worker.speech.audio.speech_edges import RELATIVE_THRESHOLD, finish_edges
+from worker.speech.audio.true_peak import TruePeakMeter
 
 PAUSES_S = (0.06, 0.25, 0.6, 1.5, 10.0, 0.0)
 WAV = Output()
@@ -131,17 +135,50 @@ def test_each_chapter_gets_a_gain_of_its_own_if_that_is_asked_for(studio: Studio
     assert record.warnings == ()
 
 
-def test_a_target_that_would_clip_is_missed_and_the_job_says_so(studio: Studio) -> None:
-    spike = voice_like(4, 0.05, 1)
-    spike[RATE_HZ] = 0.9
-    output = WAV.model_copy(update={"loudness": Loudness(target_lufs=-14.0, max_true_peak_db=-3.0)})
+@pytest.mark.parametrize("scope", LoudnessScope)
+def test_a_peak_does_not_stand_in_the_way_of_the_loudness(studio: Studio, scope: LoudnessScope) -> None:
+    """Peaks that only a limiter gets past: the target is reached, and every segment without one has plain gain."""
+    pcm = [voice_like(4, 0.05, number) for number in range(4)]
+    pcm[0][RATE_HZ] = 0.9
+    pcm[2][2 * RATE_HZ : 2 * RATE_HZ + 600] *= 9
+    book = Book(pcm, (0.5, 0.5, 0.5, 0.0), (Chapter("one", 0), Chapter("two", 2)))
+    loudness = Loudness(target_lufs=-16.0, max_true_peak_db=-3.0, scope=scope)
 
-    record = assemble(studio, Book([spike], (0.0,)), output)
+    record = assemble(studio, book, WAV.model_copy(update={"loudness": loudness}))
 
     samples = samples_of(studio, record)
+    manifest = json.loads(content(studio, record, "manifest.json"))
+    boundary = round(manifest["segments"][2]["start_s"] * RATE_HZ)
+    parts = [samples] if scope is LoudnessScope.JOB else [samples[:boundary], samples[boundary:]]
+    for part, told in zip(parts, manifest["loudness"], strict=True):
+        assert lufs(part, RATE_HZ) == pytest.approx(-16, abs=0.1)
+        assert told["lufs"] == pytest.approx(-16, abs=0.1)
+        assert told["limited_to_db"] == -3
+    peak = TruePeakMeter()
+    peak.add(samples)
+    assert 20 * math.log10(peak.value()) == pytest.approx(-3, abs=0.02)
+    assert record.warnings == ()
+    plain = np.float32(10 ** (manifest["loudness"][0]["gain_db"] / 20))
+    start = round(manifest["segments"][1]["start_s"] * RATE_HZ)
+    spoken = to_samples(finish_edges(pcm[1], RATE_HZ))[round(MARGIN_S * RATE_HZ) :]
+    np.testing.assert_allclose(samples[start : start + len(spoken)] * 32768, spoken * plain, rtol=1e-3, atol=1)
+
+
+def test_a_target_that_would_crush_the_speech_is_missed_and_the_job_says_so(studio: Studio) -> None:
+    pcm = [voice_like(4, 0.05, 1)]
+    pcm[0][RATE_HZ : 2 * RATE_HZ : 480] = 0.9
+    output = WAV.model_copy(update={"loudness": Loudness(target_lufs=-9.0, max_true_peak_db=-3.0)})
+
+    record = assemble(studio, Book(pcm, (0.0,)), output)
+
+    samples = samples_of(studio, record)
+    reached = lufs(samples, RATE_HZ)
     assert np.abs(samples).max() <= 10 ** (-3 / 20) + 2**-15
     assert [(warning.code, warning.segment) for warning in record.warnings] == [("loudness_target_missed", None)]
-    assert "instead of -14" in record.warnings[0].detail
+    assert record.warnings[0].detail == (
+        f"the narration has {reached:.1f} LUFS instead of -9: with more gain, a true peak of -3 dB would take more "
+        "than 6 dB off for more than 1% of the time"
+    )
 
 
 def test_subtitles_and_timestamps_say_what_is_heard_when(studio: Studio) -> None:

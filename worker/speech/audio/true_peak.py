@@ -16,6 +16,12 @@ TAPS = 32
 KAISER_BETA = 6.0
 STRETCH = 2048
 
+ROW = 64
+"""Samples whose neighbourhood is interpolated as one row of a product of matrices."""
+
+ROWS = 14
+"""In a product: libraries divide larger ones among threads, which spin while they wait for each other."""
+
 Signal = NDArray[np.float64]
 """Mono samples of full scale 1, shape (N,)."""
 
@@ -28,7 +34,16 @@ def _phases() -> NDArray[np.float64]:
     return np.array([row / row.sum() for row in rows])
 
 
+def _between() -> NDArray[np.float32]:
+    """Shape (ROW + TAPS - 1, 3 ROW): from a row with what is around it to the values between its samples."""
+    values = np.zeros((ROW + TAPS - 1, OVERSAMPLING - 1, ROW), np.float32)
+    for place in range(ROW):
+        values[place : place + TAPS, :, place] = _PHASES.T
+    return values.reshape(ROW + TAPS - 1, -1)
+
+
 _PHASES = _phases()
+_BETWEEN = _between()
 _MOST_GAIN = float(np.abs(_PHASES).sum(axis=1).max())
 
 
@@ -47,6 +62,24 @@ class TruePeakMeter:
     def value(self) -> float:
         """Of full scale 1, as if silence followed."""
         return _highest(np.concatenate((self._past, np.zeros(TAPS - 1))), self._peak)
+
+
+def magnitudes(samples: NDArray[np.float32], above: float) -> NDArray[np.float32]:
+    """Of each sample and what is between it and the next, shape (N,), as if silence were around them.
+
+    above: of what cannot be larger, the samples alone are told.
+    """
+    found = np.abs(samples)
+    rows = np.pad(found, (0, -len(found) % ROW)).reshape(-1, ROW)
+    tops = np.pad(rows.max(axis=1, initial=0.0), 1)
+    near = np.flatnonzero(np.maximum.reduce((tops[:-2], tops[1:-1], tops[2:])) * _MOST_GAIN > above)
+    framed = np.pad(samples, (TAPS // 2 - 1, TAPS // 2 + ROW))
+    frames = np.lib.stride_tricks.sliding_window_view(framed, ROW + TAPS - 1)[::ROW]
+    for start in range(0, len(near), ROWS):
+        which = near[start : start + ROWS]
+        between = np.abs(frames[which] @ _BETWEEN).reshape(-1, OVERSAMPLING - 1, ROW).max(axis=1)
+        rows[which] = np.maximum(rows[which], between)
+    return rows.reshape(-1)[: len(found)]
 
 
 def _highest(framed: Signal, peak: float) -> float:
