@@ -76,7 +76,7 @@ def _segmentation(wanted: SegmentationRequest, card: ModelCard) -> tuple[Segment
     lengths = SegmentLengths(
         target_chars=target_chars,
         max_chars=min(wanted.max_chars, card.max_text_chars),
-        min_chars=min(wanted.least_chars, target_chars),
+        min_chars=min(wanted.min_chars, target_chars),
     )
     return lengths, SegmentBounds(
         opening_chars=min(wanted.opening_chars, target_chars),

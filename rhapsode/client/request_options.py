@@ -60,9 +60,9 @@ class Segmentation(TypedDict, total=False):
     """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
     named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
 
-    min_chars: a sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes
-    over; 0 leaves each alone. By default 16, and never more than a quarter of `target_chars`. What is above the
-    model's `max_text_chars` is lowered to it, with the warning `segments_shortened` where it was asked for.
+    min_chars: a line, sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it
+    takes over; 0 leaves each alone. What is above the model's `max_text_chars` is lowered to it, with the warning
+    `segments_shortened` where it was asked for.
     """
 
     mode: Literal["sentence"]
@@ -72,12 +72,18 @@ class Segmentation(TypedDict, total=False):
 
 
 class Pauses(TypedDict, total=False):
-    """Silence after what ends there, in seconds; `chapter_s` is the least before a chapter."""
+    """Silence that is heard after what ends there, in seconds; `chapter_s` is the least before a chapter.
+
+    `line_s`: a line of verse, or one that ends with `<br>` or a hard break. `cut_s`: where a sentence goes on that
+    is too long for one segment, or that another voice goes on with.
+    """
 
     sentence_s: float
     paragraph_s: float
     heading_s: float
     chapter_s: float
+    line_s: float
+    cut_s: float
 
 
 class Sampling(TypedDict, total=False):

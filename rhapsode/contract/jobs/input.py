@@ -143,12 +143,18 @@ class JobInput(RequestBody):
 
 
 class Pauses(RequestBody):
-    """Silence after what ends there, in seconds; `chapter_s` is the least before a chapter."""
+    """Silence that is heard after what ends there, in seconds; `chapter_s` is the least before a chapter.
 
-    sentence_s: float = Field(default=0.25, ge=0, le=MAX_PAUSE_S)
-    paragraph_s: float = Field(default=0.6, ge=0, le=MAX_PAUSE_S)
+    `line_s`: a line of verse, or one that ends with `<br>` or a hard break. `cut_s`: where a sentence goes on that is
+    too long for one segment, or that another voice goes on with.
+    """
+
+    sentence_s: float = Field(default=0.45, ge=0, le=MAX_PAUSE_S)
+    paragraph_s: float = Field(default=0.8, ge=0, le=MAX_PAUSE_S)
     heading_s: float = Field(default=0.9, ge=0, le=MAX_PAUSE_S)
-    chapter_s: float = Field(default=1.5, ge=0, le=MAX_PAUSE_S)
+    chapter_s: float = Field(default=2.0, ge=0, le=MAX_PAUSE_S)
+    line_s: float = Field(default=0.35, ge=0, le=MAX_PAUSE_S)
+    cut_s: float = Field(default=0.12, ge=0, le=MAX_PAUSE_S)
 
 
 Speakers = Annotated[

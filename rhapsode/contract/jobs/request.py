@@ -30,10 +30,6 @@ MAX_EMBEDDING_CHARS = 100_000
 MAX_EMBEDDING_VALUES = 16_384
 
 
-MIN_CHARS = 16
-"""About a second of speech. Models that read sentences make noise of less."""
-
-
 OPENING_CHARS = 90
 """About six seconds of speech, which is all that a live listener waits for."""
 
@@ -42,21 +38,21 @@ class SegmentationRequest(RequestBody):
     """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
     named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
 
-    min_chars: a sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes over;
-    0 leaves each alone. By default 16, and never more than a quarter of `target_chars`. What is above the model's
-    `max_text_chars` is lowered to it, with the warning `segments_shortened` where it was asked for.
+    min_chars: a line, sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes
+    over; 0 leaves each alone. What is above the model's `max_text_chars` is lowered to it, with the warning
+    `segments_shortened` where it was asked for.
     """
 
     mode: Literal["sentence"] = "sentence"
     target_chars: int = Field(default=220, ge=20, le=MAX_SEGMENT_CHARS)
     max_chars: int = Field(default=400, ge=20, le=MAX_SEGMENT_CHARS)
-    min_chars: int | None = Field(default=None, ge=0, le=200)
+    min_chars: int = Field(default=0, ge=0, le=200)
 
     @model_validator(mode="after")
     def _target_fits(self) -> Self:
         if self.target_chars > self.max_chars:
             raise PydanticCustomError("out_of_range", "target_chars must not be larger than max_chars")
-        if self.min_chars is not None and self.min_chars > self.target_chars:
+        if self.min_chars > self.target_chars:
             raise PydanticCustomError("out_of_range", "min_chars must not be larger than target_chars")
         return self
 
@@ -65,11 +61,6 @@ class SegmentationRequest(RequestBody):
         """The longest that the caller named; 0 for one who left it to us."""
         named = {"target_chars": self.target_chars, "max_chars": self.max_chars}
         return max((chars for name, chars in named.items() if name in self.model_fields_set), default=0)
-
-    @property
-    def least_chars(self) -> int:
-        """`min_chars`, or what stands for it."""
-        return min(MIN_CHARS, self.target_chars // 4) if self.min_chars is None else self.min_chars
 
     @property
     def opening_chars(self) -> int:

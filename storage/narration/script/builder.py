@@ -80,14 +80,14 @@ class ScriptBuilder:
         """As `end_block`, inside a paragraph or a heading."""
         kind = self._kind
         if kind is BlockKind.PARAGRAPH:
-            self._kind = BlockKind.SENTENCE
+            self._kind = BlockKind.LINE
         self.end_block()
         self._kind = kind
 
     def end_paragraph(self) -> None:
-        """As `end_block`; if its sentences were blocks of their own, the last of them ends the paragraph."""
+        """As `end_block`; if its sentences or lines were blocks of their own, the last of them ends the paragraph."""
         self.end_block()
-        if self._blocks and self._blocks[-1].kind is BlockKind.SENTENCE:
+        if self._blocks and self._blocks[-1].kind in (BlockKind.SENTENCE, BlockKind.LINE):
             self._blocks[-1] = Block(BlockKind.PARAGRAPH, self._blocks[-1].spans)
 
     def build(self, title: str = "", author: str = "", language: str = "", cover: bytes | None = None) -> Script:

@@ -14,6 +14,9 @@ class BlockKind(enum.Enum):
     SENTENCE = "sentence"
     """Part of a paragraph whose writer said where it ends."""
 
+    LINE = "line"
+    """A line of verse, an address, or whatever else was broken before the width of the page."""
+
     PARAGRAPH = "paragraph"
     ENTRY = "entry"
     """One of a caller's list: no segment holds two of them, however short."""

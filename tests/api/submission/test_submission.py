@@ -61,8 +61,15 @@ def test_defaults_are_filled_in_and_told(api: ServedApi) -> None:
     request = api.submit()["request"]
 
     assert (request["model"], request["voice"], request["language"]) == ("small", "Alice", "auto")
-    assert request["segmentation"] == {"mode": "sentence", "target_chars": 220, "max_chars": 400, "min_chars": 16}
-    assert request["pauses"] == {"sentence_s": 0.25, "paragraph_s": 0.6, "heading_s": 0.9, "chapter_s": 1.5}
+    assert request["segmentation"] == {"mode": "sentence", "target_chars": 220, "max_chars": 400, "min_chars": 0}
+    assert request["pauses"] == {
+        "sentence_s": 0.45,
+        "paragraph_s": 0.8,
+        "heading_s": 0.9,
+        "chapter_s": 2.0,
+        "line_s": 0.35,
+        "cut_s": 0.12,
+    }
     assert request["sampling"] == {"temperature": None, "top_p": None, "top_k": None, "repetition_penalty": None}
     assert request["priority"] == "normal"
     assert request["reuse"] is True
@@ -106,7 +113,7 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     )
     assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3, 0)
     assert (spec.request.reuse, job["request"]["reuse"]) == (False, False)
-    assert tuple(spec.request.pauses.model_dump().values()) == (0, 2, 0.9, 1.5)
+    assert tuple(spec.request.pauses.model_dump().values()) == (0, 2, 0.9, 2.0, 0.35, 0.12)
     assert spec.request.sampling.model_dump() == {
         "temperature": 0,
         "top_p": 0.5,
@@ -183,9 +190,9 @@ def test_no_segment_is_longer_than_the_model_s_texts(api: ServedApi) -> None:
         assert (shown["target_chars"], shown["max_chars"]) == (held.target_chars, held.max_chars)
         return held.target_chars, held.max_chars, held.min_chars, spec.bounds.asked_chars
 
-    assert resolved() == (150, 150, 16, 0)
-    assert resolved(max_chars=150, target_chars=90) == (90, 150, 16, 0)
-    assert resolved(max_chars=900) == (150, 150, 16, 900)
+    assert resolved() == (150, 150, 0, 0)
+    assert resolved(max_chars=150, target_chars=90) == (90, 150, 0, 0)
+    assert resolved(max_chars=900) == (150, 150, 0, 900)
     assert resolved(target_chars=200, min_chars=200) == (150, 150, 150, 200)
     assert api.http.get("/v1/models/brief").json()["max_text_chars"] == 150
 

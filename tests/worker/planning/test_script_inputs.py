@@ -122,7 +122,7 @@ def test_ssml_is_spoken_as_it_says(studio: Studio) -> None:
 
     assert [(one.text, one.speaker, one.language, one.pause_after_s) for one in plan.segments] == [
         ("Read doctor A B.", "", "", 0.7),
-        ("I am", "tom", "", 0),
+        ("I am", "tom", "", 0.12),
         ("Tom", "tom", "german", 0),
     ]
 
@@ -134,9 +134,9 @@ def test_markdown_becomes_chapters_and_code_is_not_read(studio: Studio) -> None:
     assert [(chapter.id, chapter.title) for chapter in plan.chapters] == [("1", "The Fox"), ("2", "The Crow")]
     assert [(one.text, one.chapter, one.pause_after_s) for one in plan.segments] == [
         ("The Fox", 0, 0.9),
-        ("A fox saw grapes. code is read.", 0, 1.5),
+        ("A fox saw grapes. code is read.", 0, 2.0),
         ("The Crow", 1, 0.9),
-        ("1. First point", 1, 0.6),
+        ("1. First point", 1, 0.8),
         ("2. Second point", 1, 0),
     ]
 

@@ -12,6 +12,7 @@ class Ending(enum.Enum):
     CUT = "cut"
     """Nothing: the sentence goes on, but was too long, or another speaker says the rest."""
 
+    LINE = "line"
     SENTENCE = "sentence"
     PARAGRAPH = "paragraph"
     ENTRY = "entry"

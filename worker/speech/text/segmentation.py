@@ -30,6 +30,7 @@ _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*|\u2029\s*")
 _SENTENCE_ENDED = re.compile(r"[.!?…。！？｡:;：；][\"'”’»」』）)\]]*\s*$")
 
 _BLOCK_ENDS = {
+    BlockKind.LINE: Ending.LINE,
     BlockKind.SENTENCE: Ending.SENTENCE,
     BlockKind.PARAGRAPH: Ending.PARAGRAPH,
     BlockKind.ENTRY: Ending.ENTRY,
@@ -112,7 +113,8 @@ def _written(each: Stretch, shown: SpokenText) -> tuple[str, tuple[SentenceBreak
 def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> Iterator[Stretch]:
     spoken = SpokenText(script.text, script.replacements)
     seconds = {
-        Ending.CUT: 0.0,
+        Ending.CUT: pauses.cut_s,
+        Ending.LINE: pauses.line_s,
         Ending.SENTENCE: pauses.sentence_s,
         Ending.PARAGRAPH: pauses.paragraph_s,
         Ending.ENTRY: pauses.paragraph_s,

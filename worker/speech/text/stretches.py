@@ -1,9 +1,9 @@
 """Stretches of a script on their way to segments, and which of them are too short to be spoken alone. Pure.
 
-A model that reads sentences makes noise of a single word, and a listener hears a hole on both sides of it. So a stretch
-below the least length is spoken with a neighbour, also over the end of a paragraph: between them the model pauses as it
-does after any sentence, and the typed pause falls away. Headings, turns of another speaker, entries of a caller's list,
-chapters and pauses that were asked for stay what they are.
+Nothing is, unless a job names a least length: then a stretch below it is spoken with a neighbour, also over the end of
+a paragraph, for a model that makes noise of a word alone. Between them the model pauses as it does after any sentence,
+and the typed pause falls away. Headings, turns of another speaker, entries of a caller's list, chapters and pauses that
+were asked for stay what they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from worker.speech.text.pieces import Ending
 _UNSPACED_LETTER = re.compile(rf"(?![가-힣])[{SYLLABIC}]")
 _UNSPACED_STOPS = "。！？｡"
 _UNSPACED_CLOSING = "」』）】》〉”’"
-_JOINED_OVER = frozenset({Ending.SENTENCE, Ending.PARAGRAPH})
+_JOINED_OVER = frozenset({Ending.LINE, Ending.SENTENCE, Ending.PARAGRAPH})
 
 
 @dataclass(frozen=True, slots=True)

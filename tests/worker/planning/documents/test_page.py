@@ -67,7 +67,7 @@ def test_a_break_is_a_line_of_verse_a_paragraph_or_no_more_than_the_width_of_a_p
         *("A paragraph", "and another.", "Two", "Lines", "End."),
     ]
     assert [block.kind for block in script.blocks][:4] == [
-        *(BlockKind.SENTENCE, BlockKind.SENTENCE, BlockKind.PARAGRAPH, BlockKind.PARAGRAPH),
+        *(BlockKind.LINE, BlockKind.LINE, BlockKind.PARAGRAPH, BlockKind.PARAGRAPH),
     ]
     assert [chapter.title for chapter in script.chapters] == ["Two Lines"]
 

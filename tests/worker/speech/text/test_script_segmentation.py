@@ -21,7 +21,7 @@ from worker.speech.text.english.front_end import respell_english
 from worker.speech.text.respelling import Lexicon, respelt
 from worker.speech.text.segmentation import NothingToSpeak, segment_script
 
-PAUSES = Pauses(sentence_s=0.1, paragraph_s=0.2, heading_s=0.3, chapter_s=0.4)
+PAUSES = Pauses(sentence_s=0.1, paragraph_s=0.2, heading_s=0.3, chapter_s=0.4, line_s=0.15, cut_s=0.05)
 
 NASTY = [
     "今天天气很好。我们去公园吧！你来吗？“好。”他说。",
@@ -167,12 +167,37 @@ def test_pauses_follow_what_ends() -> None:
     assert [(segment.text, segment.pause_after_s) for segment in planned.segments] == [
         ("One", 0.3),
         ("First sentence.", 0.1),
-        ("Second,", 0.0),
+        ("Second,", 0.05),
         ("said he.", 0.1),
         ("Third.", 2.5),
         ("Last words.", 0.0),
     ]
     assert planned.chapters == (Chapter("One", 0, "1"), Chapter("Two", 5, "2"))
+
+
+def test_lines_and_short_paragraphs_keep_their_pauses() -> None:
+    builder = ScriptBuilder()
+    builder.begin_block(BlockKind.HEADING)
+    builder.say("The Eagle")
+    builder.begin_block(BlockKind.PARAGRAPH)
+    builder.say("He clasps the crag")
+    builder.end_line()
+    builder.say("with crooked hands;")
+    builder.end_paragraph()
+    builder.say("Yes.")
+    builder.end_paragraph()
+    builder.say("No, he said.")
+    script = builder.build()
+
+    planned = segment_script(script, Segmentation(), PAUSES)
+
+    assert [(segment.text, segment.pause_after_s) for segment in planned.segments] == [
+        ("The Eagle", 0.3),
+        ("He clasps the crag", 0.15),
+        ("with crooked hands;", 0.2),
+        ("Yes.", 0.2),
+        ("No, he said.", 0.0),
+    ]
 
 
 def test_what_comes_before_the_first_chapter_belongs_to_the_book() -> None:

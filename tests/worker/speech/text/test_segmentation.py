@@ -16,7 +16,7 @@ from storage.narration.spec import Segmentation
 from storage.segments.plan import PlannedSegment
 from worker.speech.text.segmentation import NothingToSpeak, plan_segments
 
-SENTENCE_S, PARAGRAPH_S = 0.25, 0.6
+SENTENCE_S, PARAGRAPH_S, CUT_S = 0.25, 0.6, 0.12
 
 TEXTS = st.text(
     alphabet=st.one_of(
@@ -108,12 +108,12 @@ def test_a_target_as_large_as_the_cap_keeps_paragraphs_whole() -> None:
     ]
 
 
-def test_pauses_follow_what_ends_and_a_forced_cut_gets_none() -> None:
+def test_pauses_follow_what_ends_and_a_forced_cut_gets_a_breath() -> None:
     segments = plan("Short one. A much longer one, which must be cut, because it is long. End.", target=10, cap=40)
 
     assert [(segment.text, segment.pause_after_s) for segment in segments] == [
         ("Short one.", SENTENCE_S),
-        ("A much longer one, which must be cut,", 0),
+        ("A much longer one, which must be cut,", CUT_S),
         ("because it is long.", SENTENCE_S),
         ("End.", 0),
     ]
