@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, Required, TypedDict
 
-DocumentFormat = Literal["docx", "epub", "html", "md", "txt"]
+DocumentFormat = Literal["docx", "epub", "html", "md", "pdf", "txt"]
 
 AudioType = Literal["wav", "flac", "mp3", "opus", "m4b"]
 

@@ -172,7 +172,10 @@ OURS = frozenset(
         # Not of characters: samples, and a book, whose pages are read by what stands above.
         *("api.voices.embedding_input.parse_embedding", "storage.audio.recordings.decode_recording"),
         *("worker.planning.documents.plain.notes.find_notes", "worker.planning.documents.epub.book.epub_script"),
-        *("worker.planning.documents.docx.word_document.docx_script",),
+        *(
+            "worker.planning.documents.docx.word_document.docx_script",
+            "worker.planning.documents.pdf.pdf_document.pdf_script",
+        ),
         *("worker.planning.documents.plain.page_numbers.find_page_numbers", "rhapsode.client.voices.calls.find_voice"),
         *("storage.narration.script.script.plain_script", "worker.planning.script_reading.read_script"),
         *(

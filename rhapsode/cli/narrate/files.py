@@ -21,7 +21,7 @@ SSML_SUFFIX = ".ssml"
 MOST_TITLE_CHARS = 200
 
 _NEVER_TEXT = {
-    b"%PDF-": "a PDF",
+    b"%PDF-": "a PDF (a .pdf is read under its name)",
     b"{\\rtf": "a rich text (RTF)",
     b"PK\x03\x04": "an archive or an office document (a .docx is read under its name)",
     b"\xd0\xcf\x11\xe0": "an office document",
@@ -95,7 +95,7 @@ def _read_text(file: str) -> str:
     with reading(name):
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     if kind := _known_as(data):
-        raise Misuse(f"{name} is {kind}; what can be spoken is text in UTF-8, Markdown, HTML, EPUB, DOCX and SSML")
+        raise Misuse(f"{name} is {kind}; what can be spoken is text in UTF-8, Markdown, HTML, EPUB, DOCX, PDF and SSML")
     if b"\0" in data:
         raise Misuse(f"{name} is not a text file: it holds a NUL byte at offset {data.index(0)}")
     try:

@@ -40,7 +40,7 @@ def narrate(
         str,
         typer.Argument(
             metavar="FILE",
-            help="What to speak: .txt in UTF-8, .md, .html, .epub or .docx; - reads text from standard input.",
+            help="What to speak: .txt in UTF-8, .md, .html, .epub, .docx or .pdf; - reads text from standard input.",
         ),
     ],
     output: Annotated[
@@ -61,7 +61,7 @@ def narrate(
     system: SystemOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Narrate a text, a book (.epub, .docx, .html, .md) or .ssml into a WAV, or into what the output's name says.
+    """Narrate a text, a book (.epub, .docx, .pdf, .html, .md) or .ssml into a WAV, or into what the output's name says.
 
     A book's chapters become chapters of .m4b, .mp3, .flac and .opus, with its title, author and cover. With
     --chapter-files each is a file of its own too, as `01 Loomings.mp3`, in a folder called like the output.

@@ -16,6 +16,7 @@ DOCUMENT_SUFFIXES: dict[str, DocumentFormat] = {
     ".xhtml": "html",
     ".md": "md",
     ".markdown": "md",
+    ".pdf": "pdf",
 }
 """Files that are not spoken as they are: they have chapters, and markup that is not to be heard."""
 

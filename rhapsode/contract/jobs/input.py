@@ -56,6 +56,7 @@ class DocumentFormat(enum.StrEnum):
     EPUB = "epub"
     HTML = "html"
     MARKDOWN = "md"
+    PDF = "pdf"
     TEXT = "txt"
 
 

@@ -106,7 +106,7 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
         bad("/input/document/upload_id", "not_found"),
     ),
     "a document of a kind nobody reads": (
-        {"input": {"document": {"upload_id": "upl_01jd0000000000000000000000", "format": "pdf"}}},
+        {"input": {"document": {"upload_id": "upl_01jd0000000000000000000000", "format": "rtf"}}},
         bad("/input/document/format", "not_allowed"),
     ),
     "normalisation of a language to be guessed": (

@@ -11,6 +11,7 @@ from worker.planning.documents.docx.word_document import docx_script
 from worker.planning.documents.epub.book import epub_script
 from worker.planning.documents.html_document import html_script
 from worker.planning.documents.markdown_document import markdown_script
+from worker.planning.documents.pdf.pdf_document import pdf_script
 from worker.planning.documents.plain.text_document import text_script
 
 
@@ -31,5 +32,7 @@ def read_document(
             return html_script(decode_markup(data), include, images)
         case DocumentFormat.MARKDOWN:
             return markdown_script(decode_text(data), include, images)
+        case DocumentFormat.PDF:
+            return pdf_script(data, include, images)
         case DocumentFormat.TEXT:
             return text_script(clean_text(decode_text(data)), include, cast, images)

@@ -16,6 +16,7 @@ from storage.pronunciations.dictionaries import PronunciationRule, encode_rules
 from storage.segments.plan import Chapter, Plan, PlannedSegment
 from tests.storage.runtime.fork_server.programs import fork_server_of
 from tests.worker.planning.documents.books import book, package, page
+from tests.worker.planning.documents.pdf.papers import column, paper
 from worker.errors import PermanentItemError
 from worker.planning.drafting.draft import Draft, DraftRequest, draft_plan
 from worker.planning.drafting.process import DrafterBroken, draft_apart
@@ -51,6 +52,7 @@ def test_a_book_comes_back_as_it_was_read() -> None:
         (DraftRequest(SPEC.asking(input=NarrationInput(type=SourceType.SSML)), b"<speak>One.</speak>"), "One."),
         (DraftRequest(document(DocumentFormat.MARKDOWN), b"# One\n\nTwo."), "One"),
         (DraftRequest(document(DocumentFormat.HTML), b"<p>One &amp; two."), "One & two."),
+        (DraftRequest(document(DocumentFormat.PDF), paper([column(["A page of letters."])])), "A page of letters."),
         (DraftRequest(SPEC, b"A tomato.", (encode_rules([PronunciationRule("tomato", "tomahto")]),)), "A tomahto."),
         (DraftRequest(replace(SPEC, languages=("english",)), b"Das ist nicht gut. " * 20), "Das ist nicht gut."),
     ],

@@ -96,7 +96,7 @@ export function composer(onSubmitted) {
     replace(trouble);
     setText(estimate, "");
     if (!documentFormat(next.name)) {
-      showProblem(trouble, { message: `${next.name} is none of the kinds that can be read: text, Markdown, HTML, EPUB, DOCX.` });
+      showProblem(trouble, { message: `${next.name} is none of the kinds that can be read: text, Markdown, HTML, EPUB, DOCX, PDF.` });
       return;
     }
     [file, upload] = [next, null];

@@ -2,7 +2,7 @@
 
 import { Problem, sendJson } from "../../api.js";
 
-const FORMATS = { txt: "txt", text: "txt", md: "md", markdown: "md", html: "html", htm: "html", xhtml: "html", epub: "epub", docx: "docx" };
+const FORMATS = { txt: "txt", text: "txt", md: "md", markdown: "md", html: "html", htm: "html", xhtml: "html", epub: "epub", docx: "docx", pdf: "pdf" };
 
 /** For a file field. */
 export const TYPES = Object.keys(FORMATS).map((suffix) => `.${suffix}`).join(",");

@@ -1,0 +1,112 @@
+"""A PDF to a script, by way of the HTML it stands for, as word processors' documents are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from lxml import etree
+
+from rhapsode.contract.jobs.input import Images
+from storage.narration.script.builder import ScriptBuilder
+from storage.narration.script.script import Script
+from storage.narration.script.text_flow import TextFlow
+from worker.planning.documents.chapters import ChapterWriter
+from worker.planning.documents.characters import clean_text
+from worker.planning.documents.errors import ONLY_PICTURES, DocumentError
+from worker.planning.documents.page import ChapterMarks, chapter_level, tell_page
+from worker.planning.documents.pdf.chapter_marks import chapter_places
+from worker.planning.documents.pdf.columns import columns_of
+from worker.planning.documents.pdf.contents import without_contents
+from worker.planning.documents.pdf.furniture import without_furniture
+from worker.planning.documents.pdf.headings import Passage, body_size, passages_of
+from worker.planning.documents.pdf.library import PdfFile
+from worker.planning.documents.pdf.lines import rows_of
+from worker.planning.documents.pdf.notes import without_notes
+from worker.planning.documents.pdf.paragraphs import paragraphs_of
+from worker.planning.documents.pdf.runs import Page
+from worker.planning.documents.pdf.whole_words import whole_words
+from worker.planning.documents.plain.text_document import without_litter
+from worker.planning.documents.short_chapters import with_short_chapters_joined
+
+MOST_UNKNOWN = 0.3
+"""Of a document's letters whose fonts do not say what they are."""
+
+_Element = etree._Element  # pyright: ignore[reportPrivateUsage]
+
+_FILE_NAME = re.compile(
+    r"(?:untitled|microsoft word - .*|.*\.(?:docx?|tex|dvi|indd|qxd|rtf|pdf|html?|txt))", re.IGNORECASE
+)
+_XML_UNSPEAKABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP) -> Script:
+    """Raises `DocumentError`."""
+    file = PdfFile(data)
+    pages = list(file.pages())
+    _require_text(pages)
+    passages = _passages(pages)
+    places = chapter_places(file.outline(), passages)
+    root = _html_of(passages, places)
+    flow = TextFlow(builder := ScriptBuilder())
+    chapters = ChapterWriter(flow, include)
+    titles = {str(place): found for place, found in places.items()}
+    tell_page(root, flow, chapters, ChapterMarks(0 if titles else chapter_level(root), titles), images)
+    chapters.check()
+    script = builder.build(title=_title(file), author=_tidy(file.said("Author")), language=_tidy(file.language))
+    return without_litter(with_short_chapters_joined(script), is_book=True)
+
+
+def _require_text(pages: Sequence[Page]) -> None:
+    letters = sum(len(run.text) for page in pages for run in page.runs)
+    if not letters:
+        number = "page 1 has" if len(pages) == 1 else f"pages 1 to {len(pages)} have"
+        raise DocumentError(f"{number} no text: the PDF holds pictures, as a scan does", ONLY_PICTURES)
+    unknown = sum(len(run.text) for page in pages for run in page.runs if run.is_unknown)
+    if unknown > MOST_UNKNOWN * letters:
+        raise DocumentError(
+            "the PDF's fonts do not say which letters they draw, so its text is a picture", ONLY_PICTURES
+        )
+
+
+def _passages(pages: Sequence[Page]) -> list[Passage]:
+    rows = without_furniture([rows_of(page) for page in pages])
+    columns = [column for page in rows for column in columns_of(page) if column.lines]
+    size = body_size((line.size, len(line.text)) for column in columns for line in column.lines)
+    columns = without_notes(columns, size)
+    columns = [each for each in without_contents(columns) if each.lines]
+    return whole_words(passages_of(paragraphs_of(columns), size))
+
+
+def _html_of(passages: Sequence[Passage], places: Mapping[int, tuple[str, ...]]) -> _Element:
+    root = etree.Element("body")
+    for index, passage in enumerate(passages):
+        element = etree.SubElement(root, f"h{passage.level}" if passage.level else "p")
+        if index in places:
+            element.set("id", str(index))
+        for number, text in enumerate(_verses(passage)):
+            if number:
+                etree.SubElement(element, "br").tail = text
+            else:
+                element.text = text
+    return root
+
+
+def _verses(passage: Passage) -> Iterator[str]:
+    open_lines: list[str] = []
+    for number, line in enumerate(passage.lines):
+        if number in passage.breaks:
+            yield " ".join(open_lines)
+            open_lines = []
+        open_lines.append(_XML_UNSPEAKABLE.sub(" ", line))
+    yield " ".join(open_lines)
+
+
+def _title(file: PdfFile) -> str:
+    """Not the name of the file that it was made of."""
+    title = _tidy(file.said("Title"))
+    return "" if _FILE_NAME.fullmatch(title) else title
+
+
+def _tidy(text: str) -> str:
+    return " ".join(clean_text(_XML_UNSPEAKABLE.sub(" ", text)).split())

@@ -1,0 +1,68 @@
+"""Words as one writes them: ligatures are letters, and what was divided at a line's end is in one piece."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from worker.planning.documents.pdf.headings import Passage
+from worker.planning.documents.plain.edits import Edit, edited
+from worker.planning.documents.plain.hyphens import find_divided
+
+_LETTERS = str.maketrans(
+    {
+        "\ufb00": "ff",
+        "\ufb01": "fi",
+        "\ufb02": "fl",
+        "\ufb03": "ffi",
+        "\ufb04": "ffl",
+        "\ufb05": "st",
+        "\ufb06": "st",
+        "\u2010": "-",
+        "\u2011": "-",
+        "\u00ad": "-",
+    }
+)
+"""A soft hyphen that was drawn is seen."""
+
+_PASSAGE_END = "\n\n"
+_JOIN = "\x00"
+_LINE_END = re.compile(r"(?P<left>[^\W\d_]{1,30})-\n(?=[^\W_])")
+_WORD = re.compile(r"[^\W\d_]+")
+_UPPER_BEHIND = re.compile(r"\n[^\W\d_a-z]")
+
+
+def whole_words(passages: Sequence[Passage]) -> list[Passage]:
+    text = _PASSAGE_END.join("\n".join(line.translate(_LETTERS) for line in passage.lines) for passage in passages)
+    text = edited(text, _dictionary_edits(text))
+    whole = edited(text, _other_edits(text)).split(_PASSAGE_END)
+    return [_rejoined(passage, lines) for passage, lines in zip(passages, whole, strict=True)]
+
+
+def _dictionary_edits(text: str) -> Iterator[Edit]:
+    """What text files have too; a mark for each line's end that went."""
+    for each in find_divided(text):
+        yield each.start, each.end, each.spoken + _JOIN * text.count("\n", each.start, each.end)
+
+
+def _other_edits(text: str) -> Iterator[Edit]:
+    """A hyphen at a printed line's end is never followed by a space: the text's other words say whether it stays."""
+    words = Counter(word.casefold() for word in _WORD.findall(text))
+    for match in _LINE_END.finditer(text):
+        left = match["left"].casefold()
+        is_own = words[left] > 1 or _UPPER_BEHIND.match(text, match.end() - 1) is not None
+        yield match.end("left"), match.end(), ("-" if is_own else "") + _JOIN
+
+
+def _rejoined(passage: Passage, text: str) -> Passage:
+    """A mark counts for the line whose end went, so that breaks stay where they were."""
+    lines: list[str] = []
+    breaks: set[int] = set()
+    at = 0
+    for line in text.split("\n"):
+        if at in passage.breaks:
+            breaks.add(len(lines))
+        lines.append(line.replace(_JOIN, ""))
+        at += 1 + line.count(_JOIN)
+    return Passage(tuple(lines), frozenset(breaks), passage.level, passage.page, passage.top)
