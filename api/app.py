@@ -40,6 +40,7 @@ from api.operators import usage_routes as usage
 from api.pronunciations import routes as pronunciation_dictionaries
 from api.segments import audio_routes as job_audio
 from api.segments import routes as segments
+from api.segments import sentence_routes as sentences
 from api.services.container import open_services
 from api.settings import ApiSettings
 from api.system import capabilities, health, models, objects, page
@@ -102,7 +103,20 @@ def create_app(settings: ApiSettings) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     modules = (
-        *(jobs, named_jobs, batches, job_control, job_audio, segments, events, artifacts, uploads, usage, quotas),
+        *(
+            jobs,
+            named_jobs,
+            batches,
+            job_control,
+            job_audio,
+            segments,
+            sentences,
+            events,
+            artifacts,
+            uploads,
+            usage,
+            quotas,
+        ),
         *(voices, previews, voice_caches, consents, audio_voices, speech, models),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),

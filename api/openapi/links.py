@@ -43,6 +43,12 @@ WAYS = (
     Way("post_preview", "202", {"job_id": _ID}, ("get_job",)),
     Way("list_segments", "200", {**_OF_THE_SAME_JOB, "segment": _FIRST_ID}, _SEGMENT),
     Way(
+        "get_segment",
+        "200",
+        {**_OF_THE_SAME_JOB, "sentence": "$response.body#/sentences/0/id"},
+        ("edit_sentence",),
+    ),
+    Way(
         "list_takes",
         "200",
         {**_OF_THE_SAME_JOB, "segment": "$request.path.segment", "take": "$response.body#/data/0/take"},

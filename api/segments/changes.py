@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
+from api.http.problems.problem import invalid_field, not_found, unsupported_language, voice_not_found
+from api.job_answers.segment_ids import segment_id
 from api.segments.view import SegmentViewer
 from api.services.container import ApiServices
 from api.submission.languages import refuse_foreign_segment
@@ -14,7 +15,7 @@ from api.submission.voice_choice import own_voice_for
 from api.voices.matching import find_own_voice
 from rhapsode.contract.jobs.input import JobInput
 from rhapsode.contract.jobs.request import JobRequest
-from rhapsode.contract.segments import SegmentChange
+from rhapsode.contract.segments import SegmentChange, SentenceChange
 from storage.errors import VoiceGone, VoiceNotFound
 from storage.ids import TenantId
 from storage.job_store.calls import Transitioned
@@ -22,6 +23,7 @@ from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.estimates import speech_units
 from storage.narration.spec import NarrationSpec
 from storage.queue.model_registry import ModelCard
+from storage.segments.edited import edited
 from storage.segments.edits import SegmentEdit
 
 AUTO_LANGUAGE = "auto"
@@ -42,6 +44,20 @@ def change_segment(
     )
     recast = None if member is None else _recasting(member)
     return services.control.edit(tenant, viewer.record.id, index, edit, recast)
+
+
+def change_sentence(
+    services: ApiServices, tenant: TenantId, viewer: SegmentViewer, place: tuple[int, int], change: SentenceChange
+) -> Transitioned:
+    """place: index of the segment and number of its sentence. Raises a `Problem` or a `StorageError`."""
+    index, number = place
+    now = edited(viewer.segments[index], viewer.states.edit(index))
+    if number >= len(now.sentences):
+        raise not_found(f"{segment_id(index)} has no sentence {number + 1}; it has {len(now.sentences)}")
+    edit = SegmentEdit(sentences=((number, change.text),))
+    whole = edited(viewer.segments[index], edit.over(viewer.states.edit(index)))
+    _text(whole.text, _card(services, viewer.spec), viewer.spec)
+    return services.control.edit(tenant, viewer.record.id, index, edit)
 
 
 def _card(services: ApiServices, spec: NarrationSpec) -> ModelCard | None:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from api.http.links import LinkBuilder
 from api.http.times import audio_s
-from api.job_answers.segment_ids import segment_id
-from rhapsode.contract.segments import Segment, SegmentLinks, Take, TriedAttempt
+from api.job_answers.segment_ids import segment_id, sentence_id
+from rhapsode.contract.segments import Segment, SegmentLinks, Sentence, Take, TriedAttempt
 from storage.job_store.segment_reads import SegmentStates
 from storage.job_store.segment_reads import Take as StoredTake
 from storage.jobs.record import JobRecord
 from storage.narration.cast import find_speaker
 from storage.narration.spec import NarrationSpec
-from storage.segments.edits import SegmentEdit
+from storage.segments.edited import edited
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Placed, num_gap_samples, spoken_span
+from storage.segments.timeline import Placed, Span, num_gap_samples, spoken_span
 from storage.segments.tried import RejectedTake
 from storage.segments.tried import TriedAttempt as StoredAttempt
 
@@ -45,31 +45,33 @@ class SegmentViewer:
         return placed
 
     def segment(self, index: int, place: Placed | None) -> Segment:
-        planned, edit = self.segments[index], self.states.edit(index)
+        edit = self.states.edit(index)
+        planned = edited(self.segments[index], edit)
         result = self.states.results.get(index)
-        speaker = planned.speaker if edit.speaker is None else edit.speaker
         rejection = self.states.rejections.get(index)
         rejected = rejection.best if rejection else None
         duration_s = self._duration_s(result)
+        heard = spoken_span(place, self.record.sample_rate_hz) if place else None
         return Segment(
             id=segment_id(index),
             index=index,
             source_id=planned.source_id,
             chapter=planned.chapter,
-            text=_spoken_text(planned, edit),
-            written=planned.written if edit.text is None else edit.text,
+            text=planned.text,
+            written=planned.written,
+            sentences=_sentences(planned, heard),
             edited=edit.differs,
-            speaker=speaker,
-            voice=self._voice(speaker),
-            language=self._language(planned, edit),
-            instructions=self._instructions(planned, edit),
+            speaker=planned.speaker,
+            voice=self._voice(planned.speaker),
+            language=self._language(planned),
+            instructions=self._instructions(planned),
             state=self.states.state(index),
             take=self.states.take(index),
             takes=self.states.num_takes(index),
             attempts=result.attempts if result else (len(rejection.takes) if rejection else None),
             seed_used=result.seed if result else (rejected.seed if rejected else None),
             finish_reason=result.finish_reason if result else None,
-            start_s=round(spoken_span(place, self.record.sample_rate_hz).start_s, 3) if place else None,
+            start_s=round(heard.start_s, 3) if heard else None,
             duration_s=duration_s,
             pause_after_s=planned.pause_after_s,
             chars_per_s=round(result.num_chars / duration_s, 2) if result and duration_s else None,
@@ -95,14 +97,14 @@ class SegmentViewer:
         return shown_attempt(take.tried).model_copy(update={"audio": link if take.sha256 else None})
 
     def take(self, index: int, take: StoredTake) -> Take:
-        planned = self.segments[index]
+        planned = edited(self.segments[index], take.edit)
         return Take(
             take=take.number,
             selected=take.is_selected,
-            text=_spoken_text(planned, take.edit),
-            speaker=planned.speaker if take.edit.speaker is None else take.edit.speaker,
-            language=self._language(planned, take.edit),
-            instructions=self._instructions(planned, take.edit),
+            text=planned.text,
+            speaker=planned.speaker,
+            language=self._language(planned),
+            instructions=self._instructions(planned),
             seed_used=take.result.seed,
             attempts=take.result.attempts,
             finish_reason=take.result.finish_reason,
@@ -117,12 +119,11 @@ class SegmentViewer:
         member = find_speaker(self.spec.cast, speaker) if speaker else None
         return self.spec.request.voice if member is None else member.voice
 
-    def _language(self, planned: PlannedSegment, edit: SegmentEdit) -> str:
-        return edit.language or planned.language or self.spec.request.language
+    def _language(self, planned: PlannedSegment) -> str:
+        return planned.language or self.spec.request.language
 
-    def _instructions(self, planned: PlannedSegment, edit: SegmentEdit) -> str:
-        said = (edit.instructions, planned.instructions, self.spec.request.instructions)
-        return next(each for each in said if each is not None)
+    def _instructions(self, planned: PlannedSegment) -> str:
+        return self.spec.request.instructions if planned.instructions is None else planned.instructions
 
     def _duration_s(self, result: SegmentResult | None) -> float | None:
         return audio_s(result.num_samples, self.record.sample_rate_hz) if result else None
@@ -140,5 +141,16 @@ def shown_attempt(tried: StoredAttempt) -> TriedAttempt:
     )
 
 
-def _spoken_text(planned: PlannedSegment, edit: SegmentEdit) -> str:
-    return planned.text if edit.text is None else edit.text
+def _sentences(planned: PlannedSegment, heard: Span | None) -> tuple[Sentence, ...]:
+    found = planned.sentences
+    alone = heard if len(found) == 1 else None
+    return tuple(
+        Sentence(
+            id=sentence_id(planned.index, number),
+            text=sentence.written,
+            spoken=sentence.spoken,
+            start_s=round(alone.start_s, 3) if alone else None,
+            duration_s=round(alone.duration_s, 3) if alone else None,
+        )
+        for number, sentence in enumerate(found)
+    )

@@ -43,6 +43,14 @@ class SegmentChange(RequestBody):
         return self
 
 
+class SentenceChange(RequestBody):
+    """What one sentence says from now on, its neighbours as before. Their passage is spoken anew."""
+
+    text: Annotated[str, Field(max_length=MAX_SEGMENT_CHARS), AfterValidator(check_spoken_text)] = Field(
+        description="as people write it; figures and signs are read as in the rest of the job"
+    )
+
+
 class TakeOrder(RequestBody):
     """Another take. `seed`: absent, it follows from the job's seed and the number of the take."""
 
@@ -73,10 +81,26 @@ class TriedAttempt(Answer):
     audio: str | None = None
 
 
+class Sentence(Answer):
+    """A sentence of a segment, or as much of one as the segment has.
+
+    `text`: as people write it; `spoken`: what is said.
+    `start_s`, `duration_s`: where it is heard; null while it is not done, and where its segment has more sentences:
+    `timestamps.json` has the times of all.
+    """
+
+    id: str
+    text: str
+    spoken: str
+    start_s: float | None
+    duration_s: float | None
+
+
 class Segment(Answer):
     """One stretch of a narration. Fields of its audio are null while it is not done.
 
-    `text`: what is spoken; `written`: the same as people write it, such as "FBI" for "eff bee eye".
+    `text`: what is spoken, where it was edited as it was written; `written`: the same as people write it, such as
+    "FBI" for "eff bee eye"; `sentences`: the same, one by one.
     `source_id`: what the request calls the entry it was made from. `chapter`: index into the plan's chapters.
     `take`: the one in place or being made; `takes`: how many there are. `attempts`: times it was spoken for this take,
     0 if it was reused. `start_s`: where it is heard in the narration; null until everything before it is done.
@@ -92,6 +116,7 @@ class Segment(Answer):
     chapter: int
     text: str
     written: str
+    sentences: tuple[Sentence, ...]
     edited: bool
     speaker: str
     voice: str

@@ -6,9 +6,11 @@ made from it; to select an earlier take is to return to that take's edit.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from pydantic import TypeAdapter
+
+from storage.errors import SegmentNotFound
 
 FIRST_TAKE = 1
 
@@ -18,13 +20,15 @@ MAX_TAKES = 20
 
 @dataclass(frozen=True, slots=True)
 class SegmentEdit:
-    """text: what is spoken instead. speaker: a name of the job's cast, "" for the job's own voice.
+    """text: what is said instead. sentences: of some of the plan's sentences only, by their numbers from 0; one of the
+    two says nothing. speaker: a name of the job's cast, "" for the job's own voice.
 
     seed: of the take's first attempt, exactly as it is; None follows from job, text and take. drawn: the take is to
     sound otherwise than the one before although it says the same, which a checkpoint that decodes greedily must draw.
     """
 
     text: str | None = None
+    sentences: tuple[tuple[int, str], ...] | None = None
     speaker: str | None = None
     language: str | None = None
     instructions: str | None = None
@@ -37,10 +41,28 @@ class SegmentEdit:
         return replace(self, drawn=None) != UNEDITED
 
     def over(self, earlier: SegmentEdit) -> SegmentEdit:
-        """Both together; where both say something, this one counts. What says something new need not be drawn."""
-        said = {name: value for name, value in asdict(self).items() if value is not None}
+        """Both together; where both say something, this one counts. What says something new need not be drawn.
+
+        Raises `SegmentNotFound` for a sentence that the earlier edit has taken away.
+        """
+        own = self._beside(earlier)
+        said = {each.name: value for each in fields(own) if (value := getattr(own, each.name)) is not None}
         both = replace(earlier, **said)
+        if own.text is not None:
+            both = replace(both, sentences=None)
         return both if both == earlier else replace(both, drawn=self.drawn)
+
+    def _beside(self, earlier: SegmentEdit) -> SegmentEdit:
+        """This one, where the earlier one has said something of other sentences, or of the whole."""
+        if self.sentences is None:
+            return self
+        if earlier.text is not None:
+            # What is said instead of a segment counts as one sentence.
+            if [number for number, _ in self.sentences] != [0]:
+                raise SegmentNotFound
+            return replace(self, text=self.sentences[0][1], sentences=None)
+        both = dict(earlier.sentences or ()) | dict(self.sentences)
+        return replace(self, sentences=tuple(sorted(both.items())))
 
 
 UNEDITED = SegmentEdit()

@@ -72,10 +72,6 @@ class PlannedSegment:
     def sentences(self) -> tuple[Sentence, ...]:
         return sentences(self.start, self.end, self.text, self.written, self.breaks)
 
-    def saying(self, text: str) -> PlannedSegment:
-        """The same with a text of its user's in place of its own."""
-        return replace(self, text=text, written_otherwise=None, breaks=())
-
 
 @dataclass(frozen=True, slots=True)
 class Chapter:

@@ -38,6 +38,12 @@ def sentences(start: int, end: int, spoken: str, written: str, breaks: Sequence[
     )
 
 
+def stretches(spoken: str, breaks: Sequence[SentenceBreak]) -> tuple[str, ...]:
+    """What is spoken, sentence by sentence, each with the whitespace behind it."""
+    bounds = [0, *(at for _, at, _ in _offsets(breaks)), len(spoken)]
+    return tuple(spoken[first:last] for first, last in pairwise(bounds))
+
+
 def _offsets(breaks: Iterable[SentenceBreak]) -> Iterator[tuple[int, int, int]]:
     for each in breaks:
         yield (each, each, each) if isinstance(each, int) else each

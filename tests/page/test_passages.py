@@ -68,6 +68,42 @@ def test_one_passage_is_heard_from_there_and_spoken_again(open_page: OpenPage, c
     expect(note).to_be_hidden()
 
 
+def test_one_sentence_is_said_otherwise(open_page: OpenPage, client: Rhapsode, shoot: Shoot) -> None:
+    job = done(client)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 2)
+    first = note.get_by_role("list", name="Sentences").get_by_role("listitem").first
+    was = next(each for each in client.segments.list(job) if each.index == 2).sentences
+
+    first.get_by_role("button", name=re.compile("^Change")).click()
+    field = first.get_by_role("textbox")
+    expect(field).to_have_value(was[0].text)
+    field.fill("Here is something else.")
+    shoot(page, "sentence")
+    first.get_by_role("button", name="Speak it so").click()
+
+    expect(first).to_contain_text("Here is something else.")
+    expect(page.locator(".segment").nth(2)).to_contain_text("Here is something else.")
+    client.wait(job)
+    now = next(each for each in client.segments.list(job) if each.index == 2)
+    assert [each.text for each in now.sentences] == ["Here is something else.", *(each.text for each in was[1:])]
+    assert now.takes == 2
+
+
+def test_a_sentence_that_cannot_be_spoken_is_refused_in_words(open_page: OpenPage, client: Rhapsode) -> None:
+    job = done(client)
+    page = open_page(f"jobs/{job.id}")
+    note = inspect(page, 1)
+    first = note.get_by_role("list", name="Sentences").get_by_role("listitem").first
+
+    first.get_by_role("button", name=re.compile("^Change")).click()
+    first.get_by_role("textbox").fill("...")
+    first.get_by_role("button", name="Speak it so").click()
+
+    expect(note.get_by_role("alert")).to_contain_text(re.compile("letter|word|speak"))
+    expect(first.get_by_role("textbox")).to_have_value("...")
+
+
 def test_a_take_that_is_made_between_two_looks_at_the_narration_is_shown(open_page: OpenPage, client: Rhapsode) -> None:
     job = done(client)
     page = open_page(f"jobs/{job.id}")

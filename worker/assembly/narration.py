@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from rhapsode.contract.jobs.output import ChapterMarks
 from rhapsode.contract.jobs.quality import SEGMENT_QUALITY
@@ -11,6 +11,7 @@ from storage.errors import ArtifactMissing
 from storage.job_store.plan_cache import PlanCache
 from storage.jobs.record import JobRecord
 from storage.jobs.work_items import ClaimedItem
+from storage.segments.edited import edited
 from storage.segments.edits import UNEDITED, SegmentEdit
 from storage.segments.plan import Plan, PlanFormatError, PlannedSegment
 from storage.segments.results import SILENCED, SegmentResult
@@ -19,6 +20,7 @@ from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.services import WorkerServices
+from worker.speech.text.sentences import sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,18 @@ def _edited(plan: Plan, edits: Mapping[int, SegmentEdit]) -> Plan:
     """The plan as it was spoken; the cached one is not touched."""
     if not edits:
         return plan
-    segments = tuple(_over(planned, edits.get(planned.index, UNEDITED)) for planned in plan.segments)
+    segments = tuple(_said(planned, edits.get(planned.index, UNEDITED)) for planned in plan.segments)
     return replace(plan, segments=segments)
 
 
-def _over(planned: PlannedSegment, edit: SegmentEdit) -> PlannedSegment:
-    own = ("text", "drawn")
-    changed = {name: value for name, value in asdict(edit).items() if value is not None and name not in own}
-    said = planned if edit.text is None else planned.saying(edit.text)
-    return replace(said, **changed) if changed else said
+def _said(planned: PlannedSegment, edit: SegmentEdit) -> PlannedSegment:
+    """Of a text that its user put in place of a whole segment, the sentences are found here."""
+    said = edited(planned, edit)
+    if edit.text is None:
+        return said
+    found = list(sentences(said.written, 0, len(said.written)))
+    breaks = tuple((said.end - said.start, each.start, each.start) for each in found[1:])
+    return replace(said, breaks=breaks)
 
 
 def _require_speech(results: list[SegmentResult]) -> None:

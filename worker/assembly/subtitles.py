@@ -1,20 +1,20 @@
-"""Subtitles and timestamps: what is heard when, one cue for each segment. Pure."""
+"""Subtitles and timestamps: what is heard when. Pure."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rhapsode.contract.jobs.output import SubtitleFormat
 from storage.audio.description import clock
-from storage.segments.timeline import Span, spoken_span
+from storage.segments.timeline import spoken_span
+from worker.assembly.cues import LABEL_END, Cue
+from worker.assembly.heard_sentences import narration_cues
 from worker.assembly.narration import Narration
 
 TIMESTAMPS_FORMAT = 1
 
 _WEBVTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-_BLANK_LINES = re.compile(r"\n\s*\n")
 
 
 def subtitles(form: SubtitleFormat, narration: Narration) -> Iterator[bytes]:
@@ -47,22 +47,30 @@ def timestamps(narration: Narration) -> Iterator[bytes]:
 
 
 def _srt(narration: Narration) -> Iterator[bytes]:
-    for number, (span, text) in enumerate(_cues(narration), start=1):
-        yield f"{number}\n{_times(span, ',')}\n{text}\n\n".encode()
+    for number, cue in enumerate(narration_cues(narration), start=1):
+        yield f"{number}\n{_times(cue, ',')}\n{_shown(cue, _plain)}\n\n".encode()
 
 
 def _vtt(narration: Narration) -> Iterator[bytes]:
     yield b"WEBVTT\n\n"
-    for span, text in _cues(narration):
-        yield f"{_times(span, '.')}\n{text.translate(_WEBVTT_ESCAPES)}\n\n".encode()
+    for cue in narration_cues(narration):
+        voice = f"<v {_escaped(cue.speaker)}>" if cue.speaker else ""
+        yield f"{_times(cue, '.')}\n{voice}{_shown(cue, _escaped)}\n\n".encode()
 
 
-def _cues(narration: Narration) -> Iterator[tuple[Span, str]]:
-    """A blank line would end a cue in both formats."""
-    for each in narration.placed:
-        text = _BLANK_LINES.sub("\n", each.planned.written.replace("\r\n", "\n").replace("\r", "\n").strip())
-        yield spoken_span(each, narration.sample_rate_hz), text
+def _times(cue: Cue, decimal_mark: str) -> str:
+    return f"{clock(cue.span.start_s, decimal_mark)} --> {clock(cue.span.end_s, decimal_mark)}"
 
 
-def _times(span: Span, decimal_mark: str) -> str:
-    return f"{clock(span.start_s, decimal_mark)} --> {clock(span.end_s, decimal_mark)}"
+def _shown(cue: Cue, safe: Callable[[str], str]) -> str:
+    lines = ("".join(word.space + word.text for word in line).lstrip() for line in cue.lines)
+    label = f"{cue.label}{LABEL_END}" if cue.label else ""
+    return safe(label + "\n".join(lines))
+
+
+def _plain(text: str) -> str:
+    return text
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_WEBVTT_ESCAPES)

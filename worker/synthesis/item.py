@@ -24,6 +24,7 @@ from worker.speech.postprocessing.interface import StoredSpeech
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.verdict import Utterance, Verdict
 from worker.synthesis.attempts import Outcome, SegmentRejected, Speaker, settle_attempts
+from worker.synthesis.edited_text import as_edited
 from worker.synthesis.manners import Manner, Tries, manners
 from worker.synthesis.rejected_takes import store_rejected
 from worker.synthesis.segment_header import segment_header
@@ -40,7 +41,7 @@ def run_segment(item: ClaimedItem, held: HeldLease, services: SpeechServices) ->
     """
     index = int(item.lease.item)
     plan = until_available(lambda: _plan(item, services), held)
-    segment = spoken_segment(item, plan.segments[index])
+    segment = spoken_segment(item, as_edited(item, plan.segments[index], held, services.artifacts))
     content = reusable_content(item, segment, services.engine.info)
     copied = find_recovered(item, segment, held, services) if item.recovered else None
     if copied is None and content is not None and item.narration.request.reuse:

@@ -9,8 +9,8 @@ from storage.jobs.work_items import ClaimedItem
 from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceReference
-from storage.segments.edits import FIRST_TAKE, SegmentEdit
-from storage.segments.plan import PlannedSegment, closed
+from storage.segments.edits import FIRST_TAKE
+from storage.segments.plan import PlannedSegment
 from worker.errors import unusable
 
 
@@ -56,19 +56,21 @@ class SpokenSegment:
 
 
 def spoken_segment(item: ClaimedItem, planned: PlannedSegment) -> SpokenSegment:
-    """The segment under lease. Raises `PermanentItemError` for a speaker whom the cast does not have."""
+    """The segment under lease. Raises `PermanentItemError` for a speaker whom the cast does not have.
+
+    planned: with the item's edit over it (`storage.segments.edited`).
+    """
     spec, edit = item.narration, item.edit
-    speaker = planned.speaker if edit.speaker is None else edit.speaker
-    voice = _voice(spec, speaker, planned.index)
+    voice = _voice(spec, planned.speaker, planned.index)
     return SpokenSegment(
         index=planned.index,
-        text=planned.spoken_text if edit.text is None else closed(" ".join(edit.text.split())),
+        text=planned.spoken_text,
         num_chars=planned.end - planned.start,
-        speaker=speaker,
+        speaker=planned.speaker,
         voice=voice.voice,
         own_voice=voice.own_voice,
-        language=edit.language or planned.language or spec.request.language,
-        instructions=_instructions(spec, planned, edit),
+        language=planned.language or spec.request.language,
+        instructions=spec.request.instructions if planned.instructions is None else planned.instructions,
         own_seed=_own_seed(planned, item),
         occurrence=planned.occurrence,
         take=item.take,
@@ -94,10 +96,3 @@ def _voice(spec: NarrationSpec, speaker: str, index: int) -> SpeakerVoice:
             "internal", f"segment {index} is spoken by {speaker!r}, whom the job's cast does not have", index
         )
     return found
-
-
-def _instructions(spec: NarrationSpec, planned: PlannedSegment, edit: SegmentEdit) -> str:
-    """An empty text takes the job's instructions away."""
-    if edit.instructions is not None:
-        return edit.instructions
-    return spec.request.instructions if planned.instructions is None else planned.instructions

@@ -107,6 +107,7 @@ def rm(jobs: JobsArgument, server: ServerOption = None, data_dir: DataDirOption 
 
 
 app.command("segments")(segments.list_segments)
+app.command("sentences")(segments.list_sentences)
 app.command("edit")(segments.edit_segment)
 app.command("takes")(segments.take_segment)
 app.command()(listening.listen)

@@ -1,4 +1,4 @@
-"""`rhapsode jobs segments|edit|takes`: the stretches of a narration, one by one."""
+"""`rhapsode jobs sentences|segments|edit|takes`: the stretches of a narration, one by one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,18 @@ from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption, check_
 if TYPE_CHECKING:
     from rhapsode.client.request_options import SegmentChanges
     from rhapsode.client.sync.client import Rhapsode
-    from rhapsode.contract.segments import Segment, Take, TriedAttempt
+    from rhapsode.contract.segments import Segment, Sentence, Take, TriedAttempt
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
 SegmentArgument = Annotated[str, typer.Argument(metavar="SEGMENT", help="A segment's id, seg_000012, or its index.")]
 
-TEXT_WIDTH = 60
+EditedArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SENTENCE",
+        help="A sentence's id as `jobs sentences` lists it, seg_000012.2, or a whole segment's, seg_000012.",
+    ),
+]
 
 
 def list_segments(
@@ -38,7 +44,7 @@ def list_segments(
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List a job's segments: times, takes, text.
+    """List a job's segments: times, takes, text. `jobs sentences` lists what is edited one by one.
 
     With --json one JSON object a line.
     """
@@ -60,6 +66,28 @@ def list_segments(
         typer.echo("no such segments" if state or flagged else "no segments yet: the text is not planned")
 
 
+def list_sentences(
+    job: JobArgument,
+    limit: Annotated[int | None, typer.Option(min=1, help="At most so many.")] = None,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List a job's sentences with the ids that `jobs edit` takes, as people write them.
+
+    With --json one JSON object a line.
+    """
+    from itertools import islice
+
+    with connected(server, data_dir) as client:
+        found = ((segment, sentence) for segment in client.segments.list(job) for sentence in segment.sentences)
+        shown = list(islice(found, limit))
+    for segment, sentence in shown:
+        typer.echo(sentence.model_dump_json() if as_json else _sentence_line(segment, sentence))
+    if not shown and not as_json:
+        typer.echo("no sentences yet: the text is not planned")
+
+
 @dataclass(frozen=True, slots=True)
 class EditGroup:
     """What a segment says, and how."""
@@ -75,17 +103,18 @@ class EditGroup:
 @grouped
 def edit_segment(
     job: JobArgument,
-    segment: SegmentArgument,
+    place: EditedArgument,
     edit: EditGroup,
     wait: WaitOption = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Change what a segment says, or how.
+    """Change what a sentence says, or what a whole segment says, or how.
 
-    It is spoken anew, and the narration assembled again; --wait comes back when it is. Several edits in a row end in
-    one assembly. A job that failed or was cancelled keeps the edit for `jobs retry`.
+    A sentence takes --text alone, and its neighbours stay as they are. Its segment is spoken anew, and the narration
+    assembled again; --wait comes back when it is. Several edits in a row end in one assembly. A job that failed or was
+    cancelled keeps the edit for `jobs retry`.
     """
     from rhapsode.cli.failures import Misuse
     from rhapsode.contract.segments import SegmentChange
@@ -94,9 +123,15 @@ def edit_segment(
     if not changes:
         names = ", ".join(f"--{each.name}" for each in fields(edit))
         raise Misuse(f"nothing to change; give at least one of {names}")
+    is_sentence = "." in place
+    if is_sentence and set(changes) != {"text"}:
+        raise Misuse(f"{place} is a sentence: it takes --text alone; voice, language and seed are a segment's")
     check(SegmentChange, changes, [edit])
     with connected(server, data_dir) as client:
-        edited = client.segments.edit(job, segment, **cast("SegmentChanges", changes))
+        if is_sentence:
+            edited = client.segments.edit_sentence(job, place, cast("str", changes["text"]))
+        else:
+            edited = client.segments.edit(job, place, **cast("SegmentChanges", changes))
         _tell_at_last(client, job, edited, is_awaited=wait, as_json=as_json)
 
 
@@ -170,9 +205,14 @@ def _line(segment: Segment) -> str:
     length = "-" if segment.duration_s is None else f"{segment.duration_s:.1f} s"
     take = f"take {segment.take}" if segment.takes > 1 else ""
     found = ",".join(segment.findings)
-    text = segment.written
-    said = text if len(text) <= TEXT_WIDTH else f"{text[: TEXT_WIDTH - 1]}…"
-    return "\t".join((segment.id, segment.state, start, length, take, found, " ".join(said.split())))
+    return "\t".join((segment.id, segment.state, start, length, take, found, " ".join(segment.written.split())))
+
+
+def _sentence_line(segment: Segment, sentence: Sentence) -> str:
+    from rhapsode.cli.formatting import clock
+
+    start = "-" if sentence.start_s is None else clock(sentence.start_s)
+    return "\t".join((sentence.id, segment.state, start, " ".join(sentence.text.split())))
 
 
 def _take_line(take: Take) -> str:

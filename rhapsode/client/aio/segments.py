@@ -14,7 +14,7 @@ from rhapsode.client.jobs import segment_calls
 from rhapsode.client.jobs.segment_calls import SegmentFilter
 from rhapsode.client.request_options import SegmentChanges
 from rhapsode.client.resources import Job
-from rhapsode.contract.segments import Segment, SegmentState, Take
+from rhapsode.contract.segments import Segment, SegmentState, Sentence, Take
 
 JobLike = Job | str
 SegmentLike = Segment | str | int
@@ -49,6 +49,11 @@ class AsyncSegments:
         speaks the segment.
         """
         return await self._send(segment_calls.edit_segment(_job(job), _segment(segment), changes))
+
+    async def edit_sentence(self, job: JobLike, sentence: Sentence | str, text: str) -> Segment:
+        """Say something else in place of one sentence (seg_000012.2); the segment that it stands in. As `edit`."""
+        named = sentence if isinstance(sentence, str) else sentence.id
+        return await self._send(segment_calls.edit_sentence(_job(job), named, text))
 
     async def regenerate(
         self, job: JobLike, segment: SegmentLike, *, seed: int | None = None, idempotency_key: str | None = None

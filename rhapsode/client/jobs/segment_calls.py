@@ -43,6 +43,11 @@ def edit_segment(job_id: str, segment: str, changes: SegmentChanges) -> Call[Seg
     return Call("PATCH", segment_path(job_id, segment), resource(Segment), body=json_object(changes))
 
 
+def edit_sentence(job_id: str, sentence: str, text: str) -> Call[Segment]:
+    path = f"{job_path(job_id)}/sentences/{quote(sentence, safe='')}"
+    return Call("PATCH", path, resource(Segment), body={"text": text})
+
+
 def regenerate_segment(job_id: str, segment: str, seed: int | None, idempotency_key: str | None) -> Call[Segment]:
     path = f"{segment_path(job_id, segment)}/regenerate"
     headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}

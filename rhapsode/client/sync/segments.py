@@ -15,7 +15,7 @@ from rhapsode.client.jobs.segment_calls import SegmentFilter
 from rhapsode.client.request_options import SegmentChanges
 from rhapsode.client.resources import Job
 from rhapsode.client.sync.sending import Send, each_of
-from rhapsode.contract.segments import Segment, SegmentState, Take
+from rhapsode.contract.segments import Segment, SegmentState, Sentence, Take
 
 JobLike = Job | str
 SegmentLike = Segment | str | int
@@ -50,6 +50,11 @@ class Segments:
         speaks the segment.
         """
         return self._send(segment_calls.edit_segment(_job(job), _segment(segment), changes))
+
+    def edit_sentence(self, job: JobLike, sentence: Sentence | str, text: str) -> Segment:
+        """Say something else in place of one sentence (seg_000012.2); the segment that it stands in. As `edit`."""
+        named = sentence if isinstance(sentence, str) else sentence.id
+        return self._send(segment_calls.edit_sentence(_job(job), named, text))
 
     def regenerate(
         self, job: JobLike, segment: SegmentLike, *, seed: int | None = None, idempotency_key: str | None = None

@@ -194,6 +194,57 @@ def test_an_edit_is_spoken_at_once_and_a_repeat_changes_nothing(api: ServedApi) 
     assert api.jobs.audit_counters().differences == ()
 
 
+def test_a_sentence_is_edited_without_retyping_its_neighbours(api: ServedApi) -> None:
+    job = api.submit("Good morning. How are you? Fine.")
+    item = claim(api, CPU_QUEUE)
+    whole = PlannedSegment(0, 0, 32, "Good morning. How are you? Fine.", 0.0, breaks=(14, 27))
+    api.objects.put(plan(item.lease), encode_plan(Plan((whole,))))
+    api.jobs.commit_plan(item.lease, PlanResult(plan(item.lease), 1, 3_000))
+    speak(api)
+    assemble(api)
+    sentences = listed(api, job)[0]["sentences"]
+    second = f"{job['links']['self']}/sentences/{sentences[1]['id']}"
+
+    shown = api.http.patch(second, json={"text": "Where were you at 9?"}).json()
+    again = api.http.patch(second, json={"text": "Where were you at 9?"}).json()
+
+    assert [each["id"] for each in sentences] == ["seg_000000.1", "seg_000000.2", "seg_000000.3"]
+    assert shown == again
+    assert (shown["written"], shown["state"], shown["take"], shown["edited"]) == (
+        "Good morning. Where were you at 9? Fine.",
+        "pending",
+        2,
+        True,
+    )
+    assert [each["text"] for each in shown["sentences"]] == ["Good morning.", "Where were you at 9?", "Fine."]
+    assert speak(api).edit.sentences == ((1, "Where were you at 9?"),)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "change", "status"),
+    [
+        ("seg_000000.2", {"text": "x."}, 404),
+        ("seg_000009.1", {"text": "x."}, 404),
+        ("seg_000000", {"text": "x."}, 404),
+        ("seg_000000.0", {"text": "x."}, 404),
+        ("0.1", {"text": "..."}, 422),
+        ("0.1", {}, 422),
+        ("0.1", {"text": "word " * 60}, 422),
+        ("0.1", {"text": "x.", "voice": "bob"}, 422),
+    ],
+)
+def test_a_change_of_a_sentence_that_cannot_be_is_refused(
+    api: ServedApi, sentence: str, change: dict[str, Any], status: int
+) -> None:
+    api.models.publish(replace(SMALL, max_text_tokens=1_100, max_text_chars=280))
+    job = finished(api)
+
+    answer = api.http.patch(f"{job['links']['self']}/sentences/{sentence}", json=change)
+
+    assert answer.status_code == status, answer.text
+    assert api.http.get(job["links"]["self"]).json()["state"] == "succeeded"
+
+
 def test_another_voice_joins_the_cast_and_leaves_the_others_alone(api: ServedApi) -> None:
     job = finished(api)
 

@@ -145,6 +145,7 @@ def cases(folder: Path) -> dict[str, Case]:
         "list_segments": Case(lambda c: c.segments.list("job_1")),
         "get_segment": Case(lambda c: c.segments.get("job_1", "seg_000000")),
         "edit_segment": Case(lambda c: c.segments.edit("job_1", "seg_000000", text="Hello again.")),
+        "edit_sentence": Case(lambda c: c.segments.edit_sentence("job_1", "seg_000000.1", "Hello again.")),
         "regenerate_segment": Case(lambda c: c.segments.regenerate("job_1", "seg_000000", seed=8)),
         "list_takes": Case(lambda c: c.segments.takes("job_1", "seg_000000")),
         "select_take": Case(lambda c: c.segments.select("job_1", "seg_000000", 1)),

@@ -34,10 +34,3 @@ def test_a_break_that_is_the_same_in_all_three_takes_one_number() -> None:
     assert plain.breaks == (4,)
     assert [(each.start, each.end, each.spoken) for each in plain.sentences] == [(5, 9, "Go."), (9, 16, "Go on.")]
     assert b'"breaks": [4]' in encode_plan(Plan((plain,)))
-
-
-def test_what_a_user_has_it_say_is_written_as_it_is_spoken() -> None:
-    changed = SEGMENT.saying("Otherwise.")
-
-    assert (changed.text, changed.written) == ("Otherwise.", "Otherwise.")
-    assert changed.sentences == (Sentence(0, 31, "Otherwise.", "Otherwise."),)

@@ -8,6 +8,8 @@ import logging
 import pytest
 import redis
 
+from rhapsode.contract.jobs.input import Normalization
+from rhapsode.contract.jobs.output import Output, SubtitleFormat
 from rhapsode.contract.jobs.states import JobState
 from storage.errors import SegmentBusy, StateConflict
 from storage.ids import JobId, TenantId
@@ -19,8 +21,9 @@ from storage.jobs.work_queues import CPU_QUEUE
 from storage.objects import keys
 from storage.runtime.config.settings import StorageSettings
 from storage.segments.edits import SegmentEdit
+from storage.segments.file import decode_segment
 from storage.segments.results import SegmentResult
-from tests.worker.studio import GPU_QUEUE, TENANT, Studio
+from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
 
 
 @pytest.fixture
@@ -52,6 +55,12 @@ def spoken(studio: Studio, job: JobRecord) -> dict[int, int]:
     return {result.index: result.fence for result in studio.jobs.segment_results(TENANT, job.id)}
 
 
+def texts_spoken(studio: Studio, job: JobRecord) -> list[str]:
+    """Their digests, as the segments in place bear them."""
+    placed = [keys.segment(TENANT, job.id, index, fence) for index, fence in sorted(spoken(studio, job).items())]
+    return [decode_segment(studio.artifacts.get(key)).header.text_sha256 for key in placed]
+
+
 SENTENCES = ("The first one is here.", "The second one follows.", "The third one ends it.")
 
 
@@ -71,6 +80,25 @@ def test_an_edit_speaks_one_segment_anew_and_assembles_what_a_fresh_job_would(
     assert (ended.state, ended.run, ended.segments.done) == (JobState.SUCCEEDED, 1, 3)
     assert len(wav_of(studio, job)) != 0
     assert studio.jobs.audit_counters().differences == ()
+
+
+def test_a_sentence_that_is_edited_is_read_as_the_job_s_text_was(studio: Studio, control: JobControl) -> None:
+    spec = SPEC.asking(
+        language="english", normalization=Normalization.BASIC, output=Output(subtitles=(SubtitleFormat.SRT,))
+    )
+    job = studio.submit("The FBI came at 7. It was late.\n\nNobody slept.", spec)
+    fresh = studio.submit("The FBI came at 7. It was 9 pm.\n\nNobody slept.", spec)
+    studio.drain()
+    plan_key = studio.record(job).plan_key
+    assert plan_key is not None
+    number = len(studio.services.plans.get(plan_key).segments[0].sentences) - 1
+
+    control.edit(TENANT, job.id, 1 - number, SegmentEdit(sentences=((number, "It was 9 pm."),)))
+    studio.drain()
+
+    assert texts_spoken(studio, job) == texts_spoken(studio, fresh)
+    srt = next(each for each in studio.record(job).artifacts if each.type == "srt")
+    assert b"It was 9 pm." in studio.artifacts.get(srt.key)
 
 
 def test_selecting_the_take_of_before_gives_the_bytes_of_before(studio: Studio, control: JobControl) -> None:

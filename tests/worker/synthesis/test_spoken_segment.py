@@ -13,6 +13,7 @@ from storage.ids import JobId, TenantId
 from storage.jobs.work_items import ClaimedItem, Lease
 from storage.narration.cast import SpeakerVoice
 from storage.narration.spec import NarrationSpec
+from storage.segments.edited import edited
 from storage.segments.edits import SegmentEdit
 from storage.segments.plan import PlannedSegment
 from worker.errors import PermanentItemError
@@ -42,14 +43,16 @@ def test_the_plan_may_give_a_segment_another_speaker_language_and_manner() -> No
 def test_an_edit_stands_over_the_plan() -> None:
     edit = SegmentEdit(text="Three\nother words.", speaker="BOB", language="german", instructions="loudly", seed=9)
 
-    segment = spoken_segment(replace(ITEM, edit=edit, take=3), PLANNED)
+    segment = spoken_segment(replace(ITEM, edit=edit, take=3), edited(PLANNED, edit))
 
     assert (segment.text, segment.voice, segment.language) == ("Three other words.", "tom", "german")
     assert (segment.instructions, segment.seed(SPEC.request.seed, 1), segment.take) == ("loudly", 9, 3)
 
 
 def test_an_edit_can_give_a_segment_back_to_the_job_s_own_voice() -> None:
-    segment = spoken_segment(replace(ITEM, edit=SegmentEdit(speaker="")), replace(PLANNED, speaker="BOB"))
+    edit = SegmentEdit(speaker="")
+
+    segment = spoken_segment(replace(ITEM, edit=edit), edited(replace(PLANNED, speaker="BOB"), edit))
 
     assert (segment.voice, segment.speaker) == ("ada", "")
 

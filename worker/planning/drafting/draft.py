@@ -15,8 +15,8 @@ from storage.narration.spec import NarrationSpec
 from storage.segments.plan import Plan, PlannedSegment
 from worker.errors import unusable
 from worker.planning.languages import language_warnings, refuse_foreign_text
-from worker.planning.respelling import respell_script
 from worker.planning.script_reading import read_script
+from worker.speech.text.job_spelling import DictionaryDamaged, respell_script
 from worker.speech.text.segmentation import NothingToSpeak, SegmentedScript, segment_script
 
 
@@ -49,7 +49,7 @@ def draft_plan(request: DraftRequest) -> Draft:
     spec = request.spec
     script = read_script(request.data, spec)
     _refuse_long_words(script.text)
-    segmented = _segmented(respell_script(script, spec, request.dictionaries), spec)
+    segmented = _segmented(_respelled(script, request), spec)
     _refuse_many_files(len(segmented.chapters), spec)
     refuse_foreign_text(segmented.segments, spec)
     speech_ms = sum(expected_audio_ms(segment.text) for segment in segmented.segments)
@@ -74,6 +74,13 @@ def _plan(script: Script, segmented: SegmentedScript) -> Plan:
         publisher=script.publisher,
         date=script.date,
     )
+
+
+def _respelled(script: Script, request: DraftRequest) -> Script:
+    try:
+        return respell_script(script, request.spec.request, request.dictionaries)
+    except DictionaryDamaged as error:
+        raise unusable("internal", str(error)) from error
 
 
 def _segmented(script: Script, spec: NarrationSpec) -> SegmentedScript:

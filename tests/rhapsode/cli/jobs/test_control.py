@@ -85,7 +85,8 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
         return commands.run(*words, "--server", stack.url, status=status)
 
     listed = run("segments", told.id, "--state", "done").splitlines()
-    edited = run("edit", told.id, "0", "--text", "The wind was mild.", "--wait")
+    sentences = run("sentences", told.id).splitlines()
+    edited = run("edit", told.id, "seg_000000.1", "--text", "The wind was mild.", "--wait")
     takes = run("takes", told.id, "seg_000000", "--save", ".").splitlines()
     run("takes", told.id, "0", "--select", "1", "--wait")
     flac = ("--format", "flac", "--tag", "title=Weather", "--subtitles", "srt")
@@ -96,6 +97,7 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     request = httpx.get(f"{stack.url}/v1/jobs/{told.id}", trust_env=False).json()["request"]
 
     assert [line.split("\t")[0] for line in listed] == ["seg_000000", "seg_000001", "seg_000002"]
+    assert [line.split("\t")[0] for line in sentences] == ["seg_000000.1", "seg_000001.1", "seg_000002.1"]
     assert edited.split("\t")[:2] == ["seg_000000", "done"]
     assert edited.endswith("take 2\t\tThe wind was mild.\n")
     assert [line.split("\t")[0] for line in takes] == ["  1", "* 2"]
@@ -110,6 +112,7 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     assert "succeeded cannot be retried" in run("retry", told.id, status=1)
     assert "cannot be changed" in run("set", told.id, "--priority", "high", status=1)
     assert "no such segment" in run("edit", told.id, "99", "--text", "x", status=1)
+    assert "has no sentence 9" in run("edit", told.id, "0.9", "--text", "x", status=1)
 
 
 def test_an_edit_that_no_worker_speaks_is_waited_for_in_vain(
@@ -159,6 +162,7 @@ def test_a_narration_that_waits_for_its_time_is_let_go(commands: CommandLine, st
         (("retry", "job_x", "--temperature", "nan"), "--temperature: nan is not between 0 and 2"),
         (("edit", "job_x", "0", "--voice", "ada", "--speaker", "Ann"), "`voice` and `speaker` say the same; give one"),
         (("edit", "job_x", "0", "--text", "..."), "--text: "),
+        (("edit", "job_x", "0.1", "--text", "x", "--seed", "3"), "takes --text alone"),
         (("lost", "job_x"), "No such command 'lost'"),
         (("assemble", "job_x", "--format", "ogg"), "'ogg' is none of wav"),
         (("assemble", "job_x", "--bitrate", "64"), "--format"),

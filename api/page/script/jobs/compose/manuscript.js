@@ -39,7 +39,7 @@ export function manuscript(segments, pauses, onChoose) {
   function mark(index) {
     const segment = segments.items[index];
     const span = spans[index];
-    if (span.textContent !== segment.text) span.textContent = segment.text;
+    if (span.textContent !== segment.written) span.textContent = segment.written;
     span.dataset.state = segment.state;
     span.toggleAttribute("data-flagged", segment.flagged);
     span.title = segment.flagged ? `${STATE_WORDS[segment.state]}, flagged` : STATE_WORDS[segment.state];

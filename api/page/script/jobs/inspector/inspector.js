@@ -5,6 +5,7 @@ import { button, h, keepingFocus, replace, setHidden, setText, whileBusy } from 
 import { keyed } from "../../keyed.js";
 import { count, decimal, span } from "../../wording.js";
 import { findingWords } from "./findings.js";
+import { sentenceList } from "./sentences.js";
 
 const STATES = { pending: "Not spoken yet", running: "Being spoken", done: "Spoken", failed: "Failed" };
 
@@ -16,6 +17,7 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
   const listen = button("Play from here", () => onPlay(index), { iconName: "play", kind: "primary" });
   const again = button("Speak it again", () => pressed(speakAgain));
   const compare = button("", () => pressed(readTakes));
+  const sentences = sentenceList(changeSentence);
   const actions = h("div", { class: "row" }, listen, again, compare);
   const trouble = h("div", { class: "notices", role: "alert" });
   const list = h("ul", { class: "takes", "aria-label": "Takes" });
@@ -23,7 +25,7 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
   const element = h("section", { class: "inspector", "aria-label": "Chosen passage", hidden: true, on: { keydown } },
     h("div", { class: "inspector-head" }, title, state,
       button("Close", closeIt, { iconName: "close", kind: "quiet icon-only", showsLabel: false })),
-    facts, findings, actions, trouble, list);
+    facts, findings, sentences.element, actions, trouble, list);
   let index = null;
   let takes = null;
   let numReadings = 0;
@@ -46,6 +48,7 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
       setText(facts, factsOf(segment).join(" · "));
       setText(findings, segment.findings.length ? `The quality gate found: ${segment.findings.map(findingWords).join("; ")}.` : "");
       setHidden(findings, !segment.findings.length);
+      sentences.show(segment.sentences);
       setHidden(listen, !isDone);
       setHidden(again, !isDone);
       setText(compare.firstChild, `Compare ${count(segment.takes)} takes`);
@@ -58,6 +61,14 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
   async function speakAgain() {
     segments.put(await sendJson("POST", `${path()}/regenerate`));
     onChanged();
+  }
+
+  /** Whether the server has taken it. */
+  function changeSentence(id, text) {
+    return pressed(async () => {
+      segments.put(await sendJson("PATCH", `v1/jobs/${jobId}/sentences/${id}`, { text }));
+      onChanged();
+    });
   }
 
   async function readTakes() {
@@ -76,7 +87,7 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
     onChanged();
   }
 
-  /** What somebody asked for by a button; it cannot be asked for twice meanwhile. */
+  /** What somebody asked for by a button; it cannot be asked for twice meanwhile. Whether it was done. */
   function pressed(action) {
     return attempt(() => whileBusy(actions, action, element));
   }
@@ -85,9 +96,11 @@ export function inspector(jobId, segments, { onChanged, onPlay }) {
     replace(trouble);
     try {
       await action();
+      return true;
     } catch (error) {
       if (error.name !== "Problem") throw error;
       replace(trouble, h("p", { class: "notice bad" }, error.message));
+      return false;
     }
   }
 
