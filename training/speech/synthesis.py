@@ -25,7 +25,16 @@ import soxr
 
 from training.corpus.rows import read_rows, spoken_words
 from training.dimensions import SAMPLE_RATE_HZ, SAMPLES_PER_FRAME, SPEAKERS
-from training.speech.voices import FESTIVAL, FLITE, FestivalSlt, FliteRms, FloatArray, Spoken, Voice, VoiceFailed
+from training.speech.voices import (
+    FESTIVAL,
+    FestivalSlt,
+    FliteVoice,
+    FloatArray,
+    Spoken,
+    Voice,
+    VoiceFailed,
+    flite_libraries,
+)
 from training.steps import Unusable, run_step, step_parser
 
 logger = logging.getLogger(__name__)
@@ -85,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _require_teachers(voices: Path) -> None:
     """Raises Unusable naming what is missing: a teacher that is not there would fail sentence by sentence."""
-    missing = [str(path) for path in (FESTIVAL, *FLITE) if not (voices / path).exists()]
+    missing = [str(path) for path in (FESTIVAL, *flite_libraries("rms")) if not (voices / path).exists()]
     if missing:
         raise Unusable(f"{voices} lacks {', '.join(missing)}; training/README.md says which packages to unpack there")
 
@@ -102,7 +111,7 @@ def read_lines(corpus: Path) -> list[Line]:
 
 def _speak_part(job: int, lines: Sequence[Line], voices: Path, out: Path, deadline_s: float) -> None:
     """In a process of its own."""
-    speak_all(job, lines, (FestivalSlt(voices), FliteRms(voices)), out, deadline_s)
+    speak_all(job, lines, (FestivalSlt(voices), FliteVoice(voices, "rms")), out, deadline_s)
 
 
 def speak_all(job: int, lines: Sequence[Line], teachers: Sequence[Voice], out: Path, deadline_s: float) -> None:

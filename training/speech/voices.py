@@ -21,11 +21,13 @@ FloatArray = NDArray[np.float32]
 
 
 FESTIVAL = Path("usr/bin/festival")
-FLITE = tuple(
-    Path("usr/lib/x86_64-linux-gnu") / name
-    for name in ("libflite.so.1", "libflite_usenglish.so.1", "libflite_cmulex.so.1", "libflite_cmu_us_rms.so.1")
-)
-"""Where they lie in a folder of unpacked packages; each library needs those before it."""
+"""Where it lies in a folder of unpacked packages."""
+
+
+def flite_libraries(voice: str) -> tuple[Path, ...]:
+    """Where they lie in a folder of unpacked packages; each needs those before it. voice: rms, slt, awb or kal16."""
+    names = ("flite", "flite_usenglish", "flite_cmulex", f"flite_cmu_us_{voice}")
+    return tuple(Path("usr/lib/x86_64-linux-gnu") / f"lib{name}.so.1" for name in names)
 
 
 class VoiceFailed(Exception):
@@ -158,17 +160,19 @@ _WORD_START = b"R:SylStructure.daughter1.daughter1.R:Segment.p.end"
 _WORD_END = b"R:SylStructure.daughtern.daughtern.R:Segment.end"
 
 
-class FliteRms:
-    """Flite's clustergen voice of CMU ARCTIC rms, 16 kHz. Not thread-safe."""
+class FliteVoice:
+    """A voice of flite at 16 kHz: rms, slt and awb are clustergen voices of CMU ARCTIC, kal16 joins diphones. Not
+    thread-safe."""
 
-    def __init__(self, unpacked: Path) -> None:
-        loaded = [ctypes.CDLL(str(unpacked / library), mode=ctypes.RTLD_GLOBAL) for library in FLITE]
+    def __init__(self, unpacked: Path, voice: str) -> None:
+        libraries = flite_libraries(voice)
+        loaded = [ctypes.CDLL(str(unpacked / library), mode=ctypes.RTLD_GLOBAL) for library in libraries]
         self._flite = loaded[0]
         for name, result, arguments in _FLITE_FUNCTIONS:
             function = getattr(self._flite, name)
             function.restype, function.argtypes = result, arguments
         self._flite.flite_init()
-        register = loaded[-1].register_cmu_us_rms
+        register = getattr(loaded[-1], f"register_cmu_us_{voice}")
         register.restype, register.argtypes = _POINTER, (_TEXT,)
         self._voice = register(None)
 

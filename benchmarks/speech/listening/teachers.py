@@ -48,11 +48,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("unpacked", type=Path)
     arguments = parser.parse_args()
-    from training.speech.voices import FestivalSlt, FliteRms
+    from training.speech.voices import FestivalSlt, FliteVoice
 
     texts = SENTENCES.read_text(encoding="utf-8").splitlines()
-    festival = FestivalSlt(arguments.unpacked / "usr/bin/festival")
-    flite = FliteRms(arguments.unpacked / "usr/lib/x86_64-linux-gnu")
+    festival = FestivalSlt(arguments.unpacked)
+    flite = FliteVoice(arguments.unpacked, "rms")
     teachers: dict[str, Teacher] = {}
     for name, voice, made_by in (
         ("slt", festival, "festival 2.5.0, voice us_slt HTS (CMU ARCTIC, BSD)"),

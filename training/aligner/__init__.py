@@ -1,0 +1,1 @@
+"""The aligner that tells when each word of English sounds, see `worker/speech/alignment`."""

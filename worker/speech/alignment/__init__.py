@@ -1,0 +1,6 @@
+"""When each word of a text is heard in its speech.
+
+`WordAligner.align` takes samples and the words that were said, `written_times` carries the times over to the words that
+stand in the text. English is aligned by two small networks that come with the package (`weights/`); where they cannot
+follow, and for other languages, times are estimated, and the answer says so.
+"""
