@@ -15,17 +15,20 @@ from worker.assembly.narration import Narration
 def narration_cues(narration: Narration) -> Iterator[Cue]:
     """Speakers are named where more than one is heard."""
     speakers = {each.planned.speaker for each in narration.placed}
-    return cues(heard_sentences(narration), names_speakers=len(speakers) > 1)
+    sentences = heard_sentences(narration.placed, narration.sample_rate_hz, narration.language)
+    return cues(sentences, names_speakers=len(speakers) > 1)
 
 
-def heard_sentences(narration: Narration) -> Iterator[HeardSentence]:
-    for each in narration.placed:
+def heard_sentences(placed: Sequence[Placed], sample_rate_hz: int, language: str) -> Iterator[HeardSentence]:
+    """language: the job's, of those that have none of their own."""
+    for each in placed:
         sentences = [sentence for sentence in each.planned.sentences if sentence.written]
-        for number, (sentence, span) in enumerate(_timed(sentences, each, narration.sample_rate_hz)):
+        for number, (sentence, span) in enumerate(_timed(sentences, each, sample_rate_hz)):
             is_last = number == len(sentences) - 1
             words = heard_words(sentence.written, [Heard(0, len(sentence.written), span)])
             pause_s = each.planned.pause_after_s if is_last else 0.0
-            yield HeardSentence(words, each.planned.speaker, each.planned.language.casefold(), pause_s)
+            said_in = (each.planned.language or language).casefold()
+            yield HeardSentence(words, each.planned.speaker, said_in, pause_s)
 
 
 def _timed(sentences: Sequence[Sentence], placed: Placed, sample_rate_hz: int) -> Iterator[tuple[Sentence, Span]]:

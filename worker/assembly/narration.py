@@ -25,12 +25,16 @@ from worker.speech.text.sentences import sentences
 
 @dataclass(frozen=True, slots=True)
 class Narration:
-    """sample_rate_hz: of the segments. chapters: empty if the document has none or no marks are wanted."""
+    """sample_rate_hz: of the segments. chapters: empty if the document has none or no marks are wanted.
+
+    language: the job's.
+    """
 
     plan: Plan
     placed: tuple[Placed, ...]
     sample_rate_hz: int
     chapters: tuple[ChapterSpan, ...]
+    language: str = ""
 
     @property
     def num_samples(self) -> int:
@@ -51,7 +55,7 @@ def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, servic
     placed = _placed(plan, results, record.sample_rate_hz)
     wanted = item.narration.request.output.chapters is ChapterMarks.AUTO
     chapters = chapter_spans(plan.chapters, placed, record.sample_rate_hz) if wanted else ()
-    return Narration(plan, placed, record.sample_rate_hz, chapters)
+    return Narration(plan, placed, record.sample_rate_hz, chapters, item.narration.request.language)
 
 
 def _plan(item: ClaimedItem, plans: PlanCache) -> Plan:
