@@ -20,6 +20,7 @@ from api.job_answers.answers import shown_job
 from api.job_answers.view import retry_after_s
 from api.segments.planned_job import narration_of
 from api.services.container import ApiServices
+from api.submission.cover import copy_cover
 from api.submission.output_change import resolve_changed_output
 from api.submission.quality import refuse_quality
 from rhapsode.contract.base import RequestBody
@@ -108,7 +109,9 @@ def assemble_job(
             return spec
         return spec.asking(output=resolve_changed_output(order.output, spec.request.output, record.sample_rate_hz))
 
-    outcome = services.control.assemble(tenant, job_id, change, idempotency)
+    cover = order.output.cover if order.output else None
+    num_bytes = copy_cover(services, tenant, job_id, cover) if cover is not None else 0
+    outcome = services.control.assemble(tenant, job_id, change, idempotency, num_bytes)
     return _started(services, links, outcome, response)
 
 

@@ -16,6 +16,7 @@ from api.http.parsing import body_violations
 from api.http.problems.problem import invalid, invalid_field, text_too_long
 from api.services.container import ApiServices
 from api.submission.cast import Cast, choose_cast
+from api.submission.cover import copy_cover
 from api.submission.dictionaries import copy_dictionaries, find_dictionaries
 from api.submission.input import UPLOAD_POINTER, PreparedInput, prepare_input, refuse_cast_without_use, stored_entries
 from api.submission.languages import refuse_foreign_text
@@ -73,7 +74,9 @@ def accept_narration(
         prepare_voice(services, tenant, voice)
 
     def store() -> int:
-        num_bytes = _store_input(services, submission, request.input, resolved)
+        cover = request.output.cover
+        num_bytes = copy_cover(services, tenant, job, cover) if cover is not None else 0
+        num_bytes += _store_input(services, submission, request.input, resolved)
         return num_bytes + copy_dictionaries(services, tenant, job, dictionaries)
 
     return submit_with_input(

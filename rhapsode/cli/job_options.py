@@ -172,6 +172,43 @@ OutputTimestamps = Annotated[
     typer.Option(help="segment: timestamps.json says where each segment is heard; else off."),
     JobField("output.timestamps"),
 ]
+OutputTagsTitle = Annotated[str | None, typer.Option(help="What the book is called."), JobField("output.tags.title")]
+OutputTagsAuthor = Annotated[str | None, typer.Option(help="Who wrote it."), JobField("output.tags.author")]
+OutputTagsNarrator = Annotated[str | None, typer.Option(help="Who reads it."), JobField("output.tags.narrator")]
+OutputTagsAlbum = Annotated[
+    str | None, typer.Option(help="What the files belong to; else the title."), JobField("output.tags.album")
+]
+OutputTagsGenre = Annotated[str | None, typer.Option(help="A word, such as Fiction."), JobField("output.tags.genre")]
+OutputTagsDate = Annotated[str | None, typer.Option(help="A year or a day."), JobField("output.tags.date")]
+OutputTagsPublisher = Annotated[str | None, typer.Option(help="Who publishes it."), JobField("output.tags.publisher")]
+OutputTagsCopyright = Annotated[
+    str | None, typer.Option(help="Who has which rights."), JobField("output.tags.copyright")
+]
+OutputTagsIsbn = Annotated[
+    str | None, typer.Option(help="The book's number, of 10 or 13 digits."), JobField("output.tags.isbn")
+]
+OutputTagsLanguage = Annotated[
+    str | None,
+    typer.Option(help="What is spoken, such as en-GB; else the document's, or the job's."),
+    JobField("output.tags.language"),
+]
+OutputTagsSeries = Annotated[
+    str | None, typer.Option(help="What the book is a part of."), JobField("output.tags.series")
+]
+OutputTagsSeriesPart = Annotated[
+    str | None, typer.Option(help="Which part of the series it is."), JobField("output.tags.series_part")
+]
+OutputTagsDescription = Annotated[
+    str | None, typer.Option(help="What it is about."), JobField("output.tags.description")
+]
+OutputCover = Annotated[
+    str | None,
+    typer.Option(
+        help="An upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the "
+        "document's own."
+    ),
+    JobField("output.cover"),
+]
 OutputDestinationPrefix = Annotated[
     str | None,
     typer.Option(

@@ -146,7 +146,22 @@ class Loudness(TypedDict, total=False):
 
 
 class Tags(TypedDict, total=False):
-    """What the files say of themselves; absent: what the document says, else nothing. WAV has none."""
+    """What the files say of themselves; absent: what the document says, else nothing. WAV has none.
+
+    title: what the book is called
+    author: who wrote it
+    narrator: who reads it
+    album: what the files belong to; absent: the title
+    genre: a word, such as Fiction
+    date: a year or a day
+    publisher: who publishes it
+    copyright: who has which rights
+    isbn: the book's number, of 10 or 13 digits
+    language: what is spoken, such as en-GB; absent: the document's, or the job's
+    series: what the book is a part of
+    series_part: which part of the series it is
+    description: what it is about
+    """
 
     title: str
     author: str
@@ -156,6 +171,10 @@ class Tags(TypedDict, total=False):
     date: str
     publisher: str
     copyright: str
+    isbn: str
+    language: str
+    series: str
+    series_part: str
     description: str
 
 
@@ -179,6 +198,8 @@ class Output(TypedDict, total=False):
     loudness: absent: as the model speaks
     chapters: `auto`: marks in every format that has them, from the document's chapters
     timestamps: `segment`: timestamps.json says where each segment is heard
+    cover: an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the document's
+        own
     destination: absent: among the job's other objects
     """
 
@@ -189,6 +210,7 @@ class Output(TypedDict, total=False):
     timestamps: Literal["segment", "off"]
     subtitles: Sequence[Literal["srt", "vtt"]]
     tags: Tags
+    cover: str
     destination: Destination
 
 

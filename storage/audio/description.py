@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from rhapsode.contract.jobs.output import AudioFormat, Tags
 from storage.audio.cover import Cover, picture_comment
+from storage.audio.language_codes import three_letters
+from storage.audio.mp4_freeform import stand_ins
 from storage.segments.timeline import ChapterSpan
 
 WITH_COMMENTS = frozenset({AudioFormat.FLAC, AudioFormat.OPUS})
@@ -21,10 +23,9 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """tags: empty ones are left out. language: as the document names it, "" if it does not. track: of one of many."""
+    """tags: empty ones are left out. track: of one of many."""
 
     tags: Tags = field(default_factory=Tags)
-    language: str = ""
     chapters: tuple[ChapterSpan, ...] = ()
     cover: Cover | None = None
     track: Track | None = None
@@ -42,14 +43,14 @@ def metadata(form: AudioFormat, description: Description) -> dict[str, str]:
         "title": tags.title,
         "artist": tags.author,
         "composer": tags.narrator,
-        "album": tags.album or tags.title,
+        "album": tags.album or ("" if description.track else tags.title),
         "genre": tags.genre,
         "date": tags.date,
-        "publisher": tags.publisher,
         "copyright": tags.copyright,
         "description": tags.description,
-        "language": description.language,
+        "language": tags.language if form in WITH_COMMENTS else three_letters(tags.language),
     }
+    named |= stand_ins(freeform(tags)) if form is AudioFormat.M4B else _more(tags)
     if description.track is not None:
         named |= _track_tags(form, description.track)
     if form in WITH_COMMENTS:
@@ -57,6 +58,16 @@ def metadata(form: AudioFormat, description: Description) -> dict[str, str]:
     if form is AudioFormat.OPUS and description.cover is not None:
         named["METADATA_BLOCK_PICTURE"] = picture_comment(description.cover)
     return {name: value for name, value in named.items() if value}
+
+
+def freeform(tags: Tags) -> dict[str, str]:
+    """What M4B has only under names of its own."""
+    return {name.upper(): value for name, value in _more(tags).items() if value}
+
+
+def _more(tags: Tags) -> dict[str, str]:
+    """As players of audiobooks look for them, in comments and in ID3's frames of free choice."""
+    return {"publisher": tags.publisher, "ISBN": tags.isbn, "SERIES": tags.series, "SERIES-PART": tags.series_part}
 
 
 def _track_tags(form: AudioFormat, track: Track) -> dict[str, str]:

@@ -22,6 +22,7 @@ from av.stream import Disposition
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
 from storage.audio.cover import Cover
 from storage.audio.description import WITH_COMMENTS, Description, metadata
+from storage.audio.language_codes import three_letters
 from storage.audio.mp3_level import Gain, lame_scale
 from storage.narration.audio_formats import FORMATS
 
@@ -121,6 +122,8 @@ def file_encoder(form: OutputFormat, sample_rate_hz: int, description: Descripti
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=options, io_open=read_again)
     _describe(container, form.type, description)
     stream = _add_audio(container, form, sample_rate_hz)
+    if form.type is AudioFormat.M4B and (language := three_letters(description.tags.language)):
+        stream.metadata["language"] = language
     if description.cover is not None:
         _add_cover(container, description.cover)
     return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))

@@ -27,3 +27,8 @@ NORMALIZED_LANGUAGES = tuple(sorted(set(LANGUAGE_NAMES.values()) - {"russian"}))
 def language_name(tag: str) -> str | None:
     """`en-GB` is english; None for a language that no model of the family speaks."""
     return LANGUAGE_NAMES.get(tag.replace("_", "-").partition("-")[0].lower())
+
+
+def language_tag(name: str) -> str:
+    """The tag of a language as models name it; "" for `auto` and for one that is known by its name alone."""
+    return next((tag for tag, known in LANGUAGE_NAMES.items() if known == name.lower()), "")

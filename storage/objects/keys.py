@@ -47,6 +47,11 @@ def listed_recording(tenant: TenantId, job: JobId, index: int) -> str:
     return f"{job_prefix(tenant, job)}recordings/{index:06d}"
 
 
+def cover(tenant: TenantId, job: JobId, upload_id: UploadId) -> str:
+    """The job's copy of a picture that its caller uploaded."""
+    return f"{job_prefix(tenant, job)}covers/{upload_id}"
+
+
 def plan(lease: Lease) -> str:
     return f"{job_prefix(lease.tenant, lease.job)}plan-{lease.fence}.jsonl"
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
-from storage.audio.description import Description
+from storage.audio.description import Description, freeform
 from storage.audio.encoding import APPENDED, Outbox, appending_encoder, file_encoder
+from storage.audio.mp4_freeform import put_in_place
 from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
 from worker.assembly.scratch import scratch_errors, scratch_file
 
@@ -60,6 +61,8 @@ def _rewritten(
             for block in blocks:
                 encoder.write(block)
             encoder.finish()
+            if form.type is AudioFormat.M4B:
+                put_in_place(file, freeform(description.tags))
             file.seek(0)
         while piece := file.read(PIECE_BYTES):
             yield piece

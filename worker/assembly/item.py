@@ -10,6 +10,7 @@ from rhapsode.contract.jobs.output import Files, OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
 from storage.audio.description import Description
 from storage.errors import ArtifactMissing, StoreUnavailable
+from storage.ids import UploadId
 from storage.jobs.chapter_files import CHAPTERS, encode_chapter_files, is_listed, list_name
 from storage.jobs.record import ArtifactRecord, JobRecord, SpokenBy
 from storage.jobs.tickets import Tickets
@@ -21,6 +22,8 @@ from storage.jobs.warnings import (
     JobWarning,
 )
 from storage.jobs.work_items import ClaimedItem
+from storage.narration.languages import AUTO_LANGUAGE, language_tag
+from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.objects.store import ArtifactStore, StoredObject
 from storage.runtime.config.failpoints import failpoint
@@ -122,20 +125,26 @@ class Assembly:
     def _description(self) -> Description:
         plan, tags = self._narration.plan, self._output.tags
         told = {name: getattr(tags, name) or getattr(plan, name) for name in ("title", "author", "publisher", "date")}
-        tags = tags.model_copy(update=told)
-        return Description(tags, plan.language, self._narration.chapters, self._cover())
+        language = tags.language or plan.language or spoken_language(self._item.narration)
+        tags = tags.model_copy(update=told | {"language": language})
+        return Description(tags, self._narration.chapters, self._cover())
 
     def _cover(self) -> Cover | None:
+        """The caller's, which was looked at when it came, or the document's."""
+        upload, lease = self._output.cover, self._item.lease
+        if upload is not None:
+            return self._usable_cover(keys.cover(lease.tenant, lease.job, UploadId(upload)), "the cover")
         key = self._narration.plan.cover_key
-        if key is None:
-            return None
+        return None if key is None else self._usable_cover(key, "the document's cover")
+
+    def _usable_cover(self, key: str, name: str) -> Cover | None:
         try:
             return read_cover(until_available(lambda: self._artifacts.get(key), self._held))
         except ArtifactMissing:
             why = "it is not in the store any more"
         except CoverUnusable as error:
             why = str(error)
-        self._warnings.append(JobWarning(COVER_UNUSABLE, f"the document's cover was left out: {why}"))
+        self._warnings.append(JobWarning(COVER_UNUSABLE, f"{name} was left out: {why}"))
         return None
 
     def _blocks(self, levels: Sequence[Level], headers: list[SegmentHeader], codes: CodesFile) -> Iterator[bytes]:
@@ -212,6 +221,13 @@ def spoken_by(item: ClaimedItem, headers: Sequence[SegmentHeader]) -> SpokenBy:
         voice_cache=own_voice.content(item.lease.tenant, revision) if own_voice and revision else None,
         config_sha256=_only(header.config_sha256 for header in headers),
     )
+
+
+def spoken_language(spec: NarrationSpec) -> str:
+    """The tag of the job's language, or of the only one that its model speaks; "" if that is not known. Pure."""
+    asked = spec.request.language
+    only = spec.languages[0] if asked == AUTO_LANGUAGE and len(spec.languages) == 1 else asked
+    return language_tag(only)
 
 
 def _only(values: Iterable[str]) -> str | None:

@@ -32,7 +32,11 @@ A segment whose kept attempt was drawn from a greedy checkpoint or spoken in two
 """
 
 
-_OF_THE_TEXT = {"input", "pronunciation_dictionaries", "validate_only"}
+_LEFT_OUT: dict[str, bool | dict[str, bool]] = {
+    **dict.fromkeys(("input", "pronunciation_dictionaries", "validate_only"), True),
+    # An upload is gone after a day.
+    "output": {"cover": True},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,7 @@ def _request(spec: NarrationSpec) -> dict[str, object]:
 
     No dictionaries and no rules for words, for the texts of the segments are already what is spoken.
     """
-    asked = spec.request.model_dump(mode="json", exclude_none=True, exclude=_OF_THE_TEXT)
+    asked = spec.request.model_dump(mode="json", exclude_none=True, exclude=_LEFT_OUT)
     wanted = asked | {
         "voice": (spec.own_voice.voice if spec.own_voice else spec.request.voice) or None,
         "instructions": spec.request.instructions or None,

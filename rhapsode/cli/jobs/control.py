@@ -10,6 +10,7 @@ import typer
 
 from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected
+from rhapsode.cli.cover_file import CoverOption, readable_cover
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.for_each import for_each
 from rhapsode.cli.grouped_options import grouped
@@ -133,6 +134,7 @@ def assemble(
         list[str] | None,
         typer.Option("--tag", metavar="NAME=VALUE", help="title, author, album ...; an empty value removes it."),
     ] = None,
+    cover: CoverOption = None,
     wait: WaitOption = False,
     server: ServerOption = None,
     data_dir: DataDirOption = None,
@@ -144,7 +146,10 @@ def assemble(
     output = _changed_output(formats or [], chapter_files or [], bitrate, sample_rate, loudness, subtitles)
     if tags:
         output["tags"] = {name: value or None for name, value in map(_tag, tags)}
+    picture = None if cover is None else readable_cover(cover)
     with connected(server, data_dir) as client:
+        if picture is not None:
+            output["cover"] = client.upload(picture).id
         again = client.assemble(job, output or None)
         ended = watched(client, again.id) if wait else None
     if ended is None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rhapsode.cli.cover_file import readable_cover
 from rhapsode.cli.failures import status_of, terminated_like_interrupted
 from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.fetching import fetch
 from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of
-from rhapsode.cli.narrate.options import AudioOptions, SpeechOptions, SystemOptions
+from rhapsode.cli.narrate.options import AudioOptions, BookOptions, SpeechOptions, SystemOptions
 from rhapsode.cli.narrate.order_options import OrderOptions
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
 from rhapsode.cli.narrate.summary import summarise
@@ -58,6 +59,7 @@ def narrate(
     quality: QualityOptions,
     order: OrderOptions,
     audio: AudioOptions,
+    book: BookOptions,
     system: SystemOptions,
     as_json: JsonOption = False,
 ) -> None:
@@ -79,7 +81,9 @@ def narrate(
         **order.wishes(),
         "metadata": title_of(file),
     }
-    check_job(wishes, (speech, drawing, quality, order, audio))
+    wishes["output"] = {**(wishes.get("output") or {}), **book.wishes(None)}
+    check_job(wishes, (speech, drawing, quality, order, audio, book))
+    picture = None if book.cover is None else readable_cover(book.cover)
 
     from rich.console import Console
 
@@ -88,6 +92,8 @@ def narrate(
         try:
             with _server(system, console) as client:
                 given = sent_input(client, spoken, describe_images=speech.describe_images)
+                if picture is not None:
+                    wishes["output"] = {**wishes["output"], **book.wishes(client.upload(picture).id)}
                 job, wall_s = _run(client, given, wishes, console)
                 job.raise_unless_succeeded()
                 artifact = fetch(client, job, targets, audio.subtitles, console)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rhapsode.cli import job_options
+from rhapsode.cli.cover_file import CoverOption
 from rhapsode.cli.job_fields import JobField, told
 from rhapsode.cli.narrate.audio_options import ChapterFilesOption, SubtitlesOption, formats
 from rhapsode.cli.narrate.reading_options import DescribeImagesOption, SpeakerOption, WordsOption, normalization
@@ -61,6 +62,33 @@ class AudioOptions:
         if self.subtitles is not None:
             output["subtitles"] = [self.subtitles.value]
         return {"output": output}
+
+
+@dataclass(frozen=True, slots=True)
+class BookOptions:
+    """What the files say of themselves."""
+
+    title: job_options.OutputTagsTitle = None
+    author: job_options.OutputTagsAuthor = None
+    narrator: job_options.OutputTagsNarrator = None
+    album: job_options.OutputTagsAlbum = None
+    series: job_options.OutputTagsSeries = None
+    series_part: job_options.OutputTagsSeriesPart = None
+    publisher: job_options.OutputTagsPublisher = None
+    isbn: job_options.OutputTagsIsbn = None
+    date: job_options.OutputTagsDate = None
+    genre: job_options.OutputTagsGenre = None
+    copyright: job_options.OutputTagsCopyright = None
+    description: job_options.OutputTagsDescription = None
+    tag_language: job_options.OutputTagsLanguage = None
+    cover: CoverOption = None
+
+    def wishes(self, cover: str | None) -> Output:
+        """cover: the upload that it has become, if it has."""
+        output: Output = {**(told(self).get("output") or {})}
+        if cover is not None:
+            output["cover"] = cover
+        return output
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Choice, Listed, RequestBody
+from rhapsode.contract.base import Choice, Listed, Name, RequestBody
 from rhapsode.contract.speakable_text import check_label, check_prose
 
 
@@ -116,6 +116,35 @@ class Loudness(RequestBody):
 Description = Annotated[str, Field(max_length=4_000), AfterValidator(check_prose), AfterValidator(str.strip)]
 
 
+_LANGUAGE = "[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,8}"
+
+LanguageTag = Annotated[str, Field(max_length=100, pattern=f"^({_LANGUAGE})?$")]
+
+
+def _isbn(text: str) -> str:
+    """As it was written, hyphens and all, if its check digit is right."""
+    digits = text.replace("-", "").replace(" ", "").upper()
+    if digits and not (_is_isbn_10(digits) or _is_isbn_13(digits)):
+        raise PydanticCustomError("not_an_isbn", "must be an ISBN of 10 or 13 digits with the right check digit")
+    return text.strip()
+
+
+def _is_isbn_10(digits: str) -> bool:
+    if not re.fullmatch("[0-9]{9}[0-9X]", digits):
+        return False
+    values = [10 if digit == "X" else int(digit) for digit in digits]
+    return sum((10 - place) * value for place, value in enumerate(values)) % 11 == 0
+
+
+def _is_isbn_13(digits: str) -> bool:
+    if not re.fullmatch("97[89][0-9]{10}", digits):
+        return False
+    return sum((3 if place % 2 else 1) * int(digit) for place, digit in enumerate(digits)) % 10 == 0
+
+
+Isbn = Annotated[str, Field(max_length=32), AfterValidator(check_label), AfterValidator(_isbn)]
+
+
 def _is_empty(tag: str) -> bool:
     return not tag
 
@@ -123,15 +152,23 @@ def _is_empty(tag: str) -> bool:
 class Tags(RequestBody):
     """What the files say of themselves; absent: what the document says, else nothing. WAV has none."""
 
-    title: Tag = Field(default="", exclude_if=_is_empty)
-    author: Tag = Field(default="", exclude_if=_is_empty)
-    narrator: Tag = Field(default="", exclude_if=_is_empty)
-    album: Tag = Field(default="", exclude_if=_is_empty)
-    genre: Tag = Field(default="", exclude_if=_is_empty)
-    date: Tag = Field(default="", exclude_if=_is_empty)
-    publisher: Tag = Field(default="", exclude_if=_is_empty)
-    copyright: Tag = Field(default="", exclude_if=_is_empty)
-    description: Description = Field(default="", exclude_if=_is_empty)
+    title: Tag = Field(default="", exclude_if=_is_empty, description="what the book is called")
+    author: Tag = Field(default="", exclude_if=_is_empty, description="who wrote it")
+    narrator: Tag = Field(default="", exclude_if=_is_empty, description="who reads it")
+    album: Tag = Field(default="", exclude_if=_is_empty, description="what the files belong to; absent: the title")
+    genre: Tag = Field(default="", exclude_if=_is_empty, description="a word, such as Fiction")
+    date: Tag = Field(default="", exclude_if=_is_empty, description="a year or a day")
+    publisher: Tag = Field(default="", exclude_if=_is_empty, description="who publishes it")
+    copyright: Tag = Field(default="", exclude_if=_is_empty, description="who has which rights")
+    isbn: Isbn = Field(default="", exclude_if=_is_empty, description="the book's number, of 10 or 13 digits")
+    language: LanguageTag = Field(
+        default="",
+        exclude_if=_is_empty,
+        description="what is spoken, such as en-GB; absent: the document's, or the job's",
+    )
+    series: Tag = Field(default="", exclude_if=_is_empty, description="what the book is a part of")
+    series_part: Tag = Field(default="", exclude_if=_is_empty, description="which part of the series it is")
+    description: Description = Field(default="", exclude_if=_is_empty, description="what it is about")
 
 
 class Destination(RequestBody):
@@ -166,6 +203,11 @@ class Output(RequestBody):
     )
     subtitles: Subtitles = ()
     tags: Tags = Tags()
+    cover: Name | None = Field(
+        default=None,
+        description="an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the "
+        "document's own",
+    )
     destination: Destination | None = Field(default=None, description="absent: among the job's other objects")
 
 
@@ -188,6 +230,10 @@ class TagsChange(RequestBody):
     date: Tag | None = None
     publisher: Tag | None = None
     copyright: Tag | None = None
+    isbn: Isbn | None = None
+    language: LanguageTag | None = None
+    series: Tag | None = None
+    series_part: Tag | None = None
     description: Description | None = None
 
 
@@ -203,4 +249,5 @@ class OutputChange(RequestBody):
     timestamps: Choice[Timestamps] | None = None
     subtitles: Subtitles | None = None
     tags: TagsChange | None = None
+    cover: Name | None = None
     destination: Destination | None = Field(default=None, description="only the one that the job has")

@@ -23,14 +23,15 @@ register('retry', function(call)
   return answer_record(job.id)
 end)
 
--- call: job, tenant, seen_spec (that the caller saw), spec (from now on), limits, window (the smallest); of an idempotency
---       key, if there is one, its sha256 (key), fingerprint and key_ttl_s
+-- call: job, tenant, seen_spec (that the caller saw), spec (from now on), stored_bytes (of what came with it), limits,
+--       window (the smallest); of an idempotency key, if there is one, its sha256 (key), fingerprint and key_ttl_s
 -- -> ok + record; conflict + state; changed; incomplete; mismatch; refused + see `refuse`; gone; missing
 register('reassemble', function(call)
   local id, tenant, seen, spec = call.job, call.tenant, call.seen_spec, call.spec
   local job, settled = job_of(call)
   if settled then return settled end
   if redis.call('HGET', K.job .. id, 'spec') ~= seen then return answer('changed') end
+  count_stored(job, call.stored_bytes)
   local is_complete = job.total > 0 and job.done == job.total
   if not is_terminal(job) then
     if job.state == 'cancelling' or not is_complete then return answer('conflict', {state = job.state}) end

@@ -145,7 +145,7 @@ def test_an_output_is_made_again_in_another_format(api: ServedApi) -> None:
     other, problem = post(api, job, "assemble", {}, **{"Idempotency-Key": "k"})
 
     assert (status, again, shown["state"], shown["phase"]) == (202, 202, "pending", "assembling")
-    assert shown["request"]["output"]["formats"] == [{"type": "mp3", "bitrate_kbps": 64}]
+    assert shown["request"]["output"]["formats"] == [{"type": "mp3", "bitrate_kbps": 64, "files": "whole"}]
     assert [artifact["name"] for artifact in shown["artifacts"]] == ["narration.wav"]
     assert (other, problem["code"]) == (422, "idempotency_mismatch")
     item = claim(api, CPU_QUEUE)
@@ -172,7 +172,7 @@ def test_an_output_is_changed_field_by_field(api: ServedApi) -> None:
     other_details = assembled(loudness={"target_lufs": -16}, tags={"author": None, "genre": "Fable"})
     removed = assembled(loudness=None, subtitles=None, tags=None, formats=None)
 
-    assert other_format == as_submitted | {"formats": [{"type": "m4b", "bitrate_kbps": 96}]}
+    assert other_format == as_submitted | {"formats": [{"type": "m4b", "bitrate_kbps": 96, "files": "whole"}]}
     assert other_details == other_format | {
         "loudness": {"target_lufs": -16, "max_true_peak_db": -1.5, "scope": "chapter"},
         "tags": {"title": "Fables", "genre": "Fable"},
@@ -191,9 +191,9 @@ def test_what_only_the_whole_output_shows_to_be_wrong_is_refused_with_its_place(
 
     assert (refused[0], refused[1]["errors"][0]["pointer"]) == (422, "/output/formats/0/bitrate_kbps")
     assert (unknown[0], unknown[1]["errors"][0]["pointer"]) == (422, "/output/tags/colour")
-    assert other_rate["request"]["output"]["formats"] == [{"type": "m4b", "bitrate_kbps": 48}]
+    assert other_rate["request"]["output"]["formats"] == [{"type": "m4b", "bitrate_kbps": 48, "files": "whole"}]
     # Nobody chose the bitrate, so it follows the sample rate.
-    assert back["request"]["output"]["formats"] == [{"type": "m4b", "bitrate_kbps": 96}]
+    assert back["request"]["output"]["formats"] == [{"type": "m4b", "bitrate_kbps": 96, "files": "whole"}]
 
 
 def test_what_is_not_done_cannot_be_assembled(api: ServedApi) -> None:

@@ -106,7 +106,7 @@ def test_the_command_line_does_all_of_it(commands: CommandLine, stack: Stack, to
     ]
     assert assembled.startswith(f"{told.id} succeeded: narration.flac, ")
     assert all(name in shown for name in ("narration.flac", "narration.wav", "narration.srt"))
-    assert request["output"]["formats"] == [{"type": "flac", "bitrate_kbps": None}]
+    assert request["output"]["formats"] == [{"type": "flac", "bitrate_kbps": None, "files": "whole"}]
     assert (request["output"]["loudness"]["target_lufs"], request["output"]["subtitles"]) == (-20, [])
     assert request["output"]["tags"] == {"title": "Weather"}
     assert "succeeded cannot be retried" in run("retry", told.id, status=1)

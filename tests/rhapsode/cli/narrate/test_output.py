@@ -17,6 +17,7 @@ from mutagen.oggopus import OggOpus, OggOpusInfo
 
 from rhapsode import AsyncRhapsode, NotFound, Rhapsode
 from rhapsode.stack.stack import Stack
+from tests.storage.audio.test_cover import JPEG
 
 TEXT = "The wind and the sun were disputing which was the stronger. Suddenly they saw a traveller coming down the road."
 
@@ -63,7 +64,9 @@ def test_a_document_becomes_a_book_with_its_chapters(
 ) -> None:
     (tmp_path / "fables.md").write_text(BOOK)
 
-    wishes = ("--voice", "ada", "--chapter-files", "mp3")
+    (tmp_path / "cover.jpg").write_bytes(JPEG)
+    said = ("--title", "Fables", "--author", "Aesop", "--isbn", "0-306-40615-2", "--cover", "cover.jpg")
+    wishes = ("--voice", "ada", "--chapter-files", "mp3", *said)
     outcome = run_cli("narrate", "fables.md", "-o", "fables.m4b", *wishes, env=here)
 
     assert outcome.returncode == 0, outcome.stderr
@@ -74,7 +77,14 @@ def test_a_document_becomes_a_book_with_its_chapters(
     assert [chapter.title for chapter in chapters] == ["The wind and the sun", "The traveller", "The end"]
     assert "chapter " in outcome.stderr
     assert "3 chapters as files in fables" in outcome.stdout
-    assert [MP3(tmp_path / "fables" / name)["TRCK"].text for name in names] == [["1/3"], ["2/3"], ["3/3"]]
+    files = [MP3(tmp_path / "fables" / name) for name in names]
+    assert [str(file["TRCK"]) for file in files] == ["1/3", "2/3", "3/3"]
+    assert {str(file["TALB"]) + str(file["TPE1"]) + str(file["TXXX:ISBN"]) for file in files} == {
+        "FablesAesop0-306-40615-2"
+    }
+    assert all(file.tags is not None and file.tags.getall("APIC")[0].data == JPEG for file in files)
+    book = MP4(tmp_path / "fables.m4b")
+    assert (book["\xa9nam"], bytes(book["covr"][0])) == (["Fables"], JPEG)
     (job,) = (each for each in client.jobs() if any(artifact.files for artifact in each.artifacts))
     (tmp_path / "all").mkdir()
     fetched = run_cli("jobs", "download", job.id, "-o", "all", env=here)
@@ -99,6 +109,10 @@ def test_a_cast_is_names_and_voices(run_cli: Any, here: dict[str, str], pair: st
         (("-o", "fable.wav", "--bitrate", "64"), "wav has no bitrate to choose"),
         (("-o", "fable.opus", "--sample-rate", "44100"), "opus has no 44100 Hz"),
         (("-o", "fable.wav", "--destination", "../up"), "--destination: string should match pattern"),
+        (("-o", "fable.mp3", "--isbn", "12"), "--isbn: must be an ISBN of 10 or 13 digits"),
+        (("-o", "fable.mp3", "--tag-language", "English"), "--tag-language: string should match pattern"),
+        (("-o", "fable.mp3", "--cover", "/dev/null"), "/dev/null is empty"),
+        (("-o", "fable.mp3", "--cover", __file__), "it is neither JPEG nor PNG"),
     ],
 )
 def test_what_no_file_can_be_is_one_line(
