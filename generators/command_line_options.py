@@ -37,6 +37,7 @@ METAVARS = {
     "prefix": "FOLDERS",
     "pronunciation_dictionaries": "DICTIONARY",
     "sample_rate": "HZ",
+    "speed": "FACTOR",
     "target_lufs": "LUFS",
 }
 """What a value stands as in the help, by its field, where its type says too little. A time is a TIME."""

@@ -161,7 +161,7 @@ def job_request(order: SpeechOrder, voice: str | None, deadline: datetime | None
         "language": order.language,
         "instructions": order.instructions,
         "reuse": order.reuse,
-        "output": {"formats": [{"type": stored_as}]},
+        "output": {"formats": [{"type": stored_as}], "speed": order.speed},
         "priority": "high",
         "deadline": deadline.isoformat() if deadline else None,
         "retention_s": RETENTION_S,

@@ -28,7 +28,7 @@ from storage.narration.audio_formats import default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import num_gap_samples
+from storage.segments.timeline import num_gap_samples, num_stretched
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +50,7 @@ class Hearing:
 
     record: JobRecord
     form: AudioFormat
+    speed: float
     there: Mapping[int, SegmentResult] | None = None
     missing: Sequence[int] = ()
     num_samples: int | None = None
@@ -63,16 +64,17 @@ async def _hearing(
     record = await run_sync(services.jobs.get, tenant, job_id)
     if not isinstance(record.spec, NarrationSpec) or record.spec.request.validate_only:
         raise state_conflict("this job makes no speech")
+    speed = record.spec.request.output.speed
     if record.state.is_terminal and record.segments.done == 0:
         raise state_conflict(f"the job is {record.state} and no segment of it was finished")
     if not record.state.is_terminal:
         # Read again from memory when the stream begins.
         await run_sync(planned_segments, services, record)
-        return Hearing(record, form)
-    return await run_sync(_ended, services, record, form)
+        return Hearing(record, form, speed)
+    return await run_sync(_ended, services, record, form, speed)
 
 
-def _ended(services: ApiServices, record: JobRecord, form: AudioFormat) -> Hearing:
+def _ended(services: ApiServices, record: JobRecord, form: AudioFormat, speed: float) -> Hearing:
     """What is known of the end: a WAV of known length says so."""
     there = {result.index: result for result in services.jobs.segment_results(record.tenant, record.id)}
     segments = planned_segments(services, record)
@@ -82,10 +84,10 @@ def _ended(services: ApiServices, record: JobRecord, form: AudioFormat) -> Heari
     services.artifacts.stat(keys.segment(record.tenant, record.id, first.index, first.fence))
     if record.state is JobState.SUCCEEDED and missing:
         # An edit came in between: from here on it is a job that goes on.
-        return Hearing(record, form)
-    gaps = {planned.index: num_gap_samples(planned.pause_after_s, record.sample_rate_hz) for planned in segments}
-    num_samples = sum(result.num_samples + gaps[index] for index, result in there.items())
-    return Hearing(record, form, there, missing, num_samples)
+        return Hearing(record, form, speed)
+    gaps = {planned.index: num_gap_samples(planned.pause_after_s, record.sample_rate_hz, speed) for planned in segments}
+    num_samples = sum(num_stretched(result.num_samples, speed) + gaps[index] for index, result in there.items())
+    return Hearing(record, form, speed, there, missing, num_samples)
 
 
 def _partial_headers(hearing: Hearing) -> dict[str, str]:
@@ -110,13 +112,13 @@ async def hear_job(
     """What is finished, in the order of the text, from the beginning; then each segment as it is finished.
 
     `Accept` chooses audio/wav (the default), audio/mpeg or audio/ogg (Opus). It is sent as fast as it is taken, at the
-    model's own level and sample rate, with the job's pauses. It waits for a segment that is not finished though later
-    ones are, and ends with the job. Of a job that failed, expired or was cancelled, what is there is played without
-    what is missing: `X-Audio-Partial` says how many segments of how many, `X-Segments-Missing` which ones are not
-    there (the first 100). A segment that is spoken again after its turn is heard by the next listener. Ranges are not
-    served: every request starts at the beginning. A stream that is broken off was not whole.
+    model's own level and sample rate, at the job's speed and with its pauses. It waits for a segment that is not
+    finished though later ones are, and ends with the job. Of a job that failed, expired or was cancelled, what is there
+    is played without what is missing: `X-Audio-Partial` says how many segments of how many, `X-Segments-Missing` which
+    ones are not there (the first 100). A segment that is spoken again after its turn is heard by the next listener.
+    Ranges are not served: every request starts at the beginning. A stream that is broken off was not whole.
     """
-    follower = SegmentFollower(services, hearing.record, request.is_disconnected, hearing.there)
+    follower = SegmentFollower(services, hearing.record, hearing.speed, request.is_disconnected, hearing.there)
     headers = {"Cache-Control": "no-store", "Accept-Ranges": "none", "Vary": "Accept", "X-Accel-Buffering": "no"}
     headers |= _partial_headers(hearing)
     if hearing.form is not AudioFormat.WAV:

@@ -20,11 +20,12 @@ from anyio.to_thread import run_sync
 
 from api.job_answers.waiting import BLOCK_S
 from api.services.container import ApiServices
+from storage.audio.tempo import stretched
 from storage.errors import ArtifactCorrupt, JobGone, JobNotFound, StoreUnavailable
 from storage.jobs.record import JobRecord
 from storage.objects import keys
 from storage.segments.file import StoredSegment, decode_segment
-from storage.segments.plan import Plan
+from storage.segments.plan import Plan, PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import num_gap_samples
 
@@ -60,11 +61,13 @@ class SegmentFollower:
         self,
         services: ApiServices,
         record: JobRecord,
+        speed: float,
         is_abandoned: Callable[[], Awaitable[bool]],
         known: Mapping[int, SegmentResult] | None,
     ) -> None:
         self._services = services
         self._record = record
+        self._speed = speed
         self._is_abandoned = is_abandoned
         self._seen_event = "0"
         self._is_all_known = known is not None
@@ -85,8 +88,12 @@ class SegmentFollower:
                     continue
                 return
             segment = await self._patiently(partial(self._read, result))
-            rate_hz = segment.header.sample_rate_hz
-            yield HeardSegment(bytes(segment.pcm), num_gap_samples(planned.pause_after_s, rate_hz), rate_hz)
+            yield await run_sync(self._heard, segment, planned, limiter=self._services.encoders)
+
+    def _heard(self, segment: StoredSegment, planned: PlannedSegment) -> HeardSegment:
+        rate_hz = segment.header.sample_rate_hz
+        pcm = stretched(bytes(segment.pcm), rate_hz, self._speed)
+        return HeardSegment(pcm, num_gap_samples(planned.pause_after_s, rate_hz, self._speed), rate_hz)
 
     async def _plan(self) -> Plan | None:
         while self._record.plan_key is None:

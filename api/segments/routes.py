@@ -24,7 +24,8 @@ from api.segments.view import SegmentViewer, shown_attempt
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.states import JobState
 from rhapsode.contract.segments import Segment, SegmentChange, SegmentList, SegmentState, TakeList, TakeOrder
-from storage.audio.wav import wav_header
+from storage.audio.tempo import stretched
+from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
 from storage.errors import ArtifactCorrupt, ArtifactMissing, SegmentNotFound
 from storage.jobs.record import JobRecord
 from storage.objects import keys
@@ -158,7 +159,7 @@ def get_segment_audio(
     take: Annotated[TakeNumber | None, Query()] = None,
     attempt: Annotated[TakeNumber | None, Query(description="one that was rejected, of a segment that failed")] = None,
 ) -> Response:
-    """One segment as WAV: the take in place, or the one named. 404 while there is none.
+    """One segment as WAV, at the job's speed: the take in place, or the one named. 404 while there is none.
 
     409 `segment_damaged` if the store has lost or damaged it; the detail says what to do.
     """
@@ -172,7 +173,7 @@ def get_segment_audio(
         result = next((each.result for each in takes if each.number == take), None)
     if result is None:
         raise not_found(f"segment {index} has no finished take" if take is None else f"there is no take {take}")
-    return _as_wav(_stored(services, viewer.record, result), result.sha256)
+    return _as_wav(_stored(services, viewer.record, result), result.sha256, viewer.speed)
 
 
 def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, attempt: int) -> Response:
@@ -182,14 +183,17 @@ def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, at
         raise not_found(f"segment {index} has no rejected attempt {attempt} that can be heard")
     record = viewer.record
     key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, attempt)
-    return _as_wav(_read(services, record, key, index, take.sha256), take.sha256)
+    return _as_wav(_read(services, record, key, index, take.sha256), take.sha256, viewer.speed)
 
 
-def _as_wav(segment: StoredSegment, sha256: str) -> Response:
+def _as_wav(segment: StoredSegment, sha256: str, speed: float) -> Response:
+    rate_hz = segment.header.sample_rate_hz
+    pcm = stretched(bytes(segment.pcm), rate_hz, speed)
+    version = sha256 if speed == 1 else f"{sha256}-{speed}"
     return Response(
-        wav_header(segment.num_samples, segment.header.sample_rate_hz) + bytes(segment.pcm),
+        wav_header(len(pcm) // BYTES_PER_SAMPLE, rate_hz) + pcm,
         media_type="audio/wav",
-        headers={"ETag": f'"{sha256}"', "Cache-Control": "private, no-cache"},
+        headers={"ETag": f'"{version}"', "Cache-Control": "private, no-cache"},
     )
 
 

@@ -16,7 +16,7 @@ from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Placed, Span, num_gap_samples, spoken_span
+from storage.segments.timeline import Placed, Span, num_stretched, places, spoken_span
 from storage.segments.tried import RejectedTake
 from storage.segments.tried import TriedAttempt as StoredAttempt
 
@@ -33,16 +33,12 @@ class SegmentViewer:
 
     def places(self, until: int) -> dict[int, Placed]:
         """Of the segments before `until` whose predecessors are all done."""
-        placed: dict[int, Placed] = {}
-        start = 0
-        for planned in self.segments[:until]:
-            result = self.states.results.get(planned.index)
-            if result is None:
-                break
-            place = Placed(planned, result, start, num_gap_samples(planned.pause_after_s, self.record.sample_rate_hz))
-            placed[planned.index] = place
-            start = place.end
-        return placed
+        placed = places(self.segments[:until], self.states.results, self.record.sample_rate_hz, self.speed)
+        return {each.planned.index: each for each in placed}
+
+    @property
+    def speed(self) -> float:
+        return self.spec.request.output.speed
 
     def segment(self, index: int, place: Placed | None) -> Segment:
         edit = self.states.edit(index)
@@ -74,7 +70,7 @@ class SegmentViewer:
             start_s=round(heard.start_s, 3) if heard else None,
             duration_s=duration_s,
             pause_after_s=planned.pause_after_s,
-            chars_per_s=round(result.num_chars / duration_s, 2) if result and duration_s else None,
+            chars_per_s=round(result.num_chars / duration_s / self.speed, 2) if result and duration_s else None,
             loudness_lufs=result.loudness_lufs if result else None,
             findings=tuple(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
@@ -126,7 +122,9 @@ class SegmentViewer:
         return self.spec.request.instructions if planned.instructions is None else planned.instructions
 
     def _duration_s(self, result: SegmentResult | None) -> float | None:
-        return audio_s(result.num_samples, self.record.sample_rate_hz) if result else None
+        if result is None:
+            return None
+        return audio_s(num_stretched(result.num_samples, self.speed), self.record.sample_rate_hz)
 
 
 def shown_attempt(tried: StoredAttempt) -> TriedAttempt:

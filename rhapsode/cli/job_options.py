@@ -155,6 +155,15 @@ OutputSampleRate = Annotated[
     ),
     JobField("output.sample_rate", wanted="one of 8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000"),
 ]
+OutputSpeed = Annotated[
+    float | None,
+    typer.Option(
+        metavar="FACTOR",
+        help="0.5 to 2: how much faster than it is spoken, at the same pitch; pauses are shorter in the same "
+        "proportion.",
+    ),
+    JobField("output.speed", wanted="between 0.5 and 2"),
+]
 OutputLoudnessTargetLufs = Annotated[
     float | None,
     typer.Option(

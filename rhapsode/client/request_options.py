@@ -195,6 +195,7 @@ class Output(TypedDict, total=False):
 
     formats: each type once as a whole and once in chapters
     sample_rate: resample, in Hz; absent: the model's own
+    speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
     loudness: absent: as the model speaks
     chapters: `auto`: marks in every format that has them, from the document's chapters
     timestamps: `segment`: timestamps.json says where each segment is heard
@@ -205,6 +206,7 @@ class Output(TypedDict, total=False):
 
     formats: Sequence[Format]
     sample_rate: int
+    speed: float
     loudness: Loudness
     chapters: Literal["auto", "off"]
     timestamps: Literal["segment", "off"]

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
+from typing import Literal
 
 from rhapsode.contract.base import Name, RequestBody
 from rhapsode.contract.jobs.input import Instructions
+from rhapsode.contract.jobs.output import Speed
 
 MAX_INPUT_CHARS = 4_096
 """As OpenAI's; a longer text is a job."""
 
 SpeechFormat = Literal["mp3", "opus", "flac", "wav", "pcm"]
-
-
-def _as_spoken(speed: float) -> float:
-    if speed != 1:
-        raise PydanticCustomError("not_supported", "the models speak at their own speed; leave `speed` out, or 1")
-    return speed
 
 
 class NamedVoice(RequestBody):
@@ -34,6 +26,7 @@ class SpeechOrder(RequestBody):
 
     `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
     `voice`: may be left out, or be `design` or `auto`, with a model that makes its voice from `instructions`.
+    `speed`: from 0.5 to 2; OpenAI's is from 0.25 to 4.
     `stream_format`: the audio comes whole, in one piece.
     """
 
@@ -42,7 +35,7 @@ class SpeechOrder(RequestBody):
     voice: Name | NamedVoice | None = None
     instructions: Instructions | None = None
     response_format: SpeechFormat = "mp3"
-    speed: Annotated[float, Field(ge=0.25, le=4), AfterValidator(_as_spoken)] = 1.0
+    speed: Speed = 1.0
     stream_format: Literal["audio"] = "audio"
     language: Name = "auto"
     reuse: bool = True

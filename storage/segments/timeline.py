@@ -3,11 +3,13 @@
 A segment's samples begin and end with a margin of near silence (see `MARGIN_S`), in which soft consonants and breaths
 are kept. Margins are part of the pause that is heard between two segments, so a pause of p seconds is made of both
 margins and p minus two margins of silence between them; a pause shorter than two margins is as long as these.
+
+A narration at another speed has all of this in the same proportion: segments, margins and pauses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from storage.segments.plan import Chapter, PlannedSegment
@@ -23,17 +25,29 @@ class SegmentsIncomplete(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A segment's place: its samples are [start, start + result.num_samples), then come num_gap of silence."""
+    """A segment's place: its samples are [start, start + num_samples), then come num_gap of silence.
+
+    speed: how much faster it is than it was spoken.
+    """
 
     planned: PlannedSegment
     result: SegmentResult
     start: int
     num_gap: int
+    speed: float = 1.0
+
+    @property
+    def num_samples(self) -> int:
+        return num_stretched(self.result.num_samples, self.speed)
 
     @property
     def end(self) -> int:
         """Where the next one starts."""
-        return self.start + self.result.num_samples + self.num_gap
+        return self.start + self.num_samples + self.num_gap
+
+    def at(self, spoken: float) -> float:
+        """Where a sample of the segment as it was spoken is in the narration."""
+        return self.start + spoken / self.speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +70,14 @@ class ChapterSpan:
     span: Span
 
 
-def num_gap_samples(pause_s: float, sample_rate_hz: int) -> int:
+def num_stretched(num_samples: int, speed: float) -> int:
+    """What so many samples come to at this speed."""
+    return num_samples if speed == 1 else round(num_samples / speed)
+
+
+def num_gap_samples(pause_s: float, sample_rate_hz: int, speed: float = 1.0) -> int:
     """Silence between the samples of two segments for a pause of `pause_s` between what is spoken in them."""
-    return max(0, round(pause_s * sample_rate_hz) - 2 * num_margin_samples(sample_rate_hz))
+    return num_stretched(max(0, round(pause_s * sample_rate_hz) - 2 * num_margin_samples(sample_rate_hz)), speed)
 
 
 def num_margin_samples(sample_rate_hz: int) -> int:
@@ -66,23 +85,32 @@ def num_margin_samples(sample_rate_hz: int) -> int:
 
 
 def place_segments(
-    segments: Sequence[PlannedSegment], results: Sequence[SegmentResult], sample_rate_hz: int
+    segments: Sequence[PlannedSegment], results: Sequence[SegmentResult], sample_rate_hz: int, speed: float = 1.0
 ) -> tuple[Placed, ...]:
     """Every segment with its place. Raises `SegmentsIncomplete` unless there is a result for each, in order."""
     if [result.index for result in results] != [planned.index for planned in segments]:
         raise SegmentsIncomplete(f"{len(results)} segments are finished, but the plan has {len(segments)}")
-    placed: list[Placed] = []
+    return tuple(places(segments, {result.index: result for result in results}, sample_rate_hz, speed))
+
+
+def places(
+    segments: Sequence[PlannedSegment], results: Mapping[int, SegmentResult], sample_rate_hz: int, speed: float = 1.0
+) -> Iterator[Placed]:
+    """Of the segments in order, up to the first that has no result."""
     start = 0
-    for planned, result in zip(segments, results, strict=True):
-        placed.append(Placed(planned, result, start, num_gap_samples(planned.pause_after_s, sample_rate_hz)))
-        start = placed[-1].end
-    return tuple(placed)
+    for planned in segments:
+        result = results.get(planned.index)
+        if result is None:
+            return
+        placed = Placed(planned, result, start, num_gap_samples(planned.pause_after_s, sample_rate_hz, speed), speed)
+        yield placed
+        start = placed.end
 
 
 def spoken_span(placed: Placed, sample_rate_hz: int) -> Span:
     """When the segment is heard, without its margins."""
-    margin = min(num_margin_samples(sample_rate_hz), placed.result.num_samples // 2)
-    first, end = placed.start + margin, placed.start + placed.result.num_samples - margin
+    margin = min(num_stretched(num_margin_samples(sample_rate_hz), placed.speed), placed.num_samples // 2)
+    first, end = placed.start + margin, placed.start + placed.num_samples - margin
     return Span(first / sample_rate_hz, end / sample_rate_hz)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from rhapsode.contract.jobs.output import Files, OutputFormat, Timestamps
 from storage.audio.cover import Cover, CoverUnusable, read_cover
 from storage.audio.description import Description
+from storage.audio.tempo import stretched
 from storage.errors import ArtifactMissing, StoreUnavailable
 from storage.ids import UploadId
 from storage.jobs.chapter_files import CHAPTERS, encode_chapter_files, is_listed, list_name
@@ -44,6 +45,7 @@ from worker.assembly.subtitles import subtitles, timestamps
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.services import WorkerServices
+from worker.speech.audio.samples import Samples, from_bytes, to_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +119,7 @@ class Assembly:
             return ()
         narration = self._narration
         levels = measure_levels(
-            narration.placed, narration.sample_rate_hz, target, lambda result: self.reader.read(result).pcm
+            narration.placed, narration.sample_rate_hz, target, lambda result: self._paced(self.reader.read(result).pcm)
         )
         self._warnings += [JobWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
         return levels
@@ -155,9 +157,16 @@ class Assembly:
             segment = self.reader.read(placed.result)
             headers.append(segment.header)
             codes.add(segment.codes)
-            yield shaper.segment(placed.planned.index, segment.pcm)
+            yield shaper.segment(placed.planned.index, self._paced(segment.pcm))
             yield from shaper.gap(placed.num_gap)
         yield shaper.end()
+
+    def _paced(self, spoken: Samples) -> Samples:
+        """A segment's samples as fast as they are to be."""
+        speed = self._output.speed
+        if speed == 1:
+            return spoken
+        return from_bytes(stretched(to_bytes(spoken), self._narration.sample_rate_hz, speed))
 
     def _audio(self, description: Description, blocks: Iterator[bytes]) -> list[ArtifactRecord]:
         num_samples = num_output_samples(self._narration.num_samples, self._narration.sample_rate_hz, self._rate_hz)

@@ -10,10 +10,11 @@ from storage.segments.timeline import Placed
 
 
 def speech_digest(placed: Iterable[Placed]) -> str:
-    """Of what is heard, however it is encoded: equal ones say the same in the same voice with the same pauses. Pure."""
+    """Of what is heard, however it is encoded: equal ones say the same in the same voice at the same pace. Pure."""
     heard = hashlib.sha256()
     for each in placed:
-        heard.update(f"{each.result.sha256} {each.num_gap}\n".encode())
+        speed = "" if each.speed == 1 else f" {each.speed}"
+        heard.update(f"{each.result.sha256} {each.num_gap}{speed}\n".encode())
     return heard.hexdigest()[:32]
 
 

@@ -52,8 +52,9 @@ def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, servic
     edits = until_available(lambda: services.jobs.segment_edits(lease.tenant, lease.job), held)
     plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits)
     _require_speech(results)
-    placed = _placed(plan, results, record.sample_rate_hz)
-    wanted = item.narration.request.output.chapters is ChapterMarks.AUTO
+    output = item.narration.request.output
+    placed = _placed(plan, results, record.sample_rate_hz, output.speed)
+    wanted = output.chapters is ChapterMarks.AUTO
     chapters = chapter_spans(plan.chapters, placed, record.sample_rate_hz) if wanted else ()
     return Narration(plan, placed, record.sample_rate_hz, chapters, item.narration.request.language)
 
@@ -93,8 +94,8 @@ def _require_speech(results: list[SegmentResult]) -> None:
         raise unusable(SEGMENT_QUALITY, "nothing of the text could be spoken: every segment is a gap", results[0].index)
 
 
-def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int) -> tuple[Placed, ...]:
+def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int, speed: float) -> tuple[Placed, ...]:
     try:
-        return place_segments(plan.segments, results, sample_rate_hz)
+        return place_segments(plan.segments, results, sample_rate_hz, speed)
     except SegmentsIncomplete as error:
         raise unusable("internal", str(error)) from error

@@ -38,10 +38,10 @@ def finish_preview(item: ClaimedItem, draft: Draft, held: HeldLease, services: W
 
 def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, object]:
     """The plan for people. pace: seconds of audio that the model's workers speak in a second, if measured. Pure."""
-    plan = draft.plan
-    lengths_s = [expected_audio_ms(segment.text) / 1000 for segment in plan.segments]
+    plan, speed = draft.plan, spec.request.output.speed
+    lengths_s = [expected_audio_ms(segment.text) / 1000 / speed for segment in plan.segments]
+    pauses_s = [segment.pause_after_s / speed for segment in plan.segments]
     speech_s = sum(lengths_s)
-    pauses_s = sum(segment.pause_after_s for segment in plan.segments)
     return {
         "format": PREVIEW_FORMAT,
         "title": plan.title,
@@ -50,11 +50,11 @@ def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, 
         "has_cover": draft.cover is not None,
         "num_chars": len(draft.text),
         "num_segments": len(plan.segments),
-        "estimated_audio_s": round(speech_s + pauses_s, 3),
-        "estimated_render_s": round(speech_s / pace, 3) if pace else None,
+        "estimated_audio_s": round(speech_s + sum(pauses_s), 3),
+        "estimated_render_s": round(speech_s * speed / pace, 3) if pace else None,
         "warnings": [{"code": warning.code, "detail": warning.detail} for warning in draft.warnings],
         "speakers": _speakers(plan, spec, lengths_s),
-        "chapters": _chapters(plan, lengths_s),
+        "chapters": _chapters(plan, lengths_s, pauses_s),
         "segments": [
             _segment(segment, draft, length_s) for segment, length_s in zip(plan.segments, lengths_s, strict=True)
         ],
@@ -75,7 +75,7 @@ def _speakers(plan: Plan, spec: NarrationSpec, lengths_s: list[float]) -> list[d
     ]
 
 
-def _chapters(plan: Plan, lengths_s: list[float]) -> list[dict[str, object]]:
+def _chapters(plan: Plan, lengths_s: list[float], pauses_s: list[float]) -> list[dict[str, object]]:
     starts = [*(chapter.first_segment for chapter in plan.chapters), len(plan.segments)]
     return [
         {
@@ -84,10 +84,7 @@ def _chapters(plan: Plan, lengths_s: list[float]) -> list[dict[str, object]]:
             "first_segment": chapter.first_segment,
             "num_segments": end - chapter.first_segment,
             "estimated_audio_s": round(
-                sum(
-                    lengths_s[index] + plan.segments[index].pause_after_s for index in range(chapter.first_segment, end)
-                ),
-                3,
+                sum(lengths_s[index] + pauses_s[index] for index in range(chapter.first_segment, end)), 3
             ),
         }
         for chapter, end in zip(plan.chapters, starts[1:], strict=True)

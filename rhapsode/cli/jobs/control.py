@@ -126,6 +126,9 @@ def assemble(
     sample_rate: Annotated[
         str | None, typer.Option(metavar="HZ", help='Of all formats; "none": the model\'s own again.')
     ] = None,
+    speed: Annotated[
+        str | None, typer.Option(metavar="FACTOR", help='0.5 to 2, at the same pitch; "none": as it is spoken.')
+    ] = None,
     loudness: Annotated[
         str | None, typer.Option(metavar="LUFS", help='Bring the narration to this loudness; "none": as spoken.')
     ] = None,
@@ -143,7 +146,7 @@ def assemble(
 
     What is not named stays as the job has it, and so do the files of before, unless one of the same name is made.
     """
-    output = _changed_output(formats or [], chapter_files or [], bitrate, sample_rate, loudness, subtitles)
+    output = _changed_output(formats or [], chapter_files or [], bitrate, sample_rate, speed, loudness, subtitles)
     if tags:
         output["tags"] = {name: value or None for name, value in map(_tag, tags)}
     picture = None if cover is None else readable_cover(cover)
@@ -164,6 +167,7 @@ def _changed_output(
     chapter_files: list[str],
     bitrate: int | None,
     sample_rate: str | None,
+    speed: str | None,
     loudness: str | None,
     subtitles: list[str] | None,
 ) -> dict[str, JsonValue]:
@@ -180,6 +184,8 @@ def _changed_output(
         raise Misuse("--bitrate needs the --format or --chapter-files that it is of")
     if sample_rate is not None:
         output["sample_rate"] = _number("--sample-rate", sample_rate, int)
+    if speed is not None:
+        output["speed"] = _number("--speed", speed, float)
     if loudness is not None:
         target_lufs = _number("--loudness", loudness, float)
         output["loudness"] = None if target_lufs is None else {"target_lufs": target_lufs}

@@ -48,6 +48,7 @@ class SpeechOptions:
 class AudioOptions:
     """What is written."""
 
+    speed: job_options.OutputSpeed = None
     loudness: job_options.OutputLoudnessTargetLufs = None
     sample_rate: job_options.OutputSampleRate = None
     bitrate: job_options.OutputFormatsBitrateKbps = None

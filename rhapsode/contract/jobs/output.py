@@ -181,6 +181,14 @@ class Destination(RequestBody):
     prefix: Folders
 
 
+Speed = Annotated[
+    float,
+    Field(
+        ge=0.5,
+        le=2,
+        description="how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion",
+    ),
+]
 Formats = Annotated[
     Listed[OutputFormat],
     Field(min_length=1, max_length=10, description="each type once as a whole and once in chapters"),
@@ -193,6 +201,7 @@ class Output(RequestBody):
 
     formats: Formats = (OutputFormat(type=AudioFormat.WAV),)
     sample_rate: SampleRate | None = Field(default=None, description="resample, in Hz; absent: the model's own")
+    speed: Speed = 1.0
     loudness: Loudness | None = Field(default=None, description="absent: as the model speaks")
     chapters: Choice[ChapterMarks] = Field(
         default=ChapterMarks.AUTO,
@@ -244,6 +253,7 @@ class OutputChange(RequestBody):
 
     formats: Formats | None = None
     sample_rate: SampleRate | None = None
+    speed: Speed | None = None
     loudness: LoudnessChange | None = None
     chapters: Choice[ChapterMarks] | None = None
     timestamps: Choice[Timestamps] | None = None

@@ -88,9 +88,11 @@ def test_the_audio_is_the_answer(api: ServedApi, form: str, media_type: str, con
 def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
     headers = {"Accept": "application/octet-stream", "X-Stainless-Lang": "python", "X-Stainless-Retry-Count": "0"}
 
-    answer = answered(api, speak_soon, headers, voice={"id": "Bob"}, speed=1, stream_format="audio")
+    answer = answered(api, speak_soon, headers, voice={"id": "Bob"}, speed=1.25, stream_format="audio")
 
     assert (answer.status_code, answer.headers["content-type"]) == (200, "audio/mpeg")
+    job = api.http.get(f"/v1/jobs/{answer.headers['x-job-id']}").json()
+    assert job["request"]["output"]["speed"] == 1.25
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
         ({"input": "a" * 4_097}, 413, "input", "payload_too_large"),
         ({"model": "tts-1"}, 404, "model", "model_not_available"),
         ({"voice": "nobody"}, 404, "voice", "voice_not_found"),
-        ({"speed": 1.5}, 422, "speed", "invalid_request"),
+        ({"speed": 0.25}, 422, "speed", "invalid_request"),
         ({"response_format": "aac"}, 422, "response_format", "invalid_request"),
         ({"stream_format": "sse"}, 422, "stream_format", "invalid_request"),
         ({"language": "Klingon"}, 422, "language", "unsupported_language"),

@@ -15,6 +15,7 @@ import av
 import httpx
 import pytest
 
+from storage.audio.tempo import stretched
 from storage.audio.wav import streaming_wav_header
 from storage.ids import JobId
 from storage.jobs.record import ArtifactRecord, JobError
@@ -32,8 +33,8 @@ PAUSE_S = 0.5
 GAP = bytes(2 * num_gap_samples(PAUSE_S, RATE_HZ))
 
 
-def planned_job(api: ServedApi, num_segments: int) -> JobId:
-    job = job_id(api.submit())
+def planned_job(api: ServedApi, num_segments: int, speed: float = 1.0) -> JobId:
+    job = job_id(api.submit(output={"speed": speed}))
     item = claim(api, CPU_QUEUE)
     pauses = [PAUSE_S] * (num_segments - 1) + [0.0]
     segments = tuple(PlannedSegment(i, i, i + 1, f"Segment {i}.", pause_s) for i, pause_s in enumerate(pauses))
@@ -161,6 +162,28 @@ def test_a_job_that_has_succeeded_is_a_wav_of_known_length(api: ServedApi) -> No
     assert (answer.headers["Content-Type"], answer.headers["Accept-Ranges"]) == ("audio/wav", "none")
     with wave.open(io.BytesIO(answer.content)) as reader:
         assert reader.readframes(reader.getnframes()) == spoken(0, 1)
+
+
+def test_a_job_is_heard_at_its_speed_and_stored_as_it_was_spoken(api: ServedApi) -> None:
+    job = planned_job(api, 2, speed=1.25)
+    for item in claim_all(api, 2).values():
+        speak(api, item)
+    finish(api)
+
+    answer = api.http.get(f"/v1/jobs/{job}/audio")
+
+    heard = [stretched(pcm(index), RATE_HZ, 1.25) for index in range(2)]
+    gap = bytes(2 * num_gap_samples(PAUSE_S, RATE_HZ, 1.25))
+    assert answer.headers["Content-Length"] == str(len(answer.content))
+    with wave.open(io.BytesIO(answer.content)) as reader:
+        assert reader.readframes(reader.getnframes()) == gap.join(heard)
+    rows = api.http.get(f"/v1/jobs/{job}/segments").json()["data"]
+    assert [row["duration_s"] for row in rows] == [0.4, 0.4]
+    assert rows[1]["start_s"] - rows[0]["start_s"] == pytest.approx((0.5 + PAUSE_S - 0.06) / 1.25, abs=1e-3)
+    alone = api.http.get(f"/v1/jobs/{job}/segments/{rows[1]['id']}/audio")
+    with wave.open(io.BytesIO(alone.content)) as reader:
+        assert reader.readframes(reader.getnframes()) == heard[1]
+    assert alone.headers["ETag"] == f'"{rows[1]["sha256"]}-1.25"'
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,9 @@ from storage.segments.timeline import (
     chapter_spans,
     num_gap_samples,
     num_margin_samples,
+    num_stretched,
     place_segments,
+    places,
     spoken_span,
 )
 
@@ -42,6 +44,29 @@ def test_what_is_heard_is_apart_by_the_typed_pause(rows: list[tuple[float, int]]
         pause_s = following.start_s - span.end_s
         assert pause_s == pytest.approx(max(each.planned.pause_after_s, 2 * MARGIN_S), abs=1 / RATE_HZ)
         assert each.end == each.start + each.result.num_samples + each.num_gap
+
+
+@given(
+    st.floats(0.5, 2),
+    st.lists(
+        st.tuples(st.floats(0, 10), st.integers(2 * num_margin_samples(RATE_HZ), 500_000)), min_size=1, max_size=30
+    ),
+)
+def test_at_another_speed_everything_keeps_its_proportion(speed: float, rows: list[tuple[float, int]]) -> None:
+    segments, spoken = planned(*(p for p, _ in rows)), results(*(n for _, n in rows))
+    natural = place_segments(segments, spoken, RATE_HZ)
+    placed = place_segments(segments, spoken, RATE_HZ, speed)
+
+    for number, (before, each) in enumerate(zip(natural, placed, strict=True)):
+        # Each length is rounded to a sample of its own.
+        slack_s = (number + 2) / RATE_HZ
+        heard, as_spoken = spoken_span(each, RATE_HZ), spoken_span(before, RATE_HZ)
+        assert heard.start_s == pytest.approx(as_spoken.start_s / speed, abs=slack_s)
+        assert heard.end_s == pytest.approx(as_spoken.end_s / speed, abs=slack_s)
+        assert each.num_samples == num_stretched(each.result.num_samples, speed)
+        assert each.end == each.start + each.num_samples + each.num_gap
+        assert each.at(each.result.num_samples) == pytest.approx(each.start + each.num_samples, abs=1)
+    assert list(places(segments, {0: spoken[0]}, RATE_HZ, speed)) == [placed[0]]
 
 
 def test_a_gap_and_two_margins_are_a_pause() -> None:

@@ -27,6 +27,7 @@ from rhapsode.contract.jobs.output import (
     Timestamps,
 )
 from rhapsode.contract.jobs.states import JobState
+from storage.audio.tempo import stretched
 from storage.job_store.control import JobControl
 from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
@@ -36,11 +37,11 @@ from storage.segments.edits import SegmentEdit
 from storage.segments.file import SegmentHeader
 from storage.segments.plan import Chapter
 from storage.segments.timeline import MARGIN_S
-from tests.worker.assembly.studio import RATE_HZ, Book, assemble, content, submit_book, voice_like
+from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, submit_book, voice_like
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.assembly.item import uncalibrated
 from worker.speech.audio.loudness import LoudnessMeter
-from worker.speech.audio.samples import to_samples
+from worker.speech.audio.samples import to_bytes, to_samples
 from worker.speech.audio.speech_edges import RELATIVE_THRESHOLD, finish_edges
 from worker.speech.audio.true_peak import TruePeakMeter
 
@@ -179,6 +180,39 @@ def test_a_target_that_would_crush_the_speech_is_missed_and_the_job_says_so(stud
         f"the narration has {reached:.1f} LUFS instead of -9: with more gain, a true peak of -3 dB would take more "
         "than 6 dB off for more than 1% of the time"
     )
+
+
+def test_at_another_speed_files_and_times_agree_to_the_sample(studio: Studio) -> None:
+    """Assembled again at another speed: nothing is spoken anew, and an edit's neighbours would be the same samples."""
+    pcm = talk(num=3)
+    book = Book(pcm, (0.6, 1.5, 0.0), (Chapter("one", 0), Chapter("two", 2)))
+    output = WAV.model_copy(
+        update={"speed": 1.25, "timestamps": Timestamps.SEGMENT, "subtitles": (SubtitleFormat.SRT,)}
+    )
+    natural = json.loads(content(studio, assemble(studio, book, WAV), "manifest.json"))
+
+    record = assemble(studio, book, output)
+
+    samples = samples_of(studio, record)
+    manifest = json.loads(content(studio, record, "manifest.json"))
+    stamps = json.loads(content(studio, record, "timestamps.json"))
+    cues = pysubs2.SSAFile.from_string(content(studio, record, "narration.srt").decode(), format_="srt")
+    assert len(samples) == manifest["totals"]["samples"]
+    assert artifact(record, "narration.wav").duration_s == manifest["totals"]["duration_s"] == stamps["duration_s"]
+    assert manifest["totals"]["duration_s"] == pytest.approx(natural["totals"]["duration_s"] / 1.25, abs=1e-3)
+    for row, before, stamp, cue in zip(
+        manifest["segments"], natural["segments"], stamps["segments"], cues, strict=True
+    ):
+        assert row["start_s"] == stamp["start_s"] == pytest.approx(before["start_s"] / 1.25, abs=1e-3)
+        assert row["duration_s"] == pytest.approx(before["duration_s"] / 1.25, abs=1e-3)
+        assert cue.start / 1000 == pytest.approx(row["start_s"], abs=1e-3)
+        assert row["sha256"] == before["sha256"] or row["seed"] == before["seed"]
+    assert manifest["chapters"][1]["start_s"] == manifest["segments"][2]["start_s"]
+    assert manifest["settings"]["output"]["speed"] == 1.25
+    assert heard_pauses_s(samples) == pytest.approx([0.6 / 1.25, 1.5 / 1.25], abs=0.025)
+    spoken = [to_samples(finish_edges(each, RATE_HZ)) for each in pcm]
+    first = np.frombuffer(stretched(to_bytes(spoken[0]), RATE_HZ, 1.25), "<i2")
+    np.testing.assert_array_equal(samples[: len(first)] * 32768, first)
 
 
 def test_subtitles_and_timestamps_say_what_is_heard_when(studio: Studio) -> None:

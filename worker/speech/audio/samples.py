@@ -34,6 +34,10 @@ def require_finite(pcm: Pcm) -> None:
         raise NotFinite("the engine returned samples that are not finite")
 
 
+def from_bytes(pcm: bytes) -> Samples:
+    return np.frombuffer(pcm, "<i2").astype(np.int16, copy=False)
+
+
 def to_bytes(samples: Samples) -> bytes:
     """Little-endian, whatever the machine."""
     return samples.astype("<i2").tobytes()

@@ -92,6 +92,7 @@ export function jobView(id, list) {
     notes.show(next);
     failure.show(next);
     if (!parts && next.kind === "synthesis" && !next.request.validate_only) open(next);
+    segments.setSpeed(next.request.output?.speed ?? 1);
     segments.setOver(isOver(next.state));
     if (before && before.state !== next.state) announce(`${jobTitle(next)}: ${stateWord(next.state)}`);
     // Not the state: a job that was taken up and ended between two looks is in the same one.

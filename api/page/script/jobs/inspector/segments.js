@@ -19,11 +19,19 @@ export class Segments extends EventTarget {
   #next = null;
   #clock = 0;
   #told = [];
+  #speed = 1;
   items = [];
 
   constructor(jobId) {
     super();
     this.#jobId = jobId;
+  }
+
+  /** How much faster than it is spoken the narration is heard. */
+  setSpeed(speed) {
+    if (speed === this.#speed) return;
+    this.#speed = speed;
+    this.#starts = [0];
   }
 
   get length() {
@@ -72,7 +80,7 @@ export class Segments extends EventTarget {
   apply({ type, data: { detail } }) {
     const item = this.items[detail.segment];
     if (!item) return;
-    if (type === "job.segment.completed") Object.assign(item, { state: "done", duration_s: detail.audio_ms / 1000 });
+    if (type === "job.segment.completed") Object.assign(item, { state: "done", duration_s: detail.audio_ms / 1000 / this.#speed });
     else if (type === "job.segment.flagged") Object.assign(item, { flagged: true, findings: String(detail.flags).split(",") });
     else if (type === "job.segment.failed") item.state = "failed";
     else return;
@@ -102,7 +110,7 @@ export class Segments extends EventTarget {
 
   /** Seconds of silence between a segment's samples and the next one's. Part of a pause lies within the samples. */
   gapAfter(index) {
-    return Math.max(0, this.items[index].pause_after_s - MARGINS_S);
+    return Math.max(0, this.items[index].pause_after_s - MARGINS_S) / this.#speed;
   }
 
   /** Where a segment begins, in seconds of the narration, as far as all before it are done. */
