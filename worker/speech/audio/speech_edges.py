@@ -6,6 +6,7 @@ import numpy as np
 
 from storage.segments.timeline import num_margin_samples
 from worker.engine.interface import Pcm
+from worker.speech.audio.decoder_start import without_click
 
 WINDOW_S = 0.01
 """Length over which energy is measured."""
@@ -23,9 +24,10 @@ def finish_edges(pcm: Pcm, sample_rate_hz: int) -> Pcm:
     """A copy with a margin (`timeline.MARGIN_S`) of near silence on either side of speech, its ends faded over 5 ms.
 
     pcm: float32 (N,). Of silence beyond the margin nothing stays; where there is less, zeros fill it up. The fade is on
-    the samples given, not on the zeros. A segment of silence keeps its length.
+    the samples given, not on the zeros. A segment of silence keeps its length. The click of a decoder's start is no
+    speech; where speech is so near to it that it lies in the margin, the fade takes it away.
     """
-    first, end = _speech_range(pcm, sample_rate_hz)
+    first, end = _speech_range(without_click(pcm, sample_rate_hz), sample_rate_hz)
     kept = pcm[max(first, 0) : end].copy()
     num_fade = min(round(FADE_S * sample_rate_hz), len(kept) // 2)
     if num_fade:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worker.engine.interface import CodecFrames, Pcm, Speech
+from worker.speech.audio.decoder_start import without_click
 
 WINDOW_S = 0.01
 """Length over which energy is measured."""
@@ -62,7 +63,7 @@ def measure(speech: Speech) -> SpeechMeasures:
     """Samples that are not finite are counted and taken as zero, so that everything else is still a number."""
     share = finite_share(speech.pcm)
     pcm = speech.pcm if share == 1 else np.where(np.isfinite(speech.pcm), speech.pcm, np.float32(0))
-    levels = _window_levels(pcm, speech.sample_rate_hz)
+    levels = _window_levels(without_click(pcm, speech.sample_rate_hz), speech.sample_rate_hz)
     loud_db = float(np.quantile(levels, _LOUD_SHARE))
     audible = np.flatnonzero(levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2))
     first, last = (int(audible[0]), int(audible[-1]) + 1) if len(audible) else (len(levels), len(levels))

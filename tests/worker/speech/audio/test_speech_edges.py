@@ -42,6 +42,25 @@ def test_speech_that_begins_at_once_gets_the_same_margin() -> None:
     assert finished[margin] > 0
 
 
+def test_the_click_of_a_decoder_s_start_is_no_speech() -> None:
+    click = 0.02 * np.exp(-np.arange(RATE // 10) / 12)
+    speech = np.concatenate([silence(0.1), tone(1.0), silence(0.2)])
+    clicking = speech.copy()
+    clicking[: len(click)] += click.astype(np.float32)
+
+    assert np.array_equal(finish_edges(clicking, RATE), finish_edges(speech, RATE))
+
+
+def test_a_click_within_the_margin_is_faded() -> None:
+    clicking = np.concatenate([silence(0.02), tone(1.0)])
+    clicking[0] = 0.02
+
+    finished = finish_edges(clicking, RATE)
+
+    assert len(finished) == round(1.06 * RATE)
+    assert np.abs(finished[: num_margin_samples(RATE)]).max() < 1e-5
+
+
 def test_silence_inside_speech_stays() -> None:
     pcm = np.concatenate([tone(0.3), silence(0.7), tone(0.3)])
 
