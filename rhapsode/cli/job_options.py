@@ -177,8 +177,8 @@ OutputChapters = Annotated[
     JobField("output.chapters"),
 ]
 OutputTimestamps = Annotated[
-    Literal["segment", "off"] | None,
-    typer.Option(help="segment: timestamps.json says where each segment is heard; else off."),
+    Literal["segment", "sentence", "word", "character", "off"] | None,
+    typer.Option(help="Down to which level timestamps.json says when what is heard; see api/README.md; else off."),
     JobField("output.timestamps"),
 ]
 OutputTagsTitle = Annotated[str | None, typer.Option(help="What the book is called."), JobField("output.tags.title")]

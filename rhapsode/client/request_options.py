@@ -198,7 +198,7 @@ class Output(TypedDict, total=False):
     speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
     loudness: absent: as the model speaks
     chapters: `auto`: marks in every format that has them, from the document's chapters
-    timestamps: `segment`: timestamps.json says where each segment is heard
+    timestamps: down to which level timestamps.json says when what is heard; see `api/README.md`
     cover: an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the document's
         own
     destination: absent: among the job's other objects
@@ -209,7 +209,7 @@ class Output(TypedDict, total=False):
     speed: float
     loudness: Loudness
     chapters: Literal["auto", "off"]
-    timestamps: Literal["segment", "off"]
+    timestamps: Literal["segment", "sentence", "word", "character", "off"]
     subtitles: Sequence[Literal["srt", "vtt"]]
     tags: Tags
     cover: str

@@ -41,7 +41,10 @@ from worker.assembly.narration import Narration, load_narration
 from worker.assembly.scratch import require_room, scratch_file
 from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
 from worker.assembly.sound import SoundShaper, num_output_samples
-from worker.assembly.subtitles import subtitles, timestamps
+from worker.assembly.subtitles import subtitles
+from worker.assembly.timestamps import WITH_WORDS, timestamps
+from worker.assembly.word_times import TimedSegment, WordClock
+from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.services import WorkerServices
@@ -95,6 +98,9 @@ class Assembly:
         self._rate_hz = self._output.sample_rate or narration.sample_rate_hz
         self.reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
+        wants_words = self._output.timestamps in WITH_WORDS
+        self._clock = WordClock(narration.language, narration.sample_rate_hz) if wants_words else None
+        self._timed: list[TimedSegment] = []
 
     def make(self, earlier_warnings: Sequence[JobWarning]) -> Assembled:
         """Every artifact, what the job should be warned of, and what spoke it."""
@@ -150,13 +156,15 @@ class Assembly:
         return None
 
     def _blocks(self, levels: Sequence[Level], headers: list[SegmentHeader], codes: CodesFile) -> Iterator[bytes]:
-        """The samples of the output; segments leave their headers and frames behind as they go by."""
+        """The samples of the output; segments leave headers, frames and word times behind as they go by."""
         narration = self._narration
         shaper = SoundShaper(narration.sample_rate_hz, self._rate_hz, narration.num_samples, levels)
         for placed in narration.placed:
             segment = self.reader.read(placed.result)
             headers.append(segment.header)
             codes.add(segment.codes)
+            if self._clock is not None:
+                self._timed.append(self._clock.times(placed, segment.pcm))
             yield shaper.segment(placed.planned.index, self._paced(segment.pcm))
             yield from shaper.gap(placed.num_gap)
         yield shaper.end()
@@ -202,9 +210,20 @@ class Assembly:
     def _texts(self) -> list[ArtifactRecord]:
         output, narration = self._output, self._narration
         made = [self._put(f"narration.{form}", form.value, subtitles(form, narration)) for form in output.subtitles]
-        if output.timestamps is Timestamps.SEGMENT:
-            made.append(self._put(TIMESTAMPS_NAME, "timestamps", timestamps(narration)))
+        if output.timestamps is not Timestamps.OFF:
+            rows = timestamps(output.timestamps, narration, self._timed, self._source())
+            made.append(self._put(TIMESTAMPS_NAME, "timestamps", rows))
         return made
+
+    def _source(self) -> str:
+        """The text that offsets refer to, if words are to be found in it."""
+        if self._clock is None:
+            return ""
+        key = self._narration.plan.text_key or self._item.input_key
+        try:
+            return until_available(lambda: self._artifacts.get(key), self._held).decode()
+        except ArtifactMissing as error:
+            raise unusable("internal", "the job's text is not in the store any more") from error
 
     def _put(self, name: str, kind: str, pieces: Iterable[bytes]) -> ArtifactRecord:
         stored = self._stored(name, pieces)

@@ -1,18 +1,14 @@
-"""Subtitles and timestamps: what is heard when. Pure."""
+"""Subtitles: what is heard when. Pure."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 
 from rhapsode.contract.jobs.output import SubtitleFormat
 from storage.audio.description import clock
-from storage.segments.timeline import spoken_span
 from worker.assembly.cues import LABEL_END, Cue
 from worker.assembly.heard_sentences import narration_cues
 from worker.assembly.narration import Narration
-
-TIMESTAMPS_FORMAT = 1
 
 _WEBVTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -24,26 +20,6 @@ def subtitles(form: SubtitleFormat, narration: Narration) -> Iterator[bytes]:
             yield from _srt(narration)
         case SubtitleFormat.VTT:
             yield from _vtt(narration)
-
-
-def timestamps(narration: Narration) -> Iterator[bytes]:
-    """A JSON document, one segment a line."""
-    head = {"format": TIMESTAMPS_FORMAT, "duration_s": round(narration.duration_s, 6)}
-    yield (json.dumps(head)[:-1] + ', "segments": [').encode()
-    separator = "\n"
-    for each in narration.placed:
-        span = spoken_span(each, narration.sample_rate_hz)
-        row = {
-            "index": each.planned.index,
-            "start_s": round(span.start_s, 6),
-            "end_s": round(span.end_s, 6),
-            "start": each.planned.start,
-            "end": each.planned.end,
-            "text": each.planned.written,
-        }
-        yield (separator + json.dumps(row, ensure_ascii=False)).encode()
-        separator = ",\n"
-    yield b"\n]}\n"
 
 
 def _srt(narration: Narration) -> Iterator[bytes]:

@@ -45,9 +45,12 @@ class ChapterMarks(enum.StrEnum):
 
 
 class Timestamps(enum.StrEnum):
-    """`segment`: a file of JSON with the place of every segment."""
+    """A file of JSON with the place of every segment, and of what is in it down to this level."""
 
     SEGMENT = "segment"
+    SENTENCE = "sentence"
+    WORD = "word"
+    CHARACTER = "character"
     OFF = "off"
 
 
@@ -208,7 +211,8 @@ class Output(RequestBody):
         description="`auto`: marks in every format that has them, from the document's chapters",
     )
     timestamps: Choice[Timestamps] = Field(
-        default=Timestamps.OFF, description="`segment`: timestamps.json says where each segment is heard"
+        default=Timestamps.OFF,
+        description="down to which level timestamps.json says when what is heard; see `api/README.md`",
     )
     subtitles: Subtitles = ()
     tags: Tags = Tags()

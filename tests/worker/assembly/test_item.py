@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import math
+import wave
 from dataclasses import replace
 
 import numpy as np
@@ -40,6 +41,7 @@ from storage.segments.timeline import MARGIN_S
 from tests.worker.assembly.studio import RATE_HZ, Book, artifact, assemble, content, submit_book, voice_like
 from tests.worker.studio import SPEC, TENANT, Studio
 from worker.assembly.item import uncalibrated
+from worker.settings import SMALL_VOICE
 from worker.speech.audio.loudness import LoudnessMeter
 from worker.speech.audio.samples import to_bytes, to_samples
 from worker.speech.audio.speech_edges import RELATIVE_THRESHOLD, finish_edges
@@ -234,6 +236,32 @@ def test_subtitles_and_timestamps_say_what_is_heard_when(studio: Studio) -> None
     stamps = json.loads(content(studio, record, "timestamps.json"))["segments"]
     assert [(stamp["start_s"], stamp["end_s"]) for stamp in stamps] == [pytest.approx(span) for span in spans]
     assert [stamp["text"] for stamp in stamps] == texts
+
+
+def test_words_are_found_in_what_was_spoken_whatever_becomes_of_its_sound(studio: Studio) -> None:
+    """The second segment says something else than its text, so its times are an estimate."""
+    with wave.open(str(SMALL_VOICE / "samples/moon-slt.wav")) as file:
+        samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+    spoken = (samples / 32_768).astype(np.float32)
+    texts = ["The moon came up behind the dark pine trees.", "He never was there. Nor was she."]
+    changes = {"timestamps": Timestamps.WORD, "sample_rate": 16_000, "loudness": Loudness(target_lufs=-23.0)}
+
+    record = assemble(
+        studio, Book([spoken, voice_like(3, 0.05, 1)], (0.4, 0.0), texts=texts), WAV.model_copy(update=changes)
+    )
+
+    first, second = json.loads(content(studio, record, "timestamps.json"))["segments"]
+    words = first["sentences"][0]["words"]
+    starts_s = [word["start_s"] for word in words]
+    assert first["method"] == "aligned"
+    assert [word["text"] for word in words] == texts[0].rstrip(".").split()
+    # As PocketSphinx 5.1.1 hears them, from the first word on.
+    known_s = [0, 0.09, 0.38, 0.7, 0.84, 1.29, 1.36, 1.67, 2.27]
+    assert np.median(np.abs(np.array(starts_s) - starts_s[0] - known_s)) < 0.04
+    assert second["method"] == "estimated"
+    times = [bound for row in second["sentences"][0]["words"] for bound in (row["start_s"], row["end_s"])]
+    assert first["end_s"] < times[0]
+    assert times == sorted(times)
 
 
 def test_the_manifest_tells_of_every_segment_and_how_to_make_it_again(studio: Studio) -> None:
