@@ -30,11 +30,12 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """name: as the input calls it. pointer: where the request says so."""
+    """name: as the input calls it. pointer: where the request says so. is_wish: as of `VoiceUse`."""
 
     name: str
     voice: str
     pointer: str
+    is_wish: bool = False
 
 
 def choose_cast(
@@ -45,15 +46,17 @@ def choose_cast(
     Without `voice`, a model that has no voice of its own speaks with the first of the cast what no member is named for.
     """
     roles = tuple(_roles(request, prepared))
-    if len(roles) > MAX_SPEAKERS:
-        raise invalid_field(
-            "/input", "too_many", f"{len(roles):,} voices are named; one job has at most {MAX_SPEAKERS}"
-        )
-    lead = _lead(services, tenant, request, roles, job)
+    firm = tuple(role for role in roles if not role.is_wish)
+    if len(firm) > MAX_SPEAKERS:
+        raise invalid_field("/input", "too_many", f"{len(firm):,} voices are named; one job has at most {MAX_SPEAKERS}")
+    wishes = [role for role in roles if role.is_wish][: MAX_SPEAKERS - len(firm)]
+    lead = _lead(services, tenant, request, firm, job)
     members: list[SpeakerVoice] = []
     own: list[ChosenVoice] = [lead] if lead.own is not None else []
-    for role in roles:
-        chosen = _member(services, tenant, request, role, lead.card)
+    for role in (*firm, *wishes):
+        chosen = _member_if_any(services, tenant, request, role, lead.card)
+        if chosen is None:
+            continue
         if chosen.own is None:
             members.append(SpeakerVoice(role.name, listed(role.voice, lead.card.speakers) or role.voice))
         else:
@@ -77,7 +80,7 @@ def _roles(request: JobRequest, prepared: PreparedInput) -> Iterator[_Role]:
 
 
 def _named(use: VoiceUse) -> _Role:
-    return _Role(use.name, use.name, use.pointer)
+    return _Role(use.name, use.name, use.pointer, use.is_wish)
 
 
 def _lead(
@@ -93,6 +96,18 @@ def _lead(
         return first
     refuse_overrides(request)
     return ChosenVoice(first.card)
+
+
+def _member_if_any(
+    services: ApiServices, tenant: TenantId, request: JobRequest, role: _Role, card: ModelCard
+) -> ChosenVoice | None:
+    """None for a wish that cannot be met."""
+    try:
+        return _member(services, tenant, request, role, card)
+    except Problem:
+        if role.is_wish:
+            return None
+        raise
 
 
 def _member(services: ApiServices, tenant: TenantId, request: JobRequest, role: _Role, card: ModelCard) -> ChosenVoice:

@@ -16,11 +16,13 @@ from rhapsode.contract.jobs.input import (
     NarrationInput,
     SegmentInput,
     SourceType,
+    SsmlMode,
 )
 from rhapsode.contract.speakable_text import check_spoken_text
 from storage.ids import TenantId
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.narration.script.entries import SegmentEntry
+from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
 from storage.narration.script.ssml import SsmlError, languages_of, parse_ssml, voices_of
 
@@ -32,10 +34,14 @@ _BYTES_PER_S = 14
 
 @dataclass(frozen=True, slots=True)
 class VoiceUse:
-    """A voice that the input itself names, and where it does so (a JSON pointer)."""
+    """A voice that the input itself names, and where it does so (a JSON pointer).
+
+    is_wish: another speaks where there is none of that name.
+    """
 
     name: str
     pointer: str
+    is_wish: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class PreparedInput:
 def prepare_input(services: ApiServices, tenant: TenantId, given: JobInput) -> PreparedInput:
     """Raises a `Problem`."""
     if given.ssml is not None:
-        prepared = _ssml(given.ssml)
+        prepared = _ssml(given.ssml, given.ssml_mode)
     elif given.segments is not None:
         prepared = _entries(given.segments, services.settings.max_text_chars)
     elif given.document is not None:
@@ -70,21 +76,23 @@ def prepare_input(services: ApiServices, tenant: TenantId, given: JobInput) -> P
     return prepared
 
 
-def _ssml(document: str) -> PreparedInput:
-    script = _parsed(document)
+def _ssml(document: str, mode: SsmlMode) -> PreparedInput:
+    """Of lenient SSML, voices that there are not and languages that the model does not speak are passed over."""
+    script = _parsed(document, mode)
+    is_lenient = mode is SsmlMode.LENIENT
     return PreparedInput(
-        source=NarrationInput(type=SourceType.SSML),
+        source=NarrationInput(type=SourceType.SSML, ssml_mode=mode),
         text=document,
         num_chars=len(script.text),
         audio_ms=expected_audio_ms(script.text),
-        voices=tuple(VoiceUse(name, "/input/ssml") for name in voices_of(script)),
-        languages=tuple(VoiceUse(name, "/input/ssml") for name in languages_of(script)),
+        voices=tuple(VoiceUse(name, "/input/ssml", is_wish=is_lenient) for name in voices_of(script)),
+        languages=() if is_lenient else tuple(VoiceUse(name, "/input/ssml") for name in languages_of(script)),
     )
 
 
-def _parsed(document: str) -> Script:
+def _parsed(document: str, mode: SsmlMode) -> Script:
     try:
-        script = parse_ssml(document)
+        script = lenient_script(document, Abilities()) if mode is SsmlMode.LENIENT else parse_ssml(document)
     except SsmlError as error:
         raise invalid_field("/input/ssml", "invalid_ssml", str(error)) from error
     try:

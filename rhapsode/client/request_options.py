@@ -52,6 +52,7 @@ class JobInput(TypedDict, total=False):
 
     text: str
     ssml: str
+    ssml_mode: Literal["strict", "lenient"]
     segments: Sequence[SegmentEntry]
     document: Document
 

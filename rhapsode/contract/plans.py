@@ -26,8 +26,18 @@ class PlannedChapter(Answer):
     estimated_audio_s: float
 
 
+class PlannedSentence(Answer):
+    """`text` is what is spoken; `source` what is written, where that is something else."""
+
+    start: int
+    end: int
+    text: str
+    source: str | None = None
+
+
 class PlannedSegment(Answer):
-    """`text` is what is spoken; `source` what is written, where that is something else. What is null is left out."""
+    """`text` is what is spoken; `source` what is written, where that is something else. What is null is left out, and
+    `sentences` where the segment is one, or a part of one."""
 
     index: int
     start: int
@@ -42,6 +52,15 @@ class PlannedSegment(Answer):
     instructions: str | None = None
     seed: int | None = None
     chapter: int | None = None
+    sentences: tuple[PlannedSentence, ...] | None = None
+
+
+class LeftOut(Answer):
+    """What the input has and nobody will hear: of a kind, so many, the first at a place."""
+
+    kind: str
+    count: int
+    first: str
 
 
 class PlanWarning(Answer):
@@ -64,6 +83,7 @@ class PlanDocument(Answer):
     estimated_audio_s: float
     estimated_render_s: float | None
     warnings: tuple[PlanWarning, ...]
+    left_out: tuple[LeftOut, ...]
     speakers: tuple[PlannedSpeaker, ...]
     chapters: tuple[PlannedChapter, ...]
     segments: tuple[PlannedSegment, ...]

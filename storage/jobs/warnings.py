@@ -27,6 +27,8 @@ SEGMENT_DAMAGED = "segment_damaged"
 LANGUAGE_MISMATCH = "language_mismatch"
 FOREIGN_LETTERS = "foreign_letters"
 SEGMENTS_SHORTENED = "segments_shortened"
+SSML_LEFT_OUT = "ssml_left_out"
+"""Of SSML that is read leniently: the elements that were not done as they say."""
 
 ASSEMBLY_CODES = (LOUDNESS_TARGET_MISSED, COVER_UNUSABLE, QUALITY_UNCALIBRATED)
 """What only an assembly warns of: the next one says it anew, or does not."""

@@ -31,6 +31,7 @@ from storage.jobs.batch_lines import decode_shard
 from storage.narration.estimates import expected_audio_ms, speech_units
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import decode_entries
+from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.ssml import parse_ssml
 from storage.narration.spec import Segmentation
 from storage.narration.writing_systems import count_foreign, find_foreign
@@ -97,6 +98,9 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "storage.narration.estimates.speech_units": speech_units,
     "storage.narration.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),
     "storage.narration.script.entries.decode_entries": lambda text: decode_entries(text.encode()),
+    "storage.narration.script.lenient_ssml.lenient_script": lambda text: lenient_script(
+        f"<speak>{text}<break time='1s'/><a {text}/></speak>", Abilities()
+    ),
     "storage.narration.script.ssml.parse_ssml": lambda text: parse_ssml(f"<speak>{text}</speak>"),
     "rhapsode.contract.words.find_long_word": find_long_word,
     "storage.narration.writing_systems.count_foreign": lambda text: count_foreign(text, ["japanese"]),

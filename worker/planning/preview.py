@@ -13,6 +13,7 @@ from storage.narration.estimates import expected_audio_ms
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.plan import Plan, PlannedSegment
+from storage.segments.sentences import Sentence
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
 from worker.planning.drafting.draft import Draft
@@ -53,6 +54,7 @@ def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, 
         "estimated_audio_s": round(speech_s + sum(pauses_s), 3),
         "estimated_render_s": round(speech_s * speed / pace, 3) if pace else None,
         "warnings": [{"code": warning.code, "detail": warning.detail} for warning in draft.warnings],
+        "left_out": [{"kind": each.kind, "count": each.count, "first": each.first} for each in draft.left_out],
         "speakers": _speakers(plan, spec, lengths_s),
         "chapters": _chapters(plan, lengths_s, pauses_s),
         "segments": [
@@ -91,6 +93,19 @@ def _chapters(plan: Plan, lengths_s: list[float], pauses_s: list[float]) -> list
     ]
 
 
+def _sentences(segment: PlannedSegment, draft: Draft) -> list[dict[str, object]] | None:
+    """None where the segment is one, and says all that there is to say."""
+    if not segment.breaks:
+        return None
+    return [_sentence(each, draft) for each in segment.sentences]
+
+
+def _sentence(sentence: Sentence, draft: Draft) -> dict[str, object]:
+    source, spoken = (" ".join(text.split()) for text in (draft.text[sentence.start : sentence.end], sentence.spoken))
+    entry: dict[str, object] = {"start": sentence.start, "end": sentence.end, "text": spoken}
+    return entry if source == spoken else entry | {"source": source}
+
+
 def _segment(segment: PlannedSegment, draft: Draft, length_s: float) -> dict[str, object]:
     """`source`: what is written, where something else is spoken."""
     source, spoken = (" ".join(text.split()) for text in (draft.text[segment.start : segment.end], segment.text))
@@ -108,5 +123,6 @@ def _segment(segment: PlannedSegment, draft: Draft, length_s: float) -> dict[str
         "chapter": segment.chapter if draft.has_chapters else None,
         "pause_after_s": segment.pause_after_s,
         "estimated_audio_s": round(length_s, 3),
+        "sentences": _sentences(segment, draft),
     }
     return {name: value for name, value in entry.items() if value is not None}

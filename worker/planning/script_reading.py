@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, SourceType
+from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, Normalization, SourceType, SsmlMode
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import EntryFormatError, decode_entries, entries_script
+from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
 from storage.narration.script.ssml import SsmlError, parse_ssml
 from storage.narration.spec import NarrationSpec
@@ -12,6 +13,7 @@ from worker.errors import unusable
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.plain.text_document import without_litter
 from worker.planning.documents.reading import read_document
+from worker.speech.text.say_as import Speller
 
 
 def read_script(data: bytes, spec: NarrationSpec) -> Script:
@@ -28,6 +30,8 @@ def read_script(data: bytes, spec: NarrationSpec) -> Script:
 def _script(data: bytes, spec: NarrationSpec) -> Script:
     given = spec.request.input
     match given:
+        case NarrationInput(type=SourceType.SSML, ssml_mode=SsmlMode.LENIENT):
+            return lenient_script(data.decode(), _abilities(spec))
         case NarrationInput(type=SourceType.SSML):
             return parse_ssml(data.decode())
         case NarrationInput(type=SourceType.SEGMENTS):
@@ -36,6 +40,13 @@ def _script(data: bytes, spec: NarrationSpec) -> Script:
             return read_document(data, document_format, given.include, given.images or Images.SKIP, _cast(spec))
         case _:
             return without_litter(dialogue_script(data.decode(), _cast(spec)), is_book=False)
+
+
+def _abilities(spec: NarrationSpec) -> Abilities:
+    """say_as: a model that learned from words alone is given the names of letters."""
+    names_letters = spec.request.normalization is Normalization.BASIC
+    speller = Speller(spec.request.language, names_letters=names_letters)
+    return Abilities(_cast(spec), [name.casefold() for name in spec.languages] or None, speller.say_as)
 
 
 def _cast(spec: NarrationSpec) -> list[str]:

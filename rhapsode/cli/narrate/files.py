@@ -6,7 +6,7 @@ import sys
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rhapsode.cli.failures import Misuse
 from rhapsode.cli.narrate.sent_files import readable, reading
@@ -42,9 +42,10 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Ssml:
-    """Speech that is marked up."""
+    """Speech that is marked up. mode: what becomes of elements that are not understood."""
 
     text: str
+    mode: Literal["strict", "lenient"] = "lenient"
 
 
 Spoken = str | Ssml | Document
@@ -56,7 +57,7 @@ def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = Fals
         case str():
             return {"text": spoken}
         case Ssml():
-            return {"ssml": spoken.text}
+            return {"ssml": spoken.text, "ssml_mode": spoken.mode}
         case Document():
             upload = client.upload(spoken.path)
             images = "alt" if describe_images else "skip"
@@ -76,7 +77,7 @@ def choose_speakers(pairs: list[str]) -> dict[str, str]:
     return cast
 
 
-def read_spoken(file: str) -> Spoken:
+def read_spoken(file: str, *, strict_ssml: bool = False) -> Spoken:
     """What a file, or standard input ("-"), has to say. Raises `Misuse` for what is not readable."""
     if not file:
         raise Misuse("FILE is empty; say which file, or - for standard input")
@@ -85,7 +86,7 @@ def read_spoken(file: str) -> Spoken:
         return Document(readable(Path(file)), form)
     text = _read_text(file)
     if Path(file).suffix.lower() == SSML_SUFFIX:
-        return Ssml(text)
+        return Ssml(text, "strict" if strict_ssml else "lenient")
     # A file is read as the document that it may be, with chapters and without litter; a pipe can be read but once.
     return Document(Path(file), "txt") if Path(file).is_file() else text
 

@@ -71,7 +71,8 @@ def narrate(
     Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
     for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
     """
-    spoken, speakers = read_spoken(file), choose_speakers(speech.speaker or [])
+    spoken = read_spoken(file, strict_ssml=speech.strict_ssml)
+    speakers = choose_speakers(speech.speaker or [])
     targets = choose_targets(file, output, audio.chapter_files, is_forced=audio.force)
     wishes: JobOptions = {
         **speech.wishes(speakers),

@@ -11,7 +11,13 @@ from rhapsode.cli import job_options
 from rhapsode.cli.cover_file import CoverOption
 from rhapsode.cli.job_fields import JobField, told
 from rhapsode.cli.narrate.audio_options import ChapterFilesOption, SubtitlesOption, formats
-from rhapsode.cli.narrate.reading_options import DescribeImagesOption, SpeakerOption, WordsOption, normalization
+from rhapsode.cli.narrate.reading_options import (
+    DescribeImagesOption,
+    SpeakerOption,
+    StrictSsmlOption,
+    WordsOption,
+    normalization,
+)
 from rhapsode.cli.options import (
     CheckpointOption,
     DataDirOption,
@@ -37,6 +43,7 @@ class SpeechOptions:
     words: WordsOption = None
     emoji: job_options.Emoji = None
     describe_images: DescribeImagesOption = False
+    strict_ssml: StrictSsmlOption = False
     model: job_options.Model = None
 
     def wishes(self, speakers: dict[str, str]) -> JobOptions:

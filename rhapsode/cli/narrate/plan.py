@@ -12,7 +12,13 @@ from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import counted
 from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input
-from rhapsode.cli.narrate.reading_options import DescribeImagesOption, SpeakerOption, WordsOption, normalization
+from rhapsode.cli.narrate.reading_options import (
+    DescribeImagesOption,
+    SpeakerOption,
+    StrictSsmlOption,
+    WordsOption,
+    normalization,
+)
 from rhapsode.cli.options import DataDirOption, JsonOption, ServerOption
 
 if TYPE_CHECKING:
@@ -36,8 +42,12 @@ def plan(
     words: WordsOption = None,
     emoji: job_options.Emoji = None,
     describe_images: DescribeImagesOption = False,
+    strict_ssml: StrictSsmlOption = False,
     changes: Annotated[
         bool, typer.Option("--changes", help="List what is spoken otherwise than it is written.")
+    ] = False,
+    sentences: Annotated[
+        bool, typer.Option("--sentences", help="Show every sentence, and below it what it is spoken as.")
     ] = False,
     model: job_options.Model = None,
     server: ServerOption = None,
@@ -48,7 +58,7 @@ def plan(
 
     Nothing is spoken, and nothing of it stays on the server.
     """
-    spoken, speakers = read_spoken(file), choose_speakers(speaker or [])
+    spoken, speakers = read_spoken(file, strict_ssml=strict_ssml), choose_speakers(speaker or [])
     options: JobOptions = {
         "speakers": speakers or None,
         "voice": voice,
@@ -63,7 +73,7 @@ def plan(
             made = _planned(client, spoken, options, describe_images=describe_images)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(status_of(interrupt)) from interrupt
-    lines = [*_lines(made), *(_changes(made) if changes else ())]
+    lines = [*_lines(made), *(_sentences(made) if sentences else ()), *(_changes(made) if changes else ())]
     typer.echo(made.model_dump_json(indent=1) if as_json else "\n".join(lines))
 
 
@@ -88,15 +98,31 @@ def _lines(plan: PlanDocument) -> list[str]:
         lines.append(f"  {_clock(speaker.estimated_audio_s)}  {who}: {counted(speaker.num_segments, 'segment')}")
     for chapter in plan.chapters:
         lines.append(f"{chapter.id:>4}  {_clock(chapter.estimated_audio_s)}  {chapter.title}")
+    lines += [f"left out: {each.kind}, {counted(each.count, 'time')}, first at {each.first}" for each in plan.left_out]
     return [*lines, *(f"warning: {each.detail} ({each.code})" for each in plan.warnings)]
 
 
 def _changes(plan: PlanDocument) -> Iterator[str]:
-    """Two lines for each segment that is not spoken as it is written."""
+    """Two lines for each sentence that is not spoken as it is written."""
+    for index, source, text in _told(plan):
+        if source is not None:
+            yield f"{index:>6}  - {source}"
+            yield f"{'':>6}  + {text}"
+
+
+def _sentences(plan: PlanDocument) -> Iterator[str]:
+    """A line for each as it is written; what is spoken in its place below it."""
+    for index, source, text in _told(plan):
+        yield f"{index:>6}  {text if source is None else source}"
+        if source is not None:
+            yield f"{'':>6}  + {text or '(nothing)'}"
+
+
+def _told(plan: PlanDocument) -> Iterator[tuple[int, str | None, str]]:
+    """Each sentence's segment, what is written of it where that is something else, and what is spoken."""
     for segment in plan.segments:
-        if segment.source is not None:
-            yield f"{segment.index:>6}  - {segment.source}"
-            yield f"{'':>6}  + {segment.text}"
+        for each in segment.sentences or (segment,):
+            yield segment.index, each.source, each.text
 
 
 def _clock(seconds: float) -> str:

@@ -19,6 +19,10 @@ WordsOption = Annotated[
 DescribeImagesOption = Annotated[
     bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
 ]
+StrictSsmlOption = Annotated[
+    bool,
+    typer.Option("--strict-ssml", help="Refuse SSML that is not understood, in place of reading what can be read."),
+]
 
 
 def normalization(words: bool | None) -> Literal["off", "basic"] | None:

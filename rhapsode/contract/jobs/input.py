@@ -68,6 +68,16 @@ class Images(enum.StrEnum):
     """What its `alt` attribute says."""
 
 
+class SsmlMode(enum.StrEnum):
+    """What becomes of SSML that is not understood."""
+
+    STRICT = "strict"
+    """It is refused with its place."""
+
+    LENIENT = "lenient"
+    """What can be read is read; the plan and the job's warnings list what was left out."""
+
+
 class Normalization(enum.StrEnum):
     """What is done to numbers and signs before the model reads them; the plan shows the outcome."""
 
@@ -128,6 +138,7 @@ class JobInput(RequestBody):
     ssml: Annotated[str, AfterValidator(check_prose)] | None = Field(
         default=None, description="an SSML document; `/v1/capabilities` lists the elements that are understood"
     )
+    ssml_mode: Choice[SsmlMode] = SsmlMode.STRICT
     segments: list[SegmentInput] | None = Field(
         default=None, min_length=1, max_length=MAX_ENTRIES, fail_fast=FIRST_FAULT_ALONE
     )
@@ -138,6 +149,8 @@ class JobInput(RequestBody):
         given = [kind for kind in _KINDS if getattr(self, kind) is not None]
         if not given:
             raise PydanticCustomError("missing", "one of `text`, `ssml`, `segments` and `document` is required")
+        if self.ssml is None and "ssml_mode" in self.model_fields_set:
+            raise PydanticCustomError("not_allowed", "`ssml_mode` says how `ssml` is read, which is not there")
         if len(given) > 1:
             raise PydanticCustomError("not_allowed", "only one of `text`, `ssml`, `segments` and `document` is allowed")
         return self
@@ -184,7 +197,8 @@ ValidateOnly = Annotated[
 
 
 class NarrationInput(RequestBody):
-    """What the stored input is; `format` and `images` of a document, else null. `include`: chapters, empty for all.
+    """What the stored input is; `format` and `images` of a document, `ssml_mode` of SSML,
+    else null. `include`: chapters, empty for all.
 
     `first_words`: how the text begins, on one line; empty until it is planned.
     """
@@ -193,4 +207,5 @@ class NarrationInput(RequestBody):
     format: Choice[DocumentFormat] | None = None
     include: Listed[ChapterId] = ()
     images: Choice[Images] | None = None
+    ssml_mode: Choice[SsmlMode] | None = None
     first_words: str = ""

@@ -86,8 +86,18 @@ class ScriptChapter:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What the input has and nobody will hear. kind: in words. first: the place of the first of so many."""
+
+    kind: str
+    count: int
+    first: str
+
+
+@dataclass(frozen=True, slots=True)
 class Script:
-    """language: as the document says (BCP 47), or "". cover: a picture's bytes as they came.
+    """language: as the document says (BCP 47), or "". cover: a picture's bytes as they came. left_out: in the order in
+    which it was met.
 
     date: when the document was published, as it says: a year, a month of one, or a day.
     """
@@ -102,6 +112,7 @@ class Script:
     cover: bytes | None = None
     publisher: str = ""
     date: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def plain_script(text: str) -> Script:

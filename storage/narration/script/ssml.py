@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from xml.parsers import expat
 
@@ -35,7 +36,7 @@ class SsmlError(ValueError):
         self.column = column
 
 
-class _Refused(Exception):
+class SsmlRefused(Exception):
     """Raised inside a handler, which knows the reason but not the place."""
 
 
@@ -51,7 +52,7 @@ def parse_ssml(document: str) -> Script:
     parser.ProcessingInstructionHandler = _no_instruction
     try:
         parser.Parse(document.encode(), True)  # noqa: FBT003 - takes no keywords
-    except _Refused as error:
+    except SsmlRefused as error:
         raise SsmlError(str(error), *reader.place) from None
     except expat.ExpatError as error:
         raise SsmlError(expat.ErrorString(error.code), error.lineno, error.offset + 1) from error
@@ -100,13 +101,13 @@ class _Reader:
         elif name in _BLOCKS:
             self._flow.begin_block(_BLOCKS[name])
         elif name == "break":
-            self._flow.pause(_break_s(attributes))
+            self._flow.pause(break_s(attributes))
         elif name in ("sub", "say-as"):
             self._held = (_spoken_form(name, attributes), [])
         if "xml:lang" in attributes:
             self._set(replace(self._flow.voicing, language=_language(attributes["xml:lang"])))
         elif name == "lang":
-            raise _Refused("<lang> needs the attribute xml:lang")
+            raise SsmlRefused("<lang> needs the attribute xml:lang")
         if name == "voice":
             self._set(replace(self._flow.voicing, speaker=_required(element, attributes, "name")))
 
@@ -137,16 +138,16 @@ class _Reader:
 
     def _check_place(self, name: str) -> None:
         if (name == "speak") != (not self._open):
-            raise _Refused("<speak> must be the outermost element, and only that")
+            raise SsmlRefused("<speak> must be the outermost element, and only that")
         if len(self._open) >= MAX_DEPTH:
-            raise _Refused(f"elements are nested more than {MAX_DEPTH} deep")
+            raise SsmlRefused(f"elements are nested more than {MAX_DEPTH} deep")
         parent = self._open[-1][0] if self._open else ""
         if parent in ("break", "sub", "say-as"):
-            raise _Refused(f"<{parent}> must not hold <{name}>")
+            raise SsmlRefused(f"<{parent}> must not hold <{name}>")
         if name == "p" and any(open_name in ("p", "s") for open_name, _ in self._open):
-            raise _Refused("<p> must not stand in <p> or <s>")
+            raise SsmlRefused("<p> must not stand in <p> or <s>")
         if name == "s" and any(open_name == "s" for open_name, _ in self._open):
-            raise _Refused("<s> must not stand in <s>")
+            raise SsmlRefused("<s> must not stand in <s>")
 
     def _say_held(self, spoken: str, parts: list[str]) -> None:
         text = "".join(parts)
@@ -157,22 +158,22 @@ class _Reader:
 def _known(name: str) -> SsmlElement:
     element = SSML_ELEMENTS.get(name)
     if element is None:
-        raise _Refused(f"<{name[:64]}> is not supported; /v1/capabilities lists what is")
+        raise SsmlRefused(f"<{name[:64]}> is not supported; /v1/capabilities lists what is")
     if not element.supported:
-        raise _Refused(f"<{name}> is not supported: {element.note}")
+        raise SsmlRefused(f"<{name}> is not supported: {element.note}")
     return element
 
 
 def _check_attributes(element: SsmlElement, attributes: dict[str, str]) -> None:
     for name in attributes:
         if name not in element.attributes and not (element.name == "speak" and name.startswith(("xmlns:", "xsi:"))):
-            raise _Refused(f"<{element.name}> has no attribute {name[:64]!r} here")
+            raise SsmlRefused(f"<{element.name}> has no attribute {name[:64]!r} here")
 
 
 def _required(element: SsmlElement, attributes: dict[str, str], name: str) -> str:
     value = attributes.get(name, "").strip()
     if not value:
-        raise _Refused(f"<{element.name}> needs the attribute {name}")
+        raise SsmlRefused(f"<{element.name}> needs the attribute {name}")
     return value
 
 
@@ -182,35 +183,35 @@ def _spoken_form(name: str, attributes: dict[str, str]) -> str:
         return _required(SSML_ELEMENTS["sub"], attributes, "alias")
     kind = _required(SSML_ELEMENTS["say-as"], attributes, "interpret-as")
     if kind not in SPELL_OUT:
-        raise _Refused(f"say-as can interpret as {' or '.join(SPELL_OUT)} only, not as {kind[:64]!r}")
+        raise SsmlRefused(f"say-as can interpret as {' or '.join(SPELL_OUT)} only, not as {kind[:64]!r}")
     return ""
 
 
-def _break_s(attributes: dict[str, str]) -> float:
+def break_s(attributes: Mapping[str, str]) -> float:
     if "time" in attributes:
         match = _TIME.fullmatch(attributes["time"].strip())
         if match is None:
-            raise _Refused(f"{attributes['time'][:32]!r} is no time; write 500ms or 1.5s")
+            raise SsmlRefused(f"{attributes['time'][:32]!r} is no time; write 500ms or 1.5s")
         seconds = float(match[1]) / (1000 if match[2] == "ms" else 1)
         if seconds > MAX_BREAK_S:
-            raise _Refused(f"a break has at most {MAX_BREAK_S:g} s")
+            raise SsmlRefused(f"a break has at most {MAX_BREAK_S:g} s")
         return seconds
     strength = attributes.get("strength", DEFAULT_BREAK)
     if strength not in BREAK_STRENGTHS_S:
-        raise _Refused(f"{strength[:32]!r} is no strength; there is {', '.join(BREAK_STRENGTHS_S)}")
+        raise SsmlRefused(f"{strength[:32]!r} is no strength; there is {', '.join(BREAK_STRENGTHS_S)}")
     return BREAK_STRENGTHS_S[strength]
 
 
 def _language(tag: str) -> str:
     name = language_name(tag)
     if name is None:
-        raise _Refused(f"no model speaks the language {tag[:32]!r}")
+        raise SsmlRefused(f"no model speaks the language {tag[:32]!r}")
     return name
 
 
 def _no_doctype(*_: object) -> None:
-    raise _Refused("a document type declaration is not allowed")
+    raise SsmlRefused("a document type declaration is not allowed")
 
 
 def _no_instruction(*_: object) -> None:
-    raise _Refused("a processing instruction is not allowed")
+    raise SsmlRefused("a processing instruction is not allowed")

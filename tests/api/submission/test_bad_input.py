@@ -59,6 +59,11 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
     "pointer is escaped": (fields(**{"a/b~c": 1}), bad("/a~1b~0c", "unknown_field")),
     "two inputs": ({"input": {"text": "Hello.", "ssml": "<speak>Hello.</speak>"}}, bad("/input", "not_allowed")),
     "SSML without a word": ({"input": {"ssml": "<speak/>"}}, bad("/input/ssml", "empty_text")),
+    "a mode of SSML without any": ({"input": {"text": "Hi.", "ssml_mode": "lenient"}}, bad("/input", "not_allowed")),
+    "lenient SSML that ends too soon": (
+        {"input": {"ssml": "<speak>Hello.", "ssml_mode": "lenient"}},
+        bad("/input/ssml", "invalid_ssml"),
+    ),
     "SSML that ends too soon": ({"input": {"ssml": "<speak>Hello."}}, bad("/input/ssml", "invalid_ssml")),
     "SSML that nobody reads": (
         {"input": {"ssml": "<speak><prosody rate='slow'>Hello.</prosody></speak>"}},

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, SourceType
+from rhapsode.contract.jobs.input import DocumentFormat, Images, NarrationInput, SourceType, SsmlMode
 from rhapsode.contract.plans import PlanDocument
 from storage.ids import TenantId
 from storage.jobs.record import ArtifactRecord, JobError
@@ -71,6 +71,17 @@ def test_ssml_names_voices_and_the_cast(api: ServedApi) -> None:
     assert api.objects.get(keys.input_text(LOCAL, job_id(job))).decode() == ssml
 
 
+def test_lenient_ssml_gets_the_voices_that_there_are(api: ServedApi) -> None:
+    told = "<voice name='Joanna'>Hello.</voice> <voice name='bob'>Hi.</voice>"
+    ssml = f"<speak><prosody rate='slow'>{told}</prosody></speak>"
+
+    job, spec = submitted(api, input={"ssml": ssml, "ssml_mode": "lenient"}, language="en")
+
+    assert spec.cast == (SpeakerVoice("bob", "Bob"),)
+    assert spec.request.input == NarrationInput(type=SourceType.SSML, ssml_mode=SsmlMode.LENIENT)
+    assert job["request"]["input"]["ssml_mode"] == "lenient"
+
+
 def test_a_document_is_copied_from_its_upload(api: ServedApi) -> None:
     upload = uploaded(api, b"# One\n\nText.")
 
@@ -81,7 +92,14 @@ def test_a_document_is_copied_from_its_upload(api: ServedApi) -> None:
         type=SourceType.DOCUMENT, format=DocumentFormat.MARKDOWN, include=("1",), images=Images.SKIP
     )
     assert api.objects.get(keys.input_text(LOCAL, job_id(job))) == b"# One\n\nText."
-    shown = {"type": "document", "format": "md", "include": ["1"], "images": "skip", "first_words": ""}
+    shown = {
+        "type": "document",
+        "format": "md",
+        "include": ["1"],
+        "images": "skip",
+        "ssml_mode": None,
+        "first_words": "",
+    }
     assert job["request"]["input"] == shown
 
 
@@ -122,6 +140,7 @@ PLAN = (
         estimated_audio_s=1.0,
         estimated_render_s=None,
         warnings=(),
+        left_out=(),
         speakers=(),
         chapters=(),
         segments=(),

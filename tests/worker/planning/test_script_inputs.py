@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from rhapsode.contract.jobs.input import DocumentFormat, Emoji, NarrationInput, Normalization, SourceType
+from rhapsode.contract.jobs.input import DocumentFormat, Emoji, NarrationInput, Normalization, SourceType, SsmlMode
 from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.states import JobState, Priority
 from storage.ids import new_job_id
@@ -125,6 +125,41 @@ def test_ssml_is_spoken_as_it_says(studio: Studio) -> None:
         ("I am", "tom", "", 0.12),
         ("Tom", "tom", "german", 0),
     ]
+
+
+def test_lenient_ssml_is_read_as_far_as_it_can_be_and_says_what_was_lost(studio: Studio) -> None:
+    ssml = (
+        '<speak><prosody rate="slow">It is <say-as interpret-as="ordinal">3</say-as>.</prosody> '
+        '<voice name="tom">Hi.</voice><voice name="Joanna"> Ho.</voice></speak>'
+    )
+    given = NarrationInput(type=SourceType.SSML, ssml_mode=SsmlMode.LENIENT)
+    asked = SHORT.asking(input=given, language="english", validate_only=True)
+    job = submit(studio, ssml.encode(), replace(asked, cast=(SpeakerVoice("tom", "tom"),)))
+
+    studio.drain()
+
+    (artifact,) = studio.record(job).artifacts
+    shown = json.loads(studio.artifacts.get(artifact.key))
+    assert [(each["text"], each.get("speaker")) for each in shown["segments"]] == [
+        ("It is third.", None), ("Hi.", "tom"), ("Ho.", None),
+    ]  # fmt: skip
+    assert [(each["kind"], each["count"], each["first"]) for each in shown["left_out"]] == [
+        ("prosody rate", 1, "line 1, column 8"), ("voice Joanna", 1, "line 1, column 117"),
+    ]  # fmt: skip
+    assert [each["code"] for each in shown["warnings"]] == ["ssml_left_out"]
+
+
+def test_a_plan_shows_its_sentences_as_they_are_written_and_spoken(studio: Studio) -> None:
+    wide = SHORT.asking(language="english", normalization=Normalization.BASIC, segmentation=SegmentLengths())
+    job = submit(studio, b"He paid $5. It was _late_. He left.", wide.asking(validate_only=True))
+
+    studio.drain()
+
+    (artifact,) = studio.record(job).artifacts
+    (segment,) = json.loads(studio.artifacts.get(artifact.key))["segments"]
+    assert [(each.get("source"), each["text"]) for each in segment["sentences"]] == [
+        ("He paid $5.", "He paid five dollars."), ("It was _late_.", "It was late."), (None, "He left."),
+    ]  # fmt: skip
 
 
 def test_markdown_becomes_chapters_and_code_is_not_read(studio: Studio) -> None:

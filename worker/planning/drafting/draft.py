@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rhapsode.contract.jobs.input import SourceType
 from rhapsode.contract.jobs.output import Files
 from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
 from storage.jobs.chapter_files import MAX_CHAPTER_FILES
-from storage.jobs.warnings import SEGMENTS_SHORTENED, JobWarning
+from storage.jobs.warnings import SEGMENTS_SHORTENED, SSML_LEFT_OUT, JobWarning
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
-from storage.narration.script.script import Script
+from storage.narration.script.script import LeftOut, Script
 from storage.narration.spec import NarrationSpec
 from storage.segments.plan import Plan, PlannedSegment
 from worker.errors import unusable
@@ -18,6 +19,9 @@ from worker.planning.languages import language_warnings, refuse_foreign_text
 from worker.planning.script_reading import read_script
 from worker.speech.text.job_spelling import DictionaryDamaged, respell_script
 from worker.speech.text.segmentation import NothingToSpeak, SegmentedScript, segment_script
+
+MOST_TOLD = 20
+"""Kinds of elements that a warning names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Draft:
     """plan: without the keys of what is stored beside it. text: what its offsets refer to. speech_ms: without pauses.
 
     cover: a picture's bytes as they came. has_chapters: whether the input is divided by its writer.
+    left_out: as of the script.
     """
 
     plan: Plan
@@ -42,6 +47,7 @@ class Draft:
     warnings: tuple[JobWarning, ...] = ()
     has_chapters: bool = False
     cover: bytes | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
 
 def draft_plan(request: DraftRequest) -> Draft:
@@ -58,9 +64,10 @@ def draft_plan(request: DraftRequest) -> Draft:
         _plan(script, segmented),
         script.text,
         speech_ms,
-        plan_warnings(segmented.segments, spec),
+        (*plan_warnings(segmented.segments, spec), *_ssml_left_out(script, spec)),
         bool(script.chapters),
         script.cover,
+        script.left_out,
     )
 
 
@@ -110,6 +117,15 @@ def _refuse_endless(expected_ms: int) -> None:
 def plan_warnings(segments: Sequence[PlannedSegment], spec: NarrationSpec) -> tuple[JobWarning, ...]:
     """What the owner of a planned job should know although it goes on."""
     return (*_shortened(spec), *language_warnings(segments, spec))
+
+
+def _ssml_left_out(script: Script, spec: NarrationSpec) -> Iterator[JobWarning]:
+    """The first kinds of elements; the plan has them all."""
+    if spec.request.input.type is SourceType.SSML and script.left_out:
+        told = [f"{each.kind} ({each.count}, first at {each.first})" for each in script.left_out[:MOST_TOLD]]
+        more = len(script.left_out) - len(told)
+        others = f" and {more} other kinds" if more else ""
+        yield JobWarning(SSML_LEFT_OUT, f"read without what these would change: {', '.join(told)}{others}")
 
 
 def _shortened(spec: NarrationSpec) -> Iterator[JobWarning]:

@@ -12,6 +12,7 @@ from typing import IO, Any, cast
 from storage.jobs.record import JobError
 from storage.jobs.record_codec import decode_spec, encode_spec
 from storage.jobs.warnings import JobWarning
+from storage.narration.script.script import LeftOut
 from storage.narration.spec import NarrationSpec
 from storage.segments.plan import decode_plan, encode_plan
 from worker.errors import PermanentItemError
@@ -34,6 +35,7 @@ def encode_draft(draft: Draft) -> bytes:
         "speech_ms": draft.speech_ms,
         "warnings": [[warning.code, warning.detail, warning.segment] for warning in draft.warnings],
         "has_chapters": draft.has_chapters,
+        "left_out": [[each.kind, each.count, each.first] for each in draft.left_out],
     }
     cover = () if draft.cover is None else (draft.cover,)
     return b"".join(_message(head, (encode_plan(draft.plan), draft.text.encode(), *cover)))
@@ -58,6 +60,7 @@ def decode_answer(answer: bytes) -> Draft:
             warnings=tuple(JobWarning(*warning) for warning in head["warnings"]),
             has_chapters=head["has_chapters"],
             cover=cover[0] if cover else None,
+            left_out=tuple(LeftOut(*each) for each in head["left_out"]),
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"not an answer: {error}") from error

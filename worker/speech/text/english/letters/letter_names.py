@@ -13,7 +13,7 @@ from dataclasses import replace
 from storage.narration.script.script import Replacement
 from worker.speech.text.english.front_end import respell_english
 
-_NAMES = dict(
+LETTER_NAMES = dict(
     zip(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
         (
@@ -41,4 +41,4 @@ def _named(match: re.Match[str]) -> str:
     letters = match.group().removesuffix(plural)
     if letters in _WORDS:
         return match.group()
-    return " ".join(_NAMES[letter.upper()] for letter in letters.split()) + plural
+    return " ".join(LETTER_NAMES[letter.upper()] for letter in letters.split()) + plural

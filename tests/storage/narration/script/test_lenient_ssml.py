@@ -1,0 +1,133 @@
+"""SSML of other vendors: what can be read is read, in order; what is lost is listed with its place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.narration.script.lenient_ssml import MOST_KINDS, Abilities, lenient_script
+from storage.narration.script.script import Script
+from storage.narration.script.ssml import SsmlError
+
+AMAZON = """<?xml version="1.0"?>
+<!DOCTYPE speak PUBLIC "-//W3C//DTD SYNTHESIS 1.0//EN" "http://www.w3.org/TR/speech-synthesis/synthesis.dtd">
+<speak>
+  <amazon:auto-breaths><prosody rate="slow" pitch="+5%">Slowly <emphasis level="strong">now</emphasis>.</prosody>
+  </amazon:auto-breaths><mark name="here"/><amazon:effect name="whispered">Hush!</amazon:effect>
+  <prosody volume="silent">not heard</prosody><p><s>One.</s><p>Two.</p></p>
+  <voice name="Joanna">I am <phoneme alphabet="ipa" ph="x">Joanna</phoneme>.</voice><voice name="Tom">And Tom.</voice>
+  <say-as interpret-as="expletive">darn</say-as> <say-as interpret-as="Digits">12</say-as>
+  <say-as interpret-as="date" format="mdy">soon</say-as>
+</speak>"""
+GOOGLE = """<speak><par><media xml:id="a"><speak>First.</speak></media><media begin="a.end"><audio src="x.ogg">
+<desc>a cat</desc>Meow</audio></media></par> <sub>WWW</sub> <sub alias="sea">C</sub><break time="15s"/>
+<break strength="odd"/> <lang xml:lang="tlh">Qapla</lang> <lang xml:lang="de-DE">gut</lang></speak>"""
+AZURE = """<speak version="1.0" xmlns:mstts="https://www.w3.org/2001/mstts" xml:lang="en-US"><mstts:backgroundaudio
+src="x"/><voice name="en-US-JennyNeural"><mstts:express-as style="sad" styledegree="2">Oh <bookmark mark="x"/>no.
+</mstts:express-as></voice></speak>"""
+
+
+def spelled(kind: str, _form: str, text: str, _language: str) -> str | None:
+    return f"<{text}>" if kind == "digits" else None
+
+
+ABLE = Abilities(("Tom",), ("english", "german"), spelled)
+
+
+def said(script: Script) -> list[str]:
+    return [script.text[block.start : block.end].strip() for block in script.blocks]
+
+
+def left_out(script: Script) -> dict[str, int]:
+    return {each.kind: each.count for each in script.left_out}
+
+
+def test_amazons_are_read() -> None:
+    script = lenient_script(AMAZON, ABLE)
+
+    assert said(script) == ["Slowly now. Hush!", "One.", "Two.", "I am Joanna. And Tom. 12 soon"]
+    assert left_out(script) == {
+        "amazon:auto-breaths": 1, "prosody rate": 1, "prosody pitch": 1, "emphasis": 1, "mark": 1, "amazon:effect": 1,
+        "prosody volume": 1, "voice Joanna": 1, "phoneme": 1, "say-as expletive": 1, "say-as date": 1,
+    }  # fmt: skip
+    assert script.left_out[1].first == "line 4, column 24"
+    assert [each.spoken for each in script.replacements] == ["<12>"]
+    assert {span.voicing.speaker for block in script.blocks for span in block.spans} == {"", "Tom"}
+
+
+def test_googles_are_read() -> None:
+    script = lenient_script(GOOGLE, ABLE)
+
+    assert said(script) == ["First.", "Meow WWW C Qapla gut"]
+    assert left_out(script) == {
+        "par": 1, "media": 2, "audio": 1, "sub": 1, "break time": 1, "break strength": 1, "language tlh": 1,
+    }  # fmt: skip
+    pauses = [span.pause_after_s for block in script.blocks for span in block.spans if span.pause_after_s]
+    assert pauses == [10.5]
+    assert [span.voicing.language for block in script.blocks for span in block.spans][-1] == "german"
+
+
+def test_azures_are_read() -> None:
+    script = lenient_script(AZURE, ABLE)
+
+    assert said(script) == ["Oh no."]
+    assert left_out(script) == {
+        "mstts:backgroundaudio": 1, "voice en-US-JennyNeural": 1, "mstts:express-as": 1, "bookmark": 1,
+    }  # fmt: skip
+
+
+def test_any_voice_may_be_known_later() -> None:
+    script = lenient_script('<speak><voice name="Joanna">Hi.</voice></speak>', Abilities())
+
+    assert (script.blocks[0].spans[0].voicing.speaker, script.left_out) == ("Joanna", ())
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ("<speak>One", "line 1, column 11: no element found"),
+        ("<speak>One & two</speak>", "not well-formed"),
+        ('<!DOCTYPE x [<!ENTITY a "b">]><speak>&a;</speak>', "must not declare anything"),
+        (f"<speak>{'<p>' * 70}", "nested more than 64 deep"),
+        ("", "no element found"),
+    ],
+)
+def test_what_is_no_document_is_refused_with_its_place(document: str, says: str) -> None:
+    with pytest.raises(SsmlError, match=says):
+        lenient_script(document, ABLE)
+
+
+def test_a_list_of_what_is_lost_ends() -> None:
+    script = lenient_script(f"<speak>{''.join(f'<x{number}/>' for number in range(9 * MOST_KINDS))}</speak>", ABLE)
+
+    assert (len(script.left_out), sum(left_out(script).values())) == (MOST_KINDS, 9 * MOST_KINDS)
+
+
+def element(name: str, attributes: str, parts: list[str]) -> str:
+    return f"<{name}{attributes}>{''.join(parts)}</{name}>"
+
+
+NAMES = st.sampled_from(
+    ["p", "s", "break", "sub", "say-as", "voice", "prosody", "audio", "desc", "x:y", "lang", "speak"]
+)
+ATTRIBUTES = st.sampled_from(
+    ["", " name='Tom'", " alias='b'", " interpret-as='digits'", " time='-1s'", " volume='silent'"]
+)
+TREES = st.recursive(
+    st.text("ab .\n", max_size=5),
+    lambda inner: st.builds(
+        element,
+        NAMES, ATTRIBUTES, st.lists(inner, max_size=4),
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@given(TREES)
+@settings(max_examples=200, deadline=None)
+def test_any_tree_is_a_script(tree: str) -> None:
+    script = lenient_script(f"<speak>{tree}</speak>", ABLE)
+
+    assert script.blocks == () or script.blocks[-1].end == len(script.text)
+    assert all(one.end == two.start for one, two in zip(script.blocks, script.blocks[1:], strict=False))
