@@ -18,8 +18,8 @@ from worker.engine.interface import Engine, EngineInfo, FinishReason, Speech, Sp
 from worker.errors import PermanentItemError
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import HeldLease
-from worker.speech.quality.checks import Defect, Finding
 from worker.speech.quality.counters import GateCounters
+from worker.speech.quality.findings import Defect, Finding
 from worker.speech.quality.verdict import Verdict
 from worker.synthesis.joined_speech import joined, silence
 from worker.synthesis.manners import Manner

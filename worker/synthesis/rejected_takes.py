@@ -10,7 +10,7 @@ from storage.segments.tried import RejectedTake, Rejection
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.services import SpeechServices
-from worker.speech.quality.checks import Defect
+from worker.speech.quality.findings import Defect
 from worker.synthesis.attempts import Attempt, Outcome, SegmentRejected
 from worker.synthesis.segment_header import segment_header
 from worker.synthesis.spoken_segment import SpokenSegment

@@ -26,10 +26,10 @@ from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
 from worker.engine.interface import Engine, EngineInfo, FinishReason, OnAudio, Speech, SpeechRequest
 from worker.speech.audio.segment_audio import SegmentAudio, decode_segment
 from worker.speech.quality.calibration.calibration_file import Calibration, SpeechBounds, calibrated_bounds
+from worker.speech.quality.calibration.examples import measured_example
 from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.listening import RecogniserPool, Recognisers
-from worker.speech.quality.measures import measure
 from worker.speech.quality.verdict import measured_verdict
 from worker.speech.text.halves import halves
 from worker.synthesis.manners import REROLL_TEMPERATURE
@@ -55,7 +55,7 @@ def fake_bounds() -> SpeechBounds:
     """As `worker.speech.quality.calibration.calibrate` would measure the fake engine."""
     texts = [sentence(number) for number in range(5_000, 5_060)]
     spoken = [Speech(*fake_speech(text, 1), SAMPLE_RATE_HZ, FinishReason.EOS, 0.0) for text in texts]
-    return calibrated_bounds(texts, [measure(one) for one in spoken])
+    return calibrated_bounds([measured_example(text, "", one) for text, one in zip(texts, spoken, strict=True)])
 
 
 CALIBRATION = Calibration("fake-1", {"english": 60}, {"english": fake_bounds()})

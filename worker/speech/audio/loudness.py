@@ -64,6 +64,14 @@ class LoudnessMeter:
         self._unbinned = pending[num_binned:]
 
 
+def loudness_of(pcm: NDArray[np.float32], sample_rate_hz: int) -> float | None:
+    """Of a whole utterance, in LUFS; None for silence and for less than 400 ms."""
+    meter = LoudnessMeter(sample_rate_hz)
+    meter.add(pcm.astype(np.float64))
+    lufs = meter.integrated_lufs()
+    return None if math.isinf(lufs) else round(lufs, 2)
+
+
 def _gated(powers: NDArray[np.float64]) -> float:
     """LUFS of the mean square of those blocks that count."""
     audible = powers[powers > _power(ABSOLUTE_GATE_LUFS)]

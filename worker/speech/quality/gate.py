@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rhapsode.contract.jobs.quality import Gate
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibration, SpeechBounds, read_calibration
-from worker.speech.quality.checks import Defect, worst_first
+from worker.speech.quality.findings import Defect, worst_first
 from worker.speech.quality.job_norms import JobNorms
 from worker.speech.quality.listening import Recognisers, listen, word_findings
 from worker.speech.quality.verdict import Utterance, Verdict

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from worker.speech.quality.checks import Defect, Finding
 from worker.speech.quality.expectation import SLACK_S, DurationModel
+from worker.speech.quality.findings import Defect, Finding
 
 LEAST_SEGMENTS = 16
 """Fewer say nothing yet: one that is wrong would shift what is usual."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from worker.engine.interface import Speech
-from worker.speech.quality.checks import Defect, Finding
+from worker.speech.quality.findings import Defect, Finding
 from worker.speech.quality.recognisers.interface import Recogniser
 from worker.speech.quality.words.spelling import spoken_words
 from worker.speech.quality.words.word_errors import WordErrors, plain_words, word_errors

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from worker.engine.interface import CodecFrames, Pcm, Speech
 from worker.speech.audio.decoder_start import without_click
+from worker.speech.quality.runs import longest_run, runs
 
 WINDOW_S = 0.01
 """Length over which energy is measured."""
@@ -63,7 +64,7 @@ def measure(speech: Speech) -> SpeechMeasures:
     """Samples that are not finite are counted and taken as zero, so that everything else is still a number."""
     share = finite_share(speech.pcm)
     pcm = speech.pcm if share == 1 else np.where(np.isfinite(speech.pcm), speech.pcm, np.float32(0))
-    levels = _window_levels(without_click(pcm, speech.sample_rate_hz), speech.sample_rate_hz)
+    levels = window_levels(without_click(pcm, speech.sample_rate_hz), speech.sample_rate_hz)
     loud_db = float(np.quantile(levels, _LOUD_SHARE))
     audible = np.flatnonzero(levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2))
     first, last = (int(audible[0]), int(audible[-1]) + 1) if len(audible) else (len(levels), len(levels))
@@ -100,7 +101,7 @@ def longest_repeat(frames: CodecFrames, audible: NDArray[np.bool_]) -> Repeat:
     longest = Repeat(0, 0)
     for distance in _distances(names, audible):
         same = (names[distance:] == names[:-distance]) & audible[distance:]
-        length, start = _longest_run(same)
+        length, start = longest_run(same)
         if length > longest.frames:
             longest = Repeat(length, start + distance)
     return longest
@@ -115,7 +116,7 @@ def _distances(names: NDArray[np.intp], audible: NDArray[np.bool_]) -> list[int]
     return sorted(distance for distance in found if distance > 0)
 
 
-def _window_levels(pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float64]:
+def window_levels(pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float64]:
     """dB of full scale of each window; what does not fill the last one belongs to the one before. Never empty."""
     size = round(WINDOW_S * sample_rate_hz)
     starts = np.arange(0, max(1, len(pcm) - size + 1), size)
@@ -140,21 +141,6 @@ def _clipped_share(pcm: Pcm) -> float:
     """Share of the samples that lie in a run at full scale."""
     if not len(pcm) or max(pcm.max(), -pcm.min()) < FULL_SCALE:
         return 0.0
-    starts, ends = _runs(np.abs(pcm) >= FULL_SCALE)
+    starts, ends = runs(np.abs(pcm) >= FULL_SCALE)
     lengths = ends - starts
     return float(lengths[lengths >= _MIN_CLIPPED_RUN].sum() / len(pcm))
-
-
-def _longest_run(flags: NDArray[np.bool_]) -> tuple[int, int]:
-    """(length, start) of the first longest run of True."""
-    starts, ends = _runs(flags)
-    if not len(starts):
-        return 0, 0
-    best = int((ends - starts).argmax())
-    return int(ends[best] - starts[best]), int(starts[best])
-
-
-def _runs(flags: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Where runs of True begin and end."""
-    edges = np.diff(flags.astype(np.int8), prepend=0, append=0)
-    return np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-
-import numpy as np
 
 from rhapsode.contract.jobs.quality import Gate
 from worker.engine.interface import Speech
-from worker.speech.audio.loudness import LoudnessMeter
+from worker.speech.audio.loudness import loudness_of
 from worker.speech.quality.calibration.calibration_file import SpeechBounds
-from worker.speech.quality.checks import SEVERITY, Defect, Finding, measured_findings, worst_first
+from worker.speech.quality.checks import measured_findings
+from worker.speech.quality.findings import SEVERITY, Defect, Finding, worst_first
 from worker.speech.quality.job_norms import JobNorms, unusual_in_job
 from worker.speech.quality.measures import SpeechMeasures, finite_share, measure
 
@@ -65,7 +63,7 @@ class Verdict:
 def measured_verdict(utterance: Utterance, gate: Gate, bounds: SpeechBounds, norms: JobNorms | None) -> Verdict:
     """bounds: what is usual for its speaker. norms: of the job so far, None while it has hardly any."""
     share = finite_share(utterance.speech.pcm)
-    loudness = loudness_of(utterance.speech) if share == 1 else None
+    loudness = loudness_of(utterance.speech.pcm, utterance.speech.sample_rate_hz) if share == 1 else None
     if gate is Gate.OFF:
         # What is no number cannot be stored as a sample, also where the gate is off.
         findings = () if share == 1 else (Finding(Defect.NOT_FINITE, share, 1.0),)
@@ -89,11 +87,3 @@ def _checks(text: str, measures: SpeechMeasures, bounds: SpeechBounds) -> dict[s
         expected_s = bounds.duration.expected_s(text)
         checks["duration_ratio"] = round(measures.speech_s / max(expected_s, 0.1), 4)
     return checks
-
-
-def loudness_of(speech: Speech) -> float | None:
-    """Integrated loudness in LUFS; None for silence and for less than 400 ms."""
-    meter = LoudnessMeter(speech.sample_rate_hz)
-    meter.add(speech.pcm.astype(np.float64))
-    lufs = meter.integrated_lufs()
-    return None if math.isinf(lufs) else round(lufs, 2)

@@ -15,14 +15,17 @@ from worker.engine.interface import FinishReason, Speech
 from worker.speech.quality.calibration.calibration_file import (
     GENERAL_BOUNDS,
     Calibration,
+    CalibrationOutdated,
     CalibrationUnreadable,
     SpeechBounds,
     calibrated_bounds,
     read_calibration,
     write_calibration,
 )
-from worker.speech.quality.checks import Defect, basic_findings
+from worker.speech.quality.calibration.examples import measured_example
+from worker.speech.quality.checks import basic_findings
 from worker.speech.quality.expectation import MIN_EXAMPLES, TooFewExamples, fit_duration, text_size
+from worker.speech.quality.findings import Defect
 from worker.speech.quality.measures import longest_repeat, measure
 
 RATE_HZ = 24_000
@@ -52,11 +55,12 @@ def spoken(text: str, seed: int = 0) -> Speech:
 
 EXAMPLES = [(text_of(2 + seed % 30, seed), seed) for seed in range(60)]
 GOOD = [(text, spoken(text, seed)) for text, seed in EXAMPLES]
+MEASURED = [measured_example(text, "tones", speech) for text, speech in GOOD]
 
 
 @pytest.fixture(scope="module")
 def bounds() -> SpeechBounds:
-    return calibrated_bounds([text for text, _ in GOOD], [measure(speech) for _, speech in GOOD])
+    return calibrated_bounds(MEASURED)
 
 
 def defects(speech: Speech, text: str, bounds: SpeechBounds) -> set[Defect]:
@@ -114,16 +118,19 @@ def test_a_stop_at_a_pause_is_told_by_the_frame_it_ends_with(bounds: SpeechBound
 
 
 def test_ends_tell_nothing_where_every_utterance_has_its_own(bounds: SpeechBounds) -> None:
-    same = [replace(measure(speech), final_code=number % 3) for number, (_, speech) in enumerate(GOOD)]
+    same = [replace(one, speech=replace(one.speech, final_code=number % 3)) for number, one in enumerate(MEASURED)]
 
     assert bounds.final_codes == ()
-    assert calibrated_bounds([text for text, _ in GOOD], same).final_codes == (0, 1, 2)
+    assert calibrated_bounds(same).final_codes == (0, 1, 2)
 
 
 def test_a_speaker_has_its_own_pace() -> None:
-    slow = [replace(one, speech_s=1.5 * one.speech_s) for one in (measure(speech) for _, speech in GOOD)]
+    quick = [replace(one, speaker="a") for one in MEASURED]
+    slow = [
+        replace(one, speaker="b", speech=replace(one.speech, speech_s=1.5 * one.speech.speech_s)) for one in MEASURED
+    ]
     texts = [text for text, _ in GOOD]
-    both = calibrated_bounds(texts * 2, [*(measure(speech) for _, speech in GOOD), *slow], ["a"] * 60 + ["b"] * 60)
+    both = calibrated_bounds([*quick, *slow])
 
     own = {speaker: both.of_speaker(speaker).duration for speaker in ("a", "b", "stranger")}
 
@@ -206,13 +213,22 @@ def test_a_calibration_is_read_as_it_was_written(tmp_path: Path, bounds: SpeechB
     read = read_calibration(path)
 
     assert read == calibration
-    assert read.bounds("english") == read.bounds("auto") == bounds
+    assert read.bounds("english") == read.bounds("auto") == bounds.of_speaker("")
+    assert read.bounds("english", "tones").voice == bounds.voices["tones"]
     assert read.bounds("german") == GENERAL_BOUNDS
+
+
+def test_a_calibration_of_an_earlier_release_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "speech_calibration.json"
+    path.write_text('{"revision": "abc", "examples": {}, "languages": {}}')
+
+    with pytest.raises(CalibrationOutdated, match="has format 1, not 2: run `rhapsode calibrate` again"):
+        read_calibration(path)
 
 
 def test_a_damaged_calibration_says_so(tmp_path: Path) -> None:
     path = tmp_path / "speech_calibration.json"
-    path.write_text('{"revision": "abc"}')
+    path.write_text('{"revision": "abc", "format": 2}')
 
     with pytest.raises(CalibrationUnreadable, match=r"speech_calibration\.json"):
         read_calibration(path)

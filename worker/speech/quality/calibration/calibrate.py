@@ -40,13 +40,14 @@ from worker.engine.settings import NativeEngineSettings
 from worker.speech.quality.calibration.calibration_file import (
     FILE_NAME,
     Calibration,
+    CalibrationOutdated,
     CalibrationUnreadable,
     calibrated_bounds,
     read_calibration,
     write_calibration,
 )
+from worker.speech.quality.calibration.examples import measured_example
 from worker.speech.quality.expectation import TooFewExamples
-from worker.speech.quality.measures import measure
 from worker.speech.text.numbers.rules import NORMALIZERS
 from worker.speech.text.respelling import respelt
 from worker.speech.text.segmentation import segment_script
@@ -198,12 +199,20 @@ def _rounds(wanted: int, info: EngineInfo) -> int:
 def with_language(path: Path, revision: str, language: str, examples: Sequence[Example]) -> Calibration:
     """What is in the file for these weights, and the language measured now."""
     finished = [one for one in examples if one.speech.finish_reason is FinishReason.EOS]
-    measures = [measure(one.speech) for one in finished]
-    bounds = calibrated_bounds([one.text for one in finished], measures, [one.speaker for one in finished])
-    before = read_calibration(path) if path.exists() else Calibration(revision, {}, {})
-    if before.revision != revision:
-        before = Calibration(revision, {}, {})
+    bounds = calibrated_bounds([measured_example(one.text, one.speaker, one.speech) for one in finished])
+    before = _before(path, revision)
     return Calibration(revision, {**before.examples, language: len(finished)}, {**before.languages, language: bounds})
+
+
+def _before(path: Path, revision: str) -> Calibration:
+    """What the file says of these weights; of others, or with figures that are no more in use, it says nothing."""
+    none = Calibration(revision, {}, {})
+    try:
+        before = read_calibration(path) if path.exists() else none
+    except CalibrationOutdated as error:
+        logger.info("%s: languages that were measured before are left out", error)
+        return none
+    return before if before.revision == revision else none
 
 
 if __name__ == "__main__":

@@ -14,10 +14,21 @@ from pathlib import Path
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
+from worker.speech.quality.calibration.examples import MeasuredExample
+from worker.speech.quality.calibration.sound_bounds import (
+    SoundBounds,
+    VoiceExample,
+    VoiceNorm,
+    sound_bounds,
+    voice_norm,
+)
 from worker.speech.quality.expectation import MIN_EXAMPLES, DurationModel, fit_duration
 from worker.speech.quality.measures import SpeechMeasures
 
 FILE_NAME = "speech_calibration.json"
+
+FORMAT = 2
+"""1, without a number in it, knew lengths, pauses and levels alone."""
 
 _PAUSE_MARGIN = 1.5
 _PAUSE_SLACK_S = 0.25
@@ -34,7 +45,11 @@ _TOLD_BY_END = 0.97
 
 
 class CalibrationUnreadable(ValueError):
-    """The checkpoint's `speech_calibration.json` is not what this version writes; calibrate again."""
+    """The checkpoint's `speech_calibration.json` is not what this version writes."""
+
+
+class CalibrationOutdated(CalibrationUnreadable):
+    """It was written by another release, with other figures in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +58,8 @@ class SpeechBounds:
 
     duration: of all speakers together; None: nothing is known about how long a text takes. speaker_durations: by
     speaker, where they were measured one by one. final_codes: what codebook 0 ends an utterance with; empty where good
-    speech ends with too many different ones to tell.
+    speech ends with too many different ones to tell. sound: None if it is not known how the checkpoint sounds. voices:
+    by speaker; voice: the one that is judged, None if it was not measured.
     """
 
     longest_pause_s: float
@@ -54,11 +70,22 @@ class SpeechBounds:
     duration: DurationModel | None
     speaker_durations: Mapping[str, DurationModel] = field(default_factory=dict[str, DurationModel])
     final_codes: tuple[int, ...] = ()
+    sound: SoundBounds | None = None
+    voices: Mapping[str, VoiceNorm] = field(default_factory=dict[str, VoiceNorm])
+    voice: VoiceNorm | None = None
 
     def of_speaker(self, speaker: str) -> SpeechBounds:
-        """With the speaker's own durations, if they are known."""
-        own = self.speaker_durations.get(speaker)
-        return self if own is None else replace(self, duration=own)
+        """With what is known of the speaker in place of what holds for all; nothing of the others."""
+        voice = self.voices.get(speaker)
+        return replace(
+            self,
+            duration=self.speaker_durations.get(speaker, self.duration),
+            quietest_db=voice.quietest_db if voice else self.quietest_db,
+            loudest_db=voice.loudest_db if voice else self.loudest_db,
+            speaker_durations={},
+            voices={},
+            voice=voice,
+        )
 
 
 GENERAL_BOUNDS = SpeechBounds(
@@ -79,6 +106,7 @@ class Calibration:
     revision: str
     examples: Mapping[str, int]
     languages: Mapping[str, SpeechBounds]
+    format: int = FORMAT
 
     def bounds(self, language: str, speaker: str = "") -> SpeechBounds:
         """Those of the language; of the only one there is for `auto`; else the general ones.
@@ -95,15 +123,16 @@ UNCALIBRATED = Calibration("", {}, {})
 
 
 _FORM = TypeAdapter(Calibration)
+_FORMAT = TypeAdapter(dict[str, object])
 
 
-def calibrated_bounds(
-    texts: Sequence[str], measures: Sequence[SpeechMeasures], speakers: Sequence[str] = ()
-) -> SpeechBounds:
+def calibrated_bounds(examples: Sequence[MeasuredExample]) -> SpeechBounds:
     """Bounds that nearly all of these utterances keep with room to spare. Raises TooFewExamples.
 
-    speakers: who speaks each; those with examples enough get durations of their own.
+    A speaker with examples enough gets durations and a norm of its own.
     """
+    texts, speakers = [one.text for one in examples], [one.speaker for one in examples]
+    measures = [one.speech for one in examples]
     duration = fit_duration(texts, [one.speech_s for one in measures])
     pauses = [one.longest_pause_s for one in measures]
     edges = [max(one.leading_s, one.trailing_s) for one in measures]
@@ -118,7 +147,18 @@ def calibrated_bounds(
         duration=duration,
         speaker_durations=_speaker_durations(texts, measures, speakers),
         final_codes=_final_codes(measures),
+        sound=sound_bounds([one.sound for one in examples if one.sound]),
+        voices=_voices(examples),
     )
+
+
+def _voices(examples: Sequence[MeasuredExample]) -> dict[str, VoiceNorm]:
+    heard: dict[str, list[VoiceExample]] = {}
+    for one in examples:
+        if one.sound:
+            example = VoiceExample(one.text, one.sound, one.speech.loudness_db, one.loudness_lufs)
+            heard.setdefault(one.speaker, []).append(example)
+    return {speaker: voice_norm(own) for speaker, own in sorted(heard.items()) if len(own) >= MIN_EXAMPLES}
 
 
 def _speaker_durations(
@@ -147,7 +187,10 @@ def write_calibration(calibration: Calibration, path: Path) -> None:
 def read_calibration(path: Path) -> Calibration:
     """Raises FileNotFoundError and CalibrationUnreadable."""
     try:
-        return _FORM.validate_json(path.read_bytes())
+        content = path.read_bytes()
+        if (found := _FORMAT.validate_json(content).get("format", 1)) != FORMAT:
+            raise CalibrationOutdated(f"{path} has format {found}, not {FORMAT}: run `rhapsode calibrate` again")
+        return _FORM.validate_json(content)
     except ValidationError as error:
         raise CalibrationUnreadable(f"{path.name}: {error}") from error
 

@@ -1,0 +1,126 @@
+"""What may be wrong with an utterance, and how grave each is. Pure."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class Defect(enum.StrEnum):
+    """In order of what is worse for a listener: words that are missing, words that are too many, then how it sounds."""
+
+    REFUSED = "refused"
+    """The engine does not take the text at all."""
+    NOT_FINITE = "not_finite"
+    SILENT = "silent"
+    UNFINISHED = "unfinished"
+    """Stopped by the frame limit: the text is cut off, or the talker ran away."""
+    WRONG_WORDS = "wrong_words"
+    """A recogniser reads a run of other words than the text has; counted in words."""
+    TOO_SHORT = "too_short"
+    EARLY_END = "early_end"
+    """Shorter than usual, and the last codec frame is none that good speech ends with."""
+    TOO_FAST = "too_fast"
+    """Shorter than the pace of the job's other segments allows."""
+    TOO_LONG = "too_long"
+    TOO_SLOW = "too_slow"
+    REPEATED_FRAMES = "repeated_frames"
+    LONG_PAUSE = "long_pause"
+    HOLE = "hole"
+    """The sound is gone for a moment, with hard edges."""
+    OTHER_VOICE = "other_voice"
+    """As a whole it does not sound as its voice does: muffled, thin, noisy, or somebody else."""
+    WRONG_PITCH = "wrong_pitch"
+    NOISE = "noise"
+    """A stretch sounds like nothing that its voice says."""
+    CUT_END = "cut_end"
+    LONG_EDGE = "long_edge"
+    """Silence before the first or after the last sound."""
+    CLICK = "click"
+    BACKGROUND = "background"
+    """Where nothing is said, it is not quiet."""
+    LEVEL_CHANGE = "level_change"
+    """The second half is much louder or softer than the first."""
+    CLIPPED = "clipped"
+    LEVEL = "level"
+    UNEVEN_LEVEL = "uneven_level"
+    """Far from the loudness of the job's other segments."""
+
+
+SEVERITY = tuple(Defect)
+"""The worst first."""
+
+HARD = frozenset({Defect.REFUSED, Defect.NOT_FINITE, Defect.SILENT})
+"""Nothing can be heard, so nothing can be kept. Everything else is better flagged than missing."""
+
+_GRADED = frozenset(
+    {Defect.TOO_SHORT, Defect.TOO_FAST, Defect.TOO_LONG, Defect.TOO_SLOW, Defect.LONG_PAUSE, Defect.LONG_EDGE}
+)
+_SLIGHT = 0.1
+"""Beyond a bound of lengths by less than this share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong. `measured` lies beyond `bound`; both in the unit of the defect: seconds, dB, shares or
+    frames. `at_s` is where in the utterance, None for the whole of it. `said`: of an engine that refuses, its words.
+    """
+
+    defect: Defect
+    measured: float
+    bound: float
+    at_s: float | None = None
+    said: str = ""
+
+    @property
+    def is_hard(self) -> bool:
+        return self.defect in HARD
+
+    @property
+    def excess(self) -> float:
+        """How far beyond the bound, as a share of it."""
+        return abs(self.measured - self.bound) / max(abs(self.bound), 1e-9)
+
+    @property
+    def is_slight(self) -> bool:
+        """A length that is hardly unusual; what has nothing worse is the better take, whatever it is called."""
+        return self.defect in _GRADED and self.excess < _SLIGHT
+
+    def __str__(self) -> str:
+        """In plain words, for whoever ordered the speech."""
+        place = "somewhere" if self.at_s is None else f"at {self.at_s:.1f} s"
+        return self.said or _PLAIN[self.defect].format(measured=self.measured, bound=self.bound, place=place)
+
+
+_PLAIN = {
+    Defect.REFUSED: "the engine does not take this text",
+    Defect.NOT_FINITE: "its samples are no numbers",
+    Defect.SILENT: "nothing is to be heard",
+    Defect.UNFINISHED: "it does not come to an end and was stopped after {measured:.1f} s",
+    Defect.WRONG_WORDS: "read back, {measured:.0f} words in a row are others than the text's",
+    Defect.TOO_SHORT: "it takes {measured:.2f} s, shorter than the {bound:.2f} s that its text takes at least",
+    Defect.EARLY_END: "it ends in the middle of a sound after {measured:.2f} s, and {bound:.2f} s are usual",
+    Defect.TOO_FAST: "it takes {measured:.2f} s, and at the pace of this job {bound:.2f} s at least",
+    Defect.TOO_LONG: "it takes {measured:.2f} s, longer than the {bound:.2f} s that its text takes at most",
+    Defect.TOO_SLOW: "it takes {measured:.2f} s, and at the pace of this job {bound:.2f} s at most",
+    Defect.REPEATED_FRAMES: "a stretch of {measured:.0f} frames comes again {place}",
+    Defect.LONG_PAUSE: "it pauses for {measured:.2f} s {place}, and {bound:.2f} s is the longest that is usual",
+    Defect.HOLE: "its sound is gone for a moment {place}, with edges of {measured:.0f} dB; usual is below {bound:.0f}",
+    Defect.OTHER_VOICE: "it sounds unlike its voice: {measured:.1f} dB a band off, and usual is {bound:.1f}",
+    Defect.WRONG_PITCH: "its pitch is {measured:+.1f} semitones off its voice's, and {bound:+.1f} is usual at most",
+    Defect.NOISE: "{place} it sounds like nothing its voice says: {measured:.1f} dB a band, usual is {bound:.1f}",
+    Defect.CLICK: "it clicks {place}: {measured:.0f} dB out of what is around, usual is below {bound:.0f}",
+    Defect.BACKGROUND: "it is not quiet where nothing is said: {measured:.0f} dB, usual is below {bound:.0f}",
+    Defect.LEVEL_CHANGE: "its level changes by {measured:+.0f} dB inside, and {bound:+.0f} is usual at most",
+    Defect.CUT_END: "it breaks off while it is loud ({measured:.0f} dB, usual is below {bound:.0f})",
+    Defect.LONG_EDGE: "it is silent for {measured:.2f} s {place}, an edge, where {bound:.2f} s are usual at most",
+    Defect.CLIPPED: "{measured:.1%} of its samples are clipped",
+    Defect.LEVEL: "its level is {measured:.0f} dB, and {bound:.0f} dB is the last that is usual",
+    Defect.UNEVEN_LEVEL: "it is {measured:+.0f} LU off the job's other segments",
+}
+"""`measured`, `bound` and `place` as the finding has them."""
+
+
+def worst_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: SEVERITY.index(finding.defect)))

@@ -1,0 +1,48 @@
+"""What an utterance sounds like, measured without another model: clicks, holes, levels, pitch, spectra. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from worker.engine.interface import Speech
+from worker.speech.audio.decoder_start import without_click
+from worker.speech.quality.measures import window_levels
+from worker.speech.quality.sound.clicks import click_db
+from worker.speech.quality.sound.holes import hole_edge_db
+from worker.speech.quality.sound.levels import background_db, level_change_db
+from worker.speech.quality.sound.pitch import pitch_hz
+from worker.speech.quality.sound.spectra import Spectra, against_loud
+from worker.speech.quality.sound.spectrum import band_levels
+
+
+@dataclass(frozen=True, slots=True)
+class SoundMeasures:
+    """Each as its module says it. pitch_hz: None where too little is voiced."""
+
+    click_db: float
+    click_at_s: float
+    hole_db: float
+    hole_at_s: float
+    background_db: float
+    change_db: float
+    pitch_hz: float | None
+    spectra: Spectra
+
+
+def measure_sound(speech: Speech, loud_db: float) -> SoundMeasures:
+    """speech: audible, its samples finite. loud_db: of its loud windows."""
+    rate_hz = speech.sample_rate_hz
+    pcm = without_click(speech.pcm, rate_hz)
+    levels = window_levels(pcm, rate_hz)
+    click, click_at_s = click_db(pcm, rate_hz, loud_db)
+    hole, hole_at_s = hole_edge_db(pcm, rate_hz, loud_db)
+    return SoundMeasures(
+        click_db=click,
+        click_at_s=click_at_s,
+        hole_db=hole,
+        hole_at_s=hole_at_s,
+        background_db=background_db(levels, loud_db),
+        change_db=level_change_db(levels, loud_db),
+        pitch_hz=pitch_hz(pcm, rate_hz),
+        spectra=against_loud(band_levels(pcm, rate_hz)),
+    )
