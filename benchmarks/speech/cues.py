@@ -25,9 +25,10 @@ from storage.narration.estimates import UNITS_PER_S, speech_units
 from storage.narration.spec import Segmentation
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import MARGIN_S, place_segments
+from storage.segments.timeline import MARGIN_S, place_segments, spoken_span
 from worker.assembly.cues import Cue, columns, cues
 from worker.assembly.heard_sentences import heard_sentences
+from worker.assembly.word_times import TimedSegment, shared
 from worker.planning.documents.reading import read_document
 from worker.speech.text.function_words import FUNCTION_WORDS
 from worker.speech.text.segmentation import segment_script
@@ -48,7 +49,8 @@ def _print_book(book: Path) -> None:
     segments = segment_script(script, Segmentation(), Pauses()).segments
     placed = place_segments(segments, [_result(each) for each in segments], RATE_HZ)
     started_s = time.process_time()
-    found = list(cues(heard_sentences(placed, RATE_HZ, "english"), names_speakers=False))
+    timed = [TimedSegment(None, shared(each.planned.sentences, spoken_span(each, RATE_HZ))) for each in placed]
+    found = list(cues(heard_sentences(placed, timed, "english"), names_speakers=False))
     spent_s = time.process_time() - started_s
     hours = placed[-1].end / RATE_HZ / 3600
     print(f"{book.name}: {hours:.1f} h of speech, {len(found):,} cues in {spent_s:.1f} s of CPU")

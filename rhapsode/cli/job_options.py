@@ -178,8 +178,11 @@ OutputChapters = Annotated[
 ]
 OutputTimestamps = Annotated[
     Literal["segment", "sentence", "word", "character", "off"] | None,
-    typer.Option(help="Down to which level timestamps.json says when what is heard; see api/README.md; else off."),
+    typer.Option(help="Timestamps.json says when what is heard, down to this level; else off."),
     JobField("output.timestamps"),
+]
+OutputKaraoke = Annotated[
+    bool | None, typer.Option(help="Subtitles of type vtt say when each word is heard."), JobField("output.karaoke")
 ]
 OutputTagsTitle = Annotated[str | None, typer.Option(help="What the book is called."), JobField("output.tags.title")]
 OutputTagsAuthor = Annotated[str | None, typer.Option(help="Who wrote it."), JobField("output.tags.author")]

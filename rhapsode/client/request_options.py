@@ -199,7 +199,8 @@ class Output(TypedDict, total=False):
     speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
     loudness: absent: as the model speaks
     chapters: `auto`: marks in every format that has them, from the document's chapters
-    timestamps: down to which level timestamps.json says when what is heard; see `api/README.md`
+    timestamps: timestamps.json says when what is heard, down to this level
+    karaoke: subtitles of type `vtt` say when each word is heard
     cover: an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the document's
         own
     destination: absent: among the job's other objects
@@ -212,6 +213,7 @@ class Output(TypedDict, total=False):
     chapters: Literal["auto", "off"]
     timestamps: Literal["segment", "sentence", "word", "character", "off"]
     subtitles: Sequence[Literal["srt", "vtt"]]
+    karaoke: bool
     tags: Tags
     cover: str
     destination: Destination

@@ -4,39 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from storage.narration.estimates import speech_units
-from storage.segments.sentences import Sentence
-from storage.segments.timeline import Placed, Span, spoken_span
+from storage.segments.timeline import Placed, Span
 from worker.assembly.cues import Cue, HeardSentence, cues
 from worker.assembly.heard_words import Heard, heard_words
 from worker.assembly.narration import Narration
+from worker.assembly.word_times import TimedSegment, TimedSentence
+
+_DASHES = "-–—"
 
 
-def narration_cues(narration: Narration) -> Iterator[Cue]:
+def narration_cues(narration: Narration, timed: Sequence[TimedSegment]) -> Iterator[Cue]:
     """Speakers are named where more than one is heard."""
     speakers = {each.planned.speaker for each in narration.placed}
-    sentences = heard_sentences(narration.placed, narration.sample_rate_hz, narration.language)
+    sentences = heard_sentences(narration.placed, timed, narration.language)
     return cues(sentences, names_speakers=len(speakers) > 1)
 
 
-def heard_sentences(placed: Sequence[Placed], sample_rate_hz: int, language: str) -> Iterator[HeardSentence]:
-    """language: the job's, of those that have none of their own."""
-    for each in placed:
-        sentences = [sentence for sentence in each.planned.sentences if sentence.written]
-        for number, (sentence, span) in enumerate(_timed(sentences, each, sample_rate_hz)):
+def heard_sentences(placed: Sequence[Placed], timed: Sequence[TimedSegment], language: str) -> Iterator[HeardSentence]:
+    """timed: one for each that is placed. language: the job's, of those that have none of their own."""
+    for each, times in zip(placed, timed, strict=True):
+        sentences = [sentence for sentence in times.sentences if sentence.sentence.written]
+        for number, sentence in enumerate(sentences):
             is_last = number == len(sentences) - 1
-            words = heard_words(sentence.written, [Heard(0, len(sentence.written), span)])
+            words = heard_words(sentence.sentence.written, _heard(sentence))
             pause_s = each.planned.pause_after_s if is_last else 0.0
             said_in = (each.planned.language or language).casefold()
             yield HeardSentence(words, each.planned.speaker, said_in, pause_s)
 
 
-def _timed(sentences: Sequence[Sentence], placed: Placed, sample_rate_hz: int) -> Iterator[tuple[Sentence, Span]]:
-    """Sentences of one segment share its time by what there is to say in each."""
-    span = spoken_span(placed, sample_rate_hz)
-    units = [speech_units(sentence.spoken) for sentence in sentences]
-    said = 0
-    for sentence, length in zip(sentences, units, strict=True):
-        start_s = span.start_s + span.duration_s * said / max(1, sum(units))
-        said += length
-        yield sentence, Span(start_s, span.start_s + span.duration_s * said / max(1, sum(units)))
+def _heard(timed: TimedSentence) -> list[Heard]:
+    """Its words, or the whole of it if it has none. A quotation mark or bracket is shown with the word behind it."""
+    text = timed.sentence.written
+    if not timed.words:
+        return [Heard(0, len(text), timed.span)]
+    found: list[Heard] = []
+    end = 0
+    for each in timed.words:
+        start = each.word.start
+        while start > end and not text[start - 1].isspace() and text[start - 1] not in _DASHES:
+            start -= 1
+        end = each.word.end
+        found.append(Heard(start, end, Span(each.time.start_s, each.time.end_s)))
+    return found

@@ -98,7 +98,7 @@ class Assembly:
         self._rate_hz = self._output.sample_rate or narration.sample_rate_hz
         self.reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
-        wants_words = self._output.timestamps in WITH_WORDS
+        wants_words = bool(self._output.subtitles) or self._output.timestamps in WITH_WORDS
         self._clock = WordClock(narration.language, narration.sample_rate_hz) if wants_words else None
         self._timed: list[TimedSegment] = []
 
@@ -209,7 +209,10 @@ class Assembly:
 
     def _texts(self) -> list[ArtifactRecord]:
         output, narration = self._output, self._narration
-        made = [self._put(f"narration.{form}", form.value, subtitles(form, narration)) for form in output.subtitles]
+        made = [
+            self._put(f"narration.{form}", form.value, subtitles(form, narration, self._timed, karaoke=output.karaoke))
+            for form in output.subtitles
+        ]
         if output.timestamps is not Timestamps.OFF:
             rows = timestamps(output.timestamps, narration, self._timed, self._source())
             made.append(self._put(TIMESTAMPS_NAME, "timestamps", rows))
@@ -217,7 +220,7 @@ class Assembly:
 
     def _source(self) -> str:
         """The text that offsets refer to, if words are to be found in it."""
-        if self._clock is None:
+        if self._output.timestamps not in WITH_WORDS:
             return ""
         key = self._narration.plan.text_key or self._item.input_key
         try:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
+from storage.narration.estimates import speech_units
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SILENCED
 from storage.segments.sentences import Sentence
@@ -41,7 +43,7 @@ class TimedSentence:
 
 @dataclass(frozen=True, slots=True)
 class TimedSegment:
-    """method: None where nothing was spoken, and each sentence then has the whole of the segment's silence."""
+    """method: None where nothing was spoken; the sentences then share the segment's silence."""
 
     method: Method | None
     sentences: tuple[TimedSentence, ...]
@@ -59,8 +61,7 @@ class WordClock:
         """samples: of the segment as it was spoken, at its own pace."""
         planned = placed.planned
         if SILENCED in placed.result.flags:
-            whole = spoken_span(placed, self._rate_hz)
-            return TimedSegment(None, tuple(TimedSentence(each, whole, ()) for each in planned.sentences))
+            return TimedSegment(None, shared(planned.sentences, spoken_span(placed, self._rate_hz)))
         english = self._language_of(planned) in _TRIED
         spoken = [each.spoken for each in planned.sentences]
         said = [list(words_of(text)) for text in (map(_read_english, spoken) if english else spoken)]
@@ -73,6 +74,16 @@ class WordClock:
 
     def _language_of(self, planned: PlannedSegment) -> str:
         return (planned.language or self._language).casefold()
+
+
+def shared(sentences: Sequence[Sentence], whole: Span) -> tuple[TimedSentence, ...]:
+    """Without times of words: each has of the whole by what there is to say in it."""
+    ends = list(accumulate(speech_units(each.spoken) for each in sentences))
+    bounds = [whole.start_s + whole.duration_s * end / max(1, ends[-1]) for end in (0, *ends)]
+    return tuple(
+        TimedSentence(each, Span(start_s, end_s), ())
+        for each, (start_s, end_s) in zip(sentences, pairwise(bounds), strict=True)
+    )
 
 
 def _read_english(spoken: str) -> str:

@@ -133,6 +133,8 @@ def assemble(
         str | None, typer.Option(metavar="LUFS", help='Bring the narration to this loudness; "none": as spoken.')
     ] = None,
     subtitles: Annotated[list[str] | None, typer.Option(help='srt or vtt, or both; "none" for none.')] = None,
+    karaoke: job_options.OutputKaraoke = None,
+    timestamps: job_options.OutputTimestamps = None,
     tags: Annotated[
         list[str] | None,
         typer.Option("--tag", metavar="NAME=VALUE", help="title, author, album ...; an empty value removes it."),
@@ -147,6 +149,10 @@ def assemble(
     What is not named stays as the job has it, and so do the files of before, unless one of the same name is made.
     """
     output = _changed_output(formats or [], chapter_files or [], bitrate, sample_rate, speed, loudness, subtitles)
+    if karaoke is not None:
+        output["karaoke"] = karaoke
+    if timestamps is not None:
+        output["timestamps"] = timestamps
     if tags:
         output["tags"] = {name: value or None for name, value in map(_tag, tags)}
     picture = None if cover is None else readable_cover(cover)

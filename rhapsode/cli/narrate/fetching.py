@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from rhapsode.contract.jobs.answer import Artifact
 
 
+TIMESTAMPS = "timestamps.json"
+
+
 def fetch(client: Rhapsode, job: Job, targets: Targets, subtitles: Subtitles | None, console: Console) -> Artifact:
-    """The speech, downloaded with its subtitles; of chapters alone, their list. Who interrupts that is told that
-    nothing is lost.
+    """The speech, downloaded with its subtitles and times; of chapters alone, their list. Who interrupts that is told
+    that nothing is lost.
     """
     try:
         if targets.chapters is not None:
@@ -28,6 +31,8 @@ def fetch(client: Rhapsode, job: Job, targets: Targets, subtitles: Subtitles | N
             client.download(job, artifact, targets.file)
         if subtitles is not None:
             client.download(job, f"narration.{subtitles}", targets.beside(f".{subtitles}"))
+        if any(each.name == TIMESTAMPS for each in job.artifacts):
+            client.download(job, TIMESTAMPS, targets.beside(f".{TIMESTAMPS}"))
     except KeyboardInterrupt:
         kept = f"; the server keeps its speech: rhapsode jobs download {job.id}"
         console.print(f"job {job.id} {job.state}{kept}", markup=False, highlight=False, soft_wrap=True)

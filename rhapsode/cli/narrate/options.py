@@ -61,6 +61,8 @@ class AudioOptions:
     bitrate: job_options.OutputFormatsBitrateKbps = None
     chapter_files: ChapterFilesOption = None
     subtitles: SubtitlesOption = None
+    karaoke: job_options.OutputKaraoke = None
+    timestamps: job_options.OutputTimestamps = None
     destination: job_options.OutputDestinationPrefix = None
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace an existing output.")] = False
 

@@ -212,9 +212,10 @@ class Output(RequestBody):
     )
     timestamps: Choice[Timestamps] = Field(
         default=Timestamps.OFF,
-        description="down to which level timestamps.json says when what is heard; see `api/README.md`",
+        description="timestamps.json says when what is heard, down to this level",
     )
     subtitles: Subtitles = ()
+    karaoke: bool = Field(default=False, description="subtitles of type `vtt` say when each word is heard")
     tags: Tags = Tags()
     cover: Name | None = Field(
         default=None,
@@ -262,6 +263,7 @@ class OutputChange(RequestBody):
     chapters: Choice[ChapterMarks] | None = None
     timestamps: Choice[Timestamps] | None = None
     subtitles: Subtitles | None = None
+    karaoke: bool | None = None
     tags: TagsChange | None = None
     cover: Name | None = None
     destination: Destination | None = Field(default=None, description="only the one that the job has")

@@ -229,8 +229,8 @@ def test_subtitles_and_timestamps_say_what_is_heard_when(studio: Studio) -> None
     spans = [(row["start_s"], row["start_s"] + row["duration_s"]) for row in rows]
     for form in ("srt", "vtt"):
         cues = pysubs2.SSAFile.from_string(content(studio, record, f"narration.{form}").decode(), format_=form)
-        assert [cue.start / 1000 for cue in cues] == [pytest.approx(start_s, abs=0.001) for start_s, _ in spans]
-        assert all(cue.end / 1000 >= end_s - 0.001 for cue, (_, end_s) in zip(cues, spans, strict=True))
+        assert [cue.start / 1000 for cue in cues] == [pytest.approx(start_s, abs=0.03) for start_s, _ in spans]
+        assert all(cue.end / 1000 >= end_s - 0.03 for cue, (_, end_s) in zip(cues, spans, strict=True))
         assert [cue.plaintext for cue in cues][1:] == ["Line one line two", "三"]
     assert b"One &amp; &lt;two&gt;." in content(studio, record, "narration.vtt")
     stamps = json.loads(content(studio, record, "timestamps.json"))["segments"]
