@@ -50,7 +50,10 @@ from worker.planning.documents.markup import parse_html, parse_xhtml, parse_xml
 from worker.planning.documents.plain.brackets import find_remarks
 from worker.planning.documents.plain.hyphens import find_divided
 from worker.planning.documents.plain.litter import find_litter
+from worker.planning.documents.plain.paragraphs import read_paragraphs
+from worker.planning.documents.plain.plays import play_script
 from worker.planning.documents.plain.text_document import text_script
+from worker.planning.documents.plain.transcribers import find_transcribers_notes
 from worker.planning.documents.reading import read_document
 from worker.speech.quality.words.spelling import spoken_words
 from worker.speech.text.numbers.rules import NORMALIZERS
@@ -132,6 +135,12 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "worker.planning.documents.plain.text_document.text_script": lambda text: text_script(text, ()),
     "worker.planning.documents.plain.text_document.text_script, behind contents": lambda text: text_script(
         f"CONTENTS\n\n{text}\n\nCHAPTER I\n\n{text}", ()
+    ),
+    "worker.planning.documents.plain.plays.play_script": lambda text: play_script(
+        f"A. b\n\nC. d\n\n{text}" * 9, ("A",)
+    ),
+    "worker.planning.documents.plain.transcribers.find_transcribers_notes": lambda text: everything(
+        find_transcribers_notes(text, read_paragraphs(text))
     ),
     "worker.planning.documents.plain.litter.find_litter": lambda text: everything(find_litter(text, is_book=True)),
     "worker.planning.documents.plain.hyphens.find_divided": lambda text: everything(find_divided(text)),

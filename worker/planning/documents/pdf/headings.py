@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from worker.planning.documents.pdf.paragraphs import Paragraph, ends_sentence
+from worker.planning.documents.pdf.paragraphs import BULLET, Paragraph, ends_sentence
 from worker.planning.documents.plain.numbering import is_named, read_label
 
 LARGER = 1.12
@@ -15,6 +15,8 @@ LARGER = 1.12
 MOST_CHARS = 200
 MOST_LINES = 4
 MOST_LEVELS = 6
+
+_DASHES = "–—"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,16 @@ def passages_of(paragraphs: Sequence[Paragraph], body: float) -> list[Passage]:
 
 
 def _passage(paragraph: Paragraph, level: int) -> Passage:
-    lines = tuple(line.text for line in paragraph.lines)
+    first, *others = (line.text for line in paragraph.lines)
+    # A list's mark is seen, and not read; a dash may be the beginning of what somebody says.
+    lines = (first if first[0] in _DASHES else _unmarked(first), *others)
     breaks = frozenset[int]() if level else paragraph.breaks
     return Passage(lines, breaks, level, paragraph.first.page, paragraph.first.baseline + paragraph.size)
+
+
+def _unmarked(text: str) -> str:
+    found = BULLET.match(text)
+    return text if found is None else text[found.end() :]
 
 
 def _levels(paragraphs: Sequence[Paragraph], body: float) -> dict[float, int]:

@@ -20,7 +20,7 @@ INDENT = 0.7
 MOST_INDENT = 6.0
 
 _SAME_SIZE = 0.08
-_BULLET = re.compile(r"[•▪◦‣●○■–—][ ]")
+BULLET = re.compile(r"[•▪◦‣●○■–—][ ]")
 _LABEL = re.compile(r"(?:[•▪◦‣●○■–—]|\(?(?:\d{1,3}|[a-z])[.)]|\[\w{1,8}\])[ ]", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’»)\]]{0,3}$")
 
@@ -92,7 +92,7 @@ def _begins(before: Line, line: Line, open_lines: Sequence[Line], edges: tuple[f
     if not 0 < before.baseline - line.baseline <= WIDER * leading * line.size:
         return True
     is_short = _is_short(before, line, edges[1])
-    if _BULLET.match(line.text) or (is_short and (ends_sentence(before.text) or _LABEL.match(line.text))):
+    if BULLET.match(line.text) or (is_short and (ends_sentence(before.text) or _LABEL.match(line.text))):
         return True
     return _is_indented(before, line, open_lines, edges[0], is_short=is_short)
 

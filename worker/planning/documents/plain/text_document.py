@@ -19,6 +19,8 @@ from worker.planning.documents.plain.litter import find_litter
 from worker.planning.documents.plain.notes import find_notes
 from worker.planning.documents.plain.page_numbers import find_page_numbers
 from worker.planning.documents.plain.paragraphs import is_unwrapped, read_lines, read_paragraphs
+from worker.planning.documents.plain.plays import play_script
+from worker.planning.documents.plain.transcribers import find_transcribers_notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def text_script(text: str, include: Sequence[str], cast: Sequence[str] = (), ima
     cleaned, contents = _cleaned(book.text, images)
     headings = find_headings(read_paragraphs(cleaned), contents)
     kept, pieces, chapters = _chosen(cleaned, headings, include)
-    script = dialogue_script(kept, cast)
+    script = play_script(kept, cast) or dialogue_script(kept, cast)
     script = replace(script, blocks=tuple(_divided(script.blocks, pieces)), chapters=chapters)
     script = replace(script, title=book.title, author=book.author, language=book.language)
     return without_litter(script, is_book=True)
@@ -66,7 +68,14 @@ def _cleaned(text: str, images: Images) -> tuple[str, frozenset[str]]:
     """Without remarks, notes, page numbers and the table of contents; and what that calls the chapters."""
     text = edited(text, find_remarks(text, images))
     paragraphs = read_paragraphs(text)
-    text = edited(text, [*find_notes(text, paragraphs), *find_page_numbers(text, paragraphs)])
+    text = edited(
+        text,
+        [
+            *find_notes(text, paragraphs),
+            *find_page_numbers(text, paragraphs),
+            *find_transcribers_notes(text, paragraphs),
+        ],
+    )
     paragraphs = read_paragraphs(text)
     contents = find_contents(paragraphs)
     if contents is None:

@@ -131,6 +131,12 @@ def test_the_outline_names_the_chapters() -> None:
     assert script.title == ""
 
 
+def test_a_lists_marks_are_seen_and_not_read() -> None:
+    page = column(["\u2022 One thing, and", "  more of it.", "\u2022 Another.", "\u2014 No, he said."])
+
+    assert said(pdf_script(paper([page]), ())) == ["One thing, and more of it.", "Another.", "\u2014 No, he said."]
+
+
 def test_contents_and_verse() -> None:
     contents = column(["Contents", "Dawn ............ 1", "Noon ............ 2", "Dusk ............ 3"], leading=14)
     verse = column(["The lamp was low,", "The moon was late,", "And nobody came to the gate.", *prose(9)], y=600)
