@@ -34,10 +34,13 @@ FILLED_IN = {name for made in CLASSES if made.body in BODIES for name in made.wi
 
 METAVARS = {
     "bitrate_kbps": "KBPS",
+    "head_s": "SECONDS",
     "prefix": "FOLDERS",
     "pronunciation_dictionaries": "DICTIONARY",
+    "room_tone_db": "DB",
     "sample_rate": "HZ",
     "speed": "FACTOR",
+    "tail_s": "SECONDS",
     "target_lufs": "LUFS",
 }
 """What a value stands as in the help, by its field, where its type says too little. A time is a TIME."""

@@ -11,13 +11,13 @@ import rhapsode.cli.local.check
 import rhapsode.cli.narrate.audio_options
 import rhapsode.contract.jobs.options
 import rhapsode.contract.jobs.output
+import rhapsode.contract.jobs.presets
 import rhapsode.contract.jobs.states
 import rhapsode.contract.voices.caches
 import rhapsode.contract.voices.modes
 import storage.voices.records
 import worker.engine.interface
 import worker.engine.profiles
-import worker.speech.mastering.presets
 
 PAIRS: list[tuple[type[enum.Enum], type[enum.Enum]]] = [
     (rhapsode.contract.jobs.output.SubtitleFormat, rhapsode.cli.narrate.audio_options.Subtitles),
@@ -41,4 +41,4 @@ def test_a_client_also_hears_of_a_cache_whose_recording_has_changed() -> None:
 def test_the_command_line_names_every_preset() -> None:
     named = get_args(rhapsode.cli.local.check.PresetName)
 
-    assert named == tuple(worker.speech.mastering.presets.PRESETS)
+    assert named == tuple(rhapsode.contract.jobs.presets.PRESETS)

@@ -16,7 +16,7 @@ from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import Placed, Span, num_stretched, places, spoken_span
+from storage.segments.timeline import Pacing, Placed, Span, num_stretched, places, spoken_span
 from storage.segments.tried import RejectedTake
 from storage.segments.tried import TriedAttempt as StoredAttempt
 
@@ -33,7 +33,8 @@ class SegmentViewer:
 
     def places(self, until: int) -> dict[int, Placed]:
         """Of the segments before `until` whose predecessors are all done."""
-        placed = places(self.segments[:until], self.states.results, self.record.sample_rate_hz, self.speed)
+        pacing = Pacing.of(self.spec.request.output)
+        placed = places(self.segments[:until], self.states.results, self.record.sample_rate_hz, pacing)
         return {each.planned.index: each for each in placed}
 
     @property

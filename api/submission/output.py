@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from api.http.problems.problem import Violation, invalid
+from api.submission.preset_output import with_preset
 from rhapsode.contract.jobs.output import Files, Output, OutputFormat
 from storage.narration.audio_formats import FORMATS, bitrates_kbps, default_bitrate_kbps
 
@@ -14,6 +15,7 @@ def resolve_output(request: Output, model_rate_hz: int) -> Output:
 
     model_rate_hz: of the model's own audio, which counts where the request names no sample rate.
     """
+    request = with_preset(request, model_rate_hz)
     rate_hz = request.sample_rate or model_rate_hz
     if violations := [*_misfits(request, rate_hz)]:
         raise invalid(violations)

@@ -130,6 +130,11 @@ QualityOnExhausted = Annotated[
     ),
     JobField("quality.on_exhausted"),
 ]
+OutputPreset = Annotated[
+    Literal["acx", "podcast", "audiobook", "broadcast"] | None,
+    typer.Option(help="Whose demands the files meet: stands for values of the fields below, where these are left out."),
+    JobField("output.preset"),
+]
 OutputFormatsFiles = Annotated[
     Literal["whole", "chapters"] | None,
     typer.Option(
@@ -170,6 +175,31 @@ OutputLoudnessTargetLufs = Annotated[
         metavar="LUFS", help="-40 to -8: bring the whole to this loudness (EBU R128); else as the model speaks."
     ),
     JobField("output.loudness.target_lufs", wanted="between -40 and -8"),
+]
+OutputHeadS = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="0 to 10: seconds before the first word of the whole, and of each chapter where these are files; 0: none.",
+    ),
+    JobField("output.head_s", wanted="between 0 and 10"),
+]
+OutputTailS = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="0 to 10: seconds behind the last word, likewise, in place of the pause there; 0: that pause.",
+    ),
+    JobField("output.tail_s", wanted="between 0 and 10"),
+]
+OutputRoomToneDb = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DB",
+        help="-90 to -55: a very quiet noise under everything, of this level (RMS, dB of full scale), so that no "
+        "pause is digital silence; else none.",
+    ),
+    JobField("output.room_tone_db", wanted="between -90 and -55"),
 ]
 OutputChapters = Annotated[
     Literal["auto", "off"] | None,

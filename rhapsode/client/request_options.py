@@ -194,10 +194,15 @@ class Destination(TypedDict, total=False):
 class Output(TypedDict, total=False):
     """What the audio is delivered as. All formats are made in one pass over the same samples.
 
+    preset: whose demands the files meet: stands for values of the fields below, where these are left out
     formats: each type once as a whole and once in chapters
     sample_rate: resample, in Hz; absent: the model's own
     speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
     loudness: absent: as the model speaks
+    head_s: seconds before the first word of the whole, and of each chapter where these are files; 0: none
+    tail_s: seconds behind the last word, likewise, in place of the pause there; 0: that pause
+    room_tone_db: a very quiet noise under everything, of this level (RMS, dB of full scale), so that no pause is
+        digital silence; absent: none
     chapters: `auto`: marks in every format that has them, from the document's chapters
     timestamps: timestamps.json says when what is heard, down to this level
     karaoke: subtitles of type `vtt` say when each word is heard
@@ -206,10 +211,14 @@ class Output(TypedDict, total=False):
     destination: absent: among the job's other objects
     """
 
+    preset: Literal["acx", "podcast", "audiobook", "broadcast"]
     formats: Sequence[Format]
     sample_rate: int
     speed: float
     loudness: Loudness
+    head_s: float
+    tail_s: float
+    room_tone_db: float
     chapters: Literal["auto", "off"]
     timestamps: Literal["segment", "sentence", "word", "character", "off"]
     subtitles: Sequence[Literal["srt", "vtt"]]

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
+from rhapsode.contract.jobs.output import Files, Output
 from storage.segments.plan import Chapter, PlannedSegment
 from storage.segments.results import SegmentResult
 
@@ -27,7 +29,7 @@ class SegmentsIncomplete(ValueError):
 class Placed:
     """A segment's place: its samples are [start, start + num_samples), then come num_gap of silence.
 
-    speed: how much faster it is than it was spoken.
+    speed: how much faster it is than it was spoken. num_head: silence before it, if it is the first of a file.
     """
 
     planned: PlannedSegment
@@ -35,6 +37,7 @@ class Placed:
     start: int
     num_gap: int
     speed: float = 1.0
+    num_head: int = 0
 
     @property
     def num_samples(self) -> int:
@@ -42,12 +45,40 @@ class Placed:
 
     @property
     def end(self) -> int:
-        """Where the next one starts."""
+        """Where the next one starts, or its head."""
         return self.start + self.num_samples + self.num_gap
 
     def at(self, spoken: float) -> float:
         """Where a sample of the segment as it was spoken is in the narration."""
         return self.start + spoken / self.speed
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """How a narration follows from what was spoken.
+
+    head_s, tail_s: before the first and behind the last word of all, or of every chapter; 0 for none, and for the pause
+    that is there.
+    """
+
+    speed: float = 1.0
+    head_s: float = 0.0
+    tail_s: float = 0.0
+    is_by_chapter: bool = False
+
+    @classmethod
+    def of(cls, output: Output) -> Self:
+        has_chapter_files = any(form.files is Files.CHAPTERS for form in output.formats)
+        return cls(output.speed, output.head_s, output.tail_s, has_chapter_files)
+
+    def divides(self, before: PlannedSegment | None, behind: PlannedSegment | None) -> bool:
+        """Whether a file ends between the two; None is before the first and behind the last."""
+        if before is None or behind is None:
+            return True
+        return self.is_by_chapter and before.chapter != behind.chapter
+
+
+AS_SPOKEN = Pacing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +116,41 @@ def num_margin_samples(sample_rate_hz: int) -> int:
 
 
 def place_segments(
-    segments: Sequence[PlannedSegment], results: Sequence[SegmentResult], sample_rate_hz: int, speed: float = 1.0
+    segments: Sequence[PlannedSegment],
+    results: Sequence[SegmentResult],
+    sample_rate_hz: int,
+    pacing: Pacing = AS_SPOKEN,
 ) -> tuple[Placed, ...]:
     """Every segment with its place. Raises `SegmentsIncomplete` unless there is a result for each, in order."""
     if [result.index for result in results] != [planned.index for planned in segments]:
         raise SegmentsIncomplete(f"{len(results)} segments are finished, but the plan has {len(segments)}")
-    return tuple(places(segments, {result.index: result for result in results}, sample_rate_hz, speed))
+    return tuple(places(segments, {result.index: result for result in results}, sample_rate_hz, pacing))
 
 
 def places(
-    segments: Sequence[PlannedSegment], results: Mapping[int, SegmentResult], sample_rate_hz: int, speed: float = 1.0
+    segments: Sequence[PlannedSegment],
+    results: Mapping[int, SegmentResult],
+    sample_rate_hz: int,
+    pacing: Pacing = AS_SPOKEN,
 ) -> Iterator[Placed]:
     """Of the segments in order, up to the first that has no result."""
-    start = 0
-    for planned in segments:
+    head, tail = (_num_edge_samples(each, sample_rate_hz, pacing.speed) for each in (pacing.head_s, pacing.tail_s))
+    end = 0
+    for before, planned, behind in zip([None, *segments], segments, [*segments[1:], None], strict=False):
         result = results.get(planned.index)
         if result is None:
             return
-        placed = Placed(planned, result, start, num_gap_samples(planned.pause_after_s, sample_rate_hz, speed), speed)
+        num_head = head if pacing.divides(before, planned) else 0
+        gap = num_gap_samples(planned.pause_after_s, sample_rate_hz, pacing.speed)
+        num_gap = tail if pacing.tail_s and pacing.divides(planned, behind) else gap
+        placed = Placed(planned, result, end + num_head, num_gap, pacing.speed, num_head)
         yield placed
-        start = placed.end
+        end = placed.end
+
+
+def _num_edge_samples(seconds: float, sample_rate_hz: int, speed: float) -> int:
+    """Silence that with a margin is so long."""
+    return max(0, round(seconds * sample_rate_hz) - num_stretched(num_margin_samples(sample_rate_hz), speed))
 
 
 def spoken_span(placed: Placed, sample_rate_hz: int) -> Span:

@@ -99,4 +99,4 @@ def chapter_cuts(narration: Narration, rate_hz: int, title: str) -> tuple[Chapte
 
 
 def _start(placed: Placed, narration: Narration, rate_hz: int) -> int:
-    return num_output_samples(placed.start, narration.sample_rate_hz, rate_hz)
+    return num_output_samples(placed.start - placed.num_head, narration.sample_rate_hz, rate_hz)

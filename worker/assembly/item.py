@@ -48,6 +48,7 @@ from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.services import WorkerServices
+from worker.speech.audio.room_tone import RoomTone
 from worker.speech.audio.samples import Samples, from_bytes, to_bytes
 
 logger = logging.getLogger(__name__)
@@ -158,16 +159,23 @@ class Assembly:
     def _blocks(self, levels: Sequence[Level], headers: list[SegmentHeader], codes: CodesFile) -> Iterator[bytes]:
         """The samples of the output; segments leave headers, frames and word times behind as they go by."""
         narration = self._narration
-        shaper = SoundShaper(narration.sample_rate_hz, self._rate_hz, narration.num_samples, levels)
+        shaper = SoundShaper(narration.sample_rate_hz, self._rate_hz, narration.num_samples, levels, self._room_tone())
         for placed in narration.placed:
             segment = self.reader.read(placed.result)
             headers.append(segment.header)
             codes.add(segment.codes)
             if self._clock is not None:
                 self._timed.append(self._clock.times(placed, segment.pcm))
+            yield from shaper.gap(placed.num_head)
             yield shaper.segment(placed.planned.index, self._paced(segment.pcm))
             yield from shaper.gap(placed.num_gap)
         yield shaper.end()
+
+    def _room_tone(self) -> RoomTone | None:
+        level_db = self._output.room_tone_db
+        if level_db is None:
+            return None
+        return RoomTone(level_db, self._rate_hz, self._item.narration.request.seed)
 
     def _paced(self, spoken: Samples) -> Samples:
         """A segment's samples as fast as they are to be."""

@@ -14,7 +14,8 @@ def speech_digest(placed: Iterable[Placed]) -> str:
     heard = hashlib.sha256()
     for each in placed:
         speed = "" if each.speed == 1 else f" {each.speed}"
-        heard.update(f"{each.result.sha256} {each.num_gap}{speed}\n".encode())
+        head = f" head {each.num_head}" if each.num_head else ""
+        heard.update(f"{each.result.sha256} {each.num_gap}{speed}{head}\n".encode())
     return heard.hexdigest()[:32]
 
 

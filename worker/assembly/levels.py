@@ -99,7 +99,8 @@ class Levelling:
     def level(self) -> Level:
         """Measured as it was spoken, and then with the limiter, if that has to be."""
         loudness, peak, peaks = LoudnessMeter(self.sample_rate_hz), TruePeakMeter(), _WindowPeaks(self.sample_rate_hz)
-        for samples, num_gap in self._segments():
+        for num_head, samples, num_gap in self._segments():
+            _add_silence(loudness, num_head, self.sample_rate_hz)
             signal = samples / FULL_SCALE
             loudness.add(signal)
             peak.add(signal)
@@ -128,14 +129,16 @@ class Levelling:
 
     def _measured(self, level: Level) -> Level:
         loudness = LoudnessMeter(self.sample_rate_hz)
-        for samples, num_gap in self._segments():
+        for num_head, samples, num_gap in self._segments():
+            _add_silence(loudness, num_head, self.sample_rate_hz)
             loudness.add(level.levelled(samples, self.sample_rate_hz) / FULL_SCALE)
             _add_silence(loudness, num_gap, self.sample_rate_hz)
         return replace(level, reached_lufs=loudness.integrated_lufs())
 
-    def _segments(self) -> Iterator[tuple[Samples, int]]:
+    def _segments(self) -> Iterator[tuple[int, Samples, int]]:
+        """With the silence before and behind each."""
         for each in self.stretch:
-            yield self.read(each.result), each.num_gap
+            yield each.num_head, self.read(each.result), each.num_gap
 
 
 class _WindowPeaks:

@@ -15,7 +15,7 @@ from storage.segments.edited import edited
 from storage.segments.edits import UNEDITED, SegmentEdit
 from storage.segments.plan import Plan, PlanFormatError, PlannedSegment
 from storage.segments.results import SILENCED, SegmentResult
-from storage.segments.timeline import ChapterSpan, Placed, SegmentsIncomplete, chapter_spans, place_segments
+from storage.segments.timeline import ChapterSpan, Pacing, Placed, SegmentsIncomplete, chapter_spans, place_segments
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
@@ -53,7 +53,7 @@ def load_narration(item: ClaimedItem, record: JobRecord, held: HeldLease, servic
     plan = _edited(until_available(lambda: _plan(item, services.plans), held), edits)
     _require_speech(results)
     output = item.narration.request.output
-    placed = _placed(plan, results, record.sample_rate_hz, output.speed)
+    placed = _placed(plan, results, record.sample_rate_hz, Pacing.of(output))
     wanted = output.chapters is ChapterMarks.AUTO
     chapters = chapter_spans(plan.chapters, placed, record.sample_rate_hz) if wanted else ()
     return Narration(plan, placed, record.sample_rate_hz, chapters, item.narration.request.language)
@@ -94,8 +94,8 @@ def _require_speech(results: list[SegmentResult]) -> None:
         raise unusable(SEGMENT_QUALITY, "nothing of the text could be spoken: every segment is a gap", results[0].index)
 
 
-def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int, speed: float) -> tuple[Placed, ...]:
+def _placed(plan: Plan, results: list[SegmentResult], sample_rate_hz: int, pacing: Pacing) -> tuple[Placed, ...]:
     try:
-        return place_segments(plan.segments, results, sample_rate_hz, speed)
+        return place_segments(plan.segments, results, sample_rate_hz, pacing)
     except SegmentsIncomplete as error:
         raise unusable("internal", str(error)) from error

@@ -126,6 +126,10 @@ def assemble(
     sample_rate: Annotated[
         str | None, typer.Option(metavar="HZ", help='Of all formats; "none": the model\'s own again.')
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(help='acx, podcast, audiobook or broadcast; what is named beside it stays; "none": no more.'),
+    ] = None,
     speed: Annotated[
         str | None, typer.Option(metavar="FACTOR", help='0.5 to 2, at the same pitch; "none": as it is spoken.')
     ] = None,
@@ -153,6 +157,11 @@ def assemble(
         output["karaoke"] = karaoke
     if timestamps is not None:
         output["timestamps"] = timestamps
+    if preset is not None:
+        from rhapsode.contract.jobs.presets import OutputPreset
+
+        check_choices("--preset", [preset], ["none", *OutputPreset])
+        output["preset"] = None if preset == "none" else preset
     if tags:
         output["tags"] = {name: value or None for name, value in map(_tag, tags)}
     picture = None if cover is None else readable_cover(cover)

@@ -21,7 +21,7 @@ SUFFIXES = frozenset({".aac", ".flac", ".m4a", ".m4b", ".mp3", ".oga", ".ogg", "
 
 
 PresetName = Literal["acx", "podcast", "audiobook", "broadcast"]
-"""Spelled here as well as in `worker.speech.mastering.presets`, so that `--help` loads no worker."""
+"""Spelled here as well as in `rhapsode.contract.jobs.presets`, so that `--help` loads no contract."""
 
 
 def check(

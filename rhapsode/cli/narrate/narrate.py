@@ -50,8 +50,8 @@ def narrate(
             "--output",
             "-o",
             metavar="AUDIO",
-            help="Where to put the speech, as .wav, .flac, .mp3, .opus or .m4b; else FILE's name and .wav, here. With "
-            "--chapter-files also a folder, for these alone.",
+            help="Where to put the speech, as .wav, .flac, .mp3, .opus or .m4b; else FILE's name and .wav, here, or "
+            "what --preset makes. With --chapter-files also a folder, for these alone.",
         ),
     ] = None,
     speech: SpeechOptions,
@@ -73,7 +73,7 @@ def narrate(
     """
     spoken = read_spoken(file, strict_ssml=speech.strict_ssml)
     speakers = choose_speakers(speech.speaker or [])
-    targets = choose_targets(file, output, audio.chapter_files, is_forced=audio.force)
+    targets = choose_targets(file, output, audio.chapter_files, audio.preset, is_forced=audio.force)
     wishes: JobOptions = {
         **speech.wishes(speakers),
         **audio.wishes(targets),

@@ -55,8 +55,12 @@ class SpeechOptions:
 class AudioOptions:
     """What is written."""
 
+    preset: job_options.OutputPreset = None
     speed: job_options.OutputSpeed = None
     loudness: job_options.OutputLoudnessTargetLufs = None
+    head: job_options.OutputHeadS = None
+    tail: job_options.OutputTailS = None
+    room_tone: job_options.OutputRoomToneDb = None
     sample_rate: job_options.OutputSampleRate = None
     bitrate: job_options.OutputFormatsBitrateKbps = None
     chapter_files: ChapterFilesOption = None

@@ -44,8 +44,16 @@ class Targets:
         return self.main / f"narration{suffix}"
 
 
-def choose_targets(file: str, output: Path | None, chapters_as: AudioType | None, *, is_forced: bool) -> Targets:
+def choose_targets(
+    file: str, output: Path | None, chapters_as: AudioType | None, preset: str | None, *, is_forced: bool
+) -> Targets:
     """Raises `Misuse` for a place where nothing can be written, and for what is there already."""
+    if preset is not None and chapters_as is None and (output is None or not output.suffix):
+        form, is_in_chapters = _made_by(preset)
+        named = output or Path("narration" if file == "-" else Path(file).stem)
+        if is_in_chapters:
+            return Targets(None, ChapterTarget(form, _free_folder(named, is_forced=is_forced)))
+        output = output or named.with_name(f"{named.name}.{form}")
     if chapters_as is not None and output is not None and output.is_dir():
         return Targets(None, ChapterTarget(chapters_as, _free_folder(output, is_forced=is_forced)))
     whole = choose_output(file, output)
@@ -55,6 +63,15 @@ def choose_targets(file: str, output: Path | None, chapters_as: AudioType | None
         return Targets(whole, None)
     folder = whole.with_suffix("")
     return Targets(whole, ChapterTarget(chapters_as, _free_folder(folder, is_forced=is_forced)))
+
+
+def _made_by(preset: str) -> tuple[AudioType, bool]:
+    """The format of a preset's files, and whether it makes one for each chapter."""
+    from rhapsode.contract.jobs.output import Files, Output
+    from rhapsode.contract.jobs.presets import PRESETS, OutputPreset
+
+    made = Output.model_validate(PRESETS[OutputPreset(preset)].output).formats[0]
+    return made.type.value, made.files is Files.CHAPTERS
 
 
 def _free_folder(folder: Path, *, is_forced: bool) -> Path:

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Choice, Listed, Name, RequestBody
+from rhapsode.contract.jobs.presets import OutputPreset
 from rhapsode.contract.speakable_text import check_label, check_prose
 
 
@@ -192,6 +193,8 @@ Speed = Annotated[
         description="how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion",
     ),
 ]
+EdgeSeconds = Annotated[float, Field(ge=0, le=10)]
+RoomToneDb = Annotated[float, Field(ge=-90, le=-55)]
 Formats = Annotated[
     Listed[OutputFormat],
     Field(min_length=1, max_length=10, description="each type once as a whole and once in chapters"),
@@ -202,10 +205,27 @@ Subtitles = Annotated[Listed[Choice[SubtitleFormat]], Field(max_length=2)]
 class Output(RequestBody):
     """What the audio is delivered as. All formats are made in one pass over the same samples."""
 
+    preset: Choice[OutputPreset] | None = Field(
+        default=None,
+        description="whose demands the files meet: stands for values of the fields below, where these are left out",
+    )
     formats: Formats = (OutputFormat(type=AudioFormat.WAV),)
     sample_rate: SampleRate | None = Field(default=None, description="resample, in Hz; absent: the model's own")
     speed: Speed = 1.0
     loudness: Loudness | None = Field(default=None, description="absent: as the model speaks")
+    head_s: EdgeSeconds = Field(
+        default=0.0,
+        description="seconds before the first word of the whole, and of each chapter where these are files; 0: none",
+    )
+    tail_s: EdgeSeconds = Field(
+        default=0.0,
+        description="seconds behind the last word, likewise, in place of the pause there; 0: that pause",
+    )
+    room_tone_db: RoomToneDb | None = Field(
+        default=None,
+        description="a very quiet noise under everything, of this level (RMS, dB of full scale), so that no pause is "
+        "digital silence; absent: none",
+    )
     chapters: Choice[ChapterMarks] = Field(
         default=ChapterMarks.AUTO,
         description="`auto`: marks in every format that has them, from the document's chapters",
@@ -256,10 +276,16 @@ class OutputChange(RequestBody):
     takes back what was said of it, an object changes what it names, a list takes the place of the old one.
     """
 
+    preset: Choice[OutputPreset] | None = Field(
+        default=None, description="its values take the place of the job's, but for those named here"
+    )
     formats: Formats | None = None
     sample_rate: SampleRate | None = None
     speed: Speed | None = None
     loudness: LoudnessChange | None = None
+    head_s: EdgeSeconds | None = None
+    tail_s: EdgeSeconds | None = None
+    room_tone_db: RoomToneDb | None = None
     chapters: Choice[ChapterMarks] | None = None
     timestamps: Choice[Timestamps] | None = None
     subtitles: Subtitles | None = None

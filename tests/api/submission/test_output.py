@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from api.http.problems.problem import Problem
 from api.submission.output import resolve_output
+from api.submission.output_change import resolve_changed_output
 from rhapsode.contract.jobs.output import (
     AudioFormat,
     Files,
     Loudness,
     LoudnessScope,
     Output,
+    OutputChange,
     OutputFormat,
     SubtitleFormat,
     Timestamps,
 )
+from rhapsode.contract.jobs.presets import PRESETS, OutputPreset
 from storage.narration.audio_formats import FORMATS, bitrates_kbps, default_bitrate_kbps
 
 MODEL_RATE_HZ = 24_000
@@ -103,3 +106,53 @@ def test_the_models_own_rate_counts_where_none_is_named() -> None:
 
 def test_an_output_of_before_there_was_a_choice_is_one_wav() -> None:
     assert TypeAdapter(Output).validate_python({}) == Output()
+
+
+@pytest.mark.parametrize("preset", OutputPreset)
+def test_a_preset_stands_for_what_is_not_said(preset: OutputPreset) -> None:
+    made = resolve(preset=preset).model_dump(mode="json", exclude_none=True)
+
+    for name, value in PRESETS[preset].output.items():
+        if name != "formats":
+            assert made[name] == value
+    assert made["preset"] == preset
+
+
+def test_what_is_said_wins_over_the_preset_part_by_part() -> None:
+    made = resolve(
+        preset="acx", formats=[{"type": "mp3"}, {"type": "flac"}], loudness={"target_lufs": -19}, tail_s=1.5, speed=1.1
+    )
+
+    assert made.formats == (
+        OutputFormat(type=AudioFormat.MP3, bitrate_kbps=192),
+        OutputFormat(type=AudioFormat.FLAC),
+    )
+    assert made.loudness == Loudness(target_lufs=-19, max_true_peak_db=-4, scope=LoudnessScope.CHAPTER)
+    assert (made.head_s, made.tail_s, made.room_tone_db, made.speed) == (0.75, 1.5, -72, 1.1)
+    assert resolve(preset="acx", loudness=None, room_tone_db=None).loudness is None
+    # A rate at which the preset's bitrate is none takes the usual one.
+    assert resolve(preset="acx", sample_rate=24_000).formats[0].bitrate_kbps == 96
+
+
+def change(old: Output, **fields: Any) -> Output:
+    return resolve_changed_output(OutputChange.model_validate(fields), old, MODEL_RATE_HZ)
+
+
+def test_another_preset_takes_the_place_of_what_the_job_has_but_for_what_is_named() -> None:
+    old = resolve(formats=[{"type": "opus"}], subtitles=["srt"], head_s=2, speed=1.2, loudness={"target_lufs": -30})
+
+    made = change(old, preset="acx", tail_s=4)
+
+    assert made == resolve(preset="acx", tail_s=4, subtitles=["srt"], speed=1.2)
+    assert change(made, preset="podcast", head_s=0, tail_s=0, room_tone_db=None).loudness == Loudness(
+        target_lufs=-16, max_true_peak_db=-2
+    )
+    assert change(made, tail_s=None).tail_s == 2.5
+    assert change(made, preset=None) == made.model_copy(update={"preset": None})
+    silent = resolve(preset="acx", room_tone_db=None)
+    assert change(silent, speed=0.9) == silent.model_copy(update={"speed": 0.9})
+
+
+def test_a_preset_that_is_none_is_refused() -> None:
+    with pytest.raises(ValidationError):
+        resolve(preset="netflix")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from storage.segments.plan import Chapter, PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import (
     MARGIN_S,
+    Pacing,
     SegmentsIncomplete,
     chapter_spans,
     num_gap_samples,
@@ -55,7 +58,7 @@ def test_what_is_heard_is_apart_by_the_typed_pause(rows: list[tuple[float, int]]
 def test_at_another_speed_everything_keeps_its_proportion(speed: float, rows: list[tuple[float, int]]) -> None:
     segments, spoken = planned(*(p for p, _ in rows)), results(*(n for _, n in rows))
     natural = place_segments(segments, spoken, RATE_HZ)
-    placed = place_segments(segments, spoken, RATE_HZ, speed)
+    placed = place_segments(segments, spoken, RATE_HZ, Pacing(speed))
 
     for number, (before, each) in enumerate(zip(natural, placed, strict=True)):
         # Each length is rounded to a sample of its own.
@@ -66,7 +69,26 @@ def test_at_another_speed_everything_keeps_its_proportion(speed: float, rows: li
         assert each.num_samples == num_stretched(each.result.num_samples, speed)
         assert each.end == each.start + each.num_samples + each.num_gap
         assert each.at(each.result.num_samples) == pytest.approx(each.start + each.num_samples, abs=1)
-    assert list(places(segments, {0: spoken[0]}, RATE_HZ, speed)) == [placed[0]]
+    assert list(places(segments, {0: spoken[0]}, RATE_HZ, Pacing(speed))) == [placed[0]]
+
+
+@pytest.mark.parametrize("speed", [0.5, 1.0, 1.5])
+def test_a_file_has_its_head_and_tail_whatever_the_speed(speed: float) -> None:
+    segments = [replace(each, chapter=each.index // 2) for each in planned(1.0, 2.0, 1.0, 0.5)]
+    spoken = results(24_000, 24_000, 24_000, 24_000)
+
+    whole = place_segments(segments, spoken, RATE_HZ, Pacing(speed, 0.75, 2.5))
+    chapters = place_segments(segments, spoken, RATE_HZ, Pacing(speed, 0.75, 2.5, is_by_chapter=True))
+
+    for placed, files in ((whole, [(0, 3)]), (chapters, [(0, 1), (2, 3)])):
+        for first, last in files:
+            begin_s = (placed[first].start - placed[first].num_head) / RATE_HZ
+            assert spoken_span(placed[first], RATE_HZ).start_s - begin_s == pytest.approx(0.75)
+            assert placed[last].end / RATE_HZ - spoken_span(placed[last], RATE_HZ).end_s == pytest.approx(2.5)
+        inner = spoken_span(placed[1], RATE_HZ).start_s - spoken_span(placed[0], RATE_HZ).end_s
+        assert inner == pytest.approx(1.0 / speed, abs=2 / RATE_HZ)
+    assert [each.num_head > 0 for each in whole] == [True, False, False, False]
+    assert [each.num_head > 0 for each in chapters] == [True, False, True, False]
 
 
 def test_a_gap_and_two_margins_are_a_pause() -> None:

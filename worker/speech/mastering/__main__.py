@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from rhapsode.contract.jobs.presets import PRESETS, OutputPreset, Preset
 from worker.speech.mastering.checking import Figure, figures, unlike
 from worker.speech.mastering.measuring import FileMeasures, NotAudio, measure_file
-from worker.speech.mastering.presets import PRESETS, Preset
 
 MISSED = 1
 UNREADABLE = 2
@@ -23,7 +23,7 @@ UNREADABLE = 2
 
 def main() -> int:
     options = _options()
-    preset = PRESETS[options.preset] if options.preset else Preset()
+    preset = PRESETS[OutputPreset(options.preset)] if options.preset else Preset()
     measured: list[FileMeasures] = []
     reports: list[tuple[Path, tuple[Figure, ...]]] = []
     for path in options.files:
@@ -46,7 +46,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--preset", choices=PRESETS, help="what the files are held against; else they are measured")
+    parser.add_argument("--preset", choices=[*PRESETS], help="what the files are held against; else they are measured")
     parser.add_argument("--json", action="store_true", help="every figure, for programs")
     return parser.parse_args()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rhapsode.contract.jobs.presets import Preset, Range
 from worker.speech.mastering.measuring import FileMeasures
-from worker.speech.mastering.presets import Preset, Range
 
 _FIGURES = (
     ("rms_db", "RMS", "dB"),

@@ -14,9 +14,9 @@ from av.audio.stream import AudioStream
 from av.codec.context import Flags
 from numpy.typing import NDArray
 
+from rhapsode.contract.jobs.presets import PRESETS, OutputPreset, Preset, Range
 from worker.speech.mastering.checking import figures, unlike
 from worker.speech.mastering.measuring import FileMeasures, NotAudio, measure_file
-from worker.speech.mastering.presets import PRESETS, Preset, Range
 
 RATE_HZ = 44_100
 Sound = NDArray[np.float32]
@@ -69,13 +69,13 @@ def _integers(sound: Sound, layout: str) -> AudioFrame:
 
 
 def missed(path: Path, preset: str) -> set[str]:
-    return {each.name for each in figures(measure_file(path), PRESETS[preset]) if each.is_met is False}
+    return {each.name for each in figures(measure_file(path), PRESETS[OutputPreset(preset)]) if each.is_met is False}
 
 
 def test_a_chapter_that_acx_takes_passes_with_every_figure(tmp_path: Path) -> None:
     found = measure_file(written(tmp_path / "01.mp3", chapter(), "libmp3lame"))
 
-    assert [each.name for each in figures(found, PRESETS["acx"]) if each.is_met is False] == []
+    assert [each.name for each in figures(found, PRESETS[OutputPreset.ACX]) if each.is_met is False] == []
     # Eight seconds of 10.7 sound; LAME turns down by up to half a dB.
     assert found.rms_db == pytest.approx(-20 + 10 * math.log10(8 / 10.7), abs=0.5)
     assert found.peak_db == pytest.approx(-17, abs=0.5)
@@ -154,4 +154,4 @@ def test_a_range_says_what_it_holds() -> None:
     ]
     assert Range(0.5, 1).holds(1)
     assert not Range(0.5, 1).holds(1.01)
-    assert set(Preset.__dataclass_fields__) - {"codecs"} <= set(FileMeasures.__dataclass_fields__)
+    assert set(Preset.__dataclass_fields__) - {"codecs", "output"} <= set(FileMeasures.__dataclass_fields__)
