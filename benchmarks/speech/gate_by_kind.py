@@ -31,7 +31,7 @@ from worker.speech.quality.calibration.calibrate import Example, as_spoken, spea
 from worker.speech.quality.calibration.calibration_file import FILE_NAME, Calibration, read_calibration
 from worker.speech.quality.checks import basic_findings
 from worker.speech.quality.findings import Finding
-from worker.speech.quality.listening import RecogniserPool, word_findings
+from worker.speech.quality.listening import RecogniserPool, compared, word_findings
 from worker.speech.quality.recognisers.moonshine import MoonshineTiny
 from worker.speech.quality.words.word_errors import word_errors
 
@@ -52,7 +52,7 @@ class Heard:
     words: str
 
     def findings(self, text: str) -> list[Finding]:
-        return word_findings(word_errors(text, self.words))
+        return word_findings(compared(text, self.words, LANGUAGE))
 
 
 def main() -> None:
@@ -173,15 +173,19 @@ def print_words(heard: Sequence[Heard]) -> None:
     errors = [word_errors(one.given.example.text, one.words) for one in heard]
     rate = sum(each.errors for each in errors) / sum(each.words for each in errors)
     print(f"\nread back: {len(heard)} utterances, word errors {rate:.1%}, alarms {alarms} ({alarms / len(heard):.2%})")
-    print("\n| with the recogniser | caught |\n|---|---:|")
+    right = [one for one, each in zip(heard, errors, strict=True) if not each.errors]
+    print("\n| with the recogniser | utterances | caught | where it reads all right |\n|---|---:|---:|---:|")
     for probe in content.WORD_PROBES:
-        print(f"| {probe.name} | {_caught(probe, heard):.1%} |")
+        count, share = _caught(probe, heard)
+        print(f"| {probe.name} | {count} | {share:.1%} | {_caught(probe, right)[1]:.1%} |")
 
 
-def _caught(probe: Probe, heard: Sequence[Heard]) -> float:
+def _caught(probe: Probe, heard: Sequence[Heard]) -> tuple[int, float]:
+    """Of how many utterances whose text the probe changes, and their share."""
     dice = np.random.default_rng(7)
     texts = [probe.damage(one.given, probe.strengths[0], dice).text for one in heard]
-    return float(np.mean([bool(one.findings(text)) for one, text in zip(heard, texts, strict=True)]))
+    changed = [(one, text) for one, text in zip(heard, texts, strict=True) if text != one.given.example.text]
+    return len(changed), float(np.mean([bool(one.findings(text)) for one, text in changed]))
 
 
 if __name__ == "__main__":

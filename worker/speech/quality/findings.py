@@ -18,6 +18,8 @@ class Defect(enum.StrEnum):
     """Stopped by the frame limit: the text is cut off, or the talker ran away."""
     WRONG_WORDS = "wrong_words"
     """A recogniser reads a run of other words than the text has; counted in words."""
+    MISSING_WORD = "missing_word"
+    """A recogniser reads the words on both sides of one that means something, and not that one."""
     TOO_SHORT = "too_short"
     EARLY_END = "early_end"
     """Shorter than usual, and the last codec frame is none that good speech ends with."""
@@ -64,7 +66,8 @@ _SLIGHT = 0.1
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong. `measured` lies beyond `bound`; both in the unit of the defect: seconds, dB, shares or
-    frames. `at_s` is where in the utterance, None for the whole of it. `said`: of an engine that refuses, its words.
+    frames. `at_s` is where in the utterance, None for the whole of it. `said`: of an engine that refuses, its words;
+    of missing words, which.
     """
 
     defect: Defect
@@ -99,6 +102,7 @@ _PLAIN = {
     Defect.SILENT: "nothing is to be heard",
     Defect.UNFINISHED: "it does not come to an end and was stopped after {measured:.1f} s",
     Defect.WRONG_WORDS: "read back, {measured:.0f} words in a row are others than the text's",
+    Defect.MISSING_WORD: "read back, a word is missing or another",
     Defect.TOO_SHORT: "it takes {measured:.2f} s, shorter than the {bound:.2f} s that its text takes at least",
     Defect.EARLY_END: "it ends in the middle of a sound after {measured:.2f} s, and {bound:.2f} s are usual",
     Defect.TOO_FAST: "it takes {measured:.2f} s, and at the pace of this job {bound:.2f} s at least",

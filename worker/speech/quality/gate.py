@@ -45,9 +45,10 @@ class QualityGate:
             return replace(verdict, unheard=True)
         if any(finding.defect in (Defect.NOT_FINITE, Defect.SILENT) for finding in verdict.findings):
             return verdict
-        errors = listen(utterance.speech, utterance.text, language, recogniser).errors
+        heard = listen(utterance.speech, utterance.text, language, recogniser)
+        errors = heard.errors
         checks = {**verdict.checks, "wer": round(errors.rate, 4), "longest_run": float(errors.longest_run)}
-        return replace(verdict, findings=worst_first([*verdict.findings, *word_findings(errors)]), checks=checks)
+        return replace(verdict, findings=worst_first([*verdict.findings, *word_findings(heard)]), checks=checks)
 
     def _meant(self, language: str) -> str:
         """The language; the only one that can be read back, if the caller left it open."""

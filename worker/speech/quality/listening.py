@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from worker.engine.interface import Speech
 from worker.speech.quality.findings import Defect, Finding
 from worker.speech.quality.recognisers.interface import Recogniser
+from worker.speech.quality.words.missing_words import ENOUGH, MissingWord, missing_words
 from worker.speech.quality.words.spelling import spoken_words
-from worker.speech.quality.words.word_errors import WordErrors, plain_words, word_errors
+from worker.speech.quality.words.word_errors import WordErrors, align, counted, plain_words, word_errors
 
 LEAST_RUN = 4
 """Words in a row that a recogniser may misread in any text: names and rare words come in twos and threes."""
@@ -18,6 +19,8 @@ LEAST_RUN = 4
 RUN_SHARE = 0.12
 """Of a long text's words, what it may misread in a row: of 120 utterances of the small voice, at 7.5 % word errors,
 Moonshine tiny read none beyond these two."""
+
+_MOST_NAMED = 3
 
 
 class RecogniserPool:
@@ -54,15 +57,23 @@ Recognisers = Mapping[str, RecogniserPool]
 
 @dataclass(frozen=True, slots=True)
 class Heard:
+    """missing: only of a language that rules exist for."""
+
     text: str
     errors: WordErrors
+    missing: tuple[MissingWord, ...] = ()
 
 
 def listen(speech: Speech, text: str, language: str, recogniser: RecogniserPool) -> Heard:
+    return compared(text, recogniser.transcribe(speech), language)
+
+
+def compared(text: str, heard: str, language: str) -> Heard:
     """language: as the model names it; what no rules exist for is compared word by word as it is written."""
-    heard = recogniser.transcribe(speech)
-    words_of = spoken_words if language.casefold() == "english" else plain_words
-    return Heard(heard, word_errors(text, heard, words_of))
+    if language.casefold() != "english":
+        return Heard(heard, word_errors(text, heard, plain_words))
+    steps = align(spoken_words(text), spoken_words(heard))
+    return Heard(heard, counted(steps), tuple(missing_words(steps)))
 
 
 def longest_run_allowed(num_words: int) -> int:
@@ -70,12 +81,18 @@ def longest_run_allowed(num_words: int) -> int:
     return max(LEAST_RUN, round(RUN_SHARE * num_words))
 
 
-def word_findings(errors: WordErrors) -> list[Finding]:
-    """A stretch where not one word is as written: left out, said twice, or something else altogether.
+def word_findings(heard: Heard) -> list[Finding]:
+    """A stretch where not one word is as written: left out, said twice, or something else altogether; and words that
+    are missed although what is around them is right.
 
     The rate of single errors is no measure here: it tells more of the recogniser than of the speech.
     """
-    allowed = longest_run_allowed(errors.words)
-    if errors.longest_run <= allowed:
-        return []
-    return [Finding(Defect.WRONG_WORDS, errors.longest_run, allowed)]
+    findings: list[Finding] = []
+    allowed = longest_run_allowed(heard.errors.words)
+    if heard.errors.longest_run > allowed:
+        findings.append(Finding(Defect.WRONG_WORDS, heard.errors.longest_run, allowed))
+    weight = sum(each.weight for each in heard.missing)
+    if weight >= ENOUGH:
+        which = "; ".join(str(each) for each in heard.missing[:_MOST_NAMED])
+        findings.append(Finding(Defect.MISSING_WORD, weight, ENOUGH, said=f"read back, it has {which}"))
+    return findings

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from worker.engine.interface import FinishReason, Speech
-from worker.speech.quality.listening import RecogniserPool, listen, longest_run_allowed, word_findings
+from worker.speech.quality.listening import RecogniserPool, compared, listen, longest_run_allowed, word_findings
 from worker.speech.quality.recognisers.choice import RecogniserChoice
 from worker.speech.quality.recognisers.installed import RecogniserUnusable, worker_recognisers
 from worker.speech.quality.recognisers.whisper import LANGUAGE_CODES
-from worker.speech.quality.words.word_errors import word_errors
 
 LANGUAGES = ("English", "german")
 SPEECH = Speech(np.ones(24_000, np.float32), np.zeros((13, 16), np.int16), 24_000, FinishReason.EOS, 0.0)
@@ -76,7 +75,7 @@ def test_each_language_is_compared_by_its_own_words() -> None:
 def test_a_run_of_other_words_is_found_from_a_length_that_follows_from_the_text(words: int, run: int) -> None:
     text = [f"{chr(97 + number // 26)}{chr(97 + number % 26)}q" for number in range(words)]
 
-    kept, lost = (word_errors(" ".join(text), " ".join(text[count:])) for count in (run, run + 1))
+    kept, lost = (compared(" ".join(text), " ".join(text[count:]), "english") for count in (run, run + 1))
 
     assert longest_run_allowed(words) == run
     assert word_findings(kept) == []

@@ -85,7 +85,10 @@ class SentenceFaults:
 
 def word_errors(wanted: str, heard: str, words_of: WordsOf = spoken_words) -> WordErrors:
     """words_of: how a text of the language becomes words, for both sides alike."""
-    steps = align(words_of(wanted), words_of(heard))
+    return counted(align(words_of(wanted), words_of(heard)))
+
+
+def counted(steps: Sequence[Step]) -> WordErrors:
     counts = {edit: sum(step.edit is edit for step in steps) for edit in Edit}
     return WordErrors(
         words=counts[Edit.SAME] + counts[Edit.SUBSTITUTED] + counts[Edit.LOST],

@@ -6,6 +6,7 @@ const WORDS = {
   unfinished: "it was broken off at its longest",
   wrong_words: "other words are heard than the text has",
   unheard: "nobody could read it back",
+  missing_word: "a word is missing, or another is heard",
   too_short: "shorter than its text",
   early_end: "it ends before its text",
   too_fast: "faster than the rest",
