@@ -109,6 +109,8 @@ def write_sampling(model: Path, sampling: Sampling) -> None:
             "max_text_chars": _MAX_TEXT_CHARS,
             # The corpus writes numbers out: digits are letters that the model has hardly seen.
             "text_front_end": "words",
+            # Beside each other its sentences run together without a silence; alone each keeps the voice.
+            "segmentation": "sentence",
         },
     )
 

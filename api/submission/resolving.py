@@ -11,7 +11,7 @@ from typing import Any
 from api.http.problems.problem import invalid_field, unsupported_language, voice_not_found
 from api.submission.output import resolve_output
 from api.submission.quality import refuse_quality
-from rhapsode.contract.jobs.input import MAX_SEED, NarrationInput, Normalization
+from rhapsode.contract.jobs.input import MAX_SEED, NarrationInput, Normalization, SegmentationMode
 from rhapsode.contract.jobs.narration import Narration, SegmentLengths
 from rhapsode.contract.jobs.options import Reproducibility, SpeechOptions
 from rhapsode.contract.jobs.request import JobRequest, SegmentationRequest
@@ -74,6 +74,7 @@ def _segmentation(wanted: SegmentationRequest, card: ModelCard) -> tuple[Segment
     """No longer than the model's texts, also if asked for: it would say them twice, or not to their end."""
     target_chars = min(wanted.target_chars, card.max_text_chars)
     lengths = SegmentLengths(
+        mode=wanted.asked_mode or SegmentationMode(card.segmentation),
         target_chars=target_chars,
         max_chars=min(wanted.max_chars, card.max_text_chars),
         min_chars=min(wanted.min_chars, target_chars),

@@ -8,6 +8,7 @@ from api.dependencies import Services, Tenant
 from api.http.problems.problem import not_found
 from api.http.times import moment
 from rhapsode.contract import models as schemas
+from rhapsode.contract.jobs.input import SegmentationMode
 from storage.queue.model_registry import ModelCard, served_models
 
 router = APIRouter(prefix="/v1/models", tags=["models"])
@@ -48,6 +49,7 @@ def _shown(card: ModelCard, *, available: bool) -> schemas.Model:
         max_text_tokens=card.max_text_tokens,
         max_text_chars=card.max_text_chars,
         text_front_end="words" if card.text_front_end == "words" else "raw",
+        segmentation=SegmentationMode(card.segmentation),
         accepts_instructions=card.accepts_instructions,
         speaker_dim=card.speaker_dim,
         reproducibility=("best_effort", "strict") if card.runs_strict else ("best_effort",),

@@ -67,6 +67,38 @@ Seed = Annotated[
     typer.Option(help="The same text and seed give the same speech; else drawn at random and told in the job."),
     JobField("seed", wanted="between 0 and 9007199254740991"),
 ]
+PausesSentenceS = Annotated[
+    float | None,
+    typer.Option(help="0 to 10: silence after a sentence that is a segment's last, in seconds."),
+    JobField("pauses.sentence_s", wanted="between 0 and 10"),
+]
+PausesParagraphS = Annotated[
+    float | None,
+    typer.Option(help="0 to 10: silence after a paragraph."),
+    JobField("pauses.paragraph_s", wanted="between 0 and 10"),
+]
+PausesHeadingS = Annotated[
+    float | None,
+    typer.Option(help="0 to 10: silence after a heading."),
+    JobField("pauses.heading_s", wanted="between 0 and 10"),
+]
+PausesChapterS = Annotated[
+    float | None,
+    typer.Option(help="0 to 10: the least silence before a chapter."),
+    JobField("pauses.chapter_s", wanted="between 0 and 10"),
+]
+PausesLineS = Annotated[
+    float | None,
+    typer.Option(help="0 to 10: silence after a line of verse, <br> or a hard break."),
+    JobField("pauses.line_s", wanted="between 0 and 10"),
+]
+PausesCutS = Annotated[
+    float | None,
+    typer.Option(
+        help="0 to 10: silence where a sentence goes on that is too long, or that another voice goes on with."
+    ),
+    JobField("pauses.cut_s", wanted="between 0 and 10"),
+]
 SamplingTemperature = Annotated[
     float | None,
     typer.Option(help="0 to 2: how freely it is drawn; 0 always takes the likeliest."),

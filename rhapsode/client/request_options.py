@@ -61,22 +61,28 @@ class Segmentation(TypedDict, total=False):
     """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
     named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
 
-    min_chars: a line, sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it
-    takes over; 0 leaves each alone. What is above the model's `max_text_chars` is lowered to it, with the warning
-    `segments_shortened` where it was asked for.
+    mode: `sentence` speaks each sentence by itself, `packed` those of a paragraph together, towards `target_chars`;
+    absent: `packed` where `target_chars` is named, else as the model's `segmentation` wants it. min_chars: a line,
+    sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes over; 0 leaves
+    each alone. What is above the model's `max_text_chars` is lowered to it, with the warning `segments_shortened`
+    where it was asked for.
     """
 
-    mode: Literal["sentence"]
+    mode: Literal["sentence", "packed"]
     target_chars: int
     max_chars: int
     min_chars: int
 
 
 class Pauses(TypedDict, total=False):
-    """Silence that is heard after what ends there, in seconds; `chapter_s` is the least before a chapter.
+    """Silence that is heard after what ends there, in seconds; of several, the longest.
 
-    `line_s`: a line of verse, or one that ends with `<br>` or a hard break. `cut_s`: where a sentence goes on that
-    is too long for one segment, or that another voice goes on with.
+    sentence_s: silence after a sentence that is a segment's last, in seconds
+    paragraph_s: silence after a paragraph
+    heading_s: silence after a heading
+    chapter_s: the least silence before a chapter
+    line_s: silence after a line of verse, `<br>` or a hard break
+    cut_s: silence where a sentence goes on that is too long, or that another voice goes on with
     """
 
     sentence_s: float

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from rhapsode.contract.base import Answer
+from rhapsode.contract.jobs.input import SegmentationMode
 
 
 class Model(Answer):
@@ -16,6 +17,7 @@ class Model(Answer):
     `speaker_dim`: numbers of a speaker embedding.
     `max_text_chars`: the longest text that it was made for; no segment is longer, whatever `segmentation` says.
     `text_front_end`: `words` where `normalization` is `basic` unless a job says `off`: it learned numbers as words.
+    `segmentation`: how its texts are cut unless a job says otherwise; `sentence` where it speaks each alone as well.
     `reproducibility`: what jobs may ask for; `strict` where a worker is there that can see to it.
     `available`: false while workers serve other models and none serves this one.
     `id` is the name and `created` is `seen_at` in Unix seconds: so OpenAI's clients list models.
@@ -37,6 +39,7 @@ class Model(Answer):
     max_text_tokens: int
     max_text_chars: int
     text_front_end: Literal["words", "raw"]
+    segmentation: SegmentationMode
     accepts_instructions: bool
     speaker_dim: int
     reproducibility: tuple[Literal["best_effort", "strict"], ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from rhapsode.contract.jobs.input import SegmentationMode
 from rhapsode.contract.jobs.narration import Narration
 from storage.narration.cast import SpeakerVoice
 from storage.narration.voice_reference import VoiceReference
@@ -19,6 +20,8 @@ class Segmentation:
     min_chars: what is shorter is spoken with a neighbour, also over the end of a paragraph; 0 for nothing.
 
     opening_chars: what the first segment aims at in place of `target_chars`; 0 for the same as the others.
+
+    mode: whether sentences are packed towards the target, or each is a segment.
     """
 
     target_chars: int = 220
@@ -26,6 +29,7 @@ class Segmentation:
     max_bytes: int | None = None
     min_chars: int = 0
     opening_chars: int = 0
+    mode: SegmentationMode = SegmentationMode.PACKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,12 @@ class NarrationSpec:
     def segmentation(self) -> Segmentation:
         lengths, bounds = self.request.segmentation, self.bounds
         return Segmentation(
-            lengths.target_chars, lengths.max_chars, bounds.max_bytes, lengths.min_chars, bounds.opening_chars
+            lengths.target_chars,
+            lengths.max_chars,
+            bounds.max_bytes,
+            lengths.min_chars,
+            bounds.opening_chars,
+            lengths.mode,
         )
 
     def asking(self, **changed: object) -> NarrationSpec:

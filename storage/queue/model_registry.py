@@ -27,7 +27,8 @@ class ModelCard:
     samples_per_frame: PCM samples of one codec frame. max_text_tokens: of one request's text; four tokens of an
     instruction take at most the room of one of these. max_text_chars: the longest text that it was made for, in speech
     units; a card from before this field names no bound. text_front_end: "words" for one that wants numbers written out,
-    else "raw". accepts_instructions: whether a job may say how to speak; a
+    else "raw". segmentation: "sentence" for one whose sentences are spoken one by one, else "packed".
+    accepts_instructions: whether a job may say how to speak; a
     card from before this field says no, until its worker is of this release. notice: what a listener must be told.
     speaker_dim: values of a speaker embedding. voice_modes: how it clones ("x_vector", "in_context"); empty if it does
     not. recognised_languages: what its workers can read back, for the quality gate `asr`.
@@ -48,6 +49,7 @@ class ModelCard:
     max_text_tokens: int
     max_text_chars: int = MAX_SEGMENT_CHARS
     text_front_end: str = "raw"
+    segmentation: str = "packed"
     accepts_instructions: bool = False
     notice: str = ""
     speaker_dim: int = 0

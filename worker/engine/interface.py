@@ -66,6 +66,14 @@ class TextFrontEnd(enum.StrEnum):
     """As it is: the model reads numbers itself."""
 
 
+class Segmentation(enum.StrEnum):
+    """What the checkpoint is best given in one request: it knows how it was trained."""
+
+    SENTENCE = "sentence"
+    PACKED = "packed"
+    """Several sentences: one that hears those before speaks on in their manner."""
+
+
 class FinishReason(enum.StrEnum):
     EOS = "eos"
     LENGTH = "length"
@@ -208,6 +216,7 @@ class EngineInfo:
     max_text_chars: int
     """The longest text that the checkpoint was made for, in speech units; what is longer it may say twice, or not."""
     text_front_end: TextFrontEnd
+    segmentation: Segmentation
     accepts_instructions: bool
     """Whether a request may say how to speak, or what the voice is like; if not, one that does is rejected."""
     voice_modes: tuple[VoiceMode, ...]

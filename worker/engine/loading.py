@@ -17,6 +17,7 @@ from worker.engine.model.config import (
     read_default_sampling,
     read_max_text_chars,
     read_model_config,
+    read_segmentation,
     read_text_front_end,
 )
 from worker.engine.model.weights import read_rows
@@ -159,6 +160,7 @@ def _describe(
         max_text_tokens=max_text_tokens(talker.capacity),
         max_text_chars=read_max_text_chars(checkpoint / "generation_config.json"),
         text_front_end=read_text_front_end(checkpoint / "generation_config.json"),
+        segmentation=read_segmentation(checkpoint / "generation_config.json"),
         accepts_instructions=prompts.accepts_instructions,
         voice_modes=voice_modes,
         speaker_embeddings=_speaker_embeddings(checkpoint, config) if voice_modes else (),

@@ -23,6 +23,7 @@ def model_card(name: str, info: EngineInfo, recognised_languages: tuple[str, ...
         max_text_tokens=info.max_text_tokens,
         max_text_chars=info.max_text_chars,
         text_front_end=info.text_front_end.value,
+        segmentation=info.segmentation.value,
         accepts_instructions=info.accepts_instructions,
         notice=info.notice,
         speaker_dim=info.speaker_dim,

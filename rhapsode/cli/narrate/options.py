@@ -44,6 +44,12 @@ class SpeechOptions:
     emoji: job_options.Emoji = None
     describe_images: DescribeImagesOption = False
     strict_ssml: StrictSsmlOption = False
+    pause_sentence: job_options.PausesSentenceS = None
+    pause_paragraph: job_options.PausesParagraphS = None
+    pause_heading: job_options.PausesHeadingS = None
+    pause_chapter: job_options.PausesChapterS = None
+    pause_line: job_options.PausesLineS = None
+    pause_cut: job_options.PausesCutS = None
     model: job_options.Model = None
 
     def wishes(self, speakers: dict[str, str]) -> JobOptions:

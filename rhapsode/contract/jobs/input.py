@@ -96,6 +96,16 @@ class Emoji(enum.StrEnum):
     """Their names: party popper."""
 
 
+class SegmentationMode(enum.StrEnum):
+    """What is spoken in one piece."""
+
+    SENTENCE = "sentence"
+    """Every sentence by itself, so that all of them have the pause asked for."""
+
+    PACKED = "packed"
+    """Sentences of a paragraph together, towards `target_chars`; between them the model pauses as it reads."""
+
+
 class SegmentInput(RequestBody):
     """One entry of a list: what is absent is as the job has it."""
 
@@ -156,19 +166,23 @@ class JobInput(RequestBody):
         return self
 
 
+Seconds = Annotated[float, Field(ge=0, le=MAX_PAUSE_S)]
+
+
 class Pauses(RequestBody):
-    """Silence that is heard after what ends there, in seconds; `chapter_s` is the least before a chapter.
+    """Silence that is heard after what ends there, in seconds; of several, the longest."""
 
-    `line_s`: a line of verse, or one that ends with `<br>` or a hard break. `cut_s`: where a sentence goes on that is
-    too long for one segment, or that another voice goes on with.
-    """
-
-    sentence_s: float = Field(default=0.45, ge=0, le=MAX_PAUSE_S)
-    paragraph_s: float = Field(default=0.8, ge=0, le=MAX_PAUSE_S)
-    heading_s: float = Field(default=0.9, ge=0, le=MAX_PAUSE_S)
-    chapter_s: float = Field(default=2.0, ge=0, le=MAX_PAUSE_S)
-    line_s: float = Field(default=0.35, ge=0, le=MAX_PAUSE_S)
-    cut_s: float = Field(default=0.12, ge=0, le=MAX_PAUSE_S)
+    sentence_s: Seconds = Field(
+        default=0.45, description="silence after a sentence that is a segment's last, in seconds"
+    )
+    paragraph_s: Seconds = Field(default=0.8, description="silence after a paragraph")
+    heading_s: Seconds = Field(default=0.9, description="silence after a heading")
+    chapter_s: Seconds = Field(default=2.0, description="the least silence before a chapter")
+    line_s: Seconds = Field(default=0.35, description="silence after a line of verse, `<br>` or a hard break")
+    cut_s: Seconds = Field(
+        default=0.12,
+        description="silence where a sentence goes on that is too long, or that another voice goes on with",
+    )
 
 
 Speakers = Annotated[

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from rhapsode.contract.base import Answer, Choice, Listed, RequestBody
-from rhapsode.contract.jobs.input import NarrationInput, Normalization
+from rhapsode.contract.jobs.input import NarrationInput, Normalization, SegmentationMode
 from rhapsode.contract.jobs.options import SpeechOptions
 from rhapsode.contract.jobs.schedule import Schedule
 from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
@@ -14,7 +12,7 @@ from rhapsode.contract.voices.modes import CacheMode, IfCacheMissing
 class SegmentLengths(RequestBody):
     """In characters (code points), as the model allows them."""
 
-    mode: Literal["sentence"] = "sentence"
+    mode: Choice[SegmentationMode] = SegmentationMode.PACKED
     target_chars: int = 220
     max_chars: int = 400
     min_chars: int = 0

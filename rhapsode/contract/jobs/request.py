@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -17,6 +17,7 @@ from rhapsode.contract.jobs.input import (
     Instructions,
     JobInput,
     Normalizing,
+    SegmentationMode,
     Speakers,
 )
 from rhapsode.contract.jobs.options import SpeechOptions
@@ -38,12 +39,14 @@ class SegmentationRequest(RequestBody):
     """How the text is cut, in characters; `max_chars` bounds what `target_chars` aims at. Unless `target_chars` is
     named, the first segment of a text or document is about 90 characters long, so that listening begins at once.
 
+    mode: `sentence` speaks each sentence by itself, `packed` those of a paragraph together, towards `target_chars`;
+    absent: `packed` where `target_chars` is named, else as the model's `segmentation` wants it.
     min_chars: a line, sentence or paragraph below it is spoken with a neighbour of the same voice, whose pause it takes
     over; 0 leaves each alone. What is above the model's `max_text_chars` is lowered to it, with the warning
     `segments_shortened` where it was asked for.
     """
 
-    mode: Literal["sentence"] = "sentence"
+    mode: Choice[SegmentationMode] | None = None
     target_chars: int = Field(default=220, ge=20, le=MAX_SEGMENT_CHARS)
     max_chars: int = Field(default=400, ge=20, le=MAX_SEGMENT_CHARS)
     min_chars: int = Field(default=0, ge=0, le=200)
@@ -55,6 +58,12 @@ class SegmentationRequest(RequestBody):
         if self.min_chars > self.target_chars:
             raise PydanticCustomError("out_of_range", "min_chars must not be larger than target_chars")
         return self
+
+    @property
+    def asked_mode(self) -> SegmentationMode | None:
+        """None: as the model wants it."""
+        is_packed = self.mode is None and "target_chars" in self.model_fields_set
+        return SegmentationMode.PACKED if is_packed else self.mode
 
     @property
     def asked_chars(self) -> int:

@@ -61,7 +61,7 @@ def test_defaults_are_filled_in_and_told(api: ServedApi) -> None:
     request = api.submit()["request"]
 
     assert (request["model"], request["voice"], request["language"]) == ("small", "Alice", "auto")
-    assert request["segmentation"] == {"mode": "sentence", "target_chars": 220, "max_chars": 400, "min_chars": 0}
+    assert request["segmentation"] == {"mode": "packed", "target_chars": 220, "max_chars": 400, "min_chars": 0}
     assert request["pauses"] == {
         "sentence_s": 0.45,
         "paragraph_s": 0.8,
@@ -111,7 +111,14 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
         "Slowly.",
         9,
     )
-    assert dataclasses.astuple(spec.segmentation) == (100, 200, SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES, 3, 0)
+    assert dataclasses.astuple(spec.segmentation) == (
+        100,
+        200,
+        SMALL.max_text_tokens - 2 - CLOSING_MARK_BYTES,
+        3,
+        0,
+        "packed",
+    )
     assert (spec.request.reuse, job["request"]["reuse"]) == (False, False)
     assert tuple(spec.request.pauses.model_dump().values()) == (0, 2, 0.9, 2.0, 0.35, 0.12)
     assert spec.request.sampling.model_dump() == {
@@ -123,6 +130,20 @@ def test_everything_that_was_asked_for_reaches_the_worker(api: ServedApi) -> Non
     assert (record.priority, record.retention_s, record.metadata) == ("low", 3600, {"book": "42"})
     assert record.deadline_ms == deadline.timestamp() * 1000
     assert job["request"]["deadline"] == deadline.isoformat().replace("+00:00", "Z")
+
+
+def test_sentences_are_spoken_alone_where_the_model_wants_it_and_no_target_is_named(api: ServedApi) -> None:
+    api.models.publish(dataclasses.replace(SMALL, name="alone", segmentation="sentence"))
+    shown = {each["name"]: each["segmentation"] for each in api.http.get("/v1/models").json()["data"]}
+
+    def modes(**asked: object) -> list[str]:
+        jobs = [api.submit(model=model, segmentation=asked) for model in ("alone", "small")]
+        return [job["request"]["segmentation"]["mode"] for job in jobs]
+
+    assert shown == {"alone": "sentence", "small": "packed"}
+    assert modes() == ["sentence", "packed"]
+    assert modes(mode="sentence", target_chars=90) == ["sentence", "sentence"]
+    assert modes(target_chars=90) == ["packed", "packed"]
 
 
 def test_the_first_segment_is_short_unless_the_request_says_how_long_segments_are(api: ServedApi) -> None:

@@ -5,20 +5,23 @@ There are no defaults: upstream's class defaults describe another model, so a fi
 
 from __future__ import annotations
 
+import enum
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 from worker.engine.errors import CheckpointError
-from worker.engine.interface import ModelTask, SamplingParams, TextFrontEnd, TokenSampling
+from worker.engine.interface import ModelTask, SamplingParams, Segmentation, TextFrontEnd, TokenSampling
 
 UNLIMITED_TEXT_CHARS = 1_000
 """Of a checkpoint that names no bound, as the published ones, which were trained on minutes: longer than any segment
 that a job may ask for."""
 
 _LEAST_TEXT_CHARS = 20
+
+_Choice = TypeVar("_Choice", bound=enum.StrEnum)
 
 # The talker's vocabulary is one codebook and this many control and speaker rows above it.
 _CONTROL_ROWS = 1024
@@ -219,13 +222,21 @@ def read_max_text_chars(path: Path) -> int:
 
 def read_text_front_end(path: Path) -> TextFrontEnd:
     """`text_front_end` of the checkpoint's `generation_config.json`, our own field too; published ones read digits."""
-    fields = read_config(path)
-    if not fields.has("text_front_end"):
-        return TextFrontEnd.RAW
-    named = fields.text("text_front_end")
-    if named not in tuple(TextFrontEnd):
-        raise fields.wrong("text_front_end", f"({named!r}) should be one of {', '.join(TextFrontEnd)}")
-    return TextFrontEnd(named)
+    return _choice(read_config(path), "text_front_end", TextFrontEnd.RAW)
+
+
+def read_segmentation(path: Path) -> Segmentation:
+    """`segmentation` of the checkpoint's `generation_config.json`, our own field too; published ones get paragraphs."""
+    return _choice(read_config(path), "segmentation", Segmentation.PACKED)
+
+
+def _choice(fields: ConfigFields, name: str, usual: _Choice) -> _Choice:
+    if not fields.has(name):
+        return usual
+    named, known = fields.text(name), type(usual)
+    if named not in tuple(known):
+        raise fields.wrong(name, f"({named!r}) should be one of {', '.join(known)}")
+    return known(named)
 
 
 def read_default_sampling(path: Path) -> SamplingParams:

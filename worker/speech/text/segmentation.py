@@ -1,9 +1,9 @@
 """Cut a script into segments of a few seconds of speech. Pure: script in, plan out.
 
-Paragraphs end at blank lines and where a block of the script ends. Sentences are packed towards a target length, never
-across paragraphs, voices or explicit pauses; headings stay by themselves. How sentences are found is in
-`text.sentences`, how those that are too long are cut in `text.cutting`, and what becomes of a paragraph of a word or
-two in `text.stretches`.
+Paragraphs end at blank lines and where a block of the script ends. A sentence is a segment, or sentences are packed
+towards a target length, never across paragraphs, voices or explicit pauses; headings stay by themselves. How sentences
+are found is in `text.sentences`, how those that are too long are cut in `text.cutting`, and what becomes of a paragraph
+of a word or two in `text.stretches`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rhapsode.contract.jobs.input import Pauses
+from rhapsode.contract.jobs.input import Pauses, SegmentationMode
 from rhapsode.contract.words import is_speakable
 from storage.narration.script.script import BlockKind, Script, ScriptChapter, Span, plain_script
 from storage.narration.spec import Segmentation
@@ -177,10 +177,22 @@ def _span_pieces(spoken: SpokenText, span: Span, ending: Ending | None, segmenta
 def _paragraph_pieces(text: str, start: int, end: int, segmentation: Segmentation, opening: int) -> list[Piece]:
     """opening: length of the narration's first segment if it is in this paragraph, else 0."""
     found = capped(text, sentences(text, start, end), segmentation)
+    match segmentation.mode:
+        case SegmentationMode.SENTENCE:
+            return _alone(text, list(found), opening)
+        case SegmentationMode.PACKED if opening:
+            first, rest = opened(text, list(found), opening)
+            return [*packed(text, iter(first), segmentation), *packed(text, iter(rest), segmentation)]
+        case SegmentationMode.PACKED:
+            return list(packed(text, found, segmentation))
+
+
+def _alone(text: str, pieces: list[Piece], opening: int) -> list[Piece]:
+    """Each sentence by itself; only a long first one is divided, so that listening begins at once."""
     if not opening:
-        return list(packed(text, found, segmentation))
-    first, rest = opened(text, list(found), opening)
-    return [*packed(text, iter(first), segmentation), *packed(text, iter(rest), segmentation)]
+        return pieces
+    first, rest = opened(text, pieces[:1], opening)
+    return [*first, *rest, *pieces[1:]]
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -69,9 +69,10 @@ def test_what_the_api_can_be_told_narrate_can(
     endpoint = client.webhooks.create("http://127.0.0.1:9/", ["job.failed"]).id
     drawn = ("--temperature", "0.7", "--top-k", "20", "--top-p", "0.9", "--repetition-penalty", "1.1")
     checked = ("--gate", "off", "--attempts", "2", "--on-exhausted", "silence")
+    paused = ("--pause-sentence", "0.5", "--pause-line", "0.3")
     ordered = ("--priority", "high", "--deadline", "2099-01-01", "--webhook", endpoint)
 
-    outcome = run_cli("narrate", "The\tFable.txt", "-o", "a.wav", *drawn, *checked, *ordered, env=here)
+    outcome = run_cli("narrate", "The\tFable.txt", "-o", "a.wav", *drawn, *checked, *paused, *ordered, env=here)
     client.webhooks.delete(endpoint)
 
     assert outcome.returncode == 0, outcome.stderr
@@ -80,6 +81,7 @@ def test_what_the_api_can_be_told_narrate_can(
     request = told["request"]
     assert request["sampling"] == {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "repetition_penalty": 1.1}
     assert request["quality"] == {"gate": "off", "max_attempts": 2, "on_exhausted": "silence"}
+    assert (request["pauses"]["sentence_s"], request["pauses"]["line_s"]) == (0.5, 0.3)
     assert (request["priority"], request["deadline"][:3]) == ("high", "209")
     assert told["webhook"]["endpoint_id"] == endpoint
     assert told["metadata"] == {"title": "The Fable"}

@@ -111,6 +111,7 @@ def test_a_cast_is_names_and_voices(run_cli: Any, here: dict[str, str], pair: st
     ("arguments", "sentence"),
     [
         (("-o", "fable.doc"), "one of .wav, .flac, .mp3, .opus, .m4b"),
+        (("-o", "fable.wav", "--pause-line", "11"), "--pause-line: 11 is not between 0 and 10"),
         (("-o", "fable.wav", "--bitrate", "64"), "wav has no bitrate to choose"),
         (("-o", "fable.opus", "--sample-rate", "44100"), "opus has no 44100 Hz"),
         (("-o", "fable.wav", "--destination", "../up"), "--destination: string should match pattern"),

@@ -20,6 +20,7 @@ from worker.engine.model.config import (
     read_default_sampling,
     read_max_text_chars,
     read_model_config,
+    read_segmentation,
     read_text_front_end,
 )
 from worker.engine.model.weights import load_strict, read_tensors
@@ -212,6 +213,13 @@ def test_a_checkpoint_may_say_how_it_reads_numbers(checkpoint: Path, named: dict
     edit_config(checkpoint, lambda config: config.update(named), "generation_config.json")
 
     assert read_text_front_end(checkpoint / "generation_config.json") == taken
+
+
+@pytest.mark.parametrize(("named", "taken"), [({}, "packed"), ({"segmentation": "sentence"}, "sentence")])
+def test_a_checkpoint_may_say_how_its_texts_are_cut(checkpoint: Path, named: dict[str, object], taken: str) -> None:
+    edit_config(checkpoint, lambda config: config.update(named), "generation_config.json")
+
+    assert read_segmentation(checkpoint / "generation_config.json") == taken
 
 
 def test_a_front_end_that_nobody_knows_is_refused(checkpoint: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.contract.jobs.input import Pauses
+from rhapsode.contract.jobs.input import Pauses, SegmentationMode
 from rhapsode.contract.words import is_speakable
 from storage.narration.estimates import speech_units
 from storage.narration.script.script import plain_script
@@ -55,6 +55,16 @@ def test_sentences_that_end_soon_are_the_opening() -> None:
 )
 def test_what_cannot_be_divided_well_stays_whole(text: str) -> None:
     assert spoken(text) == [text]
+
+
+def test_alone_only_a_long_first_sentence_is_divided() -> None:
+    alone = Segmentation(opening_chars=OPENING, mode=SegmentationMode.SENTENCE)
+
+    long, short = (plan_segments(text, alone, Pauses()) for text in (LONG, f"Call me Ishmael. {LONG}"))
+
+    assert long[0].text == "On the edge of a small town by the sea there stood a hill,"
+    assert (long[0].goes_on, len(long)) == (True, 3)
+    assert (short[0].text, len(short)) == ("Call me Ishmael.", 3)
 
 
 def test_only_the_first_paragraph_that_is_spoken_is_opened() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.contract.jobs.input import Pauses
+from rhapsode.contract.jobs.input import Pauses, SegmentationMode
 from rhapsode.contract.words import is_speakable
 from storage.narration.estimates import speech_units
 from storage.narration.script.builder import ScriptBuilder
@@ -61,7 +61,9 @@ def scripts(draw: st.DrawFn) -> Script:
 
 
 LEXICON = Lexicon([PronunciationRule("NASA", "the agency"), PronunciationRule("word", "")])
-LENGTHS = st.tuples(st.integers(3, 60), st.integers(3, 120)).map(lambda pair: Segmentation(min(pair), max(pair)))
+LENGTHS = st.tuples(st.integers(3, 60), st.integers(3, 120), st.sampled_from(SegmentationMode)).map(
+    lambda drawn: Segmentation(min(drawn[:2]), max(drawn[:2]), mode=drawn[2])
+)
 
 
 @given(scripts(), LENGTHS)

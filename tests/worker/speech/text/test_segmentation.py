@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rhapsode.contract.jobs.input import Pauses
+from rhapsode.contract.jobs.input import Pauses, SegmentationMode
 from rhapsode.contract.words import is_speakable
 from storage.narration.estimates import speech_units
 from storage.narration.spec import Segmentation
@@ -89,6 +89,20 @@ def test_sentences_are_packed_towards_the_target() -> None:
     segments = spoken("One two three. Four five six. Seven eight nine. Ten eleven twelve.", target=30, cap=60)
 
     assert segments == ["One two three. Four five six.", "Seven eight nine. Ten eleven twelve."]
+
+
+def test_each_sentence_is_a_segment_where_the_model_speaks_them_alone() -> None:
+    text = "No. One two three four. “Five six,” said he. Seven."
+
+    segments = plan_segments(text, Segmentation(mode=SegmentationMode.SENTENCE), Pauses(sentence_s=SENTENCE_S))
+
+    assert [(segment.text, segment.pause_after_s) for segment in segments] == [
+        ("No.", SENTENCE_S),
+        ("One two three four.", SENTENCE_S),
+        ("“Five six,” said he.", SENTENCE_S),
+        ("Seven.", 0),
+    ]
+    assert all(len(segment.sentences) == 1 for segment in segments)
 
 
 def test_a_segment_never_crosses_a_blank_line() -> None:
