@@ -13,6 +13,7 @@ from storage.jobs.work_items import WorkerIdentity
 from storage.objects.store import ArtifactStore
 from storage.queue.celery_queue import TicketQueue
 from storage.voices.store import VoiceStore
+from worker.bucket_access import BucketAccess
 from worker.engine.interface import Engine
 from worker.leases.claim_ahead import ClaimAhead
 from worker.leases.keeper import LeaseKeeper
@@ -31,6 +32,7 @@ class WorkerServices:
     queue: where this worker's items wait.
     closing: set when the process is asked to leave; from then on nothing new is claimed.
     draining: set while an operator wishes that nothing is claimed.
+    buckets: how callers' own are reached.
     """
 
     identity: WorkerIdentity
@@ -46,6 +48,7 @@ class WorkerServices:
     closing: threading.Event
     gate: QuarantineGate
     draining: threading.Event = field(default_factory=threading.Event, kw_only=True)
+    buckets: BucketAccess = field(default_factory=BucketAccess, kw_only=True)
 
     @property
     def claims(self) -> bool:

@@ -120,8 +120,9 @@ def _resolved_line(
     request = JobRequest.model_validate(fields)
     if request.input.document is not None:
         raise invalid_field("/input/document", "not_supported", "is not taken in a batch")
-    if request.output.cover is not None:
-        raise invalid_field("/output/cover", "not_supported", "is not taken in a batch")
+    for name in ("cover", "bucket"):
+        if getattr(request.output, name) is not None:
+            raise invalid_field(f"/output/{name}", "not_supported", "is not taken in a batch")
     if CUSTOM_ID in request.metadata:
         raise invalid_field(f"/metadata/{CUSTOM_ID}", "not_allowed", "is set to the line's own")
     resolved = resolve_submission(services, tenant, request, JobId(child_id(batch, number)), [])

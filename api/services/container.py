@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -61,6 +62,9 @@ MAX_PROBES = 2
 others."""
 
 
+MAX_BUCKET_TRIALS = 8
+"""Buckets of callers that are tried at the same time, each in a thread of a request for 15 s at most."""
+
 REQUEST_THREADS = 40
 """In which requests are worked on, beside those that wait for the object store."""
 
@@ -100,6 +104,7 @@ class ApiServices:
     decoders: CapacityLimiter
     encoders: CapacityLimiter
     probes: CapacityLimiter
+    bucket_trials: threading.BoundedSemaphore
 
 
 @asynccontextmanager
@@ -148,6 +153,7 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
             decoders=CapacityLimiter(MAX_DECODERS),
             encoders=CapacityLimiter(MAX_ENCODERS),
             probes=CapacityLimiter(MAX_PROBES),
+            bucket_trials=threading.BoundedSemaphore(MAX_BUCKET_TRIALS),
         )
     finally:
         await to_thread.run_sync(journal.close)

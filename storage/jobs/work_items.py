@@ -16,6 +16,7 @@ PLAN_ITEM = "plan"
 
 
 ASSEMBLE_ITEM = "assemble"
+DELIVER_ITEM = "deliver"
 """Item names; a segment's item name is its index in decimal."""
 
 

@@ -168,6 +168,7 @@ OURS = frozenset(
         # What this release or another has written itself, and checks while it reads.
         *("storage.jobs.record_codec.decode_spec", "storage.jobs.record_codec.decode_metadata"),
         *("storage.jobs.record_codec.decode_submission", "storage.jobs.chapter_files.decode_chapter_files"),
+        "storage.objects.callers_bucket.decode_bucket_keys",
         *("storage.recovery.audit_log.decode_audit", "storage.recovery.journal.decode_lines"),
         *("storage.segments.edits.decode_edit", "storage.segments.results.decode_segment_result"),
         *("storage.segments.tried.decode_rejection",),

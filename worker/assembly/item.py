@@ -72,7 +72,10 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
         return mend_segments(item, narration, assembly.reader, held, services)
     failpoint("assemble.after_put")
     artifacts = with_kept_files(made.artifacts, record.artifacts)
-    finished = until_available(lambda: services.jobs.finish(lease, artifacts, made.warnings, made.spoken_by), held)
+    delivers = item.narration.request.output.bucket is not None
+    finished = until_available(
+        lambda: services.jobs.finish(lease, artifacts, made.warnings, made.spoken_by, delivers=delivers), held
+    )
     failpoint("assemble.after_finish")
     _delete_earlier(item, record, artifacts, services.artifacts)
     logger.info("job finished", extra={"segments": len(narration.placed), "audio_s": round(narration.duration_s, 3)})

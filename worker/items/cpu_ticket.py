@@ -10,9 +10,10 @@ from contextlib import nullcontext
 
 from storage.jobs.batches import BatchSpec
 from storage.jobs.tickets import Tickets
-from storage.jobs.work_items import PLAN_ITEM, ClaimedItem
+from storage.jobs.work_items import ASSEMBLE_ITEM, DELIVER_ITEM, PLAN_ITEM, ClaimedItem
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
+from worker.assembly.delivery import run_delivery
 from worker.assembly.item import run_assembly
 from worker.items.batches import run_batch_item
 from worker.items.dispatch import claim, run_ticket
@@ -21,9 +22,11 @@ from worker.leases.keeper import HeldLease
 from worker.planning.item import run_plan
 from worker.services import WorkerServices
 
+_RUNS = {PLAN_ITEM: run_plan, ASSEMBLE_ITEM: run_assembly, DELIVER_ITEM: run_delivery}
+
 
 def run_cpu_ticket(services: WorkerServices) -> None:
-    """Plan or assemble whatever is next."""
+    """Plan, assemble or deliver whatever is next."""
     run_ticket(services, lambda _: nullcontext(claim(services)), lambda item, held: _run_cpu_item(item, held, services))
 
 
@@ -34,5 +37,4 @@ def _run_cpu_item(item: ClaimedItem, held: HeldLease, services: WorkerServices) 
         case BatchSpec() as spec:
             return run_batch_item(item, spec, held, services)
         case NarrationSpec():
-            run = run_plan if item.lease.item == PLAN_ITEM else run_assembly
-            return run(item, held, services)
+            return _RUNS[item.lease.item](item, held, services)

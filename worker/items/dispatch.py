@@ -16,7 +16,7 @@ from storage.jobs.batches import BatchSpec
 from storage.jobs.failure_codes import CALLERS_FAULTS
 from storage.jobs.record import JobError
 from storage.jobs.tickets import Tickets
-from storage.jobs.work_items import ASSEMBLE_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
+from storage.jobs.work_items import ASSEMBLE_ITEM, DELIVER_ITEM, PLAN_ITEM, ClaimedItem, Lease, ReleaseReason
 from storage.narration.spec import NarrationSpec
 from storage.narration.voice_reference import VoiceCacheSpec
 from storage.objects import keys
@@ -219,7 +219,7 @@ def _discard(item: ClaimedItem, artifacts: ArtifactStore) -> None:
             artifacts.delete_prefix(keys.artifacts_prefix(lease))
         elif lease.item == ASSEMBLE_ITEM:
             artifacts.delete_prefix(keys.artifacts_prefix(lease, destination_of(item.spec)))
-        else:
+        elif lease.item != DELIVER_ITEM:
             artifacts.delete(keys.segment(lease.tenant, lease.job, int(lease.item), lease.fence))
     except StoreUnavailable as error:
         # It goes with its job, or with the janitor's sweep for orphans.

@@ -60,7 +60,7 @@ const STATES = {
   cancelled: "Cancelled",
   expired: "Expired",
 };
-const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Putting together" };
+const PHASES = { planning: "Reading the text", synthesizing: "Speaking", assembling: "Putting together", delivering: "Sending to your bucket" };
 
 export const stateWord = (state) => STATES[state] || state;
 

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Choice, Listed, Name, RequestBody
+from rhapsode.contract.jobs.bucket import Bucket
 from rhapsode.contract.jobs.presets import OutputPreset
 from rhapsode.contract.speakable_text import check_label, check_prose
 
@@ -243,6 +244,7 @@ class Output(RequestBody):
         "document's own",
     )
     destination: Destination | None = Field(default=None, description="absent: among the job's other objects")
+    bucket: Bucket | None = Field(default=None, description="where the finished files are also sent; not in a batch")
 
 
 class LoudnessChange(RequestBody):

@@ -30,6 +30,7 @@ class JobPhase(enum.StrEnum):
     PLANNING = "planning"
     SYNTHESIZING = "synthesizing"
     ASSEMBLING = "assembling"
+    DELIVERING = "delivering"
 
 
 class Priority(enum.StrEnum):

@@ -209,7 +209,7 @@ def test_two_edits_at_once_are_both_in_force(store: JobStore, control: JobContro
         for outcome in [users.submit(control.edit, ALICE, job.id, 0, edit) for edit in edits]:
             outcome.result()
 
-    assert reader.states(job.id).edit(0) == SegmentEdit("Said.", "BOB", "German", None, 3)
+    assert reader.states(job.id).edit(0) == SegmentEdit("Said.", speaker="BOB", language="German", seed=3)
     assert reader.states(job.id).num_takes(0) == 2
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rhapsode.contract.jobs.output import Output
 from rhapsode.contract.jobs.states import JobState, Priority
-from storage.ids import new_job_id
+from storage.ids import JobId, new_job_id
 from storage.jobs.record import ArtifactRecord, JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult
@@ -54,9 +54,11 @@ def voice_like(seconds: float, level: float, seed: int, rate_hz: int = RATE_HZ) 
     return (level * envelope * sound / 3).astype(np.float32)
 
 
-def submit_book(studio: Studio, book: Book, output: Output, spec: NarrationSpec = SPEC) -> JobRecord:
-    """A job whose segments are all done and which waits to be assembled."""
-    job = new_job_id()
+def submit_book(
+    studio: Studio, book: Book, output: Output, spec: NarrationSpec = SPEC, job: JobId | None = None
+) -> JobRecord:
+    """A job whose segments are all done and which waits to be assembled. job: its id, if not a new one."""
+    job = job or new_job_id()
     key = keys.input_text(TENANT, job)
     studio.artifacts.put(key, b"x")
     spec = spec.asking(output=output)

@@ -33,15 +33,18 @@ local function finish_job(job, state, failure)
   if job.kind == 'batch' then event(job, 'batch.completed') end
 end
 
--- `created`: artifacts that are stored now; there is nothing left to do.
-local function succeed_with(job, created)
+local function tell_of_artifacts(job, created)
+  for _, artifact in ipairs(created) do
+    event(job, 'job.artifact.created', {name = artifact.name, artifact_type = artifact.type, bytes = artifact.bytes})
+  end
+end
+
+-- There is nothing left to do.
+local function succeed(job)
   if job.state == 'paused' then
     -- Nothing is left that a pause could hold back.
     move(job, 'running')
     event(job, 'job.resumed')
-  end
-  for _, artifact in ipairs(created) do
-    event(job, 'job.artifact.created', {name = artifact.name, artifact_type = artifact.type, bytes = artifact.bytes})
   end
   finish_job(job, 'succeeded')
 end

@@ -8,7 +8,7 @@ local CPU_COST_MS = 5000 -- plan and assemble: a few per turn
 local function is_segment(item) return string.match(item, '^%d+$') ~= nil end
 
 local function queue_of(job, item)
-  if item == 'plan' or item == 'assemble' then return 'cpu' end
+  if item == 'plan' or item == 'assemble' or item == 'deliver' then return 'cpu' end
   return job.queue
 end
 
