@@ -46,6 +46,7 @@ NUM_FILES = 48
 INDEX = "index.json"
 PAUSE_S = 0.4
 SEGMENTS_PER_CHAPTER = 180
+TEXT_KEY = "text"
 LEASE = Lease(JobId("job_0"), TenantId("bench"), "assemble", 1)
 LOUDNESS = Loudness(target_lufs=-18.0, max_true_peak_db=-1.5)
 LIMITED = Loudness(target_lufs=-14.0, max_true_peak_db=-3.0)
@@ -63,6 +64,7 @@ def _alone(form: AudioFormat) -> Output:
 CASES: dict[str, Output] = {
     **{form.value: _alone(form) for form in AudioFormat},
     "wav 44.1 kHz": _alone(AudioFormat.WAV).model_copy(update={"sample_rate": 44_100}),
+    "wav, word times": _alone(AudioFormat.WAV).model_copy(update={"timestamps": Timestamps.WORD}),
     "wav levelled": _alone(AudioFormat.WAV).model_copy(update={"loudness": LOUDNESS}),
     "wav limited": _alone(AudioFormat.WAV).model_copy(update={"loudness": LIMITED}),
     "mp3 limited": _alone(AudioFormat.MP3).model_copy(update={"loudness": LIMITED}),
@@ -147,6 +149,8 @@ class SimulatedSegments(LocalArtifactStore):
         self.files: list[tuple[str, int]] = json.loads((root / INDEX).read_text())
 
     def get(self, key: str) -> bytes:
+        if key == TEXT_KEY:
+            return super().get(key)
         index = int(key.rpartition("/")[2].partition("-")[0])
         return super().get(_file_key(index % NUM_FILES))
 
@@ -162,6 +166,8 @@ def make_segments(root: Path) -> None:
         stored = store.put(_file_key(number), encode_segment(SegmentAudio(header, samples, codes)))
         index.append((stored.sha256, len(samples)))
     (root / INDEX).write_text(json.dumps(index))
+    # Where words are looked for; that they are not found costs no less.
+    store.put(TEXT_KEY, b"A simulated book.")
 
 
 def _file_key(number: int) -> str:
@@ -180,8 +186,8 @@ def simulated_narration(store: SimulatedSegments, count: int) -> Narration:
         Chapter(f"Chapter {number + 1}", first) for number, first in enumerate(range(0, count, SEGMENTS_PER_CHAPTER))
     )
     placed = place_segments(segments, results, RATE_HZ)
-    plan = Plan(tuple(segments), chapters, title="A simulated book")
-    return Narration(plan, placed, RATE_HZ, chapter_spans(chapters, placed, RATE_HZ))
+    plan = Plan(tuple(segments), chapters, title="A simulated book", text_key=TEXT_KEY)
+    return Narration(plan, placed, RATE_HZ, chapter_spans(chapters, placed, RATE_HZ), "english")
 
 
 def murmur(seed: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from storage.segments.timeline import Placed, Span
 from worker.assembly.cues import Cue, HeardSentence, cues
@@ -13,14 +13,14 @@ from worker.assembly.word_times import TimedSegment, TimedSentence
 _DASHES = "-–—"
 
 
-def narration_cues(narration: Narration, timed: Sequence[TimedSegment]) -> Iterator[Cue]:
+def narration_cues(narration: Narration, timed: Iterable[TimedSegment]) -> Iterator[Cue]:
     """Speakers are named where more than one is heard."""
     speakers = {each.planned.speaker for each in narration.placed}
     sentences = heard_sentences(narration.placed, timed, narration.language)
     return cues(sentences, names_speakers=len(speakers) > 1)
 
 
-def heard_sentences(placed: Sequence[Placed], timed: Sequence[TimedSegment], language: str) -> Iterator[HeardSentence]:
+def heard_sentences(placed: Sequence[Placed], timed: Iterable[TimedSegment], language: str) -> Iterator[HeardSentence]:
     """timed: one for each that is placed. language: the job's, of those that have none of their own."""
     for each, times in zip(placed, timed, strict=True):
         sentences = [sentence for sentence in times.sentences if sentence.sentence.written]

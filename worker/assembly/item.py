@@ -34,6 +34,7 @@ from worker.assembly.chapter_files import ChapterCut, FileSeries, chapter_cuts
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
+from worker.assembly.kept_times import KeptTimes
 from worker.assembly.levels import Level, measure_levels, warnings_of
 from worker.assembly.manifest import Made, manifest
 from worker.assembly.mending import mend_segments
@@ -43,7 +44,7 @@ from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
 from worker.assembly.sound import SoundShaper, num_output_samples
 from worker.assembly.subtitles import subtitles
 from worker.assembly.timestamps import WITH_WORDS, timestamps
-from worker.assembly.word_times import TimedSegment, WordClock
+from worker.assembly.word_times import WordClock
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
@@ -104,7 +105,7 @@ class Assembly:
         self._warnings: list[JobWarning] = []
         wants_words = bool(self._output.subtitles) or self._output.timestamps in WITH_WORDS
         self._clock = WordClock(narration.language, narration.sample_rate_hz) if wants_words else None
-        self._timed: list[TimedSegment] = []
+        self._timed = KeptTimes(narration.sample_rate_hz)
 
     def make(self, earlier_warnings: Sequence[JobWarning]) -> Assembled:
         """Every artifact, what the job should be warned of, and what spoke it."""
@@ -168,7 +169,7 @@ class Assembly:
             headers.append(segment.header)
             codes.add(segment.codes)
             if self._clock is not None:
-                self._timed.append(self._clock.times(placed, segment.pcm))
+                self._timed.keep(placed, self._clock.times(placed, segment.pcm))
             yield from shaper.gap(placed.num_head)
             yield shaper.segment(placed.planned.index, self._paced(segment.pcm))
             yield from shaper.gap(placed.num_gap)

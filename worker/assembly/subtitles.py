@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from rhapsode.contract.jobs.output import SubtitleFormat
 from storage.audio.description import clock
@@ -15,7 +15,7 @@ _WEBVTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def subtitles(
-    form: SubtitleFormat, narration: Narration, timed: Sequence[TimedSegment], *, karaoke: bool
+    form: SubtitleFormat, narration: Narration, timed: Iterable[TimedSegment], *, karaoke: bool
 ) -> Iterator[bytes]:
     """The file in pieces. timed: one for each segment. karaoke: whether WebVTT says when each word is heard."""
     found = narration_cues(narration, timed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from rhapsode.contract.jobs.output import Timestamps
 from storage.segments.sentences import Sentence
@@ -22,12 +22,13 @@ WITH_WORDS = frozenset((Timestamps.SENTENCE, Timestamps.WORD, Timestamps.CHARACT
 Row = dict[str, object]
 
 
-def timestamps(level: Timestamps, narration: Narration, timed: Sequence[TimedSegment], source: str) -> Iterator[bytes]:
+def timestamps(level: Timestamps, narration: Narration, timed: Iterable[TimedSegment], source: str) -> Iterator[bytes]:
     """timed: one for each segment; empty for `segment`, which takes none. source: the text that offsets refer to."""
     head = {"format": TIMESTAMPS_FORMAT, "level": level.value, "duration_s": round(narration.duration_s, 6)}
     yield (json.dumps(head)[:-1] + ', "segments": [').encode()
     separator = "\n"
-    for number, placed in enumerate(narration.placed):
+    times = iter(timed)
+    for placed in narration.placed:
         planned = placed.planned
         span = spoken_span(placed, narration.sample_rate_hz)
         row: Row = {
@@ -38,7 +39,7 @@ def timestamps(level: Timestamps, narration: Narration, timed: Sequence[TimedSeg
             "text": planned.written,
         }
         if level in WITH_WORDS:
-            row |= _inside(level, timed[number], planned.written, source)
+            row |= _inside(level, next(times), planned.written, source)
         yield (separator + json.dumps(row, ensure_ascii=False)).encode()
         separator = ",\n"
     yield b"\n]}\n"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SILENCED, SegmentResult
 from storage.segments.timeline import Placed
+from worker.assembly.kept_times import KeptTimes
 from worker.assembly.word_times import TimedSegment, WordClock
 from worker.speech.alignment.aligner import Method
 
@@ -62,6 +63,26 @@ def test_a_narration_at_another_speed_has_its_words_in_proportion(samples: NDArr
     assert [start_s - 1 for start_s in starts(half)] == pytest.approx(
         [2 * (start_s - 1) for start_s in starts(usual)], abs=0.02
     )
+
+
+def test_what_is_kept_of_them_until_the_end_says_the_same(samples: NDArray[np.int16]) -> None:
+    said = "The moon came up. ... Behind the 春 dark pine trees."
+    planned = PlannedSegment(0, 10, 10 + len(said), said, 0.0, breaks=(18, 22))
+    kept = KeptTimes(RATE_HZ)
+    given: list[TimedSegment] = []
+    for hours, flags in ((0, ()), (100, ()), (120, (SILENCED,))):
+        result = SegmentResult(0, 1, len(samples), "ab" * 32, flags=flags)
+        placed = Placed(planned, result, hours * 3600 * RATE_HZ, 0)
+        given.append(WordClock("english", RATE_HZ).times(placed, samples))
+        kept.keep(placed, given[-1])
+
+    for one, other in zip(given, kept, strict=True):
+        assert one.method == other.method
+        assert [each.sentence for each in one.sentences] == [each.sentence for each in other.sentences]
+        assert starts(one) == pytest.approx(starts(other), abs=1e-3)
+        words = [[word.word for word in each.words] for each in one.sentences]
+        assert words == [[word.word for word in each.words] for each in other.sentences]
+    assert len(list(kept)) == len(list(kept)) == 3
 
 
 def test_sentences_of_one_segment_have_their_own_words(samples: NDArray[np.int16]) -> None:

@@ -6,12 +6,15 @@ shares their time.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from worker.speech.alignment.aligner import WordTime
 from worker.speech.alignment.words import Word
+
+_LETTERS_OF_A_SIGN = 5
 
 _REACH, _SAID_REACH = 8, 40
 """Words that are looked ahead for one that both texts have: a long number is said in some thirty."""
@@ -35,8 +38,8 @@ def written_times(written: Sequence[Word], spoken: Sequence[Word], times: Sequen
         if len(words) == len(said):
             others = spoken[block.said_first : block.said_end]
             yield from (_as_written(*each) for each in zip(words, others, said, strict=True))
-        elif said:
-            yield from _shared(words, said[0].start_s, said[-1].end_s)
+        elif words and said:
+            yield from _shared(words, spoken[block.said_first : block.said_end], said)
         else:
             yield from (even_time(word, now, now) for word in words)
         now = said[-1].end_s if said else now
@@ -79,11 +82,38 @@ def _as_written(word: Word, said: Word, time: WordTime) -> WordTime:
     return time if len(word.text) == len(said.text) else even_time(word, time.start_s, time.end_s)
 
 
-def _shared(words: Sequence[Word], start_s: float, end_s: float) -> Iterator[WordTime]:
-    """Among words of which it is not known which is which, by their length."""
-    if not words:
-        return
-    ends = list(accumulate(len(word.text) for word in words))
-    places = [start_s + (end_s - start_s) * end / ends[-1] for end in (0, *ends)]
-    for word, first, last in zip(words, places, places[1:], strict=False):
-        yield even_time(word, first, last)
+def _shared(words: Sequence[Word], said: Sequence[Word], times: Sequence[WordTime]) -> Iterator[WordTime]:
+    """Among words of which it is not known which is which, by their length; each begins with a word that was said."""
+    shares = _shares([_reading_length(word.text) for word in words])
+    if len(said) < len(words):
+        start_s, length_s = times[0].start_s, times[-1].end_s - times[0].start_s
+        bounds = [start_s + length_s * share for share in (0.0, *shares)]
+        spans = list(pairwise(bounds))
+    else:
+        firsts = _nearest(shares, _shares([len(word.text) for word in said]))
+        spans = [(times[first].start_s, times[end - 1].end_s) for first, end in pairwise((0, *firsts, len(said)))]
+    for word, (start_s, end_s) in zip(words, spans, strict=True):
+        yield even_time(word, start_s, end_s)
+
+
+def _nearest(shares: Sequence[float], said: Sequence[float]) -> list[int]:
+    """With which said word each written word but the first begins; every written word has one at least."""
+    firsts: list[int] = []
+    for number, share in enumerate(shares[:-1], start=1):
+        least = firsts[-1] + 1 if firsts else 1
+        most = len(said) - (len(shares) - number)
+        after = bisect_left(said, share, least - 1, most - 1) + 1
+        is_nearer_before = after > least and share - said[after - 2] < said[after - 1] - share
+        firsts.append(after - is_nearer_before)
+    return firsts
+
+
+def _shares(lengths: Sequence[int]) -> list[float]:
+    """Where each ends, of the whole."""
+    ends = list(accumulate(lengths))
+    return [end / max(1, ends[-1]) for end in ends]
+
+
+def _reading_length(written: str) -> int:
+    """In letters or so; a digit or sign is read as a word."""
+    return sum(1 if sign.isalpha() or sign in ".,'’-" else _LETTERS_OF_A_SIGN for sign in written)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from worker.speech.alignment.aligner import WordTime
 from worker.speech.alignment.words import words_of
 from worker.speech.alignment.written import even_time, written_times
@@ -25,12 +27,27 @@ def test_a_year_lasts_as_the_words_that_were_said_for_it() -> None:
     }
 
 
-def test_neighbours_that_were_both_said_otherwise_share_their_time_by_length() -> None:
-    assert heard("pay £20 3rd time", "pay twenty pounds third time") == {
-        "pay": (0, 1),
-        "£20": (1, 2.5),
-        "3rd": (2.5, 4),
-        "time": (4, 5),
+@pytest.mark.parametrize(
+    ("written", "spoken", "times"),
+    [
+        ("pay £20 3rd time", "pay twenty pounds third time", {"£20": (1, 3), "3rd": (3, 4)}),
+        ("In 1984 Dr. Smith", "In nineteen eighty four Doctor Smith", {"1984": (1, 4), "Dr": (4, 5)}),
+        ("on Jan. 3rd, 2021!", "on January third, twenty twenty one", {"Jan": (1, 2), "3rd": (2, 3), "2021": (3, 6)}),
+    ],
+)
+def test_neighbours_that_were_both_said_otherwise_begin_with_a_word_each(
+    written: str, spoken: str, times: dict[str, tuple[float, float]]
+) -> None:
+    assert {word: heard(written, spoken)[word] for word in times} == times
+
+
+def test_more_written_than_said_shares_the_time_by_length() -> None:
+    assert heard("at 5 p. m. he", "at seventeen he") == {
+        "at": (0, 1),
+        "5": (1, pytest.approx(1 + 5 / 7)),
+        "p": (pytest.approx(1 + 5 / 7), pytest.approx(1 + 6 / 7)),
+        "m": (pytest.approx(1 + 6 / 7), 2),
+        "he": (2, 3),
     }
 
 
