@@ -6,7 +6,8 @@ audiobook  AES TD1008 (2021): speech at -18 LUFS, true peak below -1 dB
 broadcast  EBU R 128 (2023): -23 LUFS within 0.5 LU, true peak below -1 dB
 
 An output keeps below a peak by what MP3 and AAC add to it. RMS counts pauses, which LUFS does not, and weighs no
-frequency: speech at -20 LUFS has an RMS of -21 to -19 dB, and in a chapter of a sentence or two less.
+frequency: speech at -20 LUFS has an RMS of -21 to -19 dB, and in a chapter of a sentence less.
+For that ACX's head and tail are short ones: three seconds of speech between them still pass.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ PRESETS: Mapping[OutputPreset, Preset] = {
             "formats": [{"type": "mp3", "files": "chapters", "bitrate_kbps": 192}],
             "sample_rate": 44_100,
             "loudness": {"target_lufs": -20.0, "max_true_peak_db": -4.0, "scope": "chapter"},
-            "head_s": 0.75,
-            "tail_s": 2.5,
+            "head_s": 0.6,
+            "tail_s": 1.5,
             "room_tone_db": -72.0,
         },
     ),

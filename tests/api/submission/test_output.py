@@ -120,7 +120,7 @@ def test_a_preset_stands_for_what_is_not_said(preset: OutputPreset) -> None:
 
 def test_what_is_said_wins_over_the_preset_part_by_part() -> None:
     made = resolve(
-        preset="acx", formats=[{"type": "mp3"}, {"type": "flac"}], loudness={"target_lufs": -19}, tail_s=1.5, speed=1.1
+        preset="acx", formats=[{"type": "mp3"}, {"type": "flac"}], loudness={"target_lufs": -19}, tail_s=2.5, speed=1.1
     )
 
     assert made.formats == (
@@ -128,7 +128,7 @@ def test_what_is_said_wins_over_the_preset_part_by_part() -> None:
         OutputFormat(type=AudioFormat.FLAC),
     )
     assert made.loudness == Loudness(target_lufs=-19, max_true_peak_db=-4, scope=LoudnessScope.CHAPTER)
-    assert (made.head_s, made.tail_s, made.room_tone_db, made.speed) == (0.75, 1.5, -72, 1.1)
+    assert (made.head_s, made.tail_s, made.room_tone_db, made.speed) == (0.6, 2.5, -72, 1.1)
     assert resolve(preset="acx", loudness=None, room_tone_db=None).loudness is None
     # A rate at which the preset's bitrate is none takes the usual one.
     assert resolve(preset="acx", sample_rate=24_000).formats[0].bitrate_kbps == 96
@@ -147,7 +147,7 @@ def test_another_preset_takes_the_place_of_what_the_job_has_but_for_what_is_name
     assert change(made, preset="podcast", head_s=0, tail_s=0, room_tone_db=None).loudness == Loudness(
         target_lufs=-16, max_true_peak_db=-2
     )
-    assert change(made, tail_s=None).tail_s == 2.5
+    assert change(made, tail_s=None).tail_s == 1.5
     assert change(made, preset=None) == made.model_copy(update={"preset": None})
     silent = resolve(preset="acx", room_tone_db=None)
     assert change(silent, speed=0.9) == silent.model_copy(update={"speed": 0.9})

@@ -64,6 +64,15 @@ def test_what_a_preset_makes_passes_its_check(studio: Studio, preset: OutputPres
             assert -80 < measure_file(file).noise_floor_db < -60
 
 
+def test_a_chapter_of_one_short_sentence_passes_acx(studio: Studio, tmp_path: Path) -> None:
+    book = Book([voice_like(3, 0.1, 1)], (0.8,))
+
+    record = assemble(studio, book, resolve_output(Output(preset=OutputPreset.ACX), RATE_HZ))
+
+    (file,) = files_of(studio, record, tmp_path)
+    assert [each for each in figures(measure_file(file), PRESETS[OutputPreset.ACX]) if each.is_met is False] == []
+
+
 def mp3_bitrates(data: bytes) -> set[int]:
     """Of every frame's own header: MPEG 1, layer III."""
     kbps = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
