@@ -56,7 +56,7 @@ class PlannedSegment(Answer):
 
 
 class LeftOut(Answer):
-    """What the input has and nobody will hear: of a kind, so many, the first at a place."""
+    """What the input has and nobody will hear: of a kind, so many; `first`: where the first is, or how it begins."""
 
     kind: str
     count: int

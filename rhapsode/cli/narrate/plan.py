@@ -98,7 +98,7 @@ def _lines(plan: PlanDocument) -> list[str]:
         lines.append(f"  {_clock(speaker.estimated_audio_s)}  {who}: {counted(speaker.num_segments, 'segment')}")
     for chapter in plan.chapters:
         lines.append(f"{chapter.id:>4}  {_clock(chapter.estimated_audio_s)}  {chapter.title}")
-    lines += [f"left out: {each.kind}, {counted(each.count, 'time')}, first at {each.first}" for each in plan.left_out]
+    lines += [f"left out: {each.kind} ({each.count}), first: {each.first}" for each in plan.left_out]
     return [*lines, *(f"warning: {each.detail} ({each.code})" for each in plan.warnings)]
 
 

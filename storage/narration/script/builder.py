@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from storage.narration.script.left_out import LeftOutList
 from storage.narration.script.script import Block, BlockKind, Replacement, Script, ScriptChapter, Span, Voicing
 
 BLOCK_END = "\n\n"
@@ -19,6 +20,7 @@ class ScriptBuilder:
         self._blocks: list[Block] = []
         self._replacements: list[Replacement] = []
         self._chapters: list[ScriptChapter] = []
+        self.left_out = LeftOutList()
 
     @property
     def length(self) -> int:
@@ -101,6 +103,7 @@ class ScriptBuilder:
             author=author,
             language=language,
             cover=cover,
+            left_out=self.left_out.all,
         )
 
 

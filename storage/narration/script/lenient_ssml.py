@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from storage.narration.languages import language_name
 from storage.narration.script.builder import ScriptBuilder
-from storage.narration.script.script import BlockKind, LeftOut, Script, Voicing
+from storage.narration.script.script import BlockKind, Script, Voicing
 from storage.narration.script.ssml import MAX_DEPTH, SsmlError, SsmlRefused, break_s
 from storage.narration.script.ssml_subset import BREAK_STRENGTHS_S, DEFAULT_BREAK, MAX_BREAK_S
 from storage.narration.script.text_flow import TextFlow
@@ -19,9 +19,6 @@ from storage.narration.script.text_flow import TextFlow
 SayAs = Callable[[str, str, str, str], str | None]
 """What is said for a text that is to be interpreted as a kind, in a format, in a language; None where that is not
 known."""
-
-MOST_KINDS = 200
-"""That are listed; a document that invents more names has others of them under the last."""
 
 _BLOCKS = {"speak": BlockKind.PARAGRAPH, "p": BlockKind.PARAGRAPH, "s": BlockKind.SENTENCE}
 _PLAIN = frozenset({"speak", "p", "s", "w", "token", "seq"})
@@ -85,12 +82,12 @@ class _Reader:
         self._open: list[_Open] = []
         self._held: _Held | None = None
         self._skipping = 0
-        self._left_out: dict[str, LeftOut] = {}
+        self._left_out = self._builder.left_out
         self.place = (1, 1)
         """Line and column where the last element started."""
 
     def script(self) -> Script:
-        return replace(self._builder.build(), left_out=tuple(self._left_out.values()))
+        return self._builder.build()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self.place = (self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1)
@@ -202,12 +199,8 @@ class _Reader:
             self._flow.text_as(text, spoken)
 
     def _leave_out(self, kind: str) -> None:
-        kind = " ".join(kind[: 2 * _LONGEST_NAME].split())
-        if kind not in self._left_out and len(self._left_out) >= MOST_KINDS:
-            kind = next(reversed(self._left_out))
         line, column = self.place
-        known = self._left_out.get(kind, LeftOut(kind, 0, f"line {line}, column {column}"))
-        self._left_out[kind] = replace(known, count=known.count + 1)
+        self._left_out.add(kind, f"line {line}, column {column}")
 
 
 def _kind(attributes: Mapping[str, str]) -> str:

@@ -22,6 +22,10 @@ class TextFlow:
         self._last = ""
         self.voicing = Voicing()
 
+    def leave_out(self, kind: str, first: str) -> None:
+        """As `LeftOutList.add`."""
+        self._builder.left_out.add(kind, first)
+
     def text(self, text: str) -> None:
         words = _WHITESPACE.sub(" ", text)
         said = words.strip(" ")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from lxml import etree
 
 from rhapsode.contract.jobs.input import Images
+from storage.narration.script.left_out import quoted
 from storage.narration.script.script import BlockKind
 from storage.narration.script.text_flow import TextFlow
 from storage.segments.plan import closed
@@ -60,6 +62,43 @@ _CODE_MARK = re.compile(r"[{}<>=|$#\\]|\(\)|->|::")
 _LICENCE = re.compile(r"\*\*\* ?(?:START|END) OF TH(?:E|IS) PROJECT GUTENBERG|START: FULL LICENSE")
 _CODE_SHARE = 0.02
 """Marks of a programmer in a character of text; a poem has none."""
+
+SURROUNDINGS = "what surrounds the article"
+_MOST_QUOTED = 20
+"""Pieces of text that are looked at for what is left out."""
+
+_SILENT_KINDS = {
+    "nav": "navigation",
+    "form": "form",
+    "button": "form",
+    "select": "form",
+    "textarea": "form",
+    "input": "form",
+    "svg": "drawing",
+    "math": "formula",
+    "iframe": "frame",
+    "object": "embedded object",
+    "rt": "gloss",
+    "rp": "",
+    "del": "struck text",
+    "s": "struck text",
+    "strike": "struck text",
+    "audio": "recording",
+    "video": "recording",
+}
+_KINDS_BY_MARK = {
+    "noteref": "note mark",
+    "fnref": "note mark",
+    "footnote-ref": "note mark",
+    "footnote-back": "note mark",
+    "page": "page number",
+    "toc": "contents",
+    "landmarks": "contents",
+    "index": "index",
+    "boilerplate": "licence",
+    "note": "note",
+}
+"""By what the roles and classes of an element have in them, in this order."""
 
 _POWER = re.compile(r"[+−-]?\d{1,4}")
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
@@ -123,9 +162,18 @@ class _Page:
             elif is_silent(element):
                 # Its end comes all the same, with the text behind it.
                 walk.skip_subtree()
+                self._leave_out(element)
             else:
                 self._start(element)
         self._flow.end_block()
+
+    def _leave_out(self, element: _Element) -> None:
+        """Listed if it is in a chapter that is wanted and has anything to say, or was emptied for its surroundings."""
+        kind = silent_kind(element)
+        if kind and self._chapters.is_wanted:
+            text = "".join(islice(map(str, element.itertext()), _MOST_QUOTED))
+            if text.strip() or kind is SURROUNDINGS:
+                self._flow.leave_out(kind, quoted(text) if text.strip() else "around the article")
 
     def _start(self, element: _Element) -> None:
         name = local_name(element.tag)
@@ -151,6 +199,8 @@ class _Page:
             self._flow.space()
         elif name == "img" and self._images is Images.ALT:
             self._tell_picture(element)
+        elif name == "img" and self._chapters.is_wanted:
+            self._flow.leave_out("picture", quoted(element.get("alt") or element.get("src") or ""))
         self._say(raised(element.text) if name == "sup" else element.text)
 
     def _end(self, element: _Element, *, is_root: bool) -> None:
@@ -241,6 +291,24 @@ def is_silent(element: _Element) -> bool:
     if not _SILENT_ROLES.isdisjoint(roles) or not _SILENT_CLASSES.isdisjoint((element.get("class") or "").split()):
         return True
     return name == "a" and _is_note_mark(element)
+
+
+def silent_kind(element: _Element) -> str:
+    """What a reader passes over is called; "" for what is no text of the page."""
+    name = local_name(element.tag)
+    if name == "template" and not len(element) and not element.text:
+        return SURROUNDINGS
+    if name in _SILENT_KINDS:
+        return _SILENT_KINDS[name]
+    if name in SKIPPED:
+        return ""
+    if name == "pre":
+        return "code"
+    roles = f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}"
+    marks = f"{roles} {element.get('class') or ''}".lower()
+    return next(
+        (kind for word, kind in _KINDS_BY_MARK.items() if word in marks), "note mark" if name == "a" else "hidden text"
+    )
 
 
 def _is_code(pre: _Element) -> bool:

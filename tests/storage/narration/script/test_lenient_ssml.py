@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.narration.script.lenient_ssml import MOST_KINDS, Abilities, lenient_script
+from storage.narration.script.left_out import MOST_KINDS
+from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
 from storage.narration.script.ssml import SsmlError
 

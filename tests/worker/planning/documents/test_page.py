@@ -214,3 +214,19 @@ def test_any_markup_is_a_script_or_an_error(text: str) -> None:
         spans = [span for block in script.blocks for span in block.spans]
         assert [span.start for span in spans] == [0, *(span.end for span in spans)][: len(spans)]
         assert not spans or spans[-1].end == len(script.text)
+
+
+def test_what_is_left_out_of_a_page_is_listed() -> None:
+    page = """<nav>Home</nav><p>One<a href="#n1"><sup>1</sup></a> <s>two</s>.</p><img alt="A boat">
+    <pre><code>x = 1</code></pre>
+    <p hidden>no</p><p class="footnote">A <i>note</i>.</p><p class="footnote">Another.</p><script>1</script>"""
+
+    assert [(each.kind, each.count, each.first) for each in html_script(page, ()).left_out] == [
+        ("what surrounds the article", 1, "around the article"),
+        ("note mark", 1, "“1”"),
+        ("struck text", 1, "“two”"),
+        ("picture", 1, "“A boat”"),
+        ("code", 1, "“x = 1”"),
+        ("hidden text", 1, "“no”"),
+        ("note", 2, "“A note.”"),
+    ]

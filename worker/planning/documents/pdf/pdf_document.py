@@ -9,6 +9,7 @@ from lxml import etree
 
 from rhapsode.contract.jobs.input import Images
 from storage.narration.script.builder import ScriptBuilder
+from storage.narration.script.left_out import LeftOutList, quoted
 from storage.narration.script.script import Script
 from storage.narration.script.text_flow import TextFlow
 from worker.planning.documents.chapters import ChapterWriter
@@ -16,12 +17,12 @@ from worker.planning.documents.characters import clean_text
 from worker.planning.documents.errors import ONLY_PICTURES, DocumentError
 from worker.planning.documents.page import ChapterMarks, chapter_level, tell_page
 from worker.planning.documents.pdf.chapter_marks import chapter_places
-from worker.planning.documents.pdf.columns import columns_of
+from worker.planning.documents.pdf.columns import Column, columns_of
 from worker.planning.documents.pdf.contents import without_contents
 from worker.planning.documents.pdf.furniture import without_furniture
 from worker.planning.documents.pdf.headings import Passage, body_size, passages_of
 from worker.planning.documents.pdf.library import PdfFile
-from worker.planning.documents.pdf.lines import rows_of
+from worker.planning.documents.pdf.lines import Line, Row, rows_of
 from worker.planning.documents.pdf.notes import without_notes
 from worker.planning.documents.pdf.paragraphs import paragraphs_of
 from worker.planning.documents.pdf.runs import Page
@@ -45,10 +46,11 @@ def pdf_script(data: bytes, include: Sequence[str], images: Images = Images.SKIP
     file = PdfFile(data)
     pages = list(file.pages())
     _require_text(pages)
-    passages = _passages(pages)
+    builder = ScriptBuilder()
+    passages = _passages(pages, builder.left_out)
     places = chapter_places(file.outline(), passages)
     root = _html_of(passages, places)
-    flow = TextFlow(builder := ScriptBuilder())
+    flow = TextFlow(builder)
     chapters = ChapterWriter(flow, include)
     titles = {str(place): found for place, found in places.items()}
     tell_page(root, flow, chapters, ChapterMarks(0 if titles else chapter_level(root), titles), images)
@@ -69,13 +71,33 @@ def _require_text(pages: Sequence[Page]) -> None:
         )
 
 
-def _passages(pages: Sequence[Page]) -> list[Passage]:
-    rows = without_furniture([rows_of(page) for page in pages])
+def _passages(pages: Sequence[Page], left_out: LeftOutList) -> list[Passage]:
+    printed = [rows_of(page) for page in pages]
+    rows = without_furniture(printed)
+    _list_gone("running head, foot or page number", _rows(printed), _rows(rows), left_out)
     columns = [column for page in rows for column in columns_of(page) if column.lines]
     size = body_size((line.size, len(line.text)) for column in columns for line in column.lines)
-    columns = without_notes(columns, size)
-    columns = [each for each in without_contents(columns) if each.lines]
+    with_notes, columns = columns, without_notes(columns, size)
+    _list_gone("line of a note", _lines(with_notes), _lines(columns), left_out)
+    with_contents, columns = columns, [each for each in without_contents(columns) if each.lines]
+    _list_gone("line of contents", _lines(with_contents), _lines(columns), left_out)
     return whole_words(passages_of(paragraphs_of(columns), size))
+
+
+def _rows(pages: Sequence[Sequence[Row]]) -> list[Row]:
+    return [row for page in pages for row in page]
+
+
+def _lines(columns: Sequence[Column]) -> list[Line]:
+    return [line for column in columns for line in column.lines]
+
+
+def _list_gone(kind: str, before: Sequence[Row | Line], after: Sequence[Row | Line], left_out: LeftOutList) -> None:
+    kept = set(map(id, after))
+    for each in before:
+        if id(each) not in kept:
+            text = each.line.text if isinstance(each, Row) else each.text
+            left_out.add(kind, f"page {each.page + 1}, {quoted(text)}")
 
 
 def _html_of(passages: Sequence[Passage], places: Mapping[int, tuple[str, ...]]) -> _Element:

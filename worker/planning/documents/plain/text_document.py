@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from rhapsode.contract.jobs.input import Images
 from storage.narration.script.dialogue import dialogue_script
+from storage.narration.script.left_out import LeftOutList, quoted
 from storage.narration.script.script import Block, BlockKind, Replacement, Script, ScriptChapter, Span, Voicing
 from worker.planning.documents.chapters import ChapterChoice
 from worker.planning.documents.plain.brackets import find_remarks
 from worker.planning.documents.plain.contents import find_contents
-from worker.planning.documents.plain.edits import edited
+from worker.planning.documents.plain.edits import Edit, edited
 from worker.planning.documents.plain.gutenberg import unframed
 from worker.planning.documents.plain.headings import Heading, find_headings
 from worker.planning.documents.plain.hyphens import find_divided
@@ -35,12 +37,15 @@ class _Piece:
 def text_script(text: str, include: Sequence[str], cast: Sequence[str] = (), images: Images = Images.SKIP) -> Script:
     """cast: names that may begin a line as `NAME:`. Raises `DocumentError`."""
     book = unframed(text.replace("\r\n", "\n").replace("\r", "\n"))
-    cleaned, contents = _cleaned(book.text, images)
+    left_out = LeftOutList()
+    if book.text is not text and len(book.text) < len(text):
+        left_out.add("frame of Project Gutenberg", quoted(text))
+    cleaned, contents = _cleaned(book.text, images, left_out)
     headings = find_headings(read_paragraphs(cleaned), contents)
     kept, pieces, chapters = _chosen(cleaned, headings, include)
     script = play_script(kept, cast) or dialogue_script(kept, cast)
     script = replace(script, blocks=tuple(_divided(script.blocks, pieces)), chapters=chapters)
-    script = replace(script, title=book.title, author=book.author, language=book.language)
+    script = replace(script, title=book.title, author=book.author, language=book.language, left_out=left_out.all)
     return without_litter(script, is_book=True)
 
 
@@ -64,24 +69,39 @@ def _fitting(found: Sequence[Replacement], script: Script) -> Iterator[Replaceme
             at = each.end
 
 
-def _cleaned(text: str, images: Images) -> tuple[str, frozenset[str]]:
+def _cleaned(text: str, images: Images, left_out: LeftOutList) -> tuple[str, frozenset[str]]:
     """Without remarks, notes, page numbers and the table of contents; and what that calls the chapters."""
-    text = edited(text, find_remarks(text, images))
-    paragraphs = read_paragraphs(text)
-    text = edited(
+    remarks = list(find_remarks(text, images))
+    # Of a picture whose words stay only the bracket goes.
+    _list_edits(
+        "remark in brackets",
         text,
-        [
-            *find_notes(text, paragraphs),
-            *find_page_numbers(text, paragraphs),
-            *find_transcribers_notes(text, paragraphs),
-        ],
+        [each for each in remarks if text[each[0]] == "[" and text[each[1] - 1] == "]"],
+        left_out,
     )
+    text = edited(text, remarks)
+    paragraphs = read_paragraphs(text)
+    found = {
+        "note": find_notes(text, paragraphs),
+        "page number": find_page_numbers(text, paragraphs),
+        "transcriber's note": list(find_transcribers_notes(text, paragraphs)),
+    }
+    for kind, edits in found.items():
+        _list_edits(kind, text, edits, left_out)
+    text = edited(text, chain.from_iterable(found.values()))
     paragraphs = read_paragraphs(text)
     contents = find_contents(paragraphs)
     if contents is None:
         return _with_paragraphs(text), frozenset()
     start, end = paragraphs[contents.first].start, paragraphs[contents.last].end
+    left_out.add("table of contents", quoted(text[start:end]))
     return _with_paragraphs(text[:start] + text[end:].lstrip("\n")), contents.keys
+
+
+def _list_edits(kind: str, text: str, edits: Iterable[Edit], left_out: LeftOutList) -> None:
+    for start, end, _ in edits:
+        if text[start:end].strip(" []\n"):
+            left_out.add(kind, quoted(text[start:end]))
 
 
 def _with_paragraphs(text: str) -> str:

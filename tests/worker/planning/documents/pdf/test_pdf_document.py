@@ -195,3 +195,19 @@ def test_damage_anywhere_is_an_error_or_a_script(noise: bytes, at: int) -> None:
         return
 
     assert script.blocks == () or script.blocks[-1].end == len(script.text)
+
+
+def test_what_is_left_out_is_listed_with_its_page() -> None:
+    pages = [
+        [
+            *column(["THE DRY MILL"], y=760, size=8),
+            *column(prose(12 + page, skip=7 * page), y=700),
+            *column([f"* A note of {word}."], y=90, size=7),
+        ]
+        for page, word in enumerate(("oats", "mills", "boats"))
+    ]
+
+    assert [(each.kind, each.count, each.first) for each in pdf_script(paper(pages), ()).left_out] == [
+        ("running head, foot or page number", 3, "page 1, “THE DRY MILL”"),
+        ("line of a note", 3, "page 1, “* A note of oats.”"),
+    ]

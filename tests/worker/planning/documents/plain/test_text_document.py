@@ -225,3 +225,13 @@ def test_a_text_that_never_divides_words_keeps_its_hyphens() -> None:
         spoken(text_script(" and ".join(pairs), ()))
         == "mud-bank and half-crown and tile-roof and lead-pipe and night-watch"
     )
+
+
+def test_what_is_left_out_is_listed_with_its_first_words() -> None:
+    assert [(each.kind, each.count, each.first) for each in text_script(BOOK, ()).left_out] == [
+        ("frame of Project Gutenberg", 1, "“The Project Gutenberg EBook of The Dry M…”"),
+        ("remark in brackets", 1, "“[Illustration: The _boat_ in the [dry] b…”"),
+        ("note", 1, "“[1] A note at the foot of the page.”"),
+        ("table of contents", 1, "“CONTENTS BOOK THE FIRST--Water CHAPTER I…”"),
+    ]
+    assert "remark in brackets" not in {each.kind for each in text_script(BOOK, (), images=Images.ALT).left_out}
