@@ -184,6 +184,24 @@ def test_a_target_that_would_crush_the_speech_is_missed_and_the_job_says_so(stud
     )
 
 
+def test_words_keep_their_places_at_another_speed_and_behind_a_head(studio: Studio) -> None:
+    book = Book(talk(num=2), (0.6, 0.0), texts=["One two three.", "Four five."])
+    words = WAV.model_copy(update={"timestamps": Timestamps.WORD})
+
+    natural, other = (
+        json.loads(content(studio, assemble(studio, book, output), "timestamps.json"))["segments"]
+        for output in (words, words.model_copy(update={"speed": 1.25, "head_s": 0.5}))
+    )
+
+    for before, after in zip(natural, other, strict=True):
+        spoken = [word for sentence in before["sentences"] for word in sentence["words"]]
+        heard = [word for sentence in after["sentences"] for word in sentence["words"]]
+        assert len(spoken) == len(heard) > 1
+        for one, two in zip(spoken, heard, strict=True):
+            assert two["start_s"] == pytest.approx(one["start_s"] / 1.25 + 0.5 - 0.03 / 1.25, abs=2e-3)
+            assert two["end_s"] == pytest.approx(one["end_s"] / 1.25 + 0.5 - 0.03 / 1.25, abs=2e-3)
+
+
 def test_at_another_speed_files_and_times_agree_to_the_sample(studio: Studio) -> None:
     """Assembled again at another speed: nothing is spoken anew, and an edit's neighbours would be the same samples."""
     pcm = talk(num=3)
