@@ -64,7 +64,7 @@ def measure(speech: Speech) -> SpeechMeasures:
     """Samples that are not finite are counted and taken as zero, so that everything else is still a number."""
     share = finite_share(speech.pcm)
     pcm = speech.pcm if share == 1 else np.where(np.isfinite(speech.pcm), speech.pcm, np.float32(0))
-    levels = window_levels(without_click(pcm, speech.sample_rate_hz), speech.sample_rate_hz)
+    levels = _window_levels(without_click(pcm, speech.sample_rate_hz), speech.sample_rate_hz)
     loud_db = float(np.quantile(levels, _LOUD_SHARE))
     audible = np.flatnonzero(levels >= max(loud_db + SPEECH_DB, _FLOOR_DB / 2))
     first, last = (int(audible[0]), int(audible[-1]) + 1) if len(audible) else (len(levels), len(levels))
@@ -116,7 +116,7 @@ def _distances(names: NDArray[np.intp], audible: NDArray[np.bool_]) -> list[int]
     return sorted(distance for distance in found if distance > 0)
 
 
-def window_levels(pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float64]:
+def _window_levels(pcm: Pcm, sample_rate_hz: int) -> NDArray[np.float64]:
     """dB of full scale of each window; what does not fill the last one belongs to the one before. Never empty."""
     size = round(WINDOW_S * sample_rate_hz)
     starts = np.arange(0, max(1, len(pcm) - size + 1), size)

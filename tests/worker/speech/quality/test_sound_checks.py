@@ -109,6 +109,7 @@ def test_a_voice_that_was_not_measured_is_held_to_what_no_voice_does() -> None:
 @pytest.mark.parametrize("num_samples", [1, 100, 300, 1_500])
 def test_a_scrap_of_sound_is_measured_too(num_samples: int) -> None:
     pcm = (0.1 * np.sin(np.arange(num_samples))).astype(np.float32)
-    scrap = Example("", "slt", Speech(pcm, np.zeros((0, 12), np.int16), 24_000, FinishReason.EOS, 0.0))
 
-    assert isinstance(findings(scrap, bounds_of("slt")), list)
+    for rate_hz in (16_000, 24_000, 48_000):
+        scrap = Example("", "slt", Speech(pcm, np.zeros((0, 12), np.int16), rate_hz, FinishReason.EOS, 0.0))
+        assert isinstance(findings(scrap, bounds_of("slt")), list)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worker.engine.interface import Pcm
+
+Floats = NDArray[np.float32]
 
 _WINDOW_S = 0.005
 _NEAR = 2
 """Windows on either side whose unrest a click is held against."""
+_ORDER = 3
+_PIECE_WINDOWS = 128
+"""At a time: what is made of so many stays in a core's own cache, and costs a third."""
 _LEAST = 1e-4
 """Unrest that nobody hears, as a factor of full scale."""
 
@@ -20,13 +26,13 @@ def click_db(pcm: Pcm, sample_rate_hz: int, loud_db: float) -> tuple[float, floa
     three times as high as a click that is one sample long. What is softer than 40 dB below the loud is not heard.
     """
     size = round(_WINDOW_S * sample_rate_hz)
-    sharp = np.diff(pcm, 3)
-    count = len(sharp) // size
+    count = (len(pcm) - _ORDER) // size
     if count < 2 * _NEAR + 1:
         return 0.0, 0.0
-    windows = sharp[: count * size].reshape(count, size)
-    peaks = np.maximum(windows.max(axis=1), -windows.min(axis=1))
-    energies = np.einsum("ij,ij->i", windows, windows)
+    pieces = [
+        _unrest(pcm, first, min(first + _PIECE_WINDOWS, count), size) for first in range(0, count, _PIECE_WINDOWS)
+    ]
+    peaks, energies = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
     # A click spreads over four third differences; without them its own window would hide it.
     calm = np.maximum(energies - 2.3 * np.square(peaks), 0)
     around = np.convolve(calm, np.ones(2 * _NEAR + 1), "same") / (size * (2 * _NEAR + 1))
@@ -34,3 +40,9 @@ def click_db(pcm: Pcm, sample_rate_hz: int, loud_db: float) -> tuple[float, floa
     ratios = peaks / heard
     place = int(ratios.argmax())
     return 20 * float(np.log10(max(ratios[place], 1e-9))), place * _WINDOW_S
+
+
+def _unrest(pcm: Pcm, first: int, end: int, size: int) -> tuple[Floats, Floats]:
+    """(peaks, energies) of the third difference in each of the windows [first, end)."""
+    sharp = np.diff(pcm[first * size : end * size + _ORDER], _ORDER).reshape(end - first, size)
+    return np.maximum(sharp.max(axis=1), -sharp.min(axis=1)), np.einsum("ij,ij->i", sharp, sharp)

@@ -8,7 +8,7 @@ from worker.engine.interface import Pcm
 
 LOWEST_HZ, HIGHEST_HZ = 60.0, 420.0
 
-_MOST_WINDOWS = 48
+_MOST_WINDOWS = 32
 """Spread over the utterance: a median wants no more."""
 _WINDOW_S = 0.05
 _RATE_HZ = 6_000
