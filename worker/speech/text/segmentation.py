@@ -25,6 +25,7 @@ from worker.speech.text.pieces import Ending, Piece
 from worker.speech.text.sentences import sentences
 from worker.speech.text.spoken import SpokenText, written_text
 from worker.speech.text.stretches import Stretch, join_short
+from worker.speech.text.verse import verse_lines
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*|\u2029\s*")
 _SENTENCE_ENDED = re.compile(r"[.!?…。！？｡:;：；][\"'”’»」』）)\]]*\s*$")
@@ -164,8 +165,10 @@ def _span_pieces(spoken: SpokenText, span: Span, ending: Ending | None, segmenta
         ending = Ending.SENTENCE if _SENTENCE_ENDED.search(spoken.text[max(start, end - 16) : end]) else Ending.CUT
     pieces: list[Piece] = []
     opening = segmentation.opening_chars
-    for first, last in _paragraphs(spoken.text, start, end):
+    for first, last, ends in _lines(spoken.text, start, end):
         found = _paragraph_pieces(spoken.text, first, last, segmentation, opening)
+        if found:
+            found[-1] = replace(found[-1], ending=ends)
         if opening and any(is_speakable(piece.spoken) for piece in found):
             opening = 0
         pieces += found
@@ -193,6 +196,13 @@ def _alone(text: str, pieces: list[Piece], opening: int) -> list[Piece]:
         return pieces
     first, rest = opened(text, pieces[:1], opening)
     return [*first, *rest, *pieces[1:]]
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, Ending]]:
+    """Paragraphs, and lines where one is a stanza."""
+    for first, last in _paragraphs(text, start, end):
+        for line, line_end in verse_lines(text, first, last):
+            yield line, line_end, Ending.PARAGRAPH if line_end == last else Ending.LINE
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
