@@ -88,6 +88,7 @@ def made_by_ann(api: ServedApi) -> dict[str, str]:
         "delivery_id": "evt_" + "0" * 40,
         "segment": "0",
         "segment_id": "seg_000000",
+        "sentence": "seg_000000.0",
         "take": "1",
         "version": "1",
         "name": SECRET,
