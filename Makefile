@@ -17,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # What starts no process: pure logic, and model stages on a few tensors.
 FAST_TESTS := $(addprefix tests/storage/,narration segments jobs audio runtime/config \
 		webhooks/test_payloads.py webhooks/test_sealed_secrets.py) \
-	$(addprefix tests/worker/,speech/audio speech/text speech/quality planning/documents planning/test_languages.py \
+	$(addprefix tests/worker/,speech/audio speech/alignment speech/text speech/quality planning/documents \
+		planning/test_languages.py \
 		leases/test_claim_ahead.py leases/test_quarantine.py \
 		synthesis/test_joined_speech.py synthesis/test_manners.py synthesis/test_speech_requests.py) \
 	$(addprefix tests/worker/engine/,requests serving/test_priority_queue.py cpu/test_scheduler.py \

@@ -55,6 +55,8 @@ from worker.planning.documents.plain.plays import play_script
 from worker.planning.documents.plain.text_document import text_script
 from worker.planning.documents.plain.transcribers import find_transcribers_notes
 from worker.planning.documents.reading import read_document
+from worker.speech.alignment.words import Word, words_of
+from worker.speech.alignment.written import even_time, written_times
 from worker.speech.quality.words.spelling import spoken_words
 from worker.speech.text.numbers.rules import NORMALIZERS
 from worker.speech.text.respelling import Lexicon
@@ -72,6 +74,13 @@ JOB_HEAD = '{"model": "m", "voice": "v", "input": {"text": "'
 def in_words(text: str) -> str:
     """With a blank wherever a word would be longer than any that is divided into sentences."""
     return " ".join(text[at : at + MAX_WORD_CHARS] for at in range(0, len(text), MAX_WORD_CHARS))
+
+
+def said_otherwise(text: str) -> None:
+    """Every other word was said as two that the text has not."""
+    written = list(words_of(in_words(text)))
+    said = [word for number, each in enumerate(written) for word in ([each] if number % 2 else [Word(0, 2, "?!")] * 2)]
+    everything(written_times(written, said, [even_time(word, 0, 1) for word in said]))
 
 
 def everything(found: Iterable[object]) -> None:
@@ -146,6 +155,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "worker.planning.documents.plain.hyphens.find_divided": lambda text: everything(find_divided(text)),
     "worker.planning.documents.plain.brackets.find_remarks": lambda text: everything(find_remarks(text, Images.SKIP)),
     "worker.planning.documents.reading.read_document": lambda text: read_document(text.encode(), DocumentFormat.TEXT),
+    "worker.speech.alignment.words.words_of": lambda text: everything(words_of(text)),
+    "worker.speech.alignment.written.written_times": lambda text: said_otherwise(text),
     "worker.speech.quality.words.spelling.spoken_words": spoken_words,
     "worker.speech.text.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
     "worker.speech.text.segmentation.plan_segments": lambda text: plan_segments(
