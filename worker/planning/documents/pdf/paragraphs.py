@@ -104,8 +104,7 @@ def _is_indented(before: Line, line: Line, open_lines: Sequence[Line], left: flo
     if not INDENT * line.size < deep < MOST_INDENT * line.size:
         return False
     if step > INDENT * line.size:
-        hangs = len(open_lines) == 1 and not ends_sentence(before.text) and not is_short
-        return not (hangs and (_LABEL.match(before.text) or line.text[:1].islower()))
+        return len(open_lines) > 1 or ends_sentence(before.text) or is_short
     # Level with one that is indented too: dialogue, of which each line is a paragraph.
     return abs(step) <= INDENT * line.size and ends_sentence(before.text) and len(open_lines) == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -26,6 +27,20 @@ _LETTERS = str.maketrans(
 )
 """A soft hyphen that was drawn is seen."""
 
+_ACCENTS = {
+    "\u00a8": "\u0308",
+    "\u02c6": "\u0302",
+    "\u02dc": "\u0303",
+    "\u02da": "\u030a",
+    "\u02c7": "\u030c",
+    "\u00b8": "\u0327",
+    "\u00b4": "\u0301",
+}
+"""Those that stand by themselves, and those that stand on letters."""
+
+_ACCENTED = re.compile("([\u00a8\u02c6\u02dc\u02da\u02c7\u00b8]|\u00b4(?=[aeiouyAEIOUY]))([A-Za-z])")
+_STRAY_ACCENT = re.compile("[ ][\u00a8\u02c6\u02dc\u02da\u02c7\u00b8](?=[ ]|$)")
+
 _PASSAGE_END = "\n\n"
 _JOIN = "\x00"
 _LINE_END = re.compile(r"(?P<left>[^\W\d_]{1,30})-\n(?=[^\W_])")
@@ -34,10 +49,22 @@ _UPPER_BEHIND = re.compile(r"\n[^\W\d_a-z]")
 
 
 def whole_words(passages: Sequence[Passage]) -> list[Passage]:
-    text = _PASSAGE_END.join("\n".join(line.translate(_LETTERS) for line in passage.lines) for passage in passages)
+    text = _PASSAGE_END.join("\n".join(_spelled(line) for line in passage.lines) for passage in passages)
     text = edited(text, _dictionary_edits(text))
     whole = edited(text, _other_edits(text)).split(_PASSAGE_END)
     return [_rejoined(passage, lines) for passage, lines in zip(passages, whole, strict=True)]
+
+
+def _spelled(line: str) -> str:
+    """Old fonts draw an accent and then its letter; one that stands apart from every letter is drawn and not read."""
+    composed = _ACCENTED.sub(_composed, line.translate(_LETTERS))
+    # A line may have been nothing else, and keeps its place.
+    return _STRAY_ACCENT.sub("", composed) or composed
+
+
+def _composed(match: re.Match[str]) -> str:
+    whole = unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
+    return whole if len(whole) == 1 else match.group()
 
 
 def _dictionary_edits(text: str) -> Iterator[Edit]:

@@ -137,6 +137,30 @@ def test_a_lists_marks_are_seen_and_not_read() -> None:
     assert said(pdf_script(paper([page]), ())) == ["One thing, and more of it.", "Another.", "\u2014 No, he said."]
 
 
+def test_an_entry_whose_other_lines_are_indented_is_one_paragraph() -> None:
+    lines = prose(3, "tight: notes too are set like this, in", 60)
+
+    page = column([lines[0], *(f"   {line}" for line in lines[1:])])
+
+    assert said(pdf_script(paper([page]), ())) == [" ".join(lines)]
+
+
+def test_accents_that_were_drawn_apart_stand_on_their_letters() -> None:
+    page = column(["Das n\u00a8achste Geb\u00a8aude fiel \u00a8 auf, caf\u00b4e, it\u00b4s."])
+
+    assert said(pdf_script(paper([page]), ())) == ["Das n\u00e4chste Geb\u00e4ude fiel auf, caf\u00e9, it\u00b4s."]
+
+
+def test_an_outline_that_loops_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = [[*column([title], size=14), *column(prose(9), y=690)] for title in ("Dawn", "Dusk")]
+    data = paper(pages, outline=[("Dawn", 0), ("Dusk", 1), ("Dawn", 0)])
+    monkeypatch.setattr(library, "MAX_BOOKMARKS", 50)
+
+    script = pdf_script(data.replace(b"/Next 17 0 R", b"/Next 15 0 R"), ())
+
+    assert [each.title for each in script.chapters] == ["Dawn", "Dusk"]
+
+
 def test_contents_and_verse() -> None:
     contents = column(["Contents", "Dawn ............ 1", "Noon ............ 2", "Dusk ............ 3"], leading=14)
     verse = column(["The lamp was low,", "The moon was late,", "And nobody came to the gate.", *prose(9)], y=600)
