@@ -191,6 +191,7 @@ def test_the_options_of_narrate_are_told_by_theme(run_cli: Any) -> None:
         "How each segment is checked",
         "When it is made, and who is told",
         "What is written",
+        "What the files say of themselves",
         "Which server speaks, or what one of this command's own is like",
     ]
 
