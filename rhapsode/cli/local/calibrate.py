@@ -33,7 +33,7 @@ def calibrate(
     device: DeviceOption = None,
     slots: SlotsOption = None,
 ) -> None:
-    """Measure how long a checkpoint's speech takes, how it pauses and ends, and write it beside the weights.
+    """Measure how long a checkpoint's speech takes, how it pauses, ends and sounds, and write it beside the weights.
 
     The quality gate then finds what is cut short or runs on in a single segment. Until a language was measured it can
     only compare the segments of a job with each other, and jobs say so. Workers read the file when they start.
