@@ -108,7 +108,8 @@ def _calibrate(arguments: argparse.Namespace) -> None:
     path = arguments.checkpoint / FILE_NAME
     calibration = with_language(path, engine.info.revision, spoken, examples)
     write_calibration(calibration, path)
-    logger.info("%s: %s", path, calibration.languages[spoken])
+    voices = ", ".join(calibration.languages[spoken].voices) or "none by itself"
+    logger.info("%s: %d utterances; voices that were measured: %s", path, calibration.examples[spoken], voices)
 
 
 def _text(language: str) -> Path:
