@@ -54,7 +54,7 @@ class _Writer:
         if name == "p":
             return self._styles.of(element).is_silent
         if name == "r":
-            return self._styles.is_hidden(element)
+            return self._styles.is_hidden(element) or _is_note_mark(element)
         return name in _SKIPPED or (name == "sdt" and _is_contents(element))
 
     def _start(self, element: _Element, name: str) -> None:
@@ -106,6 +106,12 @@ class _Writer:
             place[-1].tail = text
         else:
             place.text = text
+
+
+def _is_note_mark(run: _Element) -> bool:
+    """One that its writer chose, a star for instance, stands in the run as text."""
+    notes = (child(run, name) for name in ("footnotereference", "endnotereference"))
+    return any(attribute(note, "custommarkfollows") in ("1", "true", "on") for note in notes)
 
 
 def _is_contents(element: _Element) -> bool:

@@ -31,6 +31,7 @@ BODY = (
         + run("and ", '<w:rStyle w:val="Secret"/>')
         + run("still", '<w:vanish w:val="0"/>')
         + '<w:r><w:footnoteReference w:id="2"/></w:r>'
+        + '<w:r><w:footnoteReference w:customMarkFollows="1" w:id="3"/><w:t>*</w:t></w:r>'
         + run(", 10")
         + run("6", '<w:vertAlign w:val="superscript"/>')
         + '<w:r><w:t xml:space="preserve"> litres</w:t><w:tab/><w:t>of</w:t></w:r>'
