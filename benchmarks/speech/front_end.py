@@ -1,4 +1,5 @@
-"""The English front end: right, untouched, wrong and half-converted items of the gold file by class, and its speed.
+"""The English front end: right, untouched, wrong and half-converted items of the gold file, and of one by another hand,
+by class, and its speed.
 
     python benchmarks/speech/front_end.py [--prose FILE ...] [--show] [--changes N]
 
@@ -17,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the gold file and its scores are the tests'
 
-from tests.worker.speech.text.english.scoring import Verdict, gold, spoken_by
+from tests.worker.speech.text.english.scoring import GOLD, HELD_OUT, Verdict, items_of, spoken_by
 from worker.speech.text.english.front_end import respell_english
 
 MEGABYTE = 1_000_000
@@ -29,25 +30,26 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--changes", type=int, default=0)
     arguments = parser.parse_args()
-    _print_gold(show=arguments.show)
+    for file in (GOLD, HELD_OUT):
+        _print_items(file, show=arguments.show)
     if arguments.prose:
         _print_prose(arguments.prose, arguments.changes)
 
 
-def _print_gold(*, show: bool) -> None:
+def _print_items(file: Path, *, show: bool) -> None:
     counts: Counter[tuple[str, Verdict]] = Counter()
     kinds: dict[str, None] = {}
-    for item in gold():
+    for item in items_of(file):
         spoken = spoken_by(respell_english, item.written)
         verdict = item.verdict(spoken)
         counts[item.kind, verdict] += 1
         kinds[item.kind] = None
         if show and verdict is not Verdict.RIGHT:
             print(f"{verdict.value:>14}  {item.kind}: {item.written!r} -> {spoken!r}")
-    print(f"{'class':<15}" + "".join(f"{verdict.value:>16}" for verdict in Verdict))
+    print(f"{file.name:<15}" + "".join(f"{verdict.value:>16}" for verdict in Verdict))
     for kind in kinds:
         print(f"{kind:<15}" + "".join(f"{counts[kind, verdict]:>16}" for verdict in Verdict))
-    print(f"{'all':<15}" + "".join(f"{_all(counts, verdict):>16}" for verdict in Verdict))
+    print(f"{'all':<15}" + "".join(f"{_all(counts, verdict):>16}" for verdict in Verdict), "\n")
 
 
 def _all(counts: Counter[tuple[str, Verdict]], verdict: Verdict) -> int:

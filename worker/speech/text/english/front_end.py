@@ -57,7 +57,7 @@ _PLAIN = re.compile(
 )
 """A word of prose that no rule can begin with, unless it is one of `_SHORT`."""
 
-_SHORT = frozenset((*DOTLESS, *calendar.SHORT_MONTHS, "St", "ext"))
+_SHORT = frozenset((*DOTLESS, *calendar.SHORT_MONTHS, *calendar.SHORT_DAYS, "St", "ext"))
 _COUNTED_BEFORE = re.compile(r"(?:[A-Z][A-Za-z.]{2,12}|\b(?:chapter|act|scene|book|part|volume|canto))\s\Z")
 """What stands before an I that may be a number: Part I, Charles I."""
 

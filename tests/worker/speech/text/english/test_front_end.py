@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.worker.speech.text.english.scoring import Item, Verdict, gold, spoken_by
+from tests.worker.speech.text.english.scoring import GOLD, HELD_OUT, Item, Verdict, items_of, spoken_by
 from worker.speech.text.english.front_end import respell_english
 from worker.speech.text.english.letters.marks import name_emoji
 
-ITEMS = gold()
+ITEMS = items_of(GOLD)
 KINDS = sorted({item.kind for item in ITEMS})
 LEAST_RIGHT = 0.95
 
@@ -33,6 +33,14 @@ def test_items_are_right_or_untouched(kind: str) -> None:
 
     assert wrong == []
     assert right >= LEAST_RIGHT * len(judged)
+
+
+def test_what_another_hand_wrote_is_right_or_untouched() -> None:
+    """Of 260 items by somebody who knew no rule, 239 were right at first sight, 7 untouched, 14 wrong."""
+    judged = [(item, spoken_by(respell_english, item.written)) for item in items_of(HELD_OUT)]
+
+    assert [(item.written, spoken) for item, spoken in judged if is_wrong(item, spoken)] == []
+    assert sum(item.verdict(spoken) is Verdict.RIGHT for item, spoken in judged) >= LEAST_RIGHT * len(judged)
 
 
 def is_wrong(item: Item, spoken: str) -> bool:

@@ -25,7 +25,7 @@ SHORT_MONTHS = {
     "Nov": "November",
     "Dec": "December",
 }
-_SHORT_DAYS = {
+SHORT_DAYS = {
     "Mon": "Monday",
     "Tue": "Tuesday",
     "Tues": "Tuesday",
@@ -38,7 +38,7 @@ _SHORT_DAYS = {
     "Sun": "Sunday",
 }
 _DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_SHORT_FIRST = "".join({name[0] for name in (*SHORT_MONTHS, *_SHORT_DAYS)})
+_SHORT_FIRST = "".join({name[0] for name in (*SHORT_MONTHS, *SHORT_DAYS)})
 
 MONTH = rf"(?:{one_of(MONTHS)}|(?:{one_of(SHORT_MONTHS)})\.?)(?![a-z])"
 _BEHIND_MONTH = re.compile(rf"\b{MONTH},?\s\Z")
@@ -97,11 +97,16 @@ def _short_month(match: re.Match[str]) -> str | None:
     return SHORT_MONTHS[match["name"]]
 
 
+def _days(match: re.Match[str]) -> str | None:
+    return f"{SHORT_DAYS[match['first']]} to {SHORT_DAYS[match['last']]}"
+
+
 def _short_day(match: re.Match[str]) -> str | None:
-    return _SHORT_DAYS[match["name"]]
+    return SHORT_DAYS[match["name"]]
 
 
 _DIGITS = "0123456789"
+_SHORT_DAY = one_of(SHORT_DAYS)
 _NAMED = rf"(?=\s{{1,3}}(?:of\s)?{MONTH})"
 RULES: tuple[Rule, ...] = (
     rule(_DIGITS, rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d){END}", _iso),
@@ -116,5 +121,6 @@ RULES: tuple[Rule, ...] = (
     rule(_DIGITS, rf"(?P<day>{_DAY})(?=\s(?:to|and|or|until)\s{_DAY}{_NAMED})", _first_of_two),
     rule(_SHORT_FIRST, rf"(?P<name>{one_of(SHORT_MONTHS)})\.?(?=\s\d{{1,4}}(?!\d))", _short_month),
     rule(_SHORT_FIRST, rf"(?<=\d\s)(?P<name>{one_of(SHORT_MONTHS)})\.(?=[,\s])", _short_month),
-    rule(_SHORT_FIRST, rf"(?P<name>{one_of(_SHORT_DAYS)})\.?(?=,\s(?:\d|{MONTH}))", _short_day),
+    rule(_SHORT_FIRST, rf"(?P<first>{_SHORT_DAY})\.?{DASH}(?P<last>{_SHORT_DAY})\.?{END}", _days),
+    rule(_SHORT_FIRST, rf"(?P<name>{one_of(SHORT_DAYS)})\.?(?=,\s(?:\d|{MONTH}))", _short_day),
 )

@@ -74,20 +74,29 @@ _CHEMICALS = frozenset(
         "C2H2",
         "C6H6",
         "CO3",
+        "NaCl",
+        "KCl",
+        "HCl",
+        "NaOH",
+        "KOH",
+        "CuSO4",
+        "AgNO3",
     ]
 )
 _ATOM = re.compile(r"[A-Z][a-z]?|\d{1,3}")
-_TERM = rf"[√±−-]?(?:{NUMBER}|[A-Za-z]{{1,2}}(?![A-Za-z]))(?:[²³]|\^\d{{1,2}})?"
+_TERM = rf"[√±−-]?(?:{NUMBER}[a-z]?(?![A-Za-z])|[A-Za-zπ]{{1,2}}(?![A-Za-z]))(?:[²³]|\^\d{{1,2}})?"
 _TERM_PARTS = re.compile(
-    rf"(?P<sign>[√±−-])?(?:(?P<number>{NUMBER})|(?P<letters>[A-Za-z]{{1,2}}))(?:(?P<power>[²³])|\^(?P<exponent>\d{{1,2}}))?"
+    rf"(?P<sign>[√±−-])?(?:(?P<number>{NUMBER})(?P<factor>[a-z])?|(?P<letters>[A-Za-zπ]{{1,2}}))(?:(?P<power>[²³])|\^(?P<exponent>\d{{1,2}}))?"
 )
 _OPERATOR = r"[+×÷=<>≤≥≠≈*−/-]"
+_FACTOR = re.compile(r"\d[a-z]\b")
+_NAMED = {"π": "pi"}
 _SIGNS = {"√": "the square root of ", "±": "plus or minus ", "-": "minus ", "−": "minus "}
 _OPEN = re.compile(r"[=+×÷<>≤≥≠≈*/^(]\s?\Z")
 
 
 def _equation(match: re.Match[str]) -> str | None:
-    if _OPEN.search(before(match)) or not _SURE & set(match.group()):
+    if _OPEN.search(before(match)) or not (_SURE & set(match.group()) or _FACTOR.search(match.group())):
         return None
     words, wants_term = [], True
     for token in match["all"].split():
@@ -107,7 +116,8 @@ def _term(written: str) -> str | None:
     parts = _TERM_PARTS.fullmatch(written)
     if parts is None:
         return None
-    base = quantity(parts["number"]) if parts["number"] else " ".join(parts["letters"])
+    named = " ".join(_NAMED.get(letter, letter) for letter in parts["letters"] or parts["factor"] or "")
+    base = f"{quantity(parts['number'])} {named}".rstrip() if parts["number"] else named
     sign = _SIGNS[parts["sign"]] if parts["sign"] else ""
     if parts["power"]:
         return f"{sign}{base} {_POWERS[parts['power']]}"
@@ -121,6 +131,24 @@ def _about(match: re.Match[str]) -> str | None:
     return f"about {quantity(match['number'])}"
 
 
+def _pi(match: re.Match[str]) -> str | None:
+    return _NAMED[match.group()]
+
+
+def _acidity(match: re.Match[str]) -> str | None:
+    return "P H"
+
+
+def _numbered(match: re.Match[str]) -> str | None:
+    """U-235, B-52, F-16."""
+    number = int(match["number"])
+    hundreds, rest = divmod(number, 100)
+    if not hundreds or not rest:
+        return f"{match['letter']} {cardinal(number)}"
+    tail = cardinal(rest) if rest > 9 else f"oh {cardinal(rest)}"
+    return f"{match['letter']} {cardinal(hundreds)} {tail}"
+
+
 def _by(match: re.Match[str]) -> str | None:
     return f"{quantity(match['first'])} by {quantity(match['last'])}"
 
@@ -130,14 +158,17 @@ def _chemical(match: re.Match[str]) -> str | None:
     if formula == match.group() and formula not in _CHEMICALS:
         return None
     atoms = _ATOM.findall(formula)
-    return " ".join(cardinal(int(atom)) if atom.isdecimal() else " ".join(atom) for atom in atoms)
+    return " ".join(cardinal(int(atom)) if atom.isdecimal() else " ".join(atom.upper()) for atom in atoms)
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_STARTS = f"√±−-.0123456789{_LETTERS}"
+_STARTS = f"√±−-.π0123456789{_LETTERS}"
 RULES: tuple[Rule, ...] = (
     rule(_STARTS, rf"(?P<all>{_TERM}(?:\s{_OPERATOR}\s{_TERM}){{1,8}})(?!\s?[=+×÷<>≤≥≠≈*/^(]){END}", _equation),
     rule("√±", rf"{_TERM}{END}", _lone),
+    rule("π", rf"π{END}", _pi),
+    rule("p", rf"pH{END}", _acidity),
+    rule("ABCDEFGHIJKLMNOPQRSTUVWXYZ", rf"(?P<letter>[A-Z])-(?P<number>[1-9]\d{{0,2}}){END}", _numbered),
     rule("0123456789", rf"{NUMBER}(?:[²³]|\^\d{{1,2}}){END}", _lone),
     rule(_LETTERS, rf"[A-Za-z](?:[²³]|\^\d){END}", _lone),
     rule("≈~", rf"[≈~]\s?(?P<number>{NUMBER}){END}", _about),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from worker.speech.text.english.figures.fractions import SIGNS, named, parts_of
-from worker.speech.text.english.rule import Rule, before, is_one, quantity, rule
+from worker.speech.text.english.rule import Rule, after, before, is_one, quantity, rule
 from worker.speech.text.numbers.english_words import cardinal
 
 _NO_SHILLINGS = re.compile(r"\b(?:[Tt]he|[Hh]is|[Hh]er|[Tt]heir|[Mm]y|[Ll]ate|[Ee]arly|[Ii]n|[Tt]ook|[Ff]or)\s\Z")
 """The 10s., and what took 5 s."""
+
+_MONEY_BESIDE = re.compile(r"\d/-|\b\d{1,2}d\b|\b\d{1,2}s\.|\b(?:shillings?|pence|guineas?)\b")
 
 
 def _amount(match: re.Match[str]) -> str | None:
@@ -23,6 +25,11 @@ def _alone(match: re.Match[str]) -> str | None:
     if match["shillings"] and _NO_SHILLINGS.search(before(match)):
         return None
     return _amount(match)
+
+
+def _stroke(match: re.Match[str]) -> str | None:
+    """2/6 is a fraction or a day where nothing beside it is money."""
+    return _amount(match) if _MONEY_BESIDE.search(before(match) + after(match)) else None
 
 
 def _pounds(written: str | None) -> list[str]:
@@ -60,5 +67,7 @@ RULES: tuple[Rule, ...] = (
         _alone,
     ),
     rule(_DIGITS, r"(?<=pounds\s)(?P<pounds>(?!))?(?P<shillings>1?\d)s(?=\.)(?P<pence>(?!))?(?P<part>(?!))?", _amount),
+    rule(_DIGITS, r"(?P<pounds>(?!))?(?P<shillings>\d{1,3})/-(?P<pence>(?!))?(?P<part>(?!))?(?![\w-])", _amount),
+    rule(_DIGITS, rf"(?P<pounds>(?!))?(?P<shillings>1?\d)/(?P<pence>1[01]|\d)(?P<part>[{SIGNS}])?(?![\w/])", _stroke),
     rule(_DIGITS, rf"(?P<pounds>(?!))?(?P<shillings>(?!))?{_PENCE}(?=\.){_GOES_ON}(?!\w)", _alone),
 )

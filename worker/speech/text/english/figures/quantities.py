@@ -22,11 +22,16 @@ from worker.speech.text.numbers.english_words import cardinal, digits, ordinal
 
 _OPERATOR_BEFORE = re.compile(r"[=+×÷<>≤≥≠≈*/^√±]\s?\Z")
 _OPERATOR_AFTER = re.compile(r"\s?[=+×÷<>≤≥≠≈*/^¥$€£%°#~\\|@]")
-_CALLED = re.compile(r"\b(?:[Dd]ial(?:led|ed)?|[Cc]all(?:ed)?|[Rr]ing|[Rr]ang|[Pp]hone)\s\Z")
+_CALLED = re.compile(r"\b(?:[Dd]ial(?:led|ed)?|[Cc]all(?:ed)?|[Rr]ing|[Rr]ang|[Pp]hone)\s(?:\d{3},?\s(?:or|and)\s)?\Z")
 _NUMBERED = re.compile(r"\b(?:[Rr]oom|[Ff]light|[Hh]ighway|[Rr]oute|[Ss]uite)\s\Z")
 _SECTION = re.compile(r"\b(?:[Tt]able|[Ff]igure|[Ff]ig\.|[Ss]ection|[Ee]xercise|[Pp]art|[Pp]late|[Cc]hapter)\s\Z")
 _MOST_SCORED = 200
 """A larger number before a smaller one is no score of a game, but a code."""
+
+_SCORED = re.compile(
+    r"\b(?:won|wins?|lost|lose|beat|beaten|match|scored?|set|game|lead|led|victory|defeat(?:ed)?|final)\b|\d[-–]\d{1,2},\s\Z"
+)
+"""Nine to five are hours; six four is a set of tennis."""
 
 _SPECIAL = {"24/7": "twenty-four seven", "9/11": "nine eleven", "50/50": "fifty-fifty"}
 
@@ -70,7 +75,8 @@ def _range(match: re.Match[str]) -> str | None:
     from_number, to_number = (float(each.replace(",", "")) for each in (first, last))
     if from_number > to_number and (from_number > _MOST_SCORED or _SECTION.search(before(match))):
         return None
-    joint = " " if first == last else " to "
+    is_score = first == last or (from_number > to_number and _SCORED.search(before(match)))
+    joint = " " if is_score else " to "
     return f"{quantity(first)}{joint}{quantity(last)}"
 
 

@@ -20,6 +20,9 @@ _HEADING = re.compile(rf"\b(?:{one_of({*_HEADINGS, *(each.upper() for each in _H
 _LOWER_HEADING = re.compile(
     r"\b(?:[Cc]hapter|[Ss]cene|[Aa]ct|[Bb]ook|[Pp]art|[Vv]ol(?:ume|\.)|[Cc]anto|pp?\.|[Pp]age)\s\Z"
 )
+_LOWER_KIND = re.compile(r"\b(?:type|stage|phase|grade|class|category|level|figure|table|appendix)\s\Z")
+"""Before an I these are mostly what somebody has: the class I took."""
+
 _RULER = re.compile(rf"\b(?:{one_of(REGNAL_NAMES)})\s\Z")
 _RULED = re.compile(
     r"['’]s\b|[.,;:!?)\]\"”—–]|\Z|\s(?:of|and|was|is|had|died|reigned|ruled|abdicated|became|himself|herself)\b"
@@ -46,6 +49,8 @@ def _numeral(match: re.Match[str]) -> str | None:
         return None
     if _HEADING.search(front) or _LOWER_HEADING.search(front):
         return None if written == "I" and _GOES_ON.match(behind) else _titled(number)
+    if len(written) > 1 and _LOWER_KIND.search(front):
+        return cardinal(number)
     if _RULER.search(front):
         return None if written == "I" and not _RULED.match(behind) else f"the {ordinal(number).title()}"
     if len(written) > 1 and _CENTURY.match(behind):

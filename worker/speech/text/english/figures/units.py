@@ -35,6 +35,8 @@ _SINGULARS = {
     "g": "gram",
     "mg": "milligram",
     "µg": "microgram",
+    "tbsp": "tablespoon",
+    "tsp": "teaspoon",
     "kHz": "",
     "l": "liter",
     "L": "liter",

@@ -92,5 +92,9 @@ RULES: tuple[Rule, ...] = (
     rule("'’‘", rf"['’‘](?P<year>\d\d){END}", _short),
     rule(_DIGITS, rf"(?P<first>1[1-9]\d\d|20\d\d){DASH}(?P<last>{_YEAR}|\d\d){END}", _span),
     rule(_DIGITS, rf"(?P<year>{_YEAR})(?:{HYPHENATED}|{ENDS_OR_OWNS})", _single),
-    rule("MmPpLlEe", rf"(?P<prefix>{_PREFIX})-(?P<year>1[1-9]\d\d|20\d\d)(?P<plural>s)?{ENDS_OR_OWNS}", _prefixed),
+    rule(
+        "MmPpLlEe",
+        rf"(?P<prefix>{_PREFIX})-(?P<year>1[1-9]\d\d|20\d\d|[2-9]0(?=s))(?P<plural>s)?{ENDS_OR_OWNS}",
+        _prefixed,
+    ),
 )

@@ -11,7 +11,7 @@ _NAMES = {"§": "section", "§§": "sections", "¶": "paragraph", "#": "number",
 
 
 def _and(match: re.Match[str]) -> str | None:
-    return "and" if re.search(r"\w['’.,]{0,2}\s\Z", before(match)) and re.match(r"\s\w", after(match)) else None
+    return "and" if re.search(r"[\w%)\]]['’.,]{0,2}\s\Z", before(match)) and re.match(r"\s\w", after(match)) else None
 
 
 def _letters(match: re.Match[str]) -> str | None:
