@@ -10,8 +10,8 @@ from worker.planning.documents.pdf.lines import Line
 
 LEAST_ENTRIES = 3
 
-_LEADER = re.compile(r"(?:[.·•…_][ ]?){3,}[ ]?(?:\d{1,5}|[ivxlc]{1,8})$", re.IGNORECASE)
-_ENTRY = re.compile(r"[^\W_].{0,200}[ ](?:\d{1,5}|[ivxlc]{1,8})$")
+_LEADER = re.compile(r"(?<![.·•…_])(?<![.·•…_][ ])(?:[.·•…_][ ]{0,2}+){3,}+(?:\d{1,5}|[ivxlc]{1,8})$", re.IGNORECASE)
+_PAGE = re.compile(r"[ ](?:\d{1,5}|[ivxlc]{1,8})$")
 _HEADINGS = frozenset(
     {
         *("contents", "table of contents", "inhalt", "inhaltsverzeichnis", "sommaire", "table des matières", "índice"),
@@ -46,11 +46,15 @@ def _end_of_contents(lines: Sequence[Line], at: int) -> int:
         return at
     end, entries, at_entry = at + 1, 0, at
     while end < len(lines) and end - at_entry <= 2:
-        if _leads(lines[end].text) or _ENTRY.match(lines[end].text[-220:]):
+        if _leads(lines[end].text) or _is_entry(lines[end].text):
             entries += 1
             at_entry = end
         end += 1
     return at_entry + 1 if entries >= LEAST_ENTRIES else at
+
+
+def _is_entry(text: str) -> bool:
+    return text[:1].isalnum() and _PAGE.search(text[-9:]) is not None
 
 
 def _leads(text: str) -> bool:

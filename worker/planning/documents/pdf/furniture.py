@@ -24,7 +24,8 @@ _PAGE = re.compile(
     re.IGNORECASE,
 )
 
-_HEAD = re.compile(r"(?P<before>\d{1,4})[ ]\D.*|.*\D[ ](?P<behind>\d{1,4})")
+_NUMBER_FIRST = re.compile(r"(\d{1,4})[ ]\D")
+_NUMBER_LAST = re.compile(r"\D[ ](\d{1,4})$")
 MOST_HEAD = 120
 
 Place = tuple[int, int]
@@ -88,9 +89,9 @@ def _headed(pages: Sequence[Sequence[Row]]) -> Iterator[Place]:
     for index, rows in enumerate(pages):
         for place in {0, len(rows) - 1} if rows else ():
             text = rows[place].line.text
-            match = _HEAD.fullmatch(text) if len(text) <= MOST_HEAD else None
-            if match is not None:
-                steps[int(match["before"] or match["behind"]) - index].append((index, place))
+            match = _NUMBER_FIRST.match(text) or _NUMBER_LAST.search(text[-6:])
+            if match is not None and len(text) <= MOST_HEAD:
+                steps[int(match[1]) - index].append((index, place))
     yield from _counting(steps, LEAST_PAGES)
 
 

@@ -35,9 +35,7 @@ MOST_UNKNOWN = 0.3
 
 _Element = etree._Element  # pyright: ignore[reportPrivateUsage]
 
-_FILE_NAME = re.compile(
-    r"(?:untitled|microsoft word - .*|.*\.(?:docx?|tex|dvi|indd|qxd|rtf|pdf|html?|txt))", re.IGNORECASE
-)
+_FILE_ENDS = (".doc", ".docx", ".tex", ".dvi", ".indd", ".qxd", ".rtf", ".pdf", ".htm", ".html", ".txt")
 _XML_UNSPEAKABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -127,7 +125,9 @@ def _verses(passage: Passage) -> Iterator[str]:
 def _title(file: PdfFile) -> str:
     """Not the name of the file that it was made of."""
     title = _tidy(file.said("Title"))
-    return "" if _FILE_NAME.fullmatch(title) else title
+    name = title.casefold()
+    is_file = name == "untitled" or name.startswith("microsoft word - ") or name.endswith(_FILE_ENDS)
+    return "" if is_file else title
 
 
 def _tidy(text: str) -> str:
