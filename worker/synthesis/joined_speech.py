@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from worker.engine.interface import EngineInfo, FinishReason, Pcm, Speech
+from worker.speech.audio.decoder_start import without_click
 from worker.speech.quality.measures import measure
 
 PAUSE_S = 0.16
@@ -39,7 +40,9 @@ def _trimmed(speech: Speech, *, at_start: bool, at_end: bool) -> Pcm:
         return speech.pcm
     first = max(0.0, measured.leading_s - PAUSE_S / 2) if at_start else 0.0
     rest = max(0.0, measured.trailing_s - PAUSE_S / 2) if at_end else 0.0
-    return speech.pcm[round(first * speech.sample_rate_hz) : len(speech.pcm) - round(rest * speech.sample_rate_hz)]
+    # The start of a decoder is heard in the midst of speech.
+    pcm = without_click(speech.pcm, speech.sample_rate_hz) if at_start else speech.pcm
+    return pcm[round(first * speech.sample_rate_hz) : len(pcm) - round(rest * speech.sample_rate_hz)]
 
 
 def silence(seconds: float, info: EngineInfo) -> Speech:

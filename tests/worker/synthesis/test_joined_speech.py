@@ -48,6 +48,17 @@ def test_a_part_without_speech_keeps_its_place() -> None:
     assert len(both.pcm) >= len(silent.pcm)
 
 
+def test_the_start_of_a_decoder_is_not_heard_in_the_middle() -> None:
+    first, second = tone(0.07, 0.8, 0.08), tone(0.07, 0.8, 0.08)
+    second.pcm[0] = 0.0197
+
+    both = joined([first, second])
+
+    joint = round(0.87 * RATE_HZ), round((0.87 + PAUSE_S) * RATE_HZ)
+    assert measure(second).leading_s == pytest.approx(0.07, abs=0.011)
+    assert np.abs(both.pcm[joint[0] + 1 : joint[1] - 240]).max() < 0.001
+
+
 def test_one_part_is_itself() -> None:
     speech = tone(0.1, 0.5, 0.1)
 
