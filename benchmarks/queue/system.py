@@ -43,7 +43,7 @@ from worker.engine.native import NativeEngine
 from worker.engine.profiles import ServingProfile
 from worker.engine.settings import NativeEngineSettings
 from worker.settings import SMALL_VOICE
-from worker.speech.text.segmentation import plan_segments
+from worker.speech.text.segmenting.segmentation import plan_segments
 from worker.synthesis.spoken_segment import segment_seed
 
 FABLES = Path(__file__).resolve().parents[2] / "rhapsode/demo/fables.txt"

@@ -59,9 +59,9 @@ from worker.speech.alignment.words import Word, words_of
 from worker.speech.alignment.written import even_time, written_times
 from worker.speech.quality.words.spelling import spoken_words
 from worker.speech.text.numbers.rules import NORMALIZERS
-from worker.speech.text.respelling import Lexicon
-from worker.speech.text.segmentation import plan_segments
-from worker.speech.text.sentences import sentences
+from worker.speech.text.segmenting.segmentation import plan_segments
+from worker.speech.text.segmenting.sentences import sentences
+from worker.speech.text.spelling.respelling import Lexicon
 from worker.speech.text.written_language import wrong_language
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,11 +158,13 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "worker.speech.alignment.words.words_of": lambda text: everything(words_of(text)),
     "worker.speech.alignment.written.written_times": lambda text: said_otherwise(text),
     "worker.speech.quality.words.spelling.spoken_words": spoken_words,
-    "worker.speech.text.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
-    "worker.speech.text.segmentation.plan_segments": lambda text: plan_segments(
+    "worker.speech.text.spelling.respelling.Lexicon": lambda text: everything(LEXICON(text, 0, len(text))),
+    "worker.speech.text.segmenting.segmentation.plan_segments": lambda text: plan_segments(
         in_words(text), Segmentation(), Pauses()
     ),
-    "worker.speech.text.sentences.sentences": lambda text: everything(sentences(in_words(text), 0, len(text))),
+    "worker.speech.text.segmenting.sentences.sentences": lambda text: everything(
+        sentences(in_words(text), 0, len(text))
+    ),
     "worker.speech.text.written_language.wrong_language": lambda text: wrong_language(text, ["english"]),
     **{
         f"worker.speech.text.numbers, {name}": lambda text, rules=rules: everything(rules(text, 0, len(text)))
@@ -171,7 +173,9 @@ PARSERS: dict[str, Callable[[str], object]] = {
 }
 """By name, some also inside something else."""
 
-SLOW = frozenset({"worker.speech.text.segmentation.plan_segments", "worker.speech.text.sentences.sentences"})
+SLOW = frozenset(
+    {"worker.speech.text.segmenting.segmentation.plan_segments", "worker.speech.text.segmenting.sentences.sentences"}
+)
 """Their patterns are looked at by themselves; what else they do is the same for most marks."""
 
 OURS = frozenset(

@@ -13,7 +13,7 @@ from storage.segments.timeline import num_gap_samples
 from worker.engine.fake import SAMPLE_RATE_HZ, fake_speech
 from worker.speech.audio.samples import to_samples
 from worker.speech.audio.speech_edges import finish_edges
-from worker.speech.text.segmentation import plan_segments
+from worker.speech.text.segmenting.segmentation import plan_segments
 from worker.synthesis.spoken_segment import segment_seed
 
 

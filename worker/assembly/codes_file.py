@@ -15,7 +15,7 @@ from typing import IO
 
 import numpy as np
 
-from worker.assembly.scratch import scratch_errors
+from worker.assembly.audio.scratch import scratch_errors
 from worker.engine.interface import CodecFrames
 
 CODES_FORMAT = 1

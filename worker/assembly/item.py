@@ -29,22 +29,22 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore, StoredObject
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.file import SegmentHeader
-from worker.assembly.audio_files import audio_file, scratch_bytes
-from worker.assembly.chapter_files import ChapterCut, FileSeries, chapter_cuts
+from worker.assembly.audio.audio_files import audio_file, scratch_bytes
+from worker.assembly.audio.chapter_files import ChapterCut, FileSeries, chapter_cuts
+from worker.assembly.audio.levels import Level, measure_levels, warnings_of
+from worker.assembly.audio.scratch import require_room, scratch_file
+from worker.assembly.audio.sound import SoundShaper, num_output_samples
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
-from worker.assembly.kept_times import KeptTimes
-from worker.assembly.levels import Level, measure_levels, warnings_of
 from worker.assembly.manifest import Made, manifest
 from worker.assembly.mending import mend_segments
 from worker.assembly.narration import Narration, load_narration
-from worker.assembly.scratch import require_room, scratch_file
 from worker.assembly.segment_reader import SegmentDamaged, SegmentReader
-from worker.assembly.sound import SoundShaper, num_output_samples
-from worker.assembly.subtitles import subtitles
-from worker.assembly.timestamps import WITH_WORDS, timestamps
-from worker.assembly.word_times import WordClock
+from worker.assembly.timed_text.kept_times import KeptTimes
+from worker.assembly.timed_text.subtitles import subtitles
+from worker.assembly.timed_text.timestamps import WITH_WORDS, timestamps
+from worker.assembly.timed_text.word_times import WordClock
 from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available

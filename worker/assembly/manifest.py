@@ -16,7 +16,7 @@ from storage.narration.spec import NarrationSpec
 from storage.segments.file import SegmentHeader
 from storage.segments.results import SILENCED
 from storage.segments.timeline import Placed, spoken_span
-from worker.assembly.levels import Level
+from worker.assembly.audio.levels import Level
 from worker.assembly.narration import Narration
 
 MANIFEST_FORMAT = 3

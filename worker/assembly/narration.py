@@ -20,7 +20,7 @@ from worker.errors import unusable
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import until_available
 from worker.services import WorkerServices
-from worker.speech.text.sentences import sentences
+from worker.speech.text.segmenting.sentences import sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from worker.errors import unusable
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.plain.text_document import without_litter
 from worker.planning.documents.reading import read_document
-from worker.speech.text.say_as import Speller
+from worker.speech.text.spelling.say_as import Speller
 
 
 def read_script(data: bytes, spec: NarrationSpec) -> Script:

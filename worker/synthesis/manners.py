@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from worker.engine.interface import SamplingParams
-from worker.speech.text.halves import halves
+from worker.speech.text.segmenting.halves import halves
 
 REROLL_TEMPERATURE = 0.6
 """Of codebook 0, for a checkpoint that decodes greedily; the code predictor stays greedy. Of 15 short, long and numeric

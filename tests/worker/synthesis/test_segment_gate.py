@@ -31,7 +31,7 @@ from worker.speech.quality.counters import GateCounters
 from worker.speech.quality.gate import QualityGate
 from worker.speech.quality.listening import RecogniserPool, Recognisers
 from worker.speech.quality.verdict import measured_verdict
-from worker.speech.text.halves import halves
+from worker.speech.text.segmenting.halves import halves
 from worker.synthesis.manners import REROLL_TEMPERATURE
 
 WORDS = tuple("rain falls softly on the quiet garden where nobody walks anymore today because it is late".split())  # noqa: SIM905

@@ -17,8 +17,8 @@ from storage.segments.plan import Plan, PlannedSegment
 from worker.errors import unusable
 from worker.planning.languages import language_warnings, refuse_foreign_text
 from worker.planning.script_reading import read_script
-from worker.speech.text.job_spelling import DictionaryDamaged, respell_script
-from worker.speech.text.segmentation import NothingToSpeak, SegmentedScript, segment_script
+from worker.speech.text.segmenting.segmentation import NothingToSpeak, SegmentedScript, segment_script
+from worker.speech.text.spelling.job_spelling import DictionaryDamaged, respell_script
 
 MOST_TOLD = 20
 """Kinds of elements that a warning names."""

@@ -12,8 +12,8 @@ from storage.narration.languages import NORMALIZED_LANGUAGES
 from storage.narration.script.script import plain_script
 from worker.speech.text.numbers.east_asian import CHINESE, JAPANESE, KOREAN, words_of
 from worker.speech.text.numbers.rules import NORMALIZERS
-from worker.speech.text.respelling import respelt
-from worker.speech.text.spoken import SpokenText
+from worker.speech.text.spelling.respelling import respelt
+from worker.speech.text.spelling.spoken import SpokenText
 
 
 def spoken(text: str, language: str) -> str:

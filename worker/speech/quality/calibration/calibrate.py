@@ -49,8 +49,8 @@ from worker.speech.quality.calibration.calibration_file import (
 from worker.speech.quality.calibration.examples import measured_example
 from worker.speech.quality.expectation import TooFewExamples
 from worker.speech.text.numbers.rules import NORMALIZERS
-from worker.speech.text.respelling import respelt
-from worker.speech.text.segmentation import segment_script
+from worker.speech.text.segmenting.segmentation import segment_script
+from worker.speech.text.spelling.respelling import respelt
 
 logger = logging.getLogger(__name__)
 

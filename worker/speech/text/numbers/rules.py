@@ -13,7 +13,7 @@ from worker.speech.text.numbers.european import (
     respell_portuguese,
     respell_spanish,
 )
-from worker.speech.text.respelling import Respell
+from worker.speech.text.spelling.respelling import Respell
 
 NORMALIZERS: Mapping[str, Respell] = {
     "chinese": respell_chinese,

@@ -8,7 +8,7 @@ from rhapsode.contract.jobs.input import Images
 from storage.narration.script.script import BlockKind, Script, plain_script
 from worker.planning.documents.errors import DocumentError
 from worker.planning.documents.plain.text_document import text_script, without_litter
-from worker.speech.text.spoken import SpokenText
+from worker.speech.text.spelling.spoken import SpokenText
 
 PROSE = (
     "The mill stood where the road left the river, and for as long as anybody in the valley could remember its wheel\n"

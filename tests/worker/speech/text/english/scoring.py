@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.narration.script.script import plain_script
-from worker.speech.text.respelling import Respell, respelt
-from worker.speech.text.spoken import SpokenText
+from worker.speech.text.spelling.respelling import Respell, respelt
+from worker.speech.text.spelling.spoken import SpokenText
 
 GOLD = Path(__file__).with_name("gold.tsv")
 HELD_OUT = Path(__file__).with_name("held_out.tsv")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from worker.speech.text.abbreviations import OPENERS
 from worker.speech.text.english.figures.roman import value_of
 from worker.speech.text.english.letters.acronym_lists import AS_WORD, BY_LETTER, SHOUTED
 from worker.speech.text.english.rule import END, Rule, after, before, one_of, rule
+from worker.speech.text.segmenting.abbreviations import OPENERS
 
 _CAPITAL_WORD = r"[A-Z](?:[A-Z'’]{0,30}[A-Z])?"
 _LOUD_BEFORE = re.compile(rf"(?<![\w'’.])(?P<word>{_CAPITAL_WORD})[,;:!?—-]{{0,2}}['\"“‘]?\s[\"“‘]?\Z")

@@ -1,0 +1,1 @@
+"""From samples to audio files: levels, limits, encoders, files of chapters."""

@@ -1,0 +1,68 @@
+"""Blocks of samples into the bytes of one audio file, as they come.
+
+WAV and Opus are uploaded while they are made. FLAC, MP3 and M4B write into their beginning once the end is known, so
+they are made in an unnamed temporary file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rhapsode.contract.jobs.output import AudioFormat, OutputFormat
+from storage.audio.description import Description, freeform
+from storage.audio.encoding import APPENDED, Outbox, appending_encoder, file_encoder
+from storage.audio.mp4_freeform import put_in_place
+from storage.audio.wav import BYTES_PER_SAMPLE, wav_header
+from worker.assembly.audio.scratch import scratch_errors, scratch_file
+
+PIECE_BYTES = 1024 * 1024
+
+
+def audio_file(
+    form: OutputFormat, sample_rate_hz: int, num_samples: int, description: Description, blocks: Iterable[bytes]
+) -> Iterator[bytes]:
+    """The file in pieces. blocks: 16-bit samples, `num_samples` in all. Raises `StoreUnavailable` on a full disk."""
+    if form.type is AudioFormat.WAV:
+        yield wav_header(num_samples, sample_rate_hz)
+        yield from blocks
+    elif form.type in APPENDED:
+        yield from _appended(form, sample_rate_hz, description, blocks)
+    else:
+        yield from _rewritten(form, sample_rate_hz, description, blocks)
+
+
+def scratch_bytes(form: OutputFormat, sample_rate_hz: int, num_samples: int) -> int:
+    """At most what the file takes in the temporary folder."""
+    if form.type is AudioFormat.WAV or form.type in APPENDED:
+        return 0
+    if form.bitrate_kbps is None:
+        return num_samples * BYTES_PER_SAMPLE
+    return num_samples * form.bitrate_kbps * 1000 // (8 * sample_rate_hz)
+
+
+def _appended(
+    form: OutputFormat, sample_rate_hz: int, description: Description, blocks: Iterable[bytes]
+) -> Iterator[bytes]:
+    outbox = Outbox()
+    encoder = appending_encoder(form, sample_rate_hz, description, outbox)
+    for block in blocks:
+        encoder.write(block)
+        yield outbox.take()
+    encoder.finish()
+    yield outbox.take()
+
+
+def _rewritten(
+    form: OutputFormat, sample_rate_hz: int, description: Description, blocks: Iterable[bytes]
+) -> Iterator[bytes]:
+    with scratch_file() as file:
+        with scratch_errors():
+            encoder = file_encoder(form, sample_rate_hz, description, file)
+            for block in blocks:
+                encoder.write(block)
+            encoder.finish()
+            if form.type is AudioFormat.M4B:
+                put_in_place(file, freeform(description.tags))
+            file.seek(0)
+        while piece := file.read(PIECE_BYTES):
+            yield piece

@@ -1,0 +1,1 @@
+"""What is heard when: subtitles, timestamps, the times of words."""

@@ -1,0 +1,110 @@
+"""When the sentences and words of each segment are heard, found in its samples while they go by.
+
+Assembly is the one place where all of a job's speech is there, whichever job, take or edit it was spoken for: nothing
+is stored of it with a segment, and what was spoken before anybody asked for times has them like the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from storage.narration.estimates import speech_units
+from storage.segments.plan import PlannedSegment
+from storage.segments.results import SILENCED
+from storage.segments.sentences import Sentence
+from storage.segments.timeline import Placed, Span, spoken_span
+from worker.speech.alignment.aligner import Method, WordAligner, WordTime
+from worker.speech.alignment.words import Word, words_of
+from worker.speech.alignment.written import written_times
+from worker.speech.audio.samples import Samples
+from worker.speech.text.english.front_end import respell_english
+from worker.speech.text.spelling.spoken import SpokenText
+
+_TRIED = frozenset(("english", "auto", ""))
+"""Languages as models name them; speech of an unnamed one is tried, and times are estimated where that does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedWord:
+    """word: in its sentence as it is written. time: in seconds of the narration."""
+
+    word: Word
+    time: WordTime
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSentence:
+    sentence: Sentence
+    span: Span
+    words: tuple[TimedWord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSegment:
+    """method: None where nothing was spoken; the sentences then share the segment's silence."""
+
+    method: Method | None
+    sentences: tuple[TimedSentence, ...]
+
+
+class WordClock:
+    """language: the job's. Not thread-safe."""
+
+    def __init__(self, language: str, sample_rate_hz: int) -> None:
+        self._language = language
+        self._rate_hz = sample_rate_hz
+        self._aligner = WordAligner()
+
+    def times(self, placed: Placed, samples: Samples) -> TimedSegment:
+        """samples: of the segment as it was spoken, at its own pace."""
+        planned = placed.planned
+        if SILENCED in placed.result.flags:
+            return TimedSegment(None, shared(planned.sentences, spoken_span(placed, self._rate_hz)))
+        english = self._language_of(planned) in _TRIED
+        spoken = [each.spoken for each in planned.sentences]
+        said = [list(words_of(text)) for text in (map(_read_english, spoken) if english else spoken)]
+        words = [word.text for row in said for word in row]
+        found = self._aligner.align(samples, self._rate_hz, words, english=english)
+        times = iter([_placed(each, placed, self._rate_hz) for each in found.words])
+        rows = [[next(times) for _ in row] for row in said]
+        sentences = tuple(_sentences(planned.sentences, said, rows, spoken_span(placed, self._rate_hz)))
+        return TimedSegment(found.method, sentences)
+
+    def _language_of(self, planned: PlannedSegment) -> str:
+        return (planned.language or self._language).casefold()
+
+
+def shared(sentences: Sequence[Sentence], whole: Span) -> tuple[TimedSentence, ...]:
+    """Without times of words: each has of the whole by what there is to say in it."""
+    ends = list(accumulate(speech_units(each.spoken) for each in sentences))
+    bounds = [whole.start_s + whole.duration_s * end / max(1, ends[-1]) for end in (0, *ends)]
+    return tuple(
+        TimedSentence(each, Span(start_s, end_s), ())
+        for each, (start_s, end_s) in zip(sentences, pairwise(bounds), strict=True)
+    )
+
+
+def _read_english(spoken: str) -> str:
+    """As it sounds, also for a model that is given digits and signs as they are written."""
+    return SpokenText(spoken, list(respell_english(spoken, 0, len(spoken)))).text
+
+
+def _placed(time: WordTime, placed: Placed, rate_hz: int) -> WordTime:
+    """In the narration, of a time in the segment as it was spoken."""
+    return WordTime(tuple(placed.at(bound * rate_hz) / rate_hz for bound in time.bounds))
+
+
+def _sentences(
+    sentences: Sequence[Sentence], said: Sequence[Sequence[Word]], times: Sequence[Sequence[WordTime]], whole: Span
+) -> Iterator[TimedSentence]:
+    """A sentence without words, such as three stars, lasts no time; a segment of such ones has its whole time."""
+    now_s = whole.start_s
+    is_wordless = not any(times)
+    for sentence, row, heard in zip(sentences, said, times, strict=True):
+        written = list(words_of(sentence.written))
+        words = [TimedWord(*pair) for pair in zip(written, written_times(written, row, heard), strict=True)]
+        span = Span(heard[0].start_s, heard[-1].end_s) if heard else whole if is_wordless else Span(now_s, now_s)
+        now_s = span.end_s
+        yield TimedSentence(sentence, span, tuple(words))

@@ -1,0 +1,1 @@
+"""A text divided: sentences, clauses, segments of a few seconds."""
