@@ -141,6 +141,6 @@ def test_what_the_system_can_do_is_data(api: ServedApi) -> None:
     assert elements["break"]["supported"]
     assert not elements["prosody"]["supported"]
     assert "instructions" in elements["prosody"]["note"]
-    assert capabilities["input"]["document_formats"] == ["docx", "epub", "html", "md", "txt"]
+    assert capabilities["input"]["document_formats"] == ["docx", "epub", "html", "md", "pdf", "txt"]
     assert "m4b" in [each["type"] for each in capabilities["output_formats"]]
     assert capabilities["languages"] == ["English", "German"]

@@ -20,14 +20,19 @@ export async function chooseFormats(job, onJob) {
   formats.show((await getJson("v1/capabilities")).output_formats, output.formats.map(({ type }) => type));
   openDialog("Files of this narration", form);
 
+  /** As the job has them: one type may be there as a whole and in chapters. */
+  function kept(type) {
+    const found = output.formats.filter((format) => format.type === type);
+    return found.length ? found : null;
+  }
+
   async function order(event) {
     event.preventDefault();
     replace(trouble);
     try {
       await whileBusy(form, async () => {
-        const kept = new Map(output.formats.map((format) => [format.type, format]));
-        const wanted = formats.value().map((format) => kept.get(format.type) ?? format);
-        const changed = { ...output, formats: wanted, subtitles: subtitles.checked ? ["srt", "vtt"] : [] };
+        const wanted = formats.value().flatMap((format) => kept(format.type) ?? [format]);
+        const changed = { formats: wanted, subtitles: subtitles.checked ? ["srt", "vtt"] : [] };
         onJob(await sendJson("POST", `v1/jobs/${job.id}/assemble`, { output: changed }));
         closeDialog();
       });
