@@ -9,7 +9,7 @@ import pytest
 from worker.speech.text.function_words import FUNCTION_WORDS
 from worker.speech.text.written_language import wrong_language
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "segmenting"
 ROOT = Path(__file__).parents[4]
 LANGUAGES = {"de": "german", "en": "english", "es": "spanish", "fr": "french", "it": "italian", "pt": "portuguese"}
 
