@@ -11,7 +11,6 @@ from rhapsode.contract.segments import Segment, SegmentLinks, Sentence, Take, Tr
 from storage.job_store.segment_reads import SegmentStates
 from storage.job_store.segment_reads import Take as StoredTake
 from storage.jobs.record import JobRecord
-from storage.narration.cast import find_speaker
 from storage.narration.spec import NarrationSpec
 from storage.segments.edited import edited
 from storage.segments.plan import PlannedSegment
@@ -59,7 +58,7 @@ class SegmentViewer:
             sentences=_sentences(planned, heard),
             edited=edit.differs,
             speaker=planned.speaker,
-            voice=self._voice(planned.speaker),
+            voice=self.spec.voice_of(planned.speaker),
             language=self._language(planned),
             instructions=self._instructions(planned),
             state=self.states.state(index),
@@ -111,10 +110,6 @@ class SegmentViewer:
             sha256=take.result.sha256,
             audio=self.links.segment_audio(self.record.id, segment_id(index), take.number),
         )
-
-    def _voice(self, speaker: str) -> str:
-        member = find_speaker(self.spec.cast, speaker) if speaker else None
-        return self.spec.request.voice if member is None else member.voice
 
     def _language(self, planned: PlannedSegment) -> str:
         return planned.language or self.spec.request.language

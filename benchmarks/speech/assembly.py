@@ -32,6 +32,7 @@ from storage.segments.file import SegmentHeader
 from storage.segments.plan import Chapter, Plan, PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import chapter_spans, place_segments
+from worker.assembly.audio.speaker_levels import speaker_levels
 from worker.assembly.item import Assembly
 from worker.assembly.narration import Narration
 from worker.leases.keeper import HeldLease
@@ -122,7 +123,8 @@ def measure(case: str, hours: float, root: Path) -> Figures:
     narration = simulated_narration(store, num_segments(hours))
     spec = NarrationSpec(contract.Narration(model="small", voice="ada", output=CASES[case]))
     item = ClaimedItem(LEASE, 1, 0, spec, "", None, None)
-    assembly = Assembly(item, narration, store, HeldLease(LEASE, 60.0))
+    speakers = speaker_levels(narration.placed, spec.voice_of, ())
+    assembly = Assembly(item, narration, speakers, store, HeldLease(LEASE, 60.0))
     before_mib = resident_mib()
     cpu_s, started_s = time.process_time(), time.monotonic()
     made = assembly.make([]).artifacts

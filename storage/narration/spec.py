@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from rhapsode.contract.jobs.input import SegmentationMode
 from rhapsode.contract.jobs.narration import Narration
-from storage.narration.cast import SpeakerVoice
+from storage.narration.cast import SpeakerVoice, find_speaker
 from storage.narration.voice_reference import VoiceReference
 
 
@@ -65,6 +65,11 @@ class NarrationSpec:
     @property
     def model(self) -> str:
         return self.request.model
+
+    def voice_of(self, speaker: str) -> str:
+        """The name of the voice that a speaker has; "" is the job's own voice, as is who is not of the cast."""
+        member = find_speaker(self.cast, speaker) if speaker else None
+        return self.request.voice if member is None else member.voice
 
     @property
     def segmentation(self) -> Segmentation:

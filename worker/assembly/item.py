@@ -29,11 +29,13 @@ from storage.objects import keys
 from storage.objects.store import ArtifactStore, StoredObject
 from storage.runtime.config.failpoints import failpoint
 from storage.segments.file import SegmentHeader
+from storage.segments.timeline import Placed
 from worker.assembly.audio.audio_files import audio_file, scratch_bytes
 from worker.assembly.audio.chapter_files import ChapterCut, FileSeries, chapter_cuts
 from worker.assembly.audio.levels import Level, measure_levels, warnings_of
 from worker.assembly.audio.scratch import require_room, scratch_file
 from worker.assembly.audio.sound import SoundShaper, num_output_samples
+from worker.assembly.audio.speaker_levels import SpeakerLevel, evened, levels_of_manifest, speaker_levels
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
@@ -66,7 +68,8 @@ def run_assembly(item: ClaimedItem, held: HeldLease, services: WorkerServices) -
     lease = item.lease
     record = until_available(lambda: services.jobs.get(lease.tenant, lease.job), held)
     narration = load_narration(item, record, held, services)
-    assembly = Assembly(item, narration, services.artifacts, held)
+    speakers = speaker_levels(narration.placed, item.narration.voice_of, _earlier_levels(record, services, held))
+    assembly = Assembly(item, narration, speakers, services.artifacts, held)
     try:
         made = assembly.make([each for each in record.warnings if each.code not in ASSEMBLY_CODES])
     except SegmentDamaged:
@@ -93,9 +96,17 @@ class Assembled:
 class Assembly:
     """One run of an assembly."""
 
-    def __init__(self, item: ClaimedItem, narration: Narration, artifacts: ArtifactStore, held: HeldLease) -> None:
+    def __init__(
+        self,
+        item: ClaimedItem,
+        narration: Narration,
+        speakers: Sequence[SpeakerLevel],
+        artifacts: ArtifactStore,
+        held: HeldLease,
+    ) -> None:
         self._item = item
         self._narration = narration
+        self._speakers = {each.name: each for each in speakers}
         self._artifacts = artifacts
         self._held = held
         self._output = item.narration.request.output
@@ -120,7 +131,8 @@ class Assembly:
             first = headers[0]
             made.append(self._put(CODES_NAME, "codes", codes.pieces(first.model, first.revision)))
             all_warnings = (*earlier_warnings, *self._warnings)
-            facts = Made(headers, levels, tuple(made), all_warnings, codes.num_frames, self._rate_hz)
+            speakers = tuple(self._speakers.values())
+            facts = Made(headers, levels, speakers, tuple(made), all_warnings, codes.num_frames, self._rate_hz)
             made.append(self._put(MANIFEST_NAME, "manifest", manifest(self._item, self._narration, facts)))
         return Assembled(made, self._warnings, spoken_by(self._item, headers))
 
@@ -130,7 +142,10 @@ class Assembly:
             return ()
         narration = self._narration
         levels = measure_levels(
-            narration.placed, narration.sample_rate_hz, target, lambda result: self._paced(self.reader.read(result).pcm)
+            narration.placed,
+            narration.sample_rate_hz,
+            target,
+            lambda result: self._heard(narration.placed[result.index], self.reader.read(result).pcm),
         )
         self._warnings += [JobWarning(LOUDNESS_TARGET_MISSED, detail) for detail in warnings_of(levels, target)]
         return levels
@@ -171,7 +186,7 @@ class Assembly:
             if self._clock is not None:
                 self._timed.keep(placed, self._clock.times(placed, segment.pcm))
             yield from shaper.gap(placed.num_head)
-            yield shaper.segment(placed.planned.index, self._paced(segment.pcm))
+            yield shaper.segment(placed.planned.index, self._heard(placed, segment.pcm))
             yield from shaper.gap(placed.num_gap)
         yield shaper.end()
 
@@ -181,8 +196,9 @@ class Assembly:
             return None
         return RoomTone(level_db, self._rate_hz, self._item.narration.request.seed)
 
-    def _paced(self, spoken: Samples) -> Samples:
-        """A segment's samples as fast as they are to be."""
+    def _heard(self, placed: Placed, spoken: Samples) -> Samples:
+        """A segment's samples as loud as its speaker and as fast as they are to be."""
+        spoken = evened(spoken, self._speakers[placed.planned.speaker], self._narration.sample_rate_hz)
         speed = self._output.speed
         if speed == 1:
             return spoken
@@ -253,6 +269,17 @@ class Assembly:
         for piece in pieces:
             self._held.check()
             yield piece
+
+
+def _earlier_levels(record: JobRecord, services: WorkerServices, held: HeldLease) -> tuple[SpeakerLevel, ...]:
+    """Of the assembly whose files the job has now. A manifest that the store has lost leaves them to be found anew."""
+    earlier = next((each for each in record.artifacts if each.name == MANIFEST_NAME), None)
+    if earlier is None:
+        return ()
+    try:
+        return levels_of_manifest(until_available(lambda: services.artifacts.get(earlier.key), held))
+    except ArtifactMissing:
+        return ()
 
 
 def spoken_by(item: ClaimedItem, headers: Sequence[SegmentHeader]) -> SpokenBy:

@@ -17,6 +17,7 @@ from storage.segments.file import SegmentHeader
 from storage.segments.results import SILENCED
 from storage.segments.timeline import Placed, spoken_span
 from worker.assembly.audio.levels import Level
+from worker.assembly.audio.speaker_levels import SpeakerLevel, as_rows
 from worker.assembly.narration import Narration
 
 MANIFEST_FORMAT = 3
@@ -43,11 +44,13 @@ _LEFT_OUT: dict[str, bool | dict[str, bool]] = {
 class Made:
     """What assembly knows at its end.
 
-    headers: of the segments, in order. levels: empty if nothing was levelled. warnings: the job's and assembly's own.
+    headers: of the segments, in order. levels: empty if nothing was levelled. speakers: those who are heard. warnings:
+    the job's and assembly's own.
     """
 
     headers: Sequence[SegmentHeader]
     levels: Sequence[Level]
+    speakers: Sequence[SpeakerLevel]
     artifacts: Sequence[ArtifactRecord]
     warnings: Sequence[JobWarning]
     num_frames: int
@@ -80,6 +83,7 @@ def _head(item: ClaimedItem, narration: Narration, made: Made) -> dict[str, obje
         "sample_rate_hz": made.output_rate_hz,
         "totals": _totals(narration, made),
         "loudness": [_level(level) for level in made.levels],
+        "speakers": as_rows(made.speakers),
         "chapters": [
             {"title": each.title, "start_s": round(each.span.start_s, 6), "end_s": round(each.span.end_s, 6)}
             for each in narration.chapters

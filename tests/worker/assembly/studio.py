@@ -22,6 +22,7 @@ from storage.segments.file import SegmentHeader
 from storage.segments.plan import Chapter, Plan, PlannedSegment, encode_plan
 from storage.segments.results import SegmentReport
 from tests.worker.studio import GPU_QUEUE, SPEC, TENANT, Studio
+from worker.speech.audio.loudness import loudness_of
 from worker.speech.audio.samples import to_samples
 from worker.speech.audio.segment_audio import SegmentAudio, encode_segment
 from worker.speech.audio.speech_edges import finish_edges
@@ -42,6 +43,7 @@ class Book:
     date: str = ""
     cover: bytes | None = None
     texts: Sequence[str] = field(default_factory=tuple)
+    speakers: Sequence[str] = field(default_factory=tuple)
 
 
 def voice_like(seconds: float, level: float, seed: int, rate_hz: int = RATE_HZ) -> NDArray[np.float32]:
@@ -101,6 +103,7 @@ def _commit_plan(studio: Studio, record: JobRecord, book: Book) -> None:
             index + 1,
             book.texts[index] if book.texts else f"Segment {index}.",
             pause_s,
+            speaker=book.speakers[index] if book.speakers else "",
             chapter=max(0, sum(start <= index for start in starts) - 1),
         )
         for index, pause_s in enumerate(book.pauses_s)
@@ -116,7 +119,8 @@ def _commit_segment(studio: Studio, book: Book) -> None:
     claimed = studio.jobs.claim(GPU_QUEUE, studio.services.identity, 60).item
     assert claimed is not None
     index = int(claimed.lease.item)
-    samples = to_samples(finish_edges(book.pcm[index], RATE_HZ))
+    finished = finish_edges(book.pcm[index], RATE_HZ)
+    samples, loudness = to_samples(finished), loudness_of(finished, RATE_HZ)
     header = SegmentHeader(
         claimed.lease.job, index, claimed.lease.fence, "ab" * 32, 1000 + index, "eos", "fake", "r1", RATE_HZ, "ada"
     )
@@ -124,6 +128,5 @@ def _commit_segment(studio: Studio, book: Book) -> None:
     data = encode_segment(SegmentAudio(header, samples, codes))
     studio.artifacts.put(keys.segment(TENANT, claimed.lease.job, index, claimed.lease.fence), data)
     digest = hashlib.sha256(data).hexdigest()
-    studio.jobs.commit_segment(
-        claimed.lease, SegmentReport(len(samples), RATE_HZ, 1, digest, "eos", 1, seed=1000 + index)
-    )
+    report = SegmentReport(len(samples), RATE_HZ, 1, digest, "eos", 1, seed=1000 + index, loudness_lufs=loudness)
+    studio.jobs.commit_segment(claimed.lease, report)

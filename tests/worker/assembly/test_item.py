@@ -33,6 +33,7 @@ from storage.job_store.control import JobControl
 from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
+from storage.narration.cast import SpeakerVoice
 from storage.objects import keys
 from storage.segments.edits import SegmentEdit
 from storage.segments.file import SegmentHeader
@@ -101,6 +102,30 @@ def test_without_a_wish_every_sample_is_as_it_was_spoken(studio: Studio) -> None
     loudest = max(float(np.abs(each).max()) for each in pcm)
     samples, _ = soundfile.read(io.BytesIO(first))
     assert np.abs(samples).max() == pytest.approx(loudest, abs=1e-4)
+
+
+def test_speakers_of_a_cast_are_evened_and_an_edit_leaves_its_neighbours(
+    studio: Studio, redis_client: redis.Redis
+) -> None:
+    book = Book([*talk(0.4, 2), *talk(0.1, 2)], (0.5, 0.5, 0.5, 0.0), speakers=("", "", "BOB", "BOB"))
+    spec = replace(SPEC, cast=(SpeakerVoice("BOB", "tom"),))
+    record = submit_book(studio, book, WAV, spec)
+    studio.run_one(CPU_QUEUE)
+
+    record = studio.record(record)
+    first, manifest = samples_of(studio, record), json.loads(content(studio, record, "manifest.json"))
+    third = round(manifest["segments"][2]["start_s"] * RATE_HZ)
+    assert abs(lufs(first[:third], RATE_HZ) - lufs(first[third:], RATE_HZ)) < 1
+    assert [each["name"] for each in manifest["speakers"]] == ["", "BOB"]
+    assert manifest["speakers"][0]["gain_db"] < -1 < 1 < manifest["speakers"][1]["gain_db"]
+
+    JobControl(redis_client).edit(TENANT, record.id, 3, SegmentEdit(text="Something else is said."))
+    studio.drain()
+
+    record = studio.record(record)
+    again, last = samples_of(studio, record), round(manifest["segments"][3]["start_s"] * RATE_HZ) - RATE_HZ // 10
+    np.testing.assert_array_equal(again[:last], first[:last])
+    assert json.loads(content(studio, record, "manifest.json"))["speakers"] == manifest["speakers"]
 
 
 def test_another_sample_rate_keeps_duration_and_loudness(studio: Studio) -> None:
