@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 # Extra arguments for pip, for instance to choose PyTorch's CPU wheels on Linux: see the README.
 PIP_ARGS ?=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
-# Five for two cores: most tests wait a good part of their time. Each may take 1.5 GB of memory; fewer do with less.
-TEST_PROCESSES ?= 5
+# Four for two cores: most tests wait a good part of their time. Each may take 1.5 GB of memory; fewer do with less.
+TEST_PROCESSES ?= 4
 # vLLM wants an environment of its own, of 3 GB with what it needs; pip unpacks as much again beside it.
 VLLM_VENV := .venv-vllm
 VLLM_TESTS := tests/worker/engine/vllm
