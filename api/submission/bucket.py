@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from api.http.problems.problem import Problem, Violation, invalid_field
+from api.http.problems.problem import Problem, Violation, backlog_full, invalid_field
 from api.services.container import ApiServices
 from rhapsode.contract.jobs.bucket import Bucket
 from storage.ids import JobId, TenantId
@@ -19,6 +19,7 @@ from storage.objects.callers_bucket import (
     CallersBucket,
     bucket_owner,
 )
+from storage.webhooks.http import TOTAL_S
 
 _POINTER = "/output/bucket"
 _SECRETS = ("access_key_id", "secret_access_key", "session_token")
@@ -45,8 +46,7 @@ def try_bucket(services: ApiServices, job: JobId, bucket: Bucket | None) -> None
     marker = accepted_marker(job)
     file = BucketFile(MARKER_NAME, len(marker), hashlib.sha256(marker).hexdigest(), "application/json")
     if not services.bucket_trials.acquire(blocking=False):
-        detail = "as many buckets as may be are being tried; repeat the request in a few seconds"
-        raise Problem(503, "backlog_full", "Too many buckets are being tried", detail)
+        raise backlog_full("as many buckets as may be are being tried", TOTAL_S)
     try:
         CallersBucket(bucket, _keys(bucket), services.webhooks.http).put(file, [marker])
     except (BucketRefused, BucketUnavailable) as error:

@@ -24,7 +24,8 @@ from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
 from storage.narration.script.entries import SegmentEntry
 from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
-from storage.narration.script.ssml import SsmlError, languages_of, parse_ssml, voices_of
+from storage.narration.script.ssml import languages_of, parse_ssml, voices_of
+from storage.narration.script.ssml_document import SsmlError
 
 UPLOAD_POINTER = "/input/document/upload_id"
 

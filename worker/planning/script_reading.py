@@ -7,7 +7,8 @@ from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import EntryFormatError, decode_entries, entries_script
 from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
-from storage.narration.script.ssml import SsmlError, parse_ssml
+from storage.narration.script.ssml import parse_ssml
+from storage.narration.script.ssml_document import SsmlError
 from storage.narration.spec import NarrationSpec
 from worker.errors import unusable
 from worker.planning.documents.errors import DocumentError

@@ -211,8 +211,8 @@ ValidateOnly = Annotated[
 
 
 class NarrationInput(RequestBody):
-    """What the stored input is; `format` and `images` of a document, `ssml_mode` of SSML,
-    else null. `include`: chapters, empty for all.
+    """What the stored input is. `format` and `images` are of a document, `ssml_mode` of SSML; null for all else.
+    `include`: chapters, empty for all.
 
     `first_words`: how the text begins, on one line; empty until it is planned.
     """

@@ -12,7 +12,8 @@ from xml.parsers import expat
 from storage.narration.languages import language_name
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.script import BlockKind, Script, Voicing
-from storage.narration.script.ssml import MAX_DEPTH, SsmlError, SsmlRefused, break_s
+from storage.narration.script.ssml import break_s
+from storage.narration.script.ssml_document import MAX_DEPTH, SsmlRefused, read_elements
 from storage.narration.script.ssml_subset import BREAK_STRENGTHS_S, DEFAULT_BREAK, MAX_BREAK_S
 from storage.narration.script.text_flow import TextFlow
 
@@ -57,20 +58,12 @@ class _Open:
 
 def lenient_script(document: str, abilities: Abilities) -> Script:
     """Raises `SsmlError`. No entity is expanded, nothing is fetched."""
-    parser = expat.ParserCreate(encoding="UTF-8")
-    reader = _Reader(parser, abilities)
-    parser.buffer_text = True
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.text
-    parser.StartDoctypeDeclHandler = _check_doctype
-    try:
-        parser.Parse(document.encode(), True)  # noqa: FBT003 - takes no keywords
-    except SsmlRefused as error:
-        raise SsmlError(str(error), *reader.place) from None
-    except expat.ExpatError as error:
-        raise SsmlError(expat.ErrorString(error.code), error.lineno, error.offset + 1) from error
-    return reader.script()
+
+    def reader(parser: expat.XMLParserType) -> _Reader:
+        parser.StartDoctypeDeclHandler = _check_doctype
+        return _Reader(parser, abilities)
+
+    return read_elements(document, reader).script()
 
 
 class _Reader:
@@ -84,7 +77,6 @@ class _Reader:
         self._skipping = 0
         self._left_out = self._builder.left_out
         self.place = (1, 1)
-        """Line and column where the last element started."""
 
     def script(self) -> Script:
         return self._builder.build()

@@ -10,6 +10,7 @@ from xml.parsers import expat
 from storage.narration.languages import language_name
 from storage.narration.script.builder import ScriptBuilder
 from storage.narration.script.script import BlockKind, Script, Voicing
+from storage.narration.script.ssml_document import MAX_DEPTH, SsmlRefused, read_elements
 from storage.narration.script.ssml_subset import (
     BREAK_STRENGTHS_S,
     DEFAULT_BREAK,
@@ -20,43 +21,19 @@ from storage.narration.script.ssml_subset import (
 )
 from storage.narration.script.text_flow import TextFlow
 
-MAX_DEPTH = 64
-
 _TIME = re.compile(r"\+?(\d{1,6}(?:\.\d{1,6})?|\.\d{1,6})(ms|s)")
 _BLOCKS = {"speak": BlockKind.PARAGRAPH, "p": BlockKind.PARAGRAPH, "s": BlockKind.SENTENCE}
 
 
-class SsmlError(ValueError):
-    """line and column count from 1; column is in bytes of UTF-8, as XML parsers count."""
-
-    def __init__(self, detail: str, line: int, column: int) -> None:
-        super().__init__(f"line {line}, column {column}: {detail}")
-        self.detail = detail
-        self.line = line
-        self.column = column
-
-
-class SsmlRefused(Exception):
-    """Raised inside a handler, which knows the reason but not the place."""
-
-
 def parse_ssml(document: str) -> Script:
     """Raises `SsmlError` for what is not well-formed or not understood. No entity is expanded, nothing is fetched."""
-    parser = expat.ParserCreate(encoding="UTF-8")
-    reader = _Reader(parser)
-    parser.buffer_text = True
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.text
+    return read_elements(document, _reader).script()
+
+
+def _reader(parser: expat.XMLParserType) -> _Reader:
     parser.StartDoctypeDeclHandler = _no_doctype
     parser.ProcessingInstructionHandler = _no_instruction
-    try:
-        parser.Parse(document.encode(), True)  # noqa: FBT003 - takes no keywords
-    except SsmlRefused as error:
-        raise SsmlError(str(error), *reader.place) from None
-    except expat.ExpatError as error:
-        raise SsmlError(expat.ErrorString(error.code), error.lineno, error.offset + 1) from error
-    return reader.script()
+    return _Reader(parser)
 
 
 def voices_of(script: Script) -> tuple[str, ...]:
@@ -82,7 +59,6 @@ class _Reader:
         self._held: tuple[str, list[str]] | None = None
         self._skipping = 0
         self.place = (1, 1)
-        """Line and column where the last element started; once a handler has raised, the parser says another one."""
 
     def script(self) -> Script:
         return self._builder.build()

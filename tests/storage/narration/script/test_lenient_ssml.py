@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from storage.narration.script.left_out import MOST_KINDS
 from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
-from storage.narration.script.ssml import SsmlError
+from storage.narration.script.ssml_document import SsmlError
 
 AMAZON = """<?xml version="1.0"?>
 <!DOCTYPE speak PUBLIC "-//W3C//DTD SYNTHESIS 1.0//EN" "http://www.w3.org/TR/speech-synthesis/synthesis.dtd">

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storage.narration.script.script import BlockKind, Script
-from storage.narration.script.ssml import SsmlError, languages_of, parse_ssml, voices_of
+from storage.narration.script.ssml import languages_of, parse_ssml, voices_of
+from storage.narration.script.ssml_document import SsmlError
 from storage.narration.script.ssml_subset import SSML_SUBSET
 
 

@@ -107,7 +107,7 @@ function indexOf(target) {
 
 /** The line under a text that says how to use it by keyboard. */
 export function manuscriptHint() {
-  const hint = h("p", { class: "hint", id: "manuscript-hint" }, "Choose a passage to hear it, to see how it was checked, or to have it spoken again.");
+  const hint = h("p", { class: "hint", id: "manuscript-hint" }, "Choose a passage to hear it, to see how it was checked, to change a sentence, or to have it spoken again.");
   setHidden(hint, false);
   return hint;
 }
