@@ -214,7 +214,6 @@ class _Ruler:
         self._spaces = [columns(word.space) for word in words]
         self._ends = list(accumulate((columns(word.text) for word in words), initial=label_columns))
         self._ends = [end + space for end, space in zip(self._ends, accumulate(self._spaces, initial=0), strict=True)]
-        self._label_columns = label_columns
 
     @property
     def even_columns(self) -> float:
