@@ -17,6 +17,7 @@ from storage.database.functions import Clock, Functions
 from storage.database.keys import RedisKeys
 from storage.database.redis_errors import redis_errors_named
 from storage.errors import StorageError
+from storage.live.address import LiveAddress
 
 REPORT_INTERVAL_S = 2.0
 UNRESPONSIVE_AFTER_S = 10.0
@@ -68,7 +69,10 @@ class VoiceCacheReport:
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """queue, slots: None where there are none. leases: items, or webhook attempts, under way."""
+    """queue, slots: None where there are none. leases: items, or webhook attempts, under way.
+
+    live: where it speaks live, with the token for that; operators are not shown it. None where it does not.
+    """
 
     name: str
     role: WorkerRole
@@ -82,6 +86,7 @@ class WorkerReport:
     slots: int | None = None
     engine: EngineReport | None = None
     voice_cache: VoiceCacheReport | None = None
+    live: LiveAddress | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from rhapsode.errors import RhapsodeError
 from rhapsode.webhooks import verify
 from storage.ids import JOB_ID
 from storage.jobs.batch_lines import decode_shard
+from storage.live.messages import decode_from_worker, decode_to_worker
 from storage.narration.estimates import expected_audio_ms, speech_units
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import decode_entries
@@ -83,6 +84,12 @@ def said_otherwise(text: str) -> None:
     everything(written_times(written, said, [even_time(word, 0, 1) for word in said]))
 
 
+def as_message(text: str) -> bytes:
+    """Of live speech, with this for a head."""
+    said = text.encode()
+    return len(said).to_bytes(4, "little") + said
+
+
 def everything(found: Iterable[object]) -> None:
     for _ in found:
         pass
@@ -106,6 +113,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "rhapsode.contract.voices.names.check_voice_name": check_voice_name,
     "rhapsode.webhooks.verify": lambda text: verify(text.encode(), {"webhook-signature": text}, "whsec_QQ=="),
     "storage.jobs.batch_lines.decode_shard": lambda text: decode_shard(text.encode()),
+    "storage.live.messages.decode_from_worker": lambda text: decode_from_worker(as_message(text)),
+    "storage.live.messages.decode_to_worker": lambda text: decode_to_worker(as_message(text)),
     "storage.narration.estimates.expected_audio_ms": expected_audio_ms,
     "storage.narration.estimates.speech_units": speech_units,
     "storage.narration.script.dialogue.dialogue_script": lambda text: dialogue_script(text, ["a", "Dr. a"]),

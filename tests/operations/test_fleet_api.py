@@ -8,12 +8,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from storage.jobs.record import JobError
+from storage.live.address import LiveAddress
 from storage.queue.worker_registry import EngineReport, WorkerRegistry, WorkerReport, WorkerRole
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import GPU_QUEUE, SMALL, ServedApi, serve, start_job
 from tests.settings import api_settings_of
 
 ENGINE = EngineReport(12, 3, 0.75, 20.5, 80.0, 1234.5, 9999, 0)
+LIVE = LiveAddress("wss://10.0.0.7:8900", "a-token-of-this-start", 8, 5, "revision", 1.5)
 
 
 @pytest.fixture
@@ -26,7 +28,9 @@ def api(storage_settings: StorageSettings) -> Iterator[ServedApi]:
 def announce(api: ServedApi, leases: int = 12) -> None:
     WorkerRegistry(api.redis).report(
         WorkerReport(
-            *("gpu-0", WorkerRole.GPU, "host", 7, "0.1.0", 1_700_000_000_000, leases), GPU_QUEUE, "small", 16, ENGINE
+            *("gpu-0", WorkerRole.GPU, "host", 7, "0.1.0", 1_700_000_000_000, leases),
+            *(GPU_QUEUE, "small", 16, ENGINE),
+            live=LIVE,
         )
     )
 
@@ -39,6 +43,18 @@ def test_workers_are_listed_with_what_their_engines_do(api: ServedApi) -> None:
     assert (worker["name"], worker["role"], worker["state"], worker["slots"]) == ("gpu-0", "gpu", "ready", 16)
     assert worker["engine"]["batch_fill"] == 0.75
     assert worker["voice_cache"] is None
+
+
+def test_where_a_worker_speaks_live_is_for_the_api_and_shown_to_nobody(api: ServedApi) -> None:
+    announce(api)
+
+    (listed,) = WorkerRegistry(api.redis).list()
+    shown = api.http.get("/v1/admin/workers").text
+
+    assert listed.report.live == LIVE
+    assert LIVE.token not in repr(listed)
+    assert LIVE.token not in shown
+    assert "10.0.0.7" not in shown
 
 
 def test_a_worker_is_drained_and_undrained(api: ServedApi) -> None:

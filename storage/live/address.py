@@ -1,0 +1,24 @@
+"""Where a worker speaks live, as its entry in the worker registry has it: for API processes, and shown to nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class LiveAddress:
+    """url: ws:// or wss://, with host and port. token: of this start of the worker, sent as `Authorization: Bearer`.
+
+    server_name: what the worker's certificate is issued to, where that is not the host of `url`; "" where it is.
+    live_slots: streams that it speaks at the same time; free: how many may still come. step_ms: what a frame takes,
+    None while nothing is spoken. revision: of the model; only a worker of the same one goes on with a stream.
+    """
+
+    url: str
+    token: str = field(repr=False)
+    live_slots: int
+    free: int
+    revision: str
+    step_ms: float | None = None
+    server_name: str = ""
+    is_strict: bool = False
