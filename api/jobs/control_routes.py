@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Response
+from pydantic import ValidationError
 
 from api.acceptance.deadlines import future_ms, start_ms
 from api.access.idempotent_route import IdempotentRoute
@@ -14,8 +15,8 @@ from api.dependencies import JsonBytes, KnownJobId, Links, OptionalJsonBytes, Se
 from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
 from api.http.links import LinkBuilder
-from api.http.parsing import parse_body
-from api.http.problems.problem import invalid_field
+from api.http.parsing import body_violations, parse_body
+from api.http.problems.problem import invalid, invalid_field
 from api.job_answers.answers import shown_job
 from api.job_answers.view import retry_after_s
 from api.segments.planned_job import narration_of
@@ -173,7 +174,11 @@ def _quality(wanted: Quality | None, spec: NarrationSpec, card: ModelCard | None
 def _sampling(order: RetryRequest, spec: NarrationSpec) -> Sampling:
     if order.sampling is None:
         return spec.request.sampling
-    return spec.request.sampling.model_copy(update=_named(order.sampling))
+    merged = spec.request.sampling.model_dump() | _named(order.sampling)
+    try:
+        return Sampling.model_validate(merged)
+    except ValidationError as error:
+        raise invalid([replace(each, pointer="/sampling") for each in body_violations(error)]) from None
 
 
 def _named(part: RequestBody) -> dict[str, object]:

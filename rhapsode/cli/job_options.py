@@ -99,6 +99,11 @@ PausesCutS = Annotated[
     ),
     JobField("pauses.cut_s", wanted="between 0 and 10"),
 ]
+SamplingDoSample = Annotated[
+    bool | None,
+    typer.Option(help="false takes the likeliest everywhere, as temperature 0 does; true draws."),
+    JobField("sampling.do_sample"),
+]
 SamplingTemperature = Annotated[
     float | None,
     typer.Option(help="0 to 2: how freely it is drawn; 0 always takes the likeliest."),
@@ -118,6 +123,28 @@ SamplingRepetitionPenalty = Annotated[
     float | None,
     typer.Option(help="1 to 2: how much less likely what was drawn before becomes."),
     JobField("sampling.repetition_penalty", wanted="between 1 and 2"),
+]
+SamplingSubtalkerTemperature = Annotated[
+    float | None,
+    typer.Option(help="0 to 2: temperature of the codes that refine a frame."),
+    JobField("sampling.subtalker_temperature", wanted="between 0 and 2"),
+]
+SamplingSubtalkerTopP = Annotated[
+    float | None,
+    typer.Option(help="Up to 1: top_p of the codes that refine a frame."),
+    JobField("sampling.subtalker_top_p", wanted="above 0 and at most 1"),
+]
+SamplingSubtalkerTopK = Annotated[
+    int | None,
+    typer.Option(help="1 to 1000: top_k of the codes that refine a frame."),
+    JobField("sampling.subtalker_top_k", wanted="between 1 and 1000"),
+]
+SamplingMaxNewTokens = Annotated[
+    int | None,
+    typer.Option(
+        help="1 to 8192: no more frames of 80 ms for one segment: speech is cut there; else as its text suggests."
+    ),
+    JobField("sampling.max_new_tokens", wanted="between 1 and 8192"),
 ]
 Reproducibility = Annotated[
     Literal["best_effort", "strict"] | None,
@@ -362,6 +389,13 @@ RetryQualityOnExhausted = Annotated[
     ),
     JobField("quality.on_exhausted"),
 ]
+RetrySamplingDoSample = Annotated[
+    bool | None,
+    typer.Option(
+        help="false takes the likeliest everywhere, as temperature 0 does; true draws; else as the job has it."
+    ),
+    JobField("sampling.do_sample"),
+]
 RetrySamplingTemperature = Annotated[
     float | None,
     typer.Option(help="0 to 2: how freely it is drawn; 0 always takes the likeliest; else as the job has it."),
@@ -381,6 +415,28 @@ RetrySamplingRepetitionPenalty = Annotated[
     float | None,
     typer.Option(help="1 to 2: how much less likely what was drawn before becomes; else as the job has it."),
     JobField("sampling.repetition_penalty", wanted="between 1 and 2"),
+]
+RetrySamplingSubtalkerTemperature = Annotated[
+    float | None,
+    typer.Option(help="0 to 2: temperature of the codes that refine a frame; else as the job has it."),
+    JobField("sampling.subtalker_temperature", wanted="between 0 and 2"),
+]
+RetrySamplingSubtalkerTopP = Annotated[
+    float | None,
+    typer.Option(help="Up to 1: top_p of the codes that refine a frame; else as the job has it."),
+    JobField("sampling.subtalker_top_p", wanted="above 0 and at most 1"),
+]
+RetrySamplingSubtalkerTopK = Annotated[
+    int | None,
+    typer.Option(help="1 to 1000: top_k of the codes that refine a frame; else as the job has it."),
+    JobField("sampling.subtalker_top_k", wanted="between 1 and 1000"),
+]
+RetrySamplingMaxNewTokens = Annotated[
+    int | None,
+    typer.Option(
+        help="1 to 8192: no more frames of 80 ms for one segment: speech is cut there; else as the job has it."
+    ),
+    JobField("sampling.max_new_tokens", wanted="between 1 and 8192"),
 ]
 RetrySeed = Annotated[
     int | None,

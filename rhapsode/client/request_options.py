@@ -96,16 +96,28 @@ class Pauses(TypedDict, total=False):
 class Sampling(TypedDict, total=False):
     """How speech is drawn. What is absent stays as the checkpoint has it.
 
+    The fields of `subtalker` are of the codes that refine each frame, the others of the code that leads it.
+
+    do_sample: `false` takes the likeliest everywhere, as `temperature` 0 does; `true` draws
     temperature: how freely it is drawn; 0 always takes the likeliest
     top_p: draw among the likeliest of this share
     top_k: draw among so many
     repetition_penalty: how much less likely what was drawn before becomes
+    subtalker_temperature: `temperature` of the codes that refine a frame
+    subtalker_top_p: `top_p` of the codes that refine a frame
+    subtalker_top_k: `top_k` of the codes that refine a frame
+    max_new_tokens: no more frames of 80 ms for one segment: speech is cut there; absent: as its text suggests
     """
 
+    do_sample: bool
     temperature: float
     top_p: float
     top_k: int
     repetition_penalty: float
+    subtalker_temperature: float
+    subtalker_top_p: float
+    subtalker_top_k: int
+    max_new_tokens: int
 
 
 class Quality(TypedDict, total=False):

@@ -27,7 +27,7 @@ from worker.synthesis.manners import Manner
 logger = logging.getLogger(__name__)
 
 LARGER_BUDGET = 2
-"""An attempt that its frame limit stopped is followed by one that may take so many times as many."""
+"""An attempt that the engine's own frame limit stopped is followed by one that may take so many times as many."""
 
 UNHEARD = "unheard"
 """The flag of a segment that should have been read back and was not: no recogniser knows its language."""
@@ -100,12 +100,12 @@ class Speaker:
         An engine that refuses the text is not asked again. Raises `WorkDropped` or `EngineDied`.
         """
         attempts: list[Attempt] = []
-        max_frames: int | None = None
+        larger: int | None = None
         for manner in manners:
             self.held.check()
             if attempts:
                 self.counters.rerolled(attempts[-1].verdict.flags[0])
-            requests = [replace(each, max_frames=max_frames) for each in requests_of(manner)]
+            requests = [replace(each, max_frames=each.max_frames or larger) for each in requests_of(manner)]
             attempt = self._attempt(manner, requests, judge, len(attempts) + 1)
             attempts.append(attempt)
             if attempt.verdict.passed:
@@ -116,7 +116,7 @@ class Speaker:
             if Defect.REFUSED.value in attempt.verdict.flags:
                 break
             if attempt.speech.finish_reason is FinishReason.LENGTH:
-                max_frames = LARGER_BUDGET * len(attempt.speech.frames)
+                larger = LARGER_BUDGET * len(attempt.speech.frames)
         return attempts
 
     def _attempt(self, manner: Manner, requests: Sequence[SpeechRequest], judge: Judge, count: int) -> Attempt:

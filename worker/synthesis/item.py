@@ -81,7 +81,7 @@ def _spoken(
     tries = Tries(
         text=segment.text,
         sampling=effective_sampling(info.default_sampling, spec.request.sampling),
-        greedy_wanted=spec.request.sampling.temperature == 0,
+        greedy_wanted=spec.request.sampling.is_greedy,
         drawn=segment.drawn,
         first=item.rejected_attempts + 1,
         most=spec.request.quality.max_attempts,

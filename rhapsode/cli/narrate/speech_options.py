@@ -25,10 +25,15 @@ class DrawingOptions:
     no_reuse: Annotated[
         bool, typer.Option("--no-reuse", help="Speak every segment, also one that an earlier job has spoken.")
     ] = False
+    do_sample: job_options.SamplingDoSample = None
     temperature: job_options.SamplingTemperature = None
     top_k: job_options.SamplingTopK = None
     top_p: job_options.SamplingTopP = None
     repetition_penalty: job_options.SamplingRepetitionPenalty = None
+    subtalker_temperature: job_options.SamplingSubtalkerTemperature = None
+    subtalker_top_k: job_options.SamplingSubtalkerTopK = None
+    subtalker_top_p: job_options.SamplingSubtalkerTopP = None
+    max_new_tokens: job_options.SamplingMaxNewTokens = None
 
     def wishes(self) -> JobOptions:
         return {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.base import Choice, RequestBody
@@ -32,10 +32,22 @@ def _zero_or_drawable(temperature: float) -> float:
     return temperature
 
 
-class Sampling(RequestBody):
-    """How speech is drawn. What is absent stays as the checkpoint has it."""
+Temperature = Annotated[float, Field(ge=0, le=2), AfterValidator(_zero_or_drawable)]
 
-    temperature: Annotated[float, Field(ge=0, le=2), AfterValidator(_zero_or_drawable)] | None = Field(
+MAX_NEW_TOKENS = 8_192
+"""Eleven minutes, which no model speaks in one piece."""
+
+
+class Sampling(RequestBody):
+    """How speech is drawn. What is absent stays as the checkpoint has it.
+
+    The fields of `subtalker` are of the codes that refine each frame, the others of the code that leads it.
+    """
+
+    do_sample: bool | None = Field(
+        default=None, description="`false` takes the likeliest everywhere, as `temperature` 0 does; `true` draws"
+    )
+    temperature: Temperature | None = Field(
         default=None, description="how freely it is drawn; 0 always takes the likeliest"
     )
     top_p: float | None = Field(default=None, gt=0, le=1, description="draw among the likeliest of this share")
@@ -43,6 +55,34 @@ class Sampling(RequestBody):
     repetition_penalty: float | None = Field(
         default=None, ge=1, le=2, description="how much less likely what was drawn before becomes"
     )
+    subtalker_temperature: Temperature | None = Field(
+        default=None, description="`temperature` of the codes that refine a frame"
+    )
+    subtalker_top_p: float | None = Field(
+        default=None, gt=0, le=1, description="`top_p` of the codes that refine a frame"
+    )
+    subtalker_top_k: int | None = Field(
+        default=None, ge=1, le=1000, description="`top_k` of the codes that refine a frame"
+    )
+    max_new_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        le=MAX_NEW_TOKENS,
+        description="no more frames of 80 ms for one segment: speech is cut there; absent: as its text suggests",
+    )
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if self.do_sample is False and (self.temperature or self.subtalker_temperature):
+            raise PydanticCustomError("not_allowed", "`do_sample: false` draws nothing: leave out the temperatures")
+        if self.do_sample is True and self.temperature == 0:
+            raise PydanticCustomError("not_allowed", "`temperature` 0 draws nothing, and `do_sample` is true")
+        return self
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the likeliest code is asked for, which is the same with every seed."""
+        return self.do_sample is False or self.temperature == 0
 
 
 class SpeechOptions(RequestBody):

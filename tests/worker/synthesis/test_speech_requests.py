@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from rhapsode.contract.jobs.narration import Narration
 from rhapsode.contract.jobs.options import Sampling
@@ -25,8 +26,8 @@ from worker.engine.interface import (
 )
 from worker.engine.settings import FakeEngineSettings
 from worker.errors import PermanentItemError
-from worker.synthesis.manners import Manner
-from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, speech_request
+from worker.synthesis.manners import REROLL_TEMPERATURE, Manner
+from worker.synthesis.speech_requests import built_in_conditioning, effective_sampling, frame_limit, speech_request
 from worker.synthesis.spoken_segment import spoken_segment
 
 SPEC = NarrationSpec(Narration(model="m", voice="ada", language="english", instructions="softly", seed=5))
@@ -101,3 +102,62 @@ def test_temperature_zero_is_greedy_everywhere() -> None:
     sampling = effective_sampling(OWN, Sampling(temperature=0.0))
 
     assert (sampling.talker.temperature, sampling.predictor.temperature) == (0.0, 0.0)
+
+
+def test_the_refining_codes_have_fields_of_their_own() -> None:
+    asked = Sampling(subtalker_temperature=0.3, subtalker_top_k=7, subtalker_top_p=0.5)
+
+    sampling = effective_sampling(OWN, asked)
+
+    assert sampling == SamplingParams(OWN.talker, TokenSampling(0.3, 7, 0.5), OWN.repetition_penalty)
+
+
+def test_a_greedy_talker_leaves_a_temperature_that_was_named_for_the_refining_codes() -> None:
+    sampling = effective_sampling(OWN, Sampling(temperature=0.0, subtalker_temperature=0.4))
+
+    assert (sampling.talker.temperature, sampling.predictor.temperature) == (0.0, 0.4)
+
+
+def test_no_sampling_is_temperature_zero() -> None:
+    assert effective_sampling(OWN, Sampling(do_sample=False)) == effective_sampling(OWN, Sampling(temperature=0.0))
+
+
+def test_sampling_that_is_asked_of_a_greedy_checkpoint_draws() -> None:
+    greedy = replace(OWN, talker=replace(OWN.talker, temperature=0.0))
+
+    assert effective_sampling(greedy, Sampling(do_sample=True)).talker.temperature == REROLL_TEMPERATURE
+    assert effective_sampling(OWN, Sampling(do_sample=True)) == OWN
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"do_sample": False, "temperature": 0.5},
+        {"do_sample": False, "subtalker_temperature": 0.5},
+        {"do_sample": True, "temperature": 0.0},
+        {"max_new_tokens": 0},
+        {"subtalker_top_k": 0},
+        {"subtalker_top_p": 1.5},
+    ],
+)
+def test_sampling_that_cannot_be_is_refused(fields: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Sampling.model_validate(fields)
+
+
+def test_a_job_says_how_many_frames_a_segment_may_have() -> None:
+    spec = SPEC.asking(sampling=Sampling(max_new_tokens=9))
+    item = replace(ITEM, spec=spec)
+
+    whole, half = (
+        speech_request(item, SEGMENT, BuiltInSpeaker("ada"), manner).max_frames
+        for manner in (ALOUD, Manner(2, 3, OWN, ("Two", "words.")))
+    )
+
+    assert (whole, half) == (9, 4)
+    assert speech_request(ITEM, SEGMENT, BuiltInSpeaker("ada"), ALOUD).max_frames is None
+
+
+def test_a_generous_limit_is_no_leave_to_speak_without_end() -> None:
+    assert frame_limit("Hi.", 8_192) < 100
+    assert frame_limit("Hi." * 1_000, 8_192) == 8_192

@@ -68,6 +68,8 @@ def test_what_the_api_can_be_told_narrate_can(
     (tmp_path / "The\tFable.txt").write_text(TEXT)
     endpoint = client.webhooks.create("http://127.0.0.1:9/", ["job.failed"]).id
     drawn = ("--temperature", "0.7", "--top-k", "20", "--top-p", "0.9", "--repetition-penalty", "1.1")
+    drawn += ("--subtalker-temperature", "0.6", "--subtalker-top-k", "9", "--subtalker-top-p", "0.8", "--do-sample")
+    drawn += ("--max-new-tokens", "2000")
     checked = ("--gate", "off", "--attempts", "2", "--on-exhausted", "silence")
     paused = ("--pause-sentence", "0.5", "--pause-line", "0.3")
     ordered = ("--priority", "high", "--deadline", "2099-01-01", "--webhook", endpoint)
@@ -79,7 +81,17 @@ def test_what_the_api_can_be_told_narrate_can(
     job = next(iter(client.jobs()))
     told = httpx.get(f"{client.server_url}/v1/jobs/{job.id}", trust_env=False).json()
     request = told["request"]
-    assert request["sampling"] == {"temperature": 0.7, "top_k": 20, "top_p": 0.9, "repetition_penalty": 1.1}
+    assert request["sampling"] == {
+        "temperature": 0.7,
+        "top_k": 20,
+        "top_p": 0.9,
+        "repetition_penalty": 1.1,
+        "subtalker_temperature": 0.6,
+        "subtalker_top_k": 9,
+        "subtalker_top_p": 0.8,
+        "do_sample": True,
+        "max_new_tokens": 2000,
+    }
     assert request["quality"] == {"gate": "off", "max_attempts": 2, "on_exhausted": "silence"}
     assert (request["pauses"]["sentence_s"], request["pauses"]["line_s"]) == (0.5, 0.3)
     assert (request["priority"], request["deadline"][:3]) == ("high", "209")
