@@ -28,7 +28,7 @@ from storage.narration.audio_formats import default_bitrate_kbps
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import num_gap_samples, num_stretched
+from storage.segments.timeline import Pacing, num_gap_samples, num_stretched
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Hearing:
 
     record: JobRecord
     form: AudioFormat
-    speed: float
+    pacing: Pacing
     there: Mapping[int, SegmentResult] | None = None
     missing: Sequence[int] = ()
     num_samples: int | None = None
@@ -64,17 +64,17 @@ async def _hearing(
     record = await run_sync(services.jobs.get, tenant, job_id)
     if not isinstance(record.spec, NarrationSpec) or record.spec.request.validate_only:
         raise state_conflict("this job makes no speech")
-    speed = record.spec.request.output.speed
+    pacing = Pacing.of(record.spec.request.output)
     if record.state.is_terminal and record.segments.done == 0:
         raise state_conflict(f"the job is {record.state} and no segment of it was finished")
     if not record.state.is_terminal:
         # Read again from memory when the stream begins.
         await run_sync(planned_segments, services, record)
-        return Hearing(record, form, speed)
-    return await run_sync(_ended, services, record, form, speed)
+        return Hearing(record, form, pacing)
+    return await run_sync(_ended, services, record, form, pacing)
 
 
-def _ended(services: ApiServices, record: JobRecord, form: AudioFormat, speed: float) -> Hearing:
+def _ended(services: ApiServices, record: JobRecord, form: AudioFormat, pacing: Pacing) -> Hearing:
     """What is known of the end: a WAV of known length says so."""
     there = {result.index: result for result in services.jobs.segment_results(record.tenant, record.id)}
     segments = planned_segments(services, record)
@@ -84,10 +84,14 @@ def _ended(services: ApiServices, record: JobRecord, form: AudioFormat, speed: f
     services.artifacts.stat(keys.segment(record.tenant, record.id, first.index, first.fence))
     if record.state is JobState.SUCCEEDED and missing:
         # An edit came in between: from here on it is a job that goes on.
-        return Hearing(record, form, speed)
-    gaps = {planned.index: num_gap_samples(planned.pause_after_s, record.sample_rate_hz, speed) for planned in segments}
-    num_samples = sum(num_stretched(result.num_samples, speed) + gaps[index] for index, result in there.items())
-    return Hearing(record, form, speed, there, missing, num_samples)
+        return Hearing(record, form, pacing)
+    num_samples = sum(
+        num_stretched(there[planned.index].num_samples, pacing.speed_of(planned))
+        + num_gap_samples(planned.pause_after_s, record.sample_rate_hz, pacing.speed)
+        for planned in segments
+        if planned.index in there
+    )
+    return Hearing(record, form, pacing, there, missing, num_samples)
 
 
 def _partial_headers(hearing: Hearing) -> dict[str, str]:
@@ -118,7 +122,7 @@ async def hear_job(
     ones are not there (the first 100). A segment that is spoken again after its turn is heard by the next listener.
     Ranges are not served: every request starts at the beginning. A stream that is broken off was not whole.
     """
-    follower = SegmentFollower(services, hearing.record, hearing.speed, request.is_disconnected, hearing.there)
+    follower = SegmentFollower(services, hearing.record, hearing.pacing, request.is_disconnected, hearing.there)
     headers = {"Cache-Control": "no-store", "Accept-Ranges": "none", "Vary": "Accept", "X-Accel-Buffering": "no"}
     headers |= _partial_headers(hearing)
     if hearing.form is not AudioFormat.WAV:

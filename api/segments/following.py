@@ -27,7 +27,7 @@ from storage.objects import keys
 from storage.segments.file import StoredSegment, decode_segment
 from storage.segments.plan import Plan, PlannedSegment
 from storage.segments.results import SegmentResult
-from storage.segments.timeline import num_gap_samples
+from storage.segments.timeline import Pacing, num_gap_samples
 
 logger = logging.getLogger(__name__)
 
@@ -61,13 +61,13 @@ class SegmentFollower:
         self,
         services: ApiServices,
         record: JobRecord,
-        speed: float,
+        pacing: Pacing,
         is_abandoned: Callable[[], Awaitable[bool]],
         known: Mapping[int, SegmentResult] | None,
     ) -> None:
         self._services = services
         self._record = record
-        self._speed = speed
+        self._pacing = pacing
         self._is_abandoned = is_abandoned
         self._seen_event = "0"
         self._is_all_known = known is not None
@@ -92,8 +92,8 @@ class SegmentFollower:
 
     def _heard(self, segment: StoredSegment, planned: PlannedSegment) -> HeardSegment:
         rate_hz = segment.header.sample_rate_hz
-        pcm = stretched(bytes(segment.pcm), rate_hz, self._speed)
-        return HeardSegment(pcm, num_gap_samples(planned.pause_after_s, rate_hz, self._speed), rate_hz)
+        pcm = stretched(bytes(segment.pcm), rate_hz, self._pacing.speed_of(planned))
+        return HeardSegment(pcm, num_gap_samples(planned.pause_after_s, rate_hz, self._pacing.speed), rate_hz)
 
     async def _plan(self) -> Plan | None:
         while self._record.plan_key is None:

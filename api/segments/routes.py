@@ -173,7 +173,7 @@ def get_segment_audio(
         result = next((each.result for each in takes if each.number == take), None)
     if result is None:
         raise not_found(f"segment {index} has no finished take" if take is None else f"there is no take {take}")
-    return _as_wav(_stored(services, viewer.record, result), result.sha256, viewer.speed)
+    return _as_wav(_stored(services, viewer.record, result), result.sha256, viewer.speed(index))
 
 
 def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, attempt: int) -> Response:
@@ -183,7 +183,7 @@ def _rejected_audio(services: ApiServices, viewer: SegmentViewer, index: int, at
         raise not_found(f"segment {index} has no rejected attempt {attempt} that can be heard")
     record = viewer.record
     key = keys.rejected_take(record.tenant, record.id, index, rejection.fence, attempt)
-    return _as_wav(_read(services, record, key, index, take.sha256), take.sha256, viewer.speed)
+    return _as_wav(_read(services, record, key, index, take.sha256), take.sha256, viewer.speed(index))
 
 
 def _as_wav(segment: StoredSegment, sha256: str, speed: float) -> Response:

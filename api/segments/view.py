@@ -36,9 +36,9 @@ class SegmentViewer:
         placed = places(self.segments[:until], self.states.results, self.record.sample_rate_hz, pacing)
         return {each.planned.index: each for each in placed}
 
-    @property
-    def speed(self) -> float:
-        return self.spec.request.output.speed
+    def speed(self, index: int) -> float:
+        """How much faster the segment is than it was spoken."""
+        return Pacing.of(self.spec.request.output).speed_of(self.segments[index])
 
     def segment(self, index: int, place: Placed | None) -> Segment:
         edit = self.states.edit(index)
@@ -46,7 +46,7 @@ class SegmentViewer:
         result = self.states.results.get(index)
         rejection = self.states.rejections.get(index)
         rejected = rejection.best if rejection else None
-        duration_s = self._duration_s(result)
+        duration_s = self._duration_s(index, result)
         heard = spoken_span(place, self.record.sample_rate_hz) if place else None
         return Segment(
             id=segment_id(index),
@@ -70,7 +70,7 @@ class SegmentViewer:
             start_s=round(heard.start_s, 3) if heard else None,
             duration_s=duration_s,
             pause_after_s=planned.pause_after_s,
-            chars_per_s=round(result.num_chars / duration_s / self.speed, 2) if result and duration_s else None,
+            chars_per_s=round(result.num_chars / duration_s / self.speed(index), 2) if result and duration_s else None,
             loudness_lufs=result.loudness_lufs if result else None,
             findings=tuple(result.flags if result else (rejected.findings if rejected else ())),
             flagged=bool(result and result.flags),
@@ -104,7 +104,7 @@ class SegmentViewer:
             seed_used=take.result.seed,
             attempts=take.result.attempts,
             finish_reason=take.result.finish_reason,
-            duration_s=self._duration_s(take.result),
+            duration_s=self._duration_s(index, take.result),
             findings=tuple(take.result.flags),
             flagged=bool(take.result.flags),
             sha256=take.result.sha256,
@@ -117,10 +117,10 @@ class SegmentViewer:
     def _instructions(self, planned: PlannedSegment) -> str:
         return self.spec.request.instructions if planned.instructions is None else planned.instructions
 
-    def _duration_s(self, result: SegmentResult | None) -> float | None:
+    def _duration_s(self, index: int, result: SegmentResult | None) -> float | None:
         if result is None:
             return None
-        return audio_s(num_stretched(result.num_samples, self.speed), self.record.sample_rate_hz)
+        return audio_s(num_stretched(result.num_samples, self.speed(index)), self.record.sample_rate_hz)
 
 
 def shown_attempt(tried: StoredAttempt) -> TriedAttempt:

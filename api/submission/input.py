@@ -151,6 +151,8 @@ def stored_entries(prepared: PreparedInput, languages: dict[str, str]) -> list[S
             instructions=entry.instructions,
             seed=entry.seed,
             pause_after_s=entry.pause_after_s,
+            speed=entry.speed,
+            gain_db=entry.gain_db,
         )
         for entry in prepared.entries
     ]

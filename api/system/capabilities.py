@@ -13,6 +13,7 @@ from rhapsode.contract.capabilities import (
     InputCapabilities,
     LimitCapabilities,
     NormalizationCapability,
+    ProsodyCapability,
     SsmlCapability,
     SsmlElementCapability,
 )
@@ -29,7 +30,8 @@ from rhapsode.contract.jobs.output import AudioFormat
 from storage.narration.audio_formats import FORMATS
 from storage.narration.estimates import MAX_AUDIO_MS
 from storage.narration.languages import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
-from storage.narration.script.ssml_subset import BREAK_STRENGTHS_S, MAX_BREAK_S, SPELL_OUT, SSML_SUBSET
+from storage.narration.script.prosody import MAX_GAIN_DB, MAX_RATE, MIN_GAIN_DB, MIN_RATE, RATES, VOLUMES_DB
+from storage.narration.script.ssml_subset import BREAK_STRENGTHS_S, MAX_BREAK_S, SAY_AS, SPELL_OUT, SSML_SUBSET
 from storage.queue.model_registry import served_models
 
 router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])
@@ -37,7 +39,7 @@ router = APIRouter(prefix="/v1/capabilities", tags=["capabilities"])
 
 @router.get("", response_model=Capabilities)
 def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
-    """Inputs, the subset of SSML, output formats, limits, and the languages of the models that are served now."""
+    """Inputs, what is read of SSML, output formats, limits, and the languages of the models that are served now."""
     served = served_models(services.models.list())
     return Capabilities(
         input=InputCapabilities(
@@ -62,13 +64,24 @@ def _ssml() -> SsmlCapability:
             SsmlElementCapability(
                 name=element.name,
                 supported=element.supported,
-                attributes=tuple(element.attributes),
+                attributes=element.attributes,
+                lenient=element.lenient.value,
+                lenient_attributes=element.lenient_attributes,
                 note=element.note,
             )
             for element in SSML_SUBSET
         ),
         breaks=BreakCapability(max_s=MAX_BREAK_S, strengths_s=BREAK_STRENGTHS_S),
-        say_as=tuple(SPELL_OUT),
+        prosody=ProsodyCapability(
+            rates=RATES,
+            min_rate=MIN_RATE,
+            max_rate=MAX_RATE,
+            volumes_db=VOLUMES_DB,
+            min_volume_db=MIN_GAIN_DB,
+            max_volume_db=MAX_GAIN_DB,
+        ),
+        say_as=SPELL_OUT,
+        lenient_say_as=SAY_AS,
     )
 
 

@@ -20,6 +20,8 @@ class SegmentEntry(TypedDict, total=False):
     voice: one of the model's, or one of yours by name or id
     speaker: a name of `speakers`; not beside `voice`
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
+    speed: how much faster than it is spoken, beside `output.speed`
+    gain_db: how much louder than it is spoken, in dB, in the finished files
     """
 
     text: Required[str]
@@ -30,6 +32,8 @@ class SegmentEntry(TypedDict, total=False):
     instructions: str
     seed: int
     pause_after_s: float
+    speed: float
+    gain_db: float
 
 
 class Document(TypedDict, total=False):

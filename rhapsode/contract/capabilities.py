@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rhapsode.contract.base import Answer
 
 
@@ -13,11 +15,19 @@ class InputCapabilities(Answer):
 
 
 class SsmlElementCapability(Answer):
-    """`attributes`: those that are understood; others are refused. `note`: what it does, or why it is refused."""
+    """`supported`, `attributes`: what `ssml_mode: strict` understands; it refuses others. `note`: what it does, or why
+    it is refused.
+
+    `lenient`: what `ssml_mode: lenient` makes of it: `read`, with `lenient_attributes`; `text`: the text in it is
+    spoken, the element listed as left out, as are all that are not in the table; `skipped` with what it holds, and
+    listed; `silent`: likewise, and not listed.
+    """
 
     name: str
     supported: bool
     attributes: tuple[str, ...]
+    lenient: Literal["read", "text", "skipped", "silent"]
+    lenient_attributes: tuple[str, ...]
     note: str
 
 
@@ -26,10 +36,26 @@ class BreakCapability(Answer):
     strengths_s: dict[str, float]
 
 
+class ProsodyCapability(Answer):
+    """`rates`: what each word is of the voice's own pace; `volumes_db`: of its level. Numbers have their bounds, others
+    are refused, or with `lenient` brought to the nearest and listed."""
+
+    rates: dict[str, float]
+    min_rate: float
+    max_rate: float
+    volumes_db: dict[str, float]
+    min_volume_db: float
+    max_volume_db: float
+
+
 class SsmlCapability(Answer):
+    """`say_as`: what `strict` interprets text as; `lenient_say_as`: what `lenient` does."""
+
     elements: tuple[SsmlElementCapability, ...]
     breaks: BreakCapability
+    prosody: ProsodyCapability
     say_as: tuple[str, ...]
+    lenient_say_as: tuple[str, ...]
 
 
 class FormatCapability(Answer):

@@ -51,6 +51,8 @@ class PlannedSegment(Answer):
     language: str | None = None
     instructions: str | None = None
     seed: int | None = None
+    speed: float | None = None
+    gain_db: float | None = None
     chapter: int | None = None
     sentences: tuple[PlannedSentence, ...] | None = None
 

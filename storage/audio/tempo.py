@@ -18,6 +18,9 @@ from av.error import EOFError as EndOfStream
 from storage.audio.wav import BYTES_PER_SAMPLE
 from storage.segments.timeline import num_stretched
 
+SLOWEST, FASTEST = 0.5, 2.0
+"""At once: `atempo` cannot be slower, and leaves samples out where it is faster."""
+
 AROUND_S = 0.2
 """Silence on either side, as spoken."""
 
@@ -32,11 +35,19 @@ def stretched(pcm: bytes, sample_rate_hz: int, speed: float) -> bytes:
     """16-bit samples of speech at this speed, `num_stretched` of them; at 1, the same."""
     if speed == 1 or not pcm:
         return pcm
+    if not SLOWEST <= speed <= FASTEST:
+        half = math.sqrt(speed)
+        made = stretched(stretched(pcm, sample_rate_hz, half), sample_rate_hz, speed / half)
+        return _of_length(made, pcm, speed)
     around = bytes(round(AROUND_S * sample_rate_hz) * BYTES_PER_SAMPLE)
     made = _through_atempo(around + pcm + around, sample_rate_hz, speed)
     first = round((AROUND_S / speed + _offset_s(sample_rate_hz, speed)) * sample_rate_hz) * BYTES_PER_SAMPLE
+    return _of_length(made[first:], pcm, speed)
+
+
+def _of_length(made: bytes, pcm: bytes, speed: float) -> bytes:
     num_bytes = num_stretched(len(pcm) // BYTES_PER_SAMPLE, speed) * BYTES_PER_SAMPLE
-    return made[first : first + num_bytes].ljust(num_bytes, b"\0")
+    return made[:num_bytes].ljust(num_bytes, b"\0")
 
 
 def _offset_s(sample_rate_hz: int, speed: float) -> float:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from storage.narration.estimates import SYLLABIC
+from storage.narration.script.script import Mark
 from storage.segments.sentences import Sentence, SentenceBreak, sentences
 
-PLAN_FORMAT = 3
+PLAN_FORMAT = 4
 
 CLOSING_MARK_BYTES = 3
 """What `closed` may add to a text, in UTF-8."""
@@ -30,7 +31,8 @@ class PlannedSegment:
     """`text` is what is spoken for the stretch [start, end): dictionaries applied, outer whitespace removed.
 
     written_otherwise: what people are shown of it; None is `text` itself. breaks: where its sentences begin behind the
-    first; read them as `sentences`. goes_on: its last sentence does, in the next segment.
+    first; read them as `sentences`. goes_on: its last sentence does, in the next segment. speed, gain_db: how much
+    faster and louder it is heard than it is spoken, beside what holds for the whole.
     speaker: a name of the job's cast; "" is the job's own voice. language: "" is the job's. instructions: None are the
     job's. seed: None follows from the job's. chapter: index into the plan's chapters. source_id: what the caller calls
     the entry it was made from; "" if nothing. occurrence: how many segments before it say the same in the same voice.
@@ -51,6 +53,8 @@ class PlannedSegment:
     written_otherwise: str | None = None
     breaks: tuple[SentenceBreak, ...] = ()
     goes_on: bool = False
+    speed: float = 1.0
+    gain_db: float = 0.0
     occurrence: int = field(default=0, compare=False)
     is_last: bool = field(default=False, compare=False)
 
@@ -89,7 +93,7 @@ class Plan:
     chapters: empty if the input has none. title, author, language, publisher, date: what the document says of
     itself; "" if nothing.
     cover_key: where the store keeps the document's cover picture; None if it has none. text_key: where it keeps the
-    text that offsets refer to; None is the job's input.
+    text that offsets refer to; None is the job's input. marks: names of moments, in order, with offsets likewise.
     """
 
     segments: tuple[PlannedSegment, ...]
@@ -101,6 +105,7 @@ class Plan:
     text_key: str | None = None
     publisher: str = ""
     date: str = ""
+    marks: tuple[Mark, ...] = ()
 
 
 def closed(text: str) -> str:
@@ -127,6 +132,8 @@ def encode_plan(plan: Plan) -> bytes:
             head[name] = value
     if plan.chapters:
         head["chapters"] = [[chapter.title, chapter.first_segment, chapter.id] for chapter in plan.chapters]
+    if plan.marks:
+        head["marks"] = [[mark.name, mark.position, mark.is_end] for mark in plan.marks]
     return "".join(f"{json.dumps(line)}\n" for line in (head, *_lines(plan.segments))).encode()
 
 
@@ -146,6 +153,7 @@ def decode_plan(data: bytes) -> Plan:
             text_key=head.get("text_key"),
             publisher=head.get("publisher", ""),
             date=head.get("date", ""),
+            marks=tuple(Mark(*mark) for mark in head.get("marks", ())),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PlanFormatError(f"not a plan: {error}") from error
@@ -184,6 +192,8 @@ def _lines(segments: Iterable[PlannedSegment]) -> Iterable[dict[str, object]]:
             "written": segment.written_otherwise,
             "breaks": segment.breaks or None,
             "goes_on": segment.goes_on or None,
+            "speed": None if segment.speed == 1 else segment.speed,
+            "gain_db": segment.gain_db or None,
         }
         yield line | {name: value for name, value in optional.items() if value is not None and value != ""}
 
@@ -204,4 +214,6 @@ def _segment(line: dict[str, Any]) -> PlannedSegment:
         written_otherwise=line.get("written"),
         breaks=tuple(each if isinstance(each, int) else tuple(each) for each in line.get("breaks", ())),
         goes_on=line.get("goes_on", False),
+        speed=line.get("speed", 1.0),
+        gain_db=line.get("gain_db", 0.0),
     )

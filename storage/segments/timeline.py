@@ -29,7 +29,8 @@ class SegmentsIncomplete(ValueError):
 class Placed:
     """A segment's place: its samples are [start, start + num_samples), then come num_gap of silence.
 
-    speed: how much faster it is than it was spoken. num_head: silence before it, if it is the first of a file.
+    speed: how much faster it is than it was spoken, all in all. num_head: silence before it, if it is the first of a
+    file.
     """
 
     planned: PlannedSegment
@@ -70,6 +71,10 @@ class Pacing:
     def of(cls, output: Output) -> Self:
         has_chapter_files = any(form.files is Files.CHAPTERS for form in output.formats)
         return cls(output.speed, output.head_s, output.tail_s, has_chapter_files)
+
+    def speed_of(self, planned: PlannedSegment) -> float:
+        """The whole's, and its own."""
+        return self.speed * planned.speed
 
     def divides(self, before: PlannedSegment | None, behind: PlannedSegment | None) -> bool:
         """Whether a file ends between the two; None is before the first and behind the last."""
@@ -143,7 +148,7 @@ def places(
         num_head = head if pacing.divides(before, planned) else 0
         gap = num_gap_samples(planned.pause_after_s, sample_rate_hz, pacing.speed)
         num_gap = tail if pacing.tail_s and pacing.divides(planned, behind) else gap
-        placed = Placed(planned, result, end + num_head, num_gap, pacing.speed, num_head)
+        placed = Placed(planned, result, end + num_head, num_gap, pacing.speed_of(planned), num_head)
         yield placed
         end = placed.end
 

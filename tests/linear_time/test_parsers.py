@@ -33,6 +33,7 @@ from storage.narration.estimates import expected_audio_ms, speech_units
 from storage.narration.script.dialogue import dialogue_script
 from storage.narration.script.entries import decode_entries
 from storage.narration.script.lenient_ssml import Abilities, lenient_script
+from storage.narration.script.prosody import gain_of, rate_of
 from storage.narration.script.ssml import parse_ssml
 from storage.narration.spec import Segmentation
 from storage.narration.writing_systems import count_foreign, find_foreign
@@ -122,6 +123,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "storage.narration.script.lenient_ssml.lenient_script": lambda text: lenient_script(
         f"<speak>{text}<break time='1s'/><a {text}/></speak>", Abilities()
     ),
+    "storage.narration.script.prosody.gain_of": lambda text: gain_of(text, 0.0),
+    "storage.narration.script.prosody.rate_of": lambda text: rate_of(text, 1.0),
     "storage.narration.script.ssml.parse_ssml": lambda text: parse_ssml(f"<speak>{text}</speak>"),
     "rhapsode.contract.words.find_long_word": find_long_word,
     "storage.narration.writing_systems.count_foreign": lambda text: count_foreign(text, ["japanese"]),

@@ -32,10 +32,11 @@ from storage.segments.file import SegmentHeader
 from storage.segments.timeline import Placed
 from worker.assembly.audio.audio_files import audio_file, scratch_bytes
 from worker.assembly.audio.chapter_files import ChapterCut, FileSeries, chapter_cuts
+from worker.assembly.audio.gain import amplified
 from worker.assembly.audio.levels import Level, measure_levels, warnings_of
 from worker.assembly.audio.scratch import require_room, scratch_file
 from worker.assembly.audio.sound import SoundShaper, num_output_samples
-from worker.assembly.audio.speaker_levels import SpeakerLevel, evened, levels_of_manifest, speaker_levels
+from worker.assembly.audio.speaker_levels import SpeakerLevel, levels_of_manifest, speaker_levels
 from worker.assembly.codes_file import CodesFile
 from worker.assembly.fan_out import fan_out
 from worker.assembly.kept_files import speech_digest, with_kept_files
@@ -114,7 +115,7 @@ class Assembly:
         self._rate_hz = self._output.sample_rate or narration.sample_rate_hz
         self.reader = SegmentReader(item.lease.tenant, item.lease.job, narration.sample_rate_hz, artifacts, held)
         self._warnings: list[JobWarning] = []
-        wants_words = bool(self._output.subtitles) or self._output.timestamps in WITH_WORDS
+        wants_words = bool(self._output.subtitles) or self._finds_words
         self._clock = WordClock(narration.language, narration.sample_rate_hz) if wants_words else None
         self._timed = KeptTimes(narration.sample_rate_hz)
 
@@ -197,12 +198,13 @@ class Assembly:
         return RoomTone(level_db, self._rate_hz, self._item.narration.request.seed)
 
     def _heard(self, placed: Placed, spoken: Samples) -> Samples:
-        """A segment's samples as loud as its speaker and as fast as they are to be."""
-        spoken = evened(spoken, self._speakers[placed.planned.speaker], self._narration.sample_rate_hz)
-        speed = self._output.speed
-        if speed == 1:
+        """A segment's samples as loud and as fast as its speaker and its text want them."""
+        rate_hz = self._narration.sample_rate_hz
+        gain_db = self._speakers[placed.planned.speaker].gain_db + placed.planned.gain_db
+        spoken = amplified(spoken, gain_db, rate_hz)
+        if placed.speed == 1:
             return spoken
-        return from_bytes(stretched(to_bytes(spoken), self._narration.sample_rate_hz, speed))
+        return from_bytes(stretched(to_bytes(spoken), rate_hz, placed.speed))
 
     def _audio(self, description: Description, blocks: Iterator[bytes]) -> list[ArtifactRecord]:
         num_samples = num_output_samples(self._narration.num_samples, self._narration.sample_rate_hz, self._rate_hz)
@@ -246,9 +248,15 @@ class Assembly:
             made.append(self._put(TIMESTAMPS_NAME, "timestamps", rows))
         return made
 
+    @property
+    def _finds_words(self) -> bool:
+        """Whether times of words are told, or are those of marks."""
+        level = self._output.timestamps
+        return level in WITH_WORDS or (level is not Timestamps.OFF and bool(self._narration.plan.marks))
+
     def _source(self) -> str:
         """The text that offsets refer to, if words are to be found in it."""
-        if self._output.timestamps not in WITH_WORDS:
+        if not self._finds_words:
             return ""
         key = self._narration.plan.text_key or self._item.input_key
         try:

@@ -24,7 +24,8 @@ MANIFEST_FORMAT = 3
 
 REPRODUCE = (
     "jq '.request + {input: {segments: [.segments[]"
-    " | {text, speaker, language, instructions, seed, pause_after_s} | with_entries(select(.value != null))]}}'"
+    " | {text, speaker, language, instructions, seed, pause_after_s, speed, gain_db}"
+    " | with_entries(select(.value != null))]}}'"
     ' manifest.json | curl --json @- "$RHAPSODE_SERVER_URL/v1/jobs"'
 )
 """Every segment with the seed of the attempt that was kept, which is used as it is, and no gate to try another.
@@ -165,6 +166,8 @@ def _segment(placed: Placed, header: SegmentHeader, narration: Narration, spec: 
         "start_s": round(span.start_s, 6),
         "duration_s": round(span.duration_s, 6),
         "pause_after_s": planned.pause_after_s,
+        "speed": planned.speed,
+        "gain_db": planned.gain_db,
         "seed": header.seed,
         "attempts": result.attempts,
         "take": result.take,

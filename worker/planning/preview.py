@@ -14,6 +14,7 @@ from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.plan import Plan, PlannedSegment
 from storage.segments.sentences import Sentence
+from storage.segments.timeline import Pacing
 from worker.leases.keeper import HeldLease
 from worker.leases.persistence import put_fenced, until_available
 from worker.planning.drafting.draft import Draft
@@ -39,10 +40,10 @@ def finish_preview(item: ClaimedItem, draft: Draft, held: HeldLease, services: W
 
 def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, object]:
     """The plan for people. pace: seconds of audio that the model's workers speak in a second, if measured. Pure."""
-    plan, speed = draft.plan, spec.request.output.speed
-    lengths_s = [expected_audio_ms(segment.text) / 1000 / speed for segment in plan.segments]
-    pauses_s = [segment.pause_after_s / speed for segment in plan.segments]
-    speech_s = sum(lengths_s)
+    plan, pacing = draft.plan, Pacing.of(spec.request.output)
+    spoken_s = [expected_audio_ms(segment.text) / 1000 for segment in plan.segments]
+    lengths_s = [each / pacing.speed_of(segment) for each, segment in zip(spoken_s, plan.segments, strict=True)]
+    pauses_s = [segment.pause_after_s / pacing.speed for segment in plan.segments]
     return {
         "format": PREVIEW_FORMAT,
         "title": plan.title,
@@ -51,8 +52,8 @@ def preview(draft: Draft, spec: NarrationSpec, pace: float | None) -> dict[str, 
         "has_cover": draft.cover is not None,
         "num_chars": len(draft.text),
         "num_segments": len(plan.segments),
-        "estimated_audio_s": round(speech_s + sum(pauses_s), 3),
-        "estimated_render_s": round(speech_s * speed / pace, 3) if pace else None,
+        "estimated_audio_s": round(sum(lengths_s) + sum(pauses_s), 3),
+        "estimated_render_s": round(sum(spoken_s) / pace, 3) if pace else None,
         "warnings": [{"code": warning.code, "detail": warning.detail} for warning in draft.warnings],
         "left_out": [{"kind": each.kind, "count": each.count, "first": each.first} for each in draft.left_out],
         "speakers": _speakers(plan, spec, lengths_s),
@@ -120,6 +121,8 @@ def _segment(segment: PlannedSegment, draft: Draft, length_s: float) -> dict[str
         "language": segment.language or None,
         "instructions": segment.instructions,
         "seed": segment.seed,
+        "speed": None if segment.speed == 1 else segment.speed,
+        "gain_db": segment.gain_db or None,
         "chapter": segment.chapter if draft.has_chapters else None,
         "pause_after_s": segment.pause_after_s,
         "estimated_audio_s": round(length_s, 3),

@@ -106,6 +106,14 @@ class SegmentationMode(enum.StrEnum):
     """Sentences of a paragraph together, towards `target_chars`; between them the model pauses as it reads."""
 
 
+EntrySpeed = Annotated[
+    float, Field(ge=0.5, le=2, description="how much faster than it is spoken, beside `output.speed`")
+]
+EntryGain = Annotated[
+    float, Field(ge=-40, le=12, description="how much louder than it is spoken, in dB, in the finished files")
+]
+
+
 class SegmentInput(RequestBody):
     """One entry of a list: what is absent is as the job has it."""
 
@@ -117,6 +125,8 @@ class SegmentInput(RequestBody):
     instructions: Instructions | None = None
     seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
     pause_after_s: float | None = Field(default=None, ge=0, le=MAX_PAUSE_S)
+    speed: EntrySpeed = 1.0
+    gain_db: EntryGain = 0.0
 
     @model_validator(mode="after")
     def _one_voice(self) -> Self:

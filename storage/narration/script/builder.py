@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from storage.narration.script.left_out import LeftOutList
-from storage.narration.script.script import Block, BlockKind, Replacement, Script, ScriptChapter, Span, Voicing
+from storage.narration.script.script import Block, BlockKind, Mark, Replacement, Script, ScriptChapter, Span, Voicing
 
 BLOCK_END = "\n\n"
 """Between blocks, so that the text alone reads well too."""
@@ -20,6 +22,8 @@ class ScriptBuilder:
         self._blocks: list[Block] = []
         self._replacements: list[Replacement] = []
         self._chapters: list[ScriptChapter] = []
+        self._marks: list[Mark] = []
+        self._new_marks: list[Mark] = []
         self.left_out = LeftOutList()
 
     @property
@@ -42,6 +46,7 @@ class ScriptBuilder:
         """Add text to the open block."""
         if not text:
             return
+        self._place_marks(is_end=False)
         start = self._length
         self._parts.append(text)
         self._length += len(text)
@@ -58,8 +63,13 @@ class ScriptBuilder:
         if text:
             self._replacements.append(Replacement(start, self._length, spoken))
 
+    def mark(self, name: str) -> None:
+        """Of what is said next, or if a pause or the end comes before that, of the end of what was said last."""
+        self._new_marks.append(Mark(name, self._length))
+
     def pause(self, seconds: float) -> None:
         """After what was said last, also in an earlier block; several add up. Before the first word: nothing."""
+        self._place_marks(is_end=True)
         if self._spans:
             self._spans[-1] = _with_pause(self._spans[-1], seconds)
         elif self._blocks:
@@ -93,6 +103,7 @@ class ScriptBuilder:
             self._blocks[-1] = Block(BlockKind.PARAGRAPH, self._blocks[-1].spans)
 
     def build(self, title: str = "", author: str = "", language: str = "", cover: bytes | None = None) -> Script:
+        self._place_marks(is_end=True)
         self.end_block()
         return Script(
             text="".join(self._parts),
@@ -104,7 +115,12 @@ class ScriptBuilder:
             language=language,
             cover=cover,
             left_out=self.left_out.all,
+            marks=tuple(self._marks),
         )
+
+    def _place_marks(self, *, is_end: bool) -> None:
+        self._marks += (replace(mark, is_end=is_end) for mark in self._new_marks)
+        self._new_marks.clear()
 
 
 def _with_pause(span: Span, seconds: float) -> Span:

@@ -25,6 +25,8 @@ class SegmentEntry:
     instructions: str | None = None
     seed: int | None = None
     pause_after_s: float | None = None
+    speed: float = 1.0
+    gain_db: float = 0.0
 
 
 def encode_entries(entries: Iterable[SegmentEntry]) -> bytes:
@@ -42,7 +44,9 @@ def decode_entries(data: bytes) -> tuple[SegmentEntry, ...]:
 def entries_script(entries: Iterable[SegmentEntry]) -> Script:
     builder = ScriptBuilder()
     for entry in entries:
-        voicing = Voicing(entry.speaker, entry.language, entry.instructions, entry.seed, entry.id)
+        voicing = Voicing(
+            entry.speaker, entry.language, entry.instructions, entry.seed, entry.id, entry.speed, entry.gain_db
+        )
         builder.begin_block(BlockKind.ENTRY)
         builder.say(entry.text.strip(), voicing)
         if entry.pause_after_s is not None:

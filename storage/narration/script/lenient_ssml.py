@@ -11,10 +11,18 @@ from xml.parsers import expat
 
 from storage.narration.languages import language_name
 from storage.narration.script.builder import ScriptBuilder
+from storage.narration.script.prosody import ProsodyUnusable, gain_of, is_silent, rate_of
 from storage.narration.script.script import BlockKind, Script, Voicing
 from storage.narration.script.ssml import break_s
 from storage.narration.script.ssml_document import MAX_DEPTH, SsmlRefused, read_elements
-from storage.narration.script.ssml_subset import BREAK_STRENGTHS_S, DEFAULT_BREAK, MAX_BREAK_S
+from storage.narration.script.ssml_subset import (
+    BREAK_STRENGTHS_S,
+    DEFAULT_BREAK,
+    MAX_BREAK_S,
+    MAX_MARK_CHARS,
+    Lenient,
+    lenient_element,
+)
 from storage.narration.script.text_flow import TextFlow
 
 SayAs = Callable[[str, str, str, str], str | None]
@@ -22,12 +30,10 @@ SayAs = Callable[[str, str, str, str], str | None]
 known."""
 
 _BLOCKS = {"speak": BlockKind.PARAGRAPH, "p": BlockKind.PARAGRAPH, "s": BlockKind.SENTENCE}
-_PLAIN = frozenset({"speak", "p", "s", "w", "token", "seq"})
-"""Read, and nothing of them is lost."""
-
-_SILENT = frozenset({"metadata", "meta", "desc", "lexicon", "mstts:backgroundaudio", "mstts:viseme"})
-_UNLISTED = frozenset({"metadata", "meta", "desc"})
 _BLEEPED = frozenset({"expletive", "bleep"})
+_MARKS = {"mark": "name", "bookmark": "mark"}
+"""Elements that name a moment, and the attribute that does so."""
+
 _LONGEST_NAME = 40
 
 
@@ -128,16 +134,20 @@ class _Reader:
     def _is_silent(self, name: str, attributes: Mapping[str, str]) -> bool:
         if name == "say-as" and _kind(attributes) in _BLEEPED:
             return True
-        return name in _SILENT or (name == "prosody" and attributes.get("volume", "").strip() == "silent")
+        if name == "prosody" and is_silent(attributes.get("volume", "")):
+            return True
+        return lenient_element(name).lenient in (Lenient.SKIPPED, Lenient.SILENT)
 
     def _note(self, name: str, attributes: Mapping[str, str]) -> None:
-        """What is lost of an element."""
+        """What is lost of an element as a whole."""
+        element = lenient_element(name)
         if name == "prosody":
             for each in attributes or ("",):
-                self._leave_out(f"prosody {each}".strip())
+                if each not in element.lenient_attributes:
+                    self._leave_out(f"prosody {each}".strip())
         elif name == "say-as" and _kind(attributes) in _BLEEPED:
             self._leave_out(f"say-as {_kind(attributes)}")
-        elif name not in _PLAIN | _UNLISTED | {"break", "sub", "say-as", "voice", "lang"}:
+        elif element.lenient in (Lenient.TEXT, Lenient.SKIPPED):
             self._leave_out(name)
 
     def _choose(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -152,6 +162,36 @@ class _Reader:
             self._flow.space()
         if name == "voice":
             self._speak_as(attributes.get("name", "").strip())
+        elif name == "prosody":
+            self._speak_with(attributes)
+        elif name in _MARKS:
+            self._mark(name, attributes.get(_MARKS[name], "").strip())
+
+    def _speak_with(self, attributes: Mapping[str, str]) -> None:
+        voicing = self._flow.voicing
+        if is_silent(attributes.get("volume", "")):
+            self._leave_out("prosody volume silent")
+            return
+        if "rate" in attributes:
+            speed = self._prosody("rate", lambda: rate_of(attributes["rate"], voicing.speed))
+            self._flow.voicing = replace(self._flow.voicing, speed=voicing.speed if speed is None else speed)
+        if "volume" in attributes:
+            gain_db = self._prosody("volume", lambda: gain_of(attributes["volume"], voicing.gain_db))
+            self._flow.voicing = replace(self._flow.voicing, gain_db=voicing.gain_db if gain_db is None else gain_db)
+
+    def _prosody(self, attribute: str, wanted: Callable[[], float]) -> float | None:
+        """What is asked for, or what comes nearest to it; what says nothing changes nothing."""
+        try:
+            return wanted()
+        except ProsodyUnusable as error:
+            self._leave_out(f"prosody {attribute}")
+            return error.nearest
+
+    def _mark(self, element: str, name: str) -> None:
+        if name and len(name) <= MAX_MARK_CHARS:
+            self._flow.mark(name)
+        else:
+            self._leave_out(element)
 
     def _break_s(self, attributes: Mapping[str, str]) -> float:
         try:

@@ -28,6 +28,7 @@ class Voicing:
     """What a stretch is spoken with; the defaults are the job's own.
 
     speaker: a name of the cast. language: a language of the model. source_id: what the caller calls the entry.
+    speed, gain_db: how much faster and louder it is heard than it was spoken, beside what holds for the whole.
     """
 
     speaker: str = ""
@@ -35,6 +36,8 @@ class Voicing:
     instructions: str | None = None
     seed: int | None = None
     source_id: str = ""
+    speed: float = 1.0
+    gain_db: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,15 @@ class ScriptChapter:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A name for a moment: when the first word at or behind `position` begins, or the last one before it ends."""
+
+    name: str
+    position: int
+    is_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LeftOut:
     """What the input has and nobody will hear. kind: in words. first: the place of the first of so many."""
 
@@ -99,7 +111,7 @@ class Script:
     """language: as the document says (BCP 47), or "". cover: a picture's bytes as they came. left_out: in the order in
     which it was met.
 
-    date: when the document was published, as it says: a year, a month of one, or a day.
+    date: when the document was published, as it says: a year, a month of one, or a day. marks: in order.
     """
 
     text: str
@@ -113,6 +125,7 @@ class Script:
     publisher: str = ""
     date: str = ""
     left_out: tuple[LeftOut, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 def plain_script(text: str) -> Script:

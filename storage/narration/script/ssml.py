@@ -9,12 +9,14 @@ from xml.parsers import expat
 
 from storage.narration.languages import language_name
 from storage.narration.script.builder import ScriptBuilder
+from storage.narration.script.prosody import ProsodyUnusable, gain_of, is_silent, rate_of
 from storage.narration.script.script import BlockKind, Script, Voicing
 from storage.narration.script.ssml_document import MAX_DEPTH, SsmlRefused, read_elements
 from storage.narration.script.ssml_subset import (
     BREAK_STRENGTHS_S,
     DEFAULT_BREAK,
     MAX_BREAK_S,
+    MAX_MARK_CHARS,
     SPELL_OUT,
     SSML_ELEMENTS,
     SsmlElement,
@@ -72,7 +74,7 @@ class _Reader:
         self._check_place(name)
         _check_attributes(element, attributes)
         self._open.append((name, self._flow.voicing))
-        if name == "metadata":
+        if name == "metadata" or (name == "prosody" and is_silent(attributes.get("volume", ""))):
             self._skipping = 1
         elif name in _BLOCKS:
             self._flow.begin_block(_BLOCKS[name])
@@ -80,6 +82,10 @@ class _Reader:
             self._flow.pause(break_s(attributes))
         elif name in ("sub", "say-as"):
             self._held = (_spoken_form(name, attributes), [])
+        elif name == "prosody":
+            self._set(_with_prosody(self._flow.voicing, attributes))
+        elif name == "mark":
+            self._flow.mark(_mark_name(element, attributes))
         if "xml:lang" in attributes:
             self._set(replace(self._flow.voicing, language=_language(attributes["xml:lang"])))
         elif name == "lang":
@@ -118,7 +124,7 @@ class _Reader:
         if len(self._open) >= MAX_DEPTH:
             raise SsmlRefused(f"elements are nested more than {MAX_DEPTH} deep")
         parent = self._open[-1][0] if self._open else ""
-        if parent in ("break", "sub", "say-as"):
+        if parent in ("break", "mark", "sub", "say-as"):
             raise SsmlRefused(f"<{parent}> must not hold <{name}>")
         if name == "p" and any(open_name in ("p", "s") for open_name, _ in self._open):
             raise SsmlRefused("<p> must not stand in <p> or <s>")
@@ -151,6 +157,24 @@ def _required(element: SsmlElement, attributes: dict[str, str], name: str) -> st
     if not value:
         raise SsmlRefused(f"<{element.name}> needs the attribute {name}")
     return value
+
+
+def _mark_name(element: SsmlElement, attributes: dict[str, str]) -> str:
+    name = _required(element, attributes, "name")
+    if len(name) > MAX_MARK_CHARS:
+        raise SsmlRefused(f"the name of a mark has at most {MAX_MARK_CHARS} characters")
+    return name
+
+
+def _with_prosody(voicing: Voicing, attributes: Mapping[str, str]) -> Voicing:
+    if not attributes:
+        raise SsmlRefused("<prosody> needs the attribute rate or volume")
+    try:
+        speed = rate_of(attributes["rate"], voicing.speed) if "rate" in attributes else voicing.speed
+        gain_db = gain_of(attributes["volume"], voicing.gain_db) if "volume" in attributes else voicing.gain_db
+    except ProsodyUnusable as error:
+        raise SsmlRefused(str(error)) from None
+    return replace(voicing, speed=speed, gain_db=gain_db)
 
 
 def _spoken_form(name: str, attributes: dict[str, str]) -> str:

@@ -1,23 +1,46 @@
-"""Which SSML is understood, as data: `/v1/capabilities` shows this table and the parser obeys it."""
+"""Which SSML is understood, as data: `/v1/capabilities` shows this table, and both readings obey it."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
+
+
+class Lenient(enum.StrEnum):
+    """What the lenient reading makes of an element; one that is not in the table is `text`."""
+
+    READ = "read"
+    """As the strict one, or more."""
+
+    TEXT = "text"
+    """The text in it is spoken, the element itself listed as left out."""
+
+    SKIPPED = "skipped"
+    """It is passed over with what it holds, and listed as left out."""
+
+    SILENT = "silent"
+    """It is passed over with what it holds, which nobody was to hear."""
 
 
 @dataclass(frozen=True, slots=True)
 class SsmlElement:
-    """supported: False is refused with `note` as the reason. attributes: those that are understood, all others are
-    refused."""
+    """attributes: those that the strict reading understands; all others it refuses. more: those that the lenient one
+    understands besides. supported: False is refused by the strict one with `note` as the reason."""
 
     name: str
     attributes: tuple[str, ...] = ()
     note: str = ""
     supported: bool = True
+    lenient: Lenient = Lenient.READ
+    more: tuple[str, ...] = ()
+
+    @property
+    def lenient_attributes(self) -> tuple[str, ...]:
+        return (*self.attributes, *self.more) if self.lenient is Lenient.READ else ()
 
 
-def _refused(name: str, reason: str) -> SsmlElement:
-    return SsmlElement(name, note=reason, supported=False)
+def _refused(name: str, lenient: Lenient, reason: str, more: tuple[str, ...] = ()) -> SsmlElement:
+    return SsmlElement(name, note=reason, supported=False, lenient=lenient, more=more)
 
 
 MAX_BREAK_S = 10.0
@@ -26,30 +49,72 @@ BREAK_STRENGTHS_S = {"none": 0.0, "x-weak": 0.1, "weak": 0.25, "medium": 0.5, "s
 DEFAULT_BREAK = "medium"
 
 SPELL_OUT = ("characters", "spell-out")
+"""What the strict reading interprets text as."""
 
-_PROSODY = "the model has no control of its own for it; say how to speak in `instructions`, where the model takes them"
+SAY_AS = (
+    *(*SPELL_OUT, "verbatim", "name", "net", "address", "media", "cardinal", "number", "ordinal", "digits", "digit"),
+    *("telephone", "date", "time", "duration", "fraction", "unit", "currency", "expletive", "bleep"),
+)
+"""What the lenient one does; of the last two nothing is said."""
+
+MAX_MARK_CHARS = 200
+
+_EMPHASIS = (
+    "a stressed word lies in the melody of its sentence, of which no model takes orders, and cut out to be louder it "
+    "would lose that; say how to speak in `instructions`, where the model takes them"
+)
+_PHONEME = (
+    "the models read letters and know no phones: the small voice has learned words by their spelling; use <sub> or a "
+    "pronunciation dictionary"
+)
+_ELSEWHERE = "nothing is fetched from elsewhere; use `pronunciation_dictionaries`"
+_AT_ONCE = "one after the other"
 
 SSML_SUBSET = (
     SsmlElement("speak", ("version", "xml:lang", "xmlns"), "the root; its language is that of the whole text"),
     SsmlElement("p", ("xml:lang",), "a paragraph"),
     SsmlElement("s", ("xml:lang",), "a sentence"),
     SsmlElement("break", ("time", "strength"), "up to 10 s; before the first word it has no effect"),
-    SsmlElement("voice", ("name",), "a voice of the model, or one of yours by name or id"),
+    SsmlElement("voice", ("name",), "a voice of the model, or one of yours by name or id", more=("xml:lang",)),
     SsmlElement("lang", ("xml:lang",), "a language of the model as a BCP 47 tag"),
+    SsmlElement(
+        "prosody",
+        ("rate", "volume"),
+        "faster, slower, louder and softer in the finished files; inside a sentence it is cut there, as for a voice. "
+        "`silent` is not spoken and takes no time. Pitch, contour, range and duration no model has a control for",
+    ),
+    SsmlElement(
+        "mark",
+        ("name",),
+        "a name for the next word, or the last one before a pause: when it is heard stands "
+        "in `timestamps.json`, whatever its level",
+    ),
     SsmlElement("sub", ("alias",), "the alias is spoken in place of the text"),
-    SsmlElement("say-as", ("interpret-as",), f"{' and '.join(SPELL_OUT)} only; else use `normalization`"),
+    SsmlElement(
+        "say-as", ("interpret-as",), f"strict: {' and '.join(SPELL_OUT)}, else use `normalization`", more=("format",)
+    ),
     SsmlElement("w", (), "a word; changes nothing"),
     SsmlElement("token", (), "a word; changes nothing"),
-    SsmlElement("metadata", (), "skipped with what it holds"),
-    _refused("phoneme", "the models read letters, no phonemes; use <sub> or a pronunciation dictionary"),
-    _refused("prosody", _PROSODY),
-    _refused("emphasis", _PROSODY),
-    _refused("lexicon", "nothing is fetched from elsewhere; use `pronunciation_dictionaries`"),
-    _refused("lookup", "nothing is fetched from elsewhere; use `pronunciation_dictionaries`"),
-    _refused("audio", "recordings are not mixed in"),
-    _refused("mark", "there are no events for marks; `output.timestamps` has every segment's time"),
-    _refused("desc", "it belongs to <audio>, which is refused"),
-    _refused("meta", "use `metadata` of the job"),
+    SsmlElement("metadata", (), "skipped with what it holds", lenient=Lenient.SILENT),
+    _refused("bookmark", Lenient.READ, "another vendor's <mark>; use that", ("mark",)),
+    _refused("phoneme", Lenient.TEXT, _PHONEME),
+    _refused("emphasis", Lenient.TEXT, _EMPHASIS),
+    _refused("lexicon", Lenient.SKIPPED, _ELSEWHERE),
+    _refused("lookup", Lenient.TEXT, _ELSEWHERE),
+    _refused("audio", Lenient.TEXT, "recordings are not mixed in; lenient: the text in it is spoken"),
+    _refused("par", Lenient.TEXT, f"nothing is spoken at once; lenient: {_AT_ONCE}"),
+    _refused("seq", Lenient.READ, f"of no use without <par>; lenient: {_AT_ONCE}"),
+    _refused("media", Lenient.TEXT, f"of no use without <par>; lenient: {_AT_ONCE}"),
+    _refused("desc", Lenient.SILENT, "it belongs to <audio>, which is refused"),
+    _refused("meta", Lenient.SILENT, "use `metadata` of the job"),
+    _refused("mstts:backgroundaudio", Lenient.SKIPPED, "recordings are not mixed in"),
+    _refused("mstts:viseme", Lenient.SKIPPED, "nothing is told of a mouth"),
 )
 
 SSML_ELEMENTS = {element.name: element for element in SSML_SUBSET}
+
+_UNKNOWN = _refused("", Lenient.TEXT, "not in the table")
+
+
+def lenient_element(name: str) -> SsmlElement:
+    return SSML_ELEMENTS.get(name, _UNKNOWN)

@@ -53,6 +53,10 @@ class TextFlow:
         """A gap between two words, if words stand on both sides."""
         self._owes_space = True
 
+    def mark(self, name: str) -> None:
+        """As `ScriptBuilder.mark`."""
+        self._builder.mark(name)
+
     def pause(self, seconds: float) -> None:
         self._builder.pause(seconds)
         self._owes_space = True

@@ -139,8 +139,13 @@ def test_what_the_system_can_do_is_data(api: ServedApi) -> None:
 
     elements = {element["name"]: element for element in capabilities["ssml"]["elements"]}
     assert elements["break"]["supported"]
-    assert not elements["prosody"]["supported"]
-    assert "instructions" in elements["prosody"]["note"]
+    assert not elements["emphasis"]["supported"]
+    assert "instructions" in elements["emphasis"]["note"]
+    assert (elements["emphasis"]["lenient"], elements["emphasis"]["lenient_attributes"]) == ("text", [])
+    assert elements["prosody"]["attributes"] == elements["prosody"]["lenient_attributes"] == ["rate", "volume"]
+    assert (elements["bookmark"]["supported"], elements["bookmark"]["lenient_attributes"]) == (False, ["mark"])
+    assert capabilities["ssml"]["prosody"]["rates"]["slow"] < 1
+    assert set(capabilities["ssml"]["say_as"]) < set(capabilities["ssml"]["lenient_say_as"])
     assert capabilities["input"]["document_formats"] == ["docx", "epub", "html", "md", "pdf", "txt"]
     assert "m4b" in [each["type"] for each in capabilities["output_formats"]]
     assert capabilities["languages"] == ["English", "German"]

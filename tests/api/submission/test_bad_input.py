@@ -66,7 +66,7 @@ BAD_BODIES: dict[str, tuple[Any, Refusal]] = {
     ),
     "SSML that ends too soon": ({"input": {"ssml": "<speak>Hello."}}, bad("/input/ssml", "invalid_ssml")),
     "SSML that nobody reads": (
-        {"input": {"ssml": "<speak><prosody rate='slow'>Hello.</prosody></speak>"}},
+        {"input": {"ssml": "<speak><prosody pitch='high'>Hello.</prosody></speak>"}},
         bad("/input/ssml", "invalid_ssml"),
     ),
     "SSML with a document type": (

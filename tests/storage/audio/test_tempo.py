@@ -25,7 +25,7 @@ def syllables(num: int) -> NDArray[np.int16]:
     return np.tile(np.pad(9_000 * voiced, (RATE_HZ // 4, RATE_HZ // 4 - len(time_s))), num).astype(np.int16)
 
 
-@given(st.integers(0, 30_000), st.floats(0.5, 2))
+@given(st.integers(0, 30_000), st.floats(0.25, 4))
 @settings(max_examples=40, deadline=None)
 def test_the_length_is_known_beforehand(num_samples: int, speed: float) -> None:
     noise = np.random.default_rng(num_samples).integers(-9_000, 9_000, num_samples).astype(np.int16)
@@ -39,7 +39,7 @@ def test_at_its_own_speed_every_byte_is_as_it_was() -> None:
     assert stretched(spoken, RATE_HZ, 1.0) is spoken
 
 
-@pytest.mark.parametrize("speed", [0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0])
+@pytest.mark.parametrize("speed", [0.3, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.2])
 def test_every_syllable_is_where_it_belongs(speed: float) -> None:
     power = made(syllables(6), speed) ** 2
 

@@ -16,6 +16,7 @@ from storage.jobs.record import ArtifactRecord, JobRecord
 from storage.jobs.submissions import Submission
 from storage.jobs.work_items import PlanResult
 from storage.jobs.work_queues import CPU_QUEUE
+from storage.narration.script.script import Mark
 from storage.narration.spec import NarrationSpec
 from storage.objects import keys
 from storage.segments.file import SegmentHeader
@@ -44,6 +45,9 @@ class Book:
     cover: bytes | None = None
     texts: Sequence[str] = field(default_factory=tuple)
     speakers: Sequence[str] = field(default_factory=tuple)
+    speeds: Sequence[float] = field(default_factory=tuple)
+    gains_db: Sequence[float] = field(default_factory=tuple)
+    marks: tuple[Mark, ...] = ()
 
 
 def voice_like(seconds: float, level: float, seed: int, rate_hz: int = RATE_HZ) -> NDArray[np.float32]:
@@ -104,12 +108,14 @@ def _commit_plan(studio: Studio, record: JobRecord, book: Book) -> None:
             book.texts[index] if book.texts else f"Segment {index}.",
             pause_s,
             speaker=book.speakers[index] if book.speakers else "",
+            speed=book.speeds[index] if book.speeds else 1.0,
+            gain_db=book.gains_db[index] if book.gains_db else 0.0,
             chapter=max(0, sum(start <= index for start in starts) - 1),
         )
         for index, pause_s in enumerate(book.pauses_s)
     )
     said = {"title": book.title, "author": book.author, "publisher": book.publisher, "date": book.date}
-    plan = Plan(segments, book.chapters, language="en", cover_key=cover_key, **said)
+    plan = Plan(segments, book.chapters, language="en", cover_key=cover_key, marks=book.marks, **said)
     key = keys.plan(claimed.lease)
     studio.artifacts.put(key, encode_plan(plan))
     studio.jobs.commit_plan(claimed.lease, PlanResult(key, len(segments), 1000))

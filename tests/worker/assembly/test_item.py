@@ -34,6 +34,7 @@ from storage.job_store.events import EventLog
 from storage.jobs.record import JobRecord
 from storage.jobs.work_queues import CPU_QUEUE
 from storage.narration.cast import SpeakerVoice
+from storage.narration.script.script import Mark
 from storage.objects import keys
 from storage.segments.edits import SegmentEdit
 from storage.segments.file import SegmentHeader
@@ -258,6 +259,43 @@ def test_at_another_speed_files_and_times_agree_to_the_sample(studio: Studio) ->
     spoken = [to_samples(finish_edges(each, RATE_HZ)) for each in pcm]
     first = np.frombuffer(stretched(to_bytes(spoken[0]), RATE_HZ, 1.25), "<i2")
     np.testing.assert_array_equal(samples[: len(first)] * 32768, first)
+
+
+def test_a_segment_may_be_slower_and_louder_than_the_whole(studio: Studio) -> None:
+    """Files, times and marks follow; the pause between two is the whole's."""
+    marks = (Mark("end of one", 1, is_end=True), Mark("two", 1), Mark("three", 2), Mark("over", 3, is_end=True))
+    book = Book(talk(num=3), (0.6, 0.6, 0.0), speeds=(1.0, 0.5, 1.6), gains_db=(0.0, -12.0, 6.0), marks=marks)
+    output = WAV.model_copy(update={"speed": 1.25, "timestamps": Timestamps.SEGMENT})
+    plain = Book(talk(num=3), (0.6, 0.6, 0.0))
+    natural = assemble(studio, plain, WAV)
+    before = json.loads(content(studio, natural, "manifest.json"))["segments"]
+
+    record = assemble(studio, book, output)
+
+    samples = samples_of(studio, record)
+    manifest = json.loads(content(studio, record, "manifest.json"))
+    stamps = json.loads(content(studio, record, "timestamps.json"))
+    rows, spans = manifest["segments"], [(each["start_s"], each["end_s"]) for each in stamps["segments"]]
+    assert len(samples) == manifest["totals"]["samples"]
+    assert [(row["speed"], row["gain_db"]) for row in rows] == [(1.0, 0.0), (0.5, -12.0), (1.6, 6.0)]
+    for row, was, speed in zip(rows, before, (1.25, 0.625, 2.0), strict=True):
+        assert row["duration_s"] == pytest.approx(was["duration_s"] / speed, abs=1e-3)
+    assert [row["start_s"] for row in rows] == [pytest.approx(start_s) for start_s, _ in spans]
+    was = samples_of(studio, natural)
+    for gain_db, row, old in zip((0.0, -12.0, 6.0), rows, before, strict=True):
+        heard_db = power_db(samples, row) - power_db(was, old)
+        assert heard_db == pytest.approx(gain_db, abs=1.0)
+    assert {each["name"]: each["time_s"] for each in stamps["marks"]} == {
+        "end of one": pytest.approx(spans[0][1], abs=0.002),
+        "two": pytest.approx(spans[1][0], abs=0.002),
+        "three": pytest.approx(spans[2][0], abs=0.002),
+        "over": pytest.approx(spans[2][1], abs=0.002),
+    }
+
+
+def power_db(samples: NDArray[np.float64], row: dict[str, float]) -> float:
+    start, end = (round(each * RATE_HZ) for each in (row["start_s"], row["start_s"] + row["duration_s"]))
+    return 10 * float(np.log10(np.mean(samples[start:end] ** 2)))
 
 
 def test_subtitles_and_timestamps_say_what_is_heard_when(studio: Studio) -> None:

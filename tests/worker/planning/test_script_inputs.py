@@ -127,9 +127,41 @@ def test_ssml_is_spoken_as_it_says(studio: Studio) -> None:
     ]
 
 
+def test_ssml_is_as_fast_and_loud_as_it_says_and_its_marks_are_known(studio: Studio) -> None:
+    ssml = (
+        '<speak>It is <prosody rate="slow" volume="+3dB">so <mark name="late"/>late</prosody>. '
+        '<prosody rate="fast">Go now.<mark name="gone"/></prosody></speak>'
+    )
+    given = NarrationInput(type=SourceType.SSML)
+
+    plan = planned(studio, ssml.encode(), SHORT.asking(input=given))
+
+    assert [(one.spoken_text, one.speed, one.gain_db, one.pause_after_s) for one in plan.segments] == [
+        ("It is", 1.0, 0.0, 0.12),
+        ("so late.", 0.8, 3.0, 0.45),
+        ("Go now.", 1.25, 0.0, 0.0),
+    ]
+    assert [(mark.name, mark.position, mark.is_end) for mark in plan.marks] == [("late", 8, False), ("gone", 22, True)]
+    job = submit(studio, ssml.encode(), SHORT.asking(input=given, validate_only=True))
+    studio.drain()
+    shown = json.loads(studio.artifacts.get(studio.record(job).artifacts[0].key))
+    assert [(each.get("speed"), each.get("gain_db")) for each in shown["segments"]] == [
+        (None, None), (0.8, 3.0), (1.25, None),
+    ]  # fmt: skip
+    assert shown["left_out"] == [{"kind": "mark, as output.timestamps is off", "count": 2, "first": "“late”"}]
+
+
+def test_entries_have_a_pace_and_a_level_of_their_own(studio: Studio) -> None:
+    entries = [SegmentEntry("Hello there."), SegmentEntry("Hush now.", speed=0.75, gain_db=-9.0)]
+
+    plan = planned(studio, encode_entries(entries), SHORT.asking(input=NarrationInput(type=SourceType.SEGMENTS)))
+
+    assert [(one.speed, one.gain_db) for one in plan.segments] == [(1.0, 0.0), (0.75, -9.0)]
+
+
 def test_lenient_ssml_is_read_as_far_as_it_can_be_and_says_what_was_lost(studio: Studio) -> None:
     ssml = (
-        '<speak><prosody rate="slow">It is <say-as interpret-as="ordinal">3</say-as>.</prosody> '
+        '<speak><prosody pitch="slow">It is <say-as interpret-as="ordinal">3</say-as>.</prosody> '
         '<voice name="tom">Hi.</voice><voice name="Joanna"> Ho.</voice></speak>'
     )
     given = NarrationInput(type=SourceType.SSML, ssml_mode=SsmlMode.LENIENT)
@@ -144,7 +176,7 @@ def test_lenient_ssml_is_read_as_far_as_it_can_be_and_says_what_was_lost(studio:
         ("It is third.", None), ("Hi.", "tom"), ("Ho.", None),
     ]  # fmt: skip
     assert [(each["kind"], each["count"], each["first"]) for each in shown["left_out"]] == [
-        ("prosody rate", 1, "line 1, column 8"), ("voice Joanna", 1, "line 1, column 117"),
+        ("prosody pitch", 1, "line 1, column 8"), ("voice Joanna", 1, "line 1, column 118"),
     ]  # fmt: skip
     assert [each["code"] for each in shown["warnings"]] == ["ssml_left_out"]
 

@@ -12,21 +12,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from storage.segments.timeline import Placed
-from worker.speech.audio.limiter import limited
-from worker.speech.audio.samples import FULL_SCALE, Samples
 
 EVEN_LU = 1.0
 """Speakers who differ by no more are left as they are."""
 
 MOST_DB = 12.0
 """A level further away is meant: somebody whispers, or calls from another room."""
-
-CEILING = FULL_SCALE * 10 ** (-1 / 20)
-"""Which a louder speaker's peaks stay below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +57,6 @@ def speaker_levels(
     if level is None:
         level = _mean([pair for pairs in said.values() for pair in pairs]) if _differ(now) else None
     return tuple(kept.get((each.name, each.voice)) or _brought_to(level, each) for each in now)
-
-
-def evened(samples: Samples, level: SpeakerLevel, sample_rate_hz: int) -> Samples:
-    """A segment as loud as the speaker is to be; the same object where nothing is to be done."""
-    if level.gain_db == 0:
-        return samples
-    signal = samples.astype(np.float32) * np.float32(10 ** (level.gain_db / 20))
-    return np.rint(limited(signal, CEILING, sample_rate_hz)).astype(np.int16)
 
 
 def as_rows(levels: Sequence[SpeakerLevel]) -> list[dict[str, object]]:

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Iterator
 
 from rhapsode.contract.jobs.output import Timestamps
-from storage.segments.sentences import Sentence
 from storage.segments.timeline import Span, spoken_span
 from worker.assembly.narration import Narration
+from worker.assembly.timed_text.heard_marks import heard_marks
+from worker.assembly.timed_text.source_places import SourcePlaces
 from worker.assembly.timed_text.word_times import TimedSegment, TimedSentence
 
-TIMESTAMPS_FORMAT = 2
+TIMESTAMPS_FORMAT = 3
 
 _DIGITS = 3
 """Of a second. Segments have six, since they are exact to the sample."""
@@ -23,7 +24,7 @@ Row = dict[str, object]
 
 
 def timestamps(level: Timestamps, narration: Narration, timed: Iterable[TimedSegment], source: str) -> Iterator[bytes]:
-    """timed: one for each segment; empty for `segment`, which takes none. source: the text that offsets refer to."""
+    """timed: one for each segment; empty for `segment` without marks. source: the text that offsets refer to."""
     head = {"format": TIMESTAMPS_FORMAT, "level": level.value, "duration_s": round(narration.duration_s, 6)}
     yield (json.dumps(head)[:-1] + ', "segments": [').encode()
     separator = "\n"
@@ -42,7 +43,11 @@ def timestamps(level: Timestamps, narration: Narration, timed: Iterable[TimedSeg
             row |= _inside(level, next(times), planned.written, source)
         yield (separator + json.dumps(row, ensure_ascii=False)).encode()
         separator = ",\n"
-    yield b"\n]}\n"
+    marks = [
+        {"name": each.mark.name, "time_s": round(each.time_s, _DIGITS), "start": each.mark.position}
+        for each in heard_marks(narration.plan.marks, timed, source)
+    ]
+    yield f'\n], "marks": {json.dumps(marks, ensure_ascii=False)}}}\n'.encode()
 
 
 def _inside(level: Timestamps, timed: TimedSegment, written: str, source: str) -> Row:
@@ -68,28 +73,12 @@ def _sentence(level: Timestamps, timed: TimedSentence, source: str) -> Row:
 
 def _words(timed: TimedSentence, source: str) -> Iterator[Row]:
     """Offsets are null for a word that an edit put there, or that stands otherwise in the source."""
-    places = _Places(timed.sentence, source)
+    places = SourcePlaces(timed.sentence, source)
     for each in timed.words:
         start = places.find(each.word.text)
         end = None if start is None else start + len(each.word.text)
         span = Span(each.time.start_s, each.time.end_s)
         yield {"text": each.word.text, **_times(span, _DIGITS), "start": start, "end": end}
-
-
-class _Places:
-    """Where the words of a sentence stand in the source, asked for in their order."""
-
-    def __init__(self, sentence: Sentence, source: str) -> None:
-        self._stretch = source[sentence.start : sentence.end]
-        self._start = sentence.start
-        self._at = 0
-
-    def find(self, word: str) -> int | None:
-        found = self._stretch.find(word, self._at)
-        if found < 0:
-            return None
-        self._at = found + len(word)
-        return self._start + found
 
 
 def _characters(timed: TimedSegment, written: str) -> Row:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rhapsode.contract.jobs.input import SourceType
-from rhapsode.contract.jobs.output import Files
+from rhapsode.contract.jobs.output import Files, Timestamps
 from rhapsode.contract.words import MAX_WORD_CHARS, find_long_word
 from storage.jobs.chapter_files import MAX_CHAPTER_FILES
 from storage.jobs.warnings import SEGMENTS_SHORTENED, SSML_LEFT_OUT, JobWarning
 from storage.narration.estimates import MAX_AUDIO_MS, expected_audio_ms
+from storage.narration.script.left_out import quoted
 from storage.narration.script.script import LeftOut, Script
 from storage.narration.spec import NarrationSpec
 from storage.segments.plan import Plan, PlannedSegment
@@ -53,7 +54,7 @@ class Draft:
 def draft_plan(request: DraftRequest) -> Draft:
     """Raises `PermanentItemError` for an input of which no plan can be made."""
     spec = request.spec
-    script = read_script(request.data, spec)
+    script = _with_unheard_marks(read_script(request.data, spec), spec)
     _refuse_long_words(script.text)
     segmented = _segmented(_respelled(script, request), spec)
     _refuse_many_files(len(segmented.chapters), spec)
@@ -80,7 +81,16 @@ def _plan(script: Script, segmented: SegmentedScript) -> Plan:
         script.language,
         publisher=script.publisher,
         date=script.date,
+        marks=script.marks,
     )
+
+
+def _with_unheard_marks(script: Script, spec: NarrationSpec) -> Script:
+    """Marks are left out where no file is to say when they are heard."""
+    if not script.marks or spec.request.output.timestamps is not Timestamps.OFF:
+        return script
+    unheard = LeftOut("mark, as output.timestamps is off", len(script.marks), quoted(script.marks[0].name))
+    return replace(script, left_out=(*script.left_out, unheard))
 
 
 def _respelled(script: Script, request: DraftRequest) -> Script:

@@ -10,6 +10,7 @@ from storage.narration.script.left_out import MOST_KINDS
 from storage.narration.script.lenient_ssml import Abilities, lenient_script
 from storage.narration.script.script import Script
 from storage.narration.script.ssml_document import SsmlError
+from storage.narration.script.ssml_subset import SSML_SUBSET, Lenient
 
 AMAZON = """<?xml version="1.0"?>
 <!DOCTYPE speak PUBLIC "-//W3C//DTD SYNTHESIS 1.0//EN" "http://www.w3.org/TR/speech-synthesis/synthesis.dtd">
@@ -49,10 +50,13 @@ def test_amazons_are_read() -> None:
 
     assert said(script) == ["Slowly now. Hush!", "One.", "Two.", "I am Joanna. And Tom. 12 soon"]
     assert left_out(script) == {
-        "amazon:auto-breaths": 1, "prosody rate": 1, "prosody pitch": 1, "emphasis": 1, "mark": 1, "amazon:effect": 1,
-        "prosody volume": 1, "voice Joanna": 1, "phoneme": 1, "say-as expletive": 1, "say-as date": 1,
+        "amazon:auto-breaths": 1, "prosody pitch": 1, "emphasis": 1, "amazon:effect": 1,
+        "prosody volume silent": 1, "voice Joanna": 1, "phoneme": 1, "say-as expletive": 1, "say-as date": 1,
     }  # fmt: skip
     assert script.left_out[1].first == "line 4, column 24"
+    spans = [span for block in script.blocks for span in block.spans]
+    assert [script.text[span.start : span.end] for span in spans if span.voicing.speed == 0.8] == ["Slowly now."]
+    assert [(mark.name, script.text[mark.position :].split()[0]) for mark in script.marks] == [("here", "Hush!")]
     assert [each.spoken for each in script.replacements] == ["<12>"]
     assert {span.voicing.speaker for block in script.blocks for span in block.spans} == {"", "Tom"}
 
@@ -74,8 +78,39 @@ def test_azures_are_read() -> None:
 
     assert said(script) == ["Oh no."]
     assert left_out(script) == {
-        "mstts:backgroundaudio": 1, "voice en-US-JennyNeural": 1, "mstts:express-as": 1, "bookmark": 1,
+        "mstts:backgroundaudio": 1, "voice en-US-JennyNeural": 1, "mstts:express-as": 1,
     }  # fmt: skip
+    assert [(mark.name, script.text[mark.position :].strip()) for mark in script.marks] == [("x", "no.")]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "voicing", "lost"),
+    [
+        ("rate='300%'", (2.0, 0.0), ["prosody rate"]),
+        ("rate='brisk' volume='-100dB'", (1.0, -40.0), ["prosody rate", "prosody volume"]),
+        ("volume='0'", (1.0, -40.0), ["prosody volume"]),
+        ("contour='(0%,+20Hz)' rate='+10%'", (1.1, 0.0), ["prosody contour"]),
+        ("", (1.0, 0.0), ["prosody"]),
+    ],
+)
+def test_prosody_is_done_as_nearly_as_it_can_be(attributes: str, voicing: tuple[float, float], lost: list[str]) -> None:
+    script = lenient_script(f"<speak><prosody {attributes}>So.</prosody><mark/></speak>", ABLE)
+
+    (span,) = script.blocks[0].spans
+    assert (span.voicing.speed, span.voicing.gain_db) == voicing
+    assert list(left_out(script)) == [*lost, "mark"]
+
+
+def test_every_element_of_the_table_is_read_as_it_says() -> None:
+    for element in SSML_SUBSET:
+        document = f"<speak xmlns:mstts='m'>One. <{element.name}>two</{element.name}></speak>"
+        script = lenient_script(document, Abilities())
+        is_spoken = element.lenient in (Lenient.READ, Lenient.TEXT)
+        assert ("two" in script.text) == is_spoken, element.name
+        if element.lenient in (Lenient.TEXT, Lenient.SKIPPED):
+            assert element.name in left_out(script)
+        elif element.lenient is Lenient.SILENT or not element.lenient_attributes:
+            assert not script.left_out
 
 
 def test_any_voice_may_be_known_later() -> None:

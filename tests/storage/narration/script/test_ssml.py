@@ -63,7 +63,14 @@ def test_what_is_written_and_what_is_said_may_differ() -> None:
 @pytest.mark.parametrize(
     ("document", "place", "says"),
     [
-        ("<speak>\n <prosody rate='x'>a</prosody></speak>", (2, 2), "<prosody> is not supported: the model has no"),
+        ("<speak>\n <prosody rate='x'>a</prosody></speak>", (2, 2), "'x' is no rate; write 80%"),
+        ("<speak><prosody pitch='high'>a</prosody></speak>", (1, 8), "<prosody> has no attribute 'pitch'"),
+        ("<speak><prosody rate='9'>a</prosody></speak>", (1, 8), "between half and twice"),
+        ("<speak><prosody volume='+13dB'>a</prosody></speak>", (1, 8), "between -40 and +12 dB"),
+        ("<speak><prosody>a</prosody></speak>", (1, 8), "needs the attribute rate or volume"),
+        ("<speak><emphasis>a</emphasis></speak>", (1, 8), "melody of its sentence"),
+        ("<speak><mark/></speak>", (1, 8), "<mark> needs the attribute name"),
+        (f"<speak><mark name='{'x' * 201}'/></speak>", (1, 8), "at most 200 characters"),
         ("<speak><phoneme ph='x'>a</phoneme></speak>", (1, 8), "read letters"),
         ("<speak><amazon:effect/></speak>", (1, 8), "<amazon:effect> is not supported; /v1/capabilities"),
         ("<speak><p one='1'/></speak>", (1, 8), "<p> has no attribute 'one'"),
@@ -89,6 +96,32 @@ def test_what_is_not_understood_is_refused_with_its_place(document: str, place: 
 
     assert says in refused.value.detail
     assert (refused.value.line, refused.value.column) == place
+
+
+def test_prosody_holds_for_what_it_stands_around() -> None:
+    script = parse_ssml(
+        '<speak>One <prosody rate="80%" volume="-6dB">two <prosody rate="+50%">three</prosody> four</prosody>.'
+        '<prosody volume="silent">five <mark name="lost"/></prosody></speak>'
+    )
+
+    spans = [(script.text[span.start : span.end].strip(), span.voicing) for span in script.blocks[0].spans]
+    assert [(said, each.speed, each.gain_db) for said, each in spans] == [
+        ("One", 1.0, 0.0), ("two", 0.8, -6.0), ("three", 1.2, -6.0), ("four", 0.8, -6.0), (".", 1.0, 0.0),
+    ]  # fmt: skip
+    assert script.marks == ()
+
+
+def test_marks_are_of_the_next_word_or_of_the_last_one_before_a_pause() -> None:
+    script = parse_ssml(
+        '<speak><mark name="a"/>One <mark name="b"/> two.<mark name="c"/><break/><mark name="d"/>'
+        '<p>Three.</p><mark name="e"/></speak>'
+    )
+
+    marks = [(each.name, script.text[each.position :].split()[:1], each.is_end) for each in script.marks]
+    assert marks == [
+        ("a", ["One"], False), ("b", ["two."], False), ("c", ["Three."], True), ("d", ["Three."], False),
+        ("e", [], True),
+    ]  # fmt: skip
 
 
 def test_whatever_is_not_supported_says_why() -> None:

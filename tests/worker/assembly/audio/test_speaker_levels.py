@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +10,11 @@ import pytest
 from storage.segments.plan import PlannedSegment
 from storage.segments.results import SegmentResult
 from storage.segments.timeline import Placed
+from worker.assembly.audio.gain import CEILING, amplified
 from worker.assembly.audio.speaker_levels import (
-    CEILING,
     EVEN_LU,
     SpeakerLevel,
     as_rows,
-    evened,
     levels_of_manifest,
     speaker_levels,
 )
@@ -89,8 +87,8 @@ def test_a_gain_never_passes_the_ceiling_and_none_leaves_the_very_samples() -> N
     samples = (rng.uniform(-0.9, 0.9, RATE_HZ) * 32767).astype(np.int16)
     level = SpeakerLevel("Mary", "ada", -30.0, 6.0)
 
-    assert np.abs(evened(samples, level, RATE_HZ)).max() <= CEILING
-    assert evened(samples, replace(level, gain_db=0.0), RATE_HZ) is samples
+    assert np.abs(amplified(samples, level.gain_db, RATE_HZ)).max() <= CEILING
+    assert amplified(samples, 0.0, RATE_HZ) is samples
 
 
 def test_the_manifest_keeps_them() -> None:

@@ -32,7 +32,7 @@ def rows(level: Timestamps, planned: PlannedSegment = PLANNED, source: str = SOU
     if level is not Timestamps.SEGMENT:
         timed = (TimedSegment(Method.ALIGNED, tuple(sentences(planned))),)
     document = json.loads(b"".join(timestamps(level, narration, timed, source)))
-    assert document["format"] == 2
+    assert document["format"] == 3
     assert document["level"] == level
     (row,) = document["segments"]
     return row

@@ -96,6 +96,8 @@ def _planned(
             written_otherwise=written if written != each.spoken else None,
             breaks=breaks,
             goes_on=each.ending is Ending.CUT and not each.explicit_s,
+            speed=each.voicing.speed,
+            gain_db=each.voicing.gain_db,
         )
 
 
@@ -231,7 +233,10 @@ def _joined(last: Stretch, silent: Stretch) -> Stretch:
     explicit_s = last.explicit_s
     if silent.explicit_s is not None:
         explicit_s = silent.explicit_s + (last.explicit_s or 0.0)
-    return replace(last, end=silent.end, pause_s=max(last.pause_s, silent.pause_s), explicit_s=explicit_s)
+    # A full stop of its own, behind a word that another voice said, ends the sentence of that word.
+    ending = silent.ending if last.ending is Ending.CUT else last.ending
+    pause_s = max(last.pause_s, silent.pause_s)
+    return replace(last, end=silent.end, ending=ending, pause_s=pause_s, explicit_s=explicit_s)
 
 
 def _chapters(script: Script, firsts: Sequence[int]) -> tuple[Chapter, ...]:
