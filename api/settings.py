@@ -21,6 +21,9 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 MAX_TENANT_CLASSES = 16
 
+DEFAULT_CLASS = "default"
+"""Of tenants that operators put in none."""
+
 
 class MetricsAccess(enum.StrEnum):
     ADMIN = "admin"
@@ -58,6 +61,10 @@ class ApiSettings(StorageSettings):
     tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
     cors_origins: str = ""
     public_url: str | None = None
+
+    def class_of(self, tenant: str) -> str:
+        """As metrics name it."""
+        return self.tenant_classes.get(tenant, DEFAULT_CLASS)
 
     @field_validator("cors_origins")
     @classmethod

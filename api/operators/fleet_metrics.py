@@ -8,14 +8,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from api.operators.fleet_view import lane_of
+from api.settings import DEFAULT_CLASS
 from storage.errors import StoreUnavailable
 from storage.queue.overview import Overview, QueueOverview, QueueOverviews
 from storage.queue.worker_registry import WorkerRegistry
 from storage.runtime.observability.metrics import Snapshot
 
 logger = logging.getLogger(__name__)
-
-DEFAULT_CLASS = "default"
 
 
 class FleetMetrics:

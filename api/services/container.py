@@ -11,6 +11,7 @@ import redis
 from anyio import CapacityLimiter, to_thread
 from anyio.to_thread import current_default_thread_limiter
 
+from api.live.speech import LiveSpeech, open_live
 from api.services.webhooks import WebhookServices, open_webhooks
 from api.settings import ApiSettings
 from storage.database.connections import connect_redis, connect_redis_async, open_artifacts
@@ -35,6 +36,7 @@ from storage.recovery.audit_log import AuditLog
 from storage.recovery.journal import Journal
 from storage.recovery.state_guard import StateGuard
 from storage.tenants.api_keys import ApiKeyStore
+from storage.tenants.live_streams import LiveStreamLedger
 from storage.tenants.quotas import QuotaStore, admission_limits, quotas_of
 from storage.tenants.rate_limits import CallerGate
 from storage.tenants.stored_bytes_audit import StoredBytesAudit
@@ -105,6 +107,7 @@ class ApiServices:
     encoders: CapacityLimiter
     probes: CapacityLimiter
     bucket_trials: threading.BoundedSemaphore
+    live: LiveSpeech
 
 
 @asynccontextmanager
@@ -116,45 +119,49 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
     artifacts = open_artifacts(settings, FOR_REQUESTS)
     current_default_thread_limiter().total_tokens = REQUEST_THREADS + FOR_REQUESTS.places
     journal = Journal(artifacts, settings.key_prefix)
+    worker_registry = WorkerRegistry(client, settings.key_prefix)
+    streams = LiveStreamLedger(event_client, settings.key_prefix, settings.quota_jobs)
     try:
-        yield ApiServices(
-            settings=settings,
-            redis=client,
-            jobs=JobStore(client, settings.key_prefix, admission_limits(settings)),
-            control=JobControl(client, settings.key_prefix, admission_limits(settings)),
-            segments=SegmentReader(client, settings.key_prefix),
-            plans=PlanCache(artifacts),
-            chapter_files=ChapterFileCache(artifacts),
-            queue_positions=QueuePositions(client, settings.key_prefix),
-            events=AsyncEventLog(event_client, settings.key_prefix),
-            callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
-            api_keys=ApiKeyStore(client, settings.key_prefix),
-            idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),
-            quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
-            usage=UsageLedger(client, settings.key_prefix),
-            artifacts=artifacts,
-            tickets=tickets,
-            models=ModelRegistry(client, settings.key_prefix),
-            worker_slots=WorkerSlots(client, settings.key_prefix),
-            worker_registry=WorkerRegistry(client, settings.key_prefix),
-            queue_overviews=QueueOverviews(client, settings.key_prefix),
-            guard=StateGuard(client, artifacts, settings.key_prefix),
-            dead_letters=DeadLetters(client, settings.key_prefix),
-            audit_log=AuditLog(client, settings.key_prefix),
-            stored=StoredBytesAudit(client, settings.key_prefix),
-            journal=journal,
-            voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
-            consents=ConsentStore(client, settings.key_prefix, settings.quota_stored_bytes),
-            uploads=UploadLedger(client, settings.key_prefix, settings.quota_stored_bytes),
-            pronunciations=PronunciationStore(client, settings.key_prefix, settings.quota_stored_bytes),
-            webhooks=open_webhooks(
-                WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
-            ),
-            decoders=CapacityLimiter(MAX_DECODERS),
-            encoders=CapacityLimiter(MAX_ENCODERS),
-            probes=CapacityLimiter(MAX_PROBES),
-            bucket_trials=threading.BoundedSemaphore(MAX_BUCKET_TRIALS),
-        )
+        async with open_live(worker_registry, streams, settings.tls_files, settings.class_of) as live:
+            yield ApiServices(
+                settings=settings,
+                redis=client,
+                jobs=JobStore(client, settings.key_prefix, admission_limits(settings)),
+                control=JobControl(client, settings.key_prefix, admission_limits(settings)),
+                segments=SegmentReader(client, settings.key_prefix),
+                plans=PlanCache(artifacts),
+                chapter_files=ChapterFileCache(artifacts),
+                queue_positions=QueuePositions(client, settings.key_prefix),
+                events=AsyncEventLog(event_client, settings.key_prefix),
+                callers=CallerGate(event_client, settings.key_prefix, settings.rate_limit),
+                api_keys=ApiKeyStore(client, settings.key_prefix),
+                idempotent_responses=IdempotentResponses(event_client, settings.key_prefix),
+                quotas=QuotaStore(client, quotas_of(settings), settings.key_prefix),
+                usage=UsageLedger(client, settings.key_prefix),
+                artifacts=artifacts,
+                tickets=tickets,
+                models=ModelRegistry(client, settings.key_prefix),
+                worker_slots=WorkerSlots(client, settings.key_prefix),
+                worker_registry=worker_registry,
+                queue_overviews=QueueOverviews(client, settings.key_prefix),
+                guard=StateGuard(client, artifacts, settings.key_prefix),
+                dead_letters=DeadLetters(client, settings.key_prefix),
+                audit_log=AuditLog(client, settings.key_prefix),
+                stored=StoredBytesAudit(client, settings.key_prefix),
+                journal=journal,
+                voices=VoiceStore(client, settings.key_prefix, settings.quota_voices, settings.quota_stored_bytes),
+                consents=ConsentStore(client, settings.key_prefix, settings.quota_stored_bytes),
+                uploads=UploadLedger(client, settings.key_prefix, settings.quota_stored_bytes),
+                pronunciations=PronunciationStore(client, settings.key_prefix, settings.quota_stored_bytes),
+                webhooks=open_webhooks(
+                    WebhookStore(client, settings.key_prefix), WebhookQueue(client, settings.key_prefix), settings
+                ),
+                decoders=CapacityLimiter(MAX_DECODERS),
+                encoders=CapacityLimiter(MAX_ENCODERS),
+                probes=CapacityLimiter(MAX_PROBES),
+                bucket_trials=threading.BoundedSemaphore(MAX_BUCKET_TRIALS),
+                live=live,
+            )
     finally:
         await to_thread.run_sync(journal.close)
         tickets.close()

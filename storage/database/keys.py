@@ -37,6 +37,8 @@ FAMILIES = {
     "upload": "hash per upload: its tenant and its bytes, from the moment that its link is given out",
     "uploads": "sorted set per tenant: every upload's id, in order of the ids",
     "usage": "hash per tenant and day (UTC, days since 1970): key id:what -> how much, for 400 days",
+    "live_streams": "sorted set per tenant: stream of live speech that is open -> when that is over, in Unix ms",
+    "live_streams_told": "string per API process: the number of its last report on its streams",
     "worker_slots": "hash per queue: worker name -> its slots and, in Unix ms, when that is over",
     "worker": "hash per worker name: lease -> boot_id",
     "jobs": "sorted set per tenant: every job id, in order of the ids",

@@ -59,7 +59,7 @@ GROUPS = (
     ),
     ("pronunciations/lua/dictionaries.lua",),
     ("tenants/lua/uploads.lua",),
-    ("tenants/lua/callers.lua",),
+    ("tenants/lua/callers.lua", "tenants/lua/live_streams.lua"),
     ("queue/lua/workers.lua",),
     ("queue/lua/overview.lua",),
 )

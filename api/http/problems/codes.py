@@ -136,6 +136,21 @@ CODES = (
         retry_helps=True,
     ),
     ProblemCode(
+        "live_full", (429,), "every place for live speech is taken", "repeat after `Retry-After`, or make a job of it"
+    ),
+    ProblemCode(
+        "listener_too_slow",
+        (408,),
+        "a live stream was not read for half a minute, and was ended",
+        "read what comes as it comes, or make a job of it",
+    ),
+    ProblemCode(
+        "server_stopping",
+        (503,),
+        "the server was stopped while a live stream went on",
+        "ask again: another server answers, or this one in a moment",
+    ),
+    ProblemCode(
         "internal", (500,), "a fault of this server", "report the `request_id`, or the job", title="Internal error"
     ),
     ProblemCode(

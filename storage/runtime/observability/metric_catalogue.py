@@ -30,6 +30,7 @@ class Source(enum.StrEnum):
 
 CALL_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0, 10.0)
 REQUEST_BUCKETS_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0)
+FIRST_AUDIO_BUCKETS_S = (0.005, 0.01, 0.015, 0.02, 0.025, 0.035, 0.05, 0.08, 0.15, 0.4, 1.0, 5.0)
 WORK_BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 600.0)
 
 
@@ -88,6 +89,25 @@ _API = (
     _gauge("http_requests_in_progress", "requests", Source.API, "requests under way, streams too"),
     _counter("journal_dropped_jobs", "jobs", Source.API, "accepted jobs that the journal had no room for"),
     _counter("http_refusals", "requests", Source.API, "requests refused for now (429, 503), by problem code", "code"),
+)
+
+_LIVE = (
+    _gauge("live_streams", "streams", Source.API, "live streams that are open", "tenant_class"),
+    _histogram(
+        *("live_first_audio", Source.API, "from an accepted call to its first audio in this process"),
+        *(FIRST_AUDIO_BUCKETS_S, "tenant_class"),
+    ),
+    _counter(
+        *("live_ended_streams", "streams", Source.API),
+        *("live streams that ended: `done`, `cancelled`, or the code with which they broke", "tenant_class", "outcome"),
+    ),
+    _counter(
+        *("live_underruns", "gaps", Source.API),
+        *("times that a listener without a buffer ran dry while the text was complete", "tenant_class"),
+    ),
+    _counter("live_audio_seconds", "seconds of audio", Source.API, "audio of ended live streams", "tenant_class"),
+    _counter("live_lost_workers", "streams", Source.API, "times that a live stream lost its worker", "reason"),
+    _counter("live_resumed_streams", "streams", Source.API, "times that such a stream went on at another", "reason"),
 )
 
 _FLEET = (
@@ -191,4 +211,4 @@ _JANITOR = (
     _counter("janitor_chore_failures", "runs", Source.JANITOR, "chores that failed or were put off", "chore"),
 )
 
-CATALOGUE = {spec.name: spec for spec in (*_EVERY, *_API, *_FLEET, *_WORKER, *_GPU, *_HOOKS, *_JANITOR)}
+CATALOGUE = {spec.name: spec for spec in (*_EVERY, *_API, *_LIVE, *_FLEET, *_WORKER, *_GPU, *_HOOKS, *_JANITOR)}

@@ -1,0 +1,98 @@
+"""What streams cost their tenants, told to Redis every few seconds and at their ends, also those that broke.
+
+While Redis is away it is kept and told when it is back: a report has a number, and one that was heard without an answer
+counts once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from storage.errors import StoreUnavailable
+from storage.ids import TenantId
+from storage.tenants.live_streams import MAX_REPORTED, REPORT_INTERVAL_S, LiveStreamLedger, MadeSpeech, StreamReport
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Account:
+    """Of one stream: what was made since it was last told of."""
+
+    tenant: TenantId
+    stream: str
+    key: str
+    segments: int = 0
+    characters: int = 0
+    audio_s: float = 0.0
+    engine_s: float = 0.0
+    is_over: bool = False
+
+    def statement(self) -> StreamReport:
+        """What is to be told; fractions of a millisecond are told next time."""
+        audio_ms, engine_ms = _whole_ms(self.audio_s), _whole_ms(self.engine_s)
+        made = MadeSpeech(self.segments, self.characters, audio_ms, engine_ms)
+        self.segments = self.characters = 0
+        self.audio_s -= audio_ms / 1000
+        self.engine_s -= engine_ms / 1000
+        return StreamReport(self.tenant, self.stream, self.key, self.is_over, made)
+
+
+def _whole_ms(seconds: float) -> int:
+    """What sums of floats lack of a millisecond is rounding."""
+    return int(seconds * 1000 + 1e-6)
+
+
+@dataclass(slots=True)
+class _Report:
+    number: int
+    streams: Sequence[StreamReport]
+
+
+@dataclass(slots=True)
+class Accounts:
+    """Of this process. For the event loop."""
+
+    ledger: LiveStreamLedger
+    process: str = field(default_factory=lambda: uuid.uuid4().hex)
+    _open: dict[str, Account] = field(default_factory=dict[str, Account])
+    _pending: _Report | None = None
+    _told: int = 0
+
+    async def open(self, tenant: TenantId, stream: str, key: str) -> Account:
+        """Raises `QuotaExceeded` or `StoreUnavailable`."""
+        await self.ledger.open(tenant, stream)
+        account = self._open[stream] = Account(tenant, stream, key)
+        return account
+
+    def close(self, account: Account) -> None:
+        account.is_over = True
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(REPORT_INTERVAL_S)
+            try:
+                await self.tell()
+            except StoreUnavailable as error:
+                logger.warning("live streams could not be accounted for yet", extra={"reason": str(error)})
+
+    async def tell(self) -> None:
+        """Everything there is to tell. Raises `StoreUnavailable`; what was being told is then told again first."""
+        rounds = math.ceil(len(self._open) / MAX_REPORTED) + (self._pending is not None)
+        for _ in range(rounds):
+            if self._pending is None:
+                self._told += 1
+                self._pending = _Report(self._told, [each.statement() for each in self._due()])
+            await self.ledger.report(self.process, self._pending.number, self._pending.streams)
+            self._pending = None
+
+    def _due(self) -> list[Account]:
+        """As many as one report takes; those told of come last next time, those that are over never again."""
+        due = [self._open.pop(stream) for stream in list(self._open)[:MAX_REPORTED]]
+        self._open |= {each.stream: each for each in due if not each.is_over}
+        return due

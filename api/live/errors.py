@@ -1,0 +1,44 @@
+"""What keeps a stream from being opened, and what ends one that was."""
+
+from __future__ import annotations
+
+from api.http.problems.codes import CODES
+from api.http.problems.problem import Problem, whole_seconds
+from storage.live.messages import Refused
+
+LISTENER_TOO_SLOW = "listener_too_slow"
+WORKER_LOST = "worker_lost"
+
+_TITLE = "The speech could not be made"
+_STATUSES = {code.code: code.statuses for code in CODES}
+
+
+class LiveBroken(Problem):
+    """A stream that was open ended before its text did. What came of it is as it should be; the status is for a caller
+    who was told nothing yet."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(_status_of(code, 500), code, _TITLE, detail, retryable=code == WORKER_LOST)
+
+
+def live_full(retry_after_s: float) -> Problem:
+    detail = "every place for live speech is taken"
+    headers = {"Retry-After": whole_seconds(retry_after_s)}
+    return Problem(429, "live_full", "No place for live speech", detail, headers=headers, retryable=True)
+
+
+def not_live(model: str) -> Problem:
+    detail = f"no worker speaks {model!r} live now"
+    headers = {"Retry-After": "2"}
+    return Problem(503, "model_not_available", "No worker speaks live", detail, headers=headers, retryable=True)
+
+
+def refusal(refused: Refused) -> Problem:
+    """What a worker said of an order that none can carry out."""
+    return Problem(_status_of(refused.code, 422), refused.code, _TITLE, refused.detail)
+
+
+def _status_of(code: str, default: int) -> int:
+    """The default if a refusal with this code can have it, else one that it has."""
+    statuses = _STATUSES.get(code, ())
+    return statuses[0] if statuses and default not in statuses else default

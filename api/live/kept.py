@@ -1,0 +1,63 @@
+"""What this process keeps of a stream so that another worker can go on with it: a few bytes a frame. Pure."""
+
+from __future__ import annotations
+
+from storage.live.messages import Audio, Extend, Resume, Segment
+from storage.live.orders import LiveOrder
+
+
+class KeptStream:
+    """The order with all of its text so far, and the codes of the segment that is being heard."""
+
+    def __init__(self, order: LiveOrder) -> None:
+        self._order = order
+        self._texts = [order.text]
+        self._is_open = order.text_is_open
+        self._segment = 0
+        self._codes: list[bytes] = []
+        self._num_samples = 0
+
+    @property
+    def text_is_open(self) -> bool:
+        return self._is_open
+
+    @property
+    def num_chars(self) -> int:
+        return sum(len(each) for each in self._texts)
+
+    def extend(self, extension: Extend) -> None:
+        self._texts.append(extension.text)
+        self._is_open = not extension.is_last
+
+    def begin(self, segment: Segment) -> bool:
+        """Whether it is another one than the one that is kept, rather than the same one resumed."""
+        if segment.index == self._segment:
+            return False
+        self._next(segment.index)
+        return True
+
+    def keep(self, audio: Audio, codes: bytes) -> None:
+        if audio.segment != self._segment:
+            self._next(audio.segment)
+        self._codes.append(codes)
+        self._num_samples += audio.num_samples
+
+    def end(self, segment: int) -> None:
+        self._next(segment + 1)
+
+    def order(self) -> LiveOrder:
+        """For the next worker."""
+        return self._order.model_copy(update={"text": self._text(), "text_is_open": self._is_open})
+
+    def resume(self) -> tuple[Resume | None, bytes]:
+        """Where the next worker goes on, and the codes for that; None at the beginning."""
+        if self._segment == 0 and self._num_samples == 0 and not self._codes:
+            return None, b""
+        return Resume(segment=self._segment, num_samples_heard=self._num_samples), b"".join(self._codes)
+
+    def _text(self) -> str:
+        self._texts = ["".join(self._texts)]
+        return self._texts[0]
+
+    def _next(self, segment: int) -> None:
+        self._segment, self._codes, self._num_samples = segment, [], 0

@@ -1,0 +1,36 @@
+"""What this process measures of live speech: see `metric_catalogue`."""
+
+from __future__ import annotations
+
+from api.live.stream import LiveStream
+from storage.runtime.observability.metrics import counter, gauge, histogram
+
+_STREAMS = gauge("rhapsode_live_streams")
+_FIRST_AUDIO = histogram("rhapsode_live_first_audio_seconds")
+_ENDED = counter("rhapsode_live_ended_streams")
+_UNDERRUNS = counter("rhapsode_live_underruns")
+_AUDIO = counter("rhapsode_live_audio_seconds")
+_LOST = counter("rhapsode_live_lost_workers")
+_RESUMED = counter("rhapsode_live_resumed_streams")
+
+
+def opened(tenant_class: str) -> None:
+    _STREAMS.labels(tenant_class).inc()
+
+
+def lost(reason: str) -> None:
+    _LOST.labels(reason).inc()
+
+
+def resumed(reason: str) -> None:
+    _RESUMED.labels(reason).inc()
+
+
+def over(tenant_class: str, stream: LiveStream) -> None:
+    _STREAMS.labels(tenant_class).dec()
+    _ENDED.labels(tenant_class, stream.outcome).inc()
+    if stream.ttfa_s is not None:
+        _FIRST_AUDIO.labels(tenant_class).observe(stream.ttfa_s)
+    if stream.heard is not None:
+        _AUDIO.labels(tenant_class).inc(stream.heard.audio_s)
+        _UNDERRUNS.labels(tenant_class).inc(stream.heard.underruns)

@@ -1,0 +1,240 @@
+"""The API's door to live speech: a stream is opened here, placed at a worker with room, and again when that is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Collection
+from contextlib import asynccontextmanager
+
+from ulid import ULID
+
+from api.http.problems.problem import Problem, storage_unavailable
+from api.live import measures
+from api.live.accounts import Accounts
+from api.live.errors import WORKER_LOST, live_full, not_live, refusal
+from api.live.link import WorkerLink
+from api.live.stream import Answer, LiveStream, Place, StreamEvents, Unanswered
+from api.live.workers import LiveWorkers
+from storage.errors import StoreUnavailable
+from storage.ids import TenantId
+from storage.live.messages import FULL, WORKER_LEAVING, Opened, Refused
+from storage.live.orders import LiveOrder
+from storage.queue.worker_registry import WorkerRegistry
+from storage.runtime.config.tls import TlsFiles
+from storage.runtime.observability.tracing import current_trace, span
+from storage.tenants.live_streams import LiveStreamLedger
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 0.05
+"""How often the silence of workers is looked at."""
+
+DANGER_LEAD_S = 0.3
+"""A stream at a silent worker is moved once its listener has so little left."""
+
+ANSWER_TIMEOUT_S = 5.0
+"""For a worker's answer to a new stream, where no other could take it."""
+
+RESUME_PATIENCE_S = 20.0
+"""For which a stream that lost its worker waits for another."""
+
+RESUME_EVERY_S = 0.05
+
+MAX_DEATHS_IN_VAIN = 3
+"""Engines that died under a stream before it had another sample: it may well be what kills them."""
+
+RETRY_AFTER_S = 1.0
+LISTENERS_CHECKED_S = 1.0
+
+
+class LiveSpeech:
+    """For the event loop. class_of: the class of a tenant, for metrics."""
+
+    def __init__(self, workers: LiveWorkers, accounts: Accounts, class_of: Callable[[TenantId], str]) -> None:
+        self._workers = workers
+        self._accounts = accounts
+        self._class_of = class_of
+        self._streams: dict[str, LiveStream] = {}
+        self._resuming: set[asyncio.Task[None]] = set()
+        self._events = StreamEvents(on_lost=self._lost, on_over=self._over)
+
+    async def open(self, tenant: TenantId, order: LiveOrder, key: str = "") -> LiveStream:
+        """A stream that a worker has taken; leave it as a context manager. key: the caller's API key, for its usage.
+
+        Raises the `Problem` that every place is taken (429), that no worker speaks this model live or Redis is away
+        (503), or what is wrong with the order; or a `StorageError`, such as `QuotaExceeded`.
+        """
+        asked_s = asyncio.get_running_loop().time()
+        if self._workers.is_store_away:
+            raise storage_unavailable()
+        stream_id = f"live_{str(ULID()).lower()}"
+        with span("live open", model=order.model, stream=stream_id) as opening:
+            account = await self._accounts.open(tenant, stream_id, key)
+            traced = order.model_copy(update={"traceparent": order.traceparent or current_trace()})
+            stream = LiveStream(stream_id, traced, account, self._events, asked_s)
+            self._streams[stream_id] = stream
+            measures.opened(self._class_of(tenant))
+            try:
+                await self._workers.known()
+                await self._place_first(stream)
+            except BaseException:
+                stream.cancel()
+                raise
+            opening.note(worker=stream.worker)
+        return stream
+
+    async def run(self) -> None:
+        """Look after links and listeners, until cancelled."""
+        loop = asyncio.get_running_loop()
+        looked_s = checked_s = loop.time()
+        while True:
+            await asyncio.sleep(TICK_S)
+            now_s = loop.time()
+            # While this process stood still itself, nobody else was silent.
+            passed_s = min(now_s - looked_s, 2 * TICK_S)
+            looked_s = now_s
+            for link in tuple(self._workers.links):
+                link.pass_time(passed_s)
+                if link.is_suspect:
+                    self._leave_silent(link, now_s)
+            if now_s - checked_s >= LISTENERS_CHECKED_S:
+                checked_s = now_s
+                for stream in tuple(self._streams.values()):
+                    stream.check_listener(now_s)
+                    self._forget_read(stream)
+
+    async def close(self) -> None:
+        """End every stream, and tell what they cost."""
+        for task in self._resuming:
+            task.cancel()
+        for stream in tuple(self._streams.values()):
+            stream.fail("server_stopping", "this server is being stopped")
+        try:
+            await self._accounts.tell()
+        except StoreUnavailable as error:
+            logger.warning("the last of the live streams were not accounted for", extra={"reason": str(error)})
+
+    async def _place_first(self, stream: LiveStream) -> None:
+        """Raises a `Problem`."""
+        refused: Refused | None = None
+        tried: set[WorkerLink] = set()
+        while (link := self._choose(stream, tried)) is not None:
+            tried.add(link)
+            match await self._ask(stream, link):
+                case Opened():
+                    return
+                case Refused(code="full" | "worker_leaving") as full:
+                    refused = full
+                    link.free = 0
+                case Refused() as answer:
+                    raise refusal(answer)
+                case Unanswered():
+                    continue
+        raise self._no_place(stream, refused, tried)
+
+    def _choose(self, stream: LiveStream, tried: Collection[WorkerLink]) -> WorkerLink | None:
+        """None too where all that is left is known to be full, and one of these was asked."""
+        order = stream.model
+        candidates = self._workers.candidates(order, stream.revision, is_strict=stream.is_strict, without=tried)
+        if not candidates or (candidates[0].free <= 0 and tried):
+            return None
+        return candidates[0]
+
+    def _no_place(self, stream: LiveStream, refused: Refused | None, tried: Collection[WorkerLink]) -> Problem:
+        if refused is None and not tried and not self._workers.serves(stream.model):
+            return not_live(stream.model)
+        return live_full(refused.retry_after_s or RETRY_AFTER_S if refused is not None else RETRY_AFTER_S)
+
+    async def _ask(self, stream: LiveStream, link: WorkerLink) -> Answer:
+        """Have the stream begin or go on there; without a place if it does not."""
+        place = stream.board(link)
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                answer = await place.answer
+        except TimeoutError:
+            answer = Unanswered.SILENT
+        if isinstance(answer, Opened) and link.hello is not None:
+            stream.settle_at(link.hello)
+        elif stream.place is place:
+            stream.leave()
+        return answer
+
+    def _leave_silent(self, link: WorkerLink, now_s: float) -> None:
+        """Streams that would run dry there go elsewhere, if there is room; the one with the least left first."""
+        places = [each for each in link.passengers if isinstance(each, Place)]
+        for place in sorted(places, key=lambda each: each.stream.lead_s(now_s)):
+            stream = place.stream
+            if stream.lead_s(now_s) > DANGER_LEAD_S or not self._has_room_beside(link, stream):
+                continue
+            if place.answer.done():
+                stream.lose(place, "worker_silent")
+            else:
+                place.settle(Unanswered.SILENT)
+
+    def _has_room_beside(self, link: WorkerLink, stream: LiveStream) -> bool:
+        others = self._workers.candidates(stream.model, stream.revision, is_strict=stream.is_strict, without={link})
+        return bool(others) and others[0].free > 0
+
+    def _lost(self, stream: LiveStream, reason: str) -> None:
+        measures.lost(reason)
+        logger.info("a live stream lost its worker", extra={"stream": stream.id, "reason": reason})
+        task = asyncio.create_task(self._resume(stream, reason))
+        self._resuming.add(task)
+        task.add_done_callback(self._resuming.discard)
+
+    async def _resume(self, stream: LiveStream, reason: str) -> None:
+        loop = asyncio.get_running_loop()
+        give_up_s = loop.time() + RESUME_PATIENCE_S
+        while not stream.is_over:
+            if stream.deaths_in_vain >= MAX_DEATHS_IN_VAIN:
+                detail = f"the engine died {stream.deaths_in_vain} times before it made the next sound of this text"
+                return stream.fail(WORKER_LOST, detail)
+            if await self._resumed(stream):
+                measures.resumed(reason)
+                return None
+            if loop.time() > give_up_s:
+                return stream.fail(WORKER_LOST, f"no worker could go on with it in {RESUME_PATIENCE_S:.0f} s")
+            await asyncio.sleep(RESUME_EVERY_S)
+        return None
+
+    async def _resumed(self, stream: LiveStream) -> bool:
+        tried: set[WorkerLink] = set()
+        while not stream.is_over and (link := self._choose(stream, tried)) is not None:
+            tried.add(link)
+            answer = await self._ask(stream, link)
+            if isinstance(answer, Opened):
+                return True
+            if isinstance(answer, Refused):
+                link.free = 0
+                if answer.code not in (FULL, WORKER_LEAVING):
+                    stream.fail(answer.code, answer.detail)
+        return False
+
+    def _over(self, stream: LiveStream) -> None:
+        self._accounts.close(stream.account)
+        measures.over(self._class_of(stream.account.tenant), stream)
+        self._forget_read(stream)
+
+    def _forget_read(self, stream: LiveStream) -> None:
+        if stream.is_over and stream.is_read:
+            self._streams.pop(stream.id, None)
+
+
+@asynccontextmanager
+async def open_live(
+    registry: WorkerRegistry, ledger: LiveStreamLedger, tls: TlsFiles, class_of: Callable[[TenantId], str]
+) -> AsyncGenerator[LiveSpeech]:
+    """Connects in the background: an API that starts before its workers finds them when they come."""
+    workers = LiveWorkers(registry, tls.context())
+    accounts = Accounts(ledger)
+    speech = LiveSpeech(workers, accounts, class_of)
+    tasks = [asyncio.create_task(each) for each in (workers.run(), accounts.run(), speech.run())]
+    try:
+        yield speech
+    finally:
+        for task in tasks[1:]:
+            task.cancel()
+        await speech.close()
+        tasks[0].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

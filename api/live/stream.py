@@ -1,0 +1,351 @@
+"""A stream as its listener's request has it: chunks out, text in, wherever it is spoken at the time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from types import TracebackType
+from typing import Self, assert_never
+
+from api.live.accounts import Account
+from api.live.errors import LISTENER_TOO_SLOW, LiveBroken
+from api.live.heard import HeardClock
+from api.live.kept import KeptStream
+from api.live.link import WorkerLink
+from storage.live.messages import (
+    ENGINE_DIED,
+    MAX_EXTENSION_CHARS,
+    RESUMABLE,
+    Audio,
+    Consumed,
+    Done,
+    Extend,
+    Failed,
+    FromWorker,
+    Hello,
+    Load,
+    Open,
+    Opened,
+    Refused,
+    Segment,
+    Spoken,
+    encode_message,
+    split_audio,
+)
+from storage.live.orders import LiveOrder
+
+CONSUMED_STEP_S = 0.25
+"""Of audio, taken between two messages that say so."""
+
+LISTENER_PATIENCE_S = 30.0
+"""For which a listener may leave what is there untaken."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveChunk:
+    """pcm: s16le, mono. segment: counted from 0. is_pause: silence between segments, which no engine made."""
+
+    pcm: bytes
+    segment: int
+    is_pause: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LiveUsage:
+    """chars: of the text. audio_s: that came. ttfa_s: from the call to the first audio; None before that."""
+
+    chars: int
+    audio_s: float
+    ttfa_s: float | None
+
+
+class Unanswered(Enum):
+    """Why a worker has not said whether it takes a stream."""
+
+    LOST = auto()
+    SILENT = auto()
+
+
+Answer = Opened | Refused | Unanswered
+
+
+class Place:
+    """The stream at one worker. answer: what the worker said to it. before: samples that came from others."""
+
+    def __init__(self, stream: LiveStream, link: WorkerLink, wire_id: str, before: int) -> None:
+        self.link = link
+        self.wire_id = wire_id
+        self.before = before
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.stream = stream
+
+    def take(self, head: FromWorker, payload: bytes) -> None:
+        if isinstance(head, Opened | Refused):
+            self.settle(head)
+        else:
+            self.stream.take(self, head, payload)
+
+    def lose(self) -> None:
+        if self.answer.done():
+            self.stream.lose(self, "worker_lost")
+        else:
+            self.settle(Unanswered.LOST)
+
+    def settle(self, answer: Answer) -> None:
+        if not self.answer.done():
+            self.answer.set_result(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEvents:
+    """on_lost: the stream needs another worker, for this reason. on_over: its last chunk came, or it broke."""
+
+    on_lost: Callable[[LiveStream, str], None]
+    on_over: Callable[[LiveStream], None]
+
+
+class LiveStream:
+    """Leaving it as a context manager ends it, wherever it is. For the event loop and one reader.
+
+    outcome: "" while it goes on, then `done`, `cancelled` or the code with which it broke. `attempts` without a sample:
+    places at which it was tried in vain.
+    """
+
+    def __init__(self, stream_id: str, order: LiveOrder, account: Account, events: StreamEvents, now_s: float) -> None:
+        self.id = stream_id
+        self.model = order.model
+        self.account = account
+        self.findings: tuple[str, ...] = ()
+        self.outcome = ""
+        self.num_places = 0
+        self.deaths_in_vain = 0
+        self.revision = ""
+        self.sample_rate_hz = 0
+        self.worker = ""
+        self.is_strict = order.reproducibility == "strict"
+        self.heard: HeardClock | None = None
+        self.ttfa_s: float | None = None
+        self._asked_s = now_s
+        self._kept = KeptStream(order)
+        self._events = events
+        self._place: Place | None = None
+        self._ready: deque[LiveChunk] = deque()
+        self._has_news = asyncio.Event()
+        self._num_came = self._num_taken = self._num_told = 0
+        self._untaken_since_s: float | None = None
+        self._problem: LiveBroken | None = None
+        self._segment_began_s: float | None = None
+        self._segment_chars = 0
+        self._segment_is_counted = False
+        self._counts_pieces = order.text_is_open
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.outcome)
+
+    @property
+    def is_read(self) -> bool:
+        """Nothing is left for its reader."""
+        return not self._ready
+
+    @property
+    def place(self) -> Place | None:
+        return self._place
+
+    @property
+    def usage(self) -> LiveUsage:
+        return LiveUsage(self._kept.num_chars, self.heard.audio_s if self.heard else 0.0, self.ttfa_s)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.cancel()
+
+    async def chunks(self) -> AsyncGenerator[LiveChunk]:
+        """As they come, to the end. Raises `LiveBroken`, a `Problem`, behind the last one of a stream that broke."""
+        while True:
+            while self._ready:
+                yield self._taken(self._ready.popleft())
+            if self.outcome:
+                break
+            self._has_news.clear()
+            await self._has_news.wait()
+        if self._problem is not None:
+            raise self._problem
+
+    async def extend(self, text: str, *, is_last: bool) -> None:
+        """More of an open text, in any pieces; nothing if the stream is over. Raises `ValueError` for a text that is
+        not open.
+        """
+        if self.is_over:
+            return
+        if not self._kept.text_is_open:
+            raise ValueError("the text of this stream is complete")
+        pieces = [text[at : at + MAX_EXTENSION_CHARS] for at in range(0, len(text), MAX_EXTENSION_CHARS)] or [""]
+        for number, piece in enumerate(pieces, start=1):
+            self._extend(piece, is_last=is_last and number == len(pieces))
+
+    def cancel(self) -> None:
+        """Nothing more is made or comes; nothing happens to a stream that is over."""
+        self._ready.clear()
+        self._end("cancelled")
+
+    def fail(self, code: str, detail: str) -> None:
+        """It breaks: its reader is told behind what is there already."""
+        if not self.is_over:
+            self._problem = LiveBroken(code, detail)
+            self._end(code)
+
+    def board(self, link: WorkerLink) -> Place:
+        """Begin or go on at this worker; what another one still says is not taken."""
+        self.leave()
+        self.num_places += 1
+        place = self._place = Place(self, link, f"{self.id}-{self.num_places}", self._num_came)
+        self._num_told = self._num_came
+        resume, codes = self._kept.resume()
+        link.board(
+            place.wire_id,
+            place,
+            encode_message(Open(stream=place.wire_id, order=self._kept.order(), resume=resume), codes),
+        )
+        return place
+
+    def leave(self) -> None:
+        """Have no worker."""
+        if self._place is not None:
+            self._place.link.leave(self._place.wire_id, is_over=False)
+            self._place = None
+
+    def settle_at(self, hello: Hello) -> None:
+        """A worker took it."""
+        self.worker, self.revision = hello.worker, hello.revision
+        if self.heard is None:
+            self.sample_rate_hz = hello.sample_rate_hz
+            self.heard = HeardClock(hello.sample_rate_hz)
+            if self._counts_pieces:
+                self.account.characters += self._kept.num_chars
+
+    def lose(self, place: Place, reason: str) -> None:
+        """Its worker can do nothing more for it."""
+        if place is self._place and not self.is_over:
+            self.leave()
+            self._stop_engine_time()
+            self._events.on_lost(self, reason)
+
+    def lead_s(self, now_s: float) -> float:
+        return self.heard.lead_s(now_s) if self.heard else 0.0
+
+    def check_listener(self, now_s: float) -> None:
+        """Ends the stream of a listener who takes nothing of what is there, also where no more comes."""
+        if self._untaken_since_s is not None and now_s - self._untaken_since_s > LISTENER_PATIENCE_S:
+            self._ready.clear()
+            self._untaken_since_s = None
+            self._problem = LiveBroken(LISTENER_TOO_SLOW, f"nothing was read for {LISTENER_PATIENCE_S:.0f} s")
+            self._end(LISTENER_TOO_SLOW)
+
+    def take(self, place: Place, head: FromWorker, payload: bytes) -> None:
+        """From the worker where the stream is."""
+        match head:
+            case Segment():
+                self._begin_segment(head)
+            case Audio():
+                self._take_audio(place, head, payload)
+            case Spoken():
+                self._stop_engine_time()
+                self._kept.end(head.segment)
+            case Done():
+                self.findings = head.findings
+                self._finish(place, "done")
+            case Failed():
+                self._take_failure(place, head)
+            case Opened() | Refused() | Hello() | Load():
+                pass
+            case _:
+                assert_never(head)
+
+    def _begin_segment(self, segment: Segment) -> None:
+        self._segment_began_s = asyncio.get_running_loop().time()
+        if self._kept.begin(segment):
+            self._segment_is_counted = False
+        # How much of a text that is being written belongs to the segment is not known yet.
+        self._segment_chars = 0 if self._counts_pieces else len(segment.text)
+
+    def _take_audio(self, place: Place, audio: Audio, payload: bytes) -> None:
+        hello = place.link.hello
+        if hello is None or self.heard is None:
+            raise RuntimeError("audio before a worker has introduced itself")
+        now_s = asyncio.get_running_loop().time()
+        parts = split_audio(audio, payload, hello.num_codebooks)
+        self._kept.keep(audio, parts.codes)
+        if not parts.samples:
+            return
+        if self.ttfa_s is None:
+            self.ttfa_s = now_s - self._asked_s
+        self.deaths_in_vain = 0
+        self._count(audio, hello.sample_rate_hz)
+        self.heard.add(audio.num_samples, now_s, may_wait=self._kept.text_is_open)
+        self._num_came += audio.num_samples
+        if self._untaken_since_s is None:
+            self._untaken_since_s = now_s
+        self._ready.append(LiveChunk(parts.samples, audio.segment, is_pause=audio.num_frames == 0))
+        self._has_news.set()
+
+    def _count(self, audio: Audio, sample_rate_hz: int) -> None:
+        self.account.audio_s += audio.num_samples / sample_rate_hz
+        if not self._segment_is_counted:
+            self._segment_is_counted = True
+            self.account.segments += 1
+            self.account.characters += self._segment_chars
+
+    def _taken(self, chunk: LiveChunk) -> LiveChunk:
+        self._num_taken += len(chunk.pcm) // 2
+        self._untaken_since_s = asyncio.get_running_loop().time() if self._ready else None
+        if self._place is not None and self._num_taken - self._num_told >= CONSUMED_STEP_S * self.sample_rate_hz:
+            self._num_told = self._num_taken
+            head = Consumed(stream=self._place.wire_id, num_samples=self._num_taken - self._place.before)
+            self._place.link.say(head)
+        return chunk
+
+    def _extend(self, text: str, *, is_last: bool) -> None:
+        wire_id = self._place.wire_id if self._place is not None else self.id
+        extension = Extend(stream=wire_id, text=text, is_last=is_last)
+        self._kept.extend(extension)
+        self.account.characters += len(text)
+        if self._place is not None:
+            self._place.link.say(extension)
+
+    def _take_failure(self, place: Place, failed: Failed) -> None:
+        if failed.code not in RESUMABLE:
+            self._problem = LiveBroken(failed.code, failed.detail)
+            self._finish(place, failed.code)
+            return
+        if failed.code == ENGINE_DIED:
+            self.deaths_in_vain += 1
+        place.link.leave(place.wire_id, is_over=True)
+        self.lose(place, failed.code)
+
+    def _finish(self, place: Place, outcome: str) -> None:
+        """By its worker's word."""
+        place.link.leave(place.wire_id, is_over=True)
+        self._place = None
+        self._end(outcome)
+
+    def _end(self, outcome: str) -> None:
+        if self.is_over:
+            return
+        self.outcome = outcome
+        self.leave()
+        self._stop_engine_time()
+        self._has_news.set()
+        self._events.on_over(self)
+
+    def _stop_engine_time(self) -> None:
+        if self._segment_began_s is not None:
+            self.account.engine_s += asyncio.get_running_loop().time() - self._segment_began_s
+            self._segment_began_s = None

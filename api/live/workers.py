@@ -1,0 +1,135 @@
+"""The workers that speak live, as the registry has them, each with a link of this process.
+
+Looked up every second in the background, so that no stream waits for it. While Redis is away the links stay as they
+are: what runs goes on, and only new streams are refused, whose tenants' limits nothing can tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import ssl
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+
+from api.live.link import WorkerLink
+from storage.errors import StoreUnavailable
+from storage.queue.worker_registry import ListedWorker, WorkerRegistry, WorkerState
+
+logger = logging.getLogger(__name__)
+
+REFRESH_S = 1.0
+FIRST_LOOK_S = 2.0
+"""How long the first streams of a process wait for its first look."""
+
+
+class LiveWorkers:
+    """For the event loop."""
+
+    def __init__(self, registry: WorkerRegistry, tls: ssl.SSLContext) -> None:
+        self._registry = registry
+        self._tls = tls
+        self._links: dict[tuple[str, str], WorkerLink] = {}
+        self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._has_looked = asyncio.Event()
+        self._thread = CapacityLimiter(1)
+        self.is_store_away = False
+
+    @property
+    def links(self) -> Iterable[WorkerLink]:
+        return self._links.values()
+
+    async def run(self) -> None:
+        """Keep the table, until cancelled."""
+        try:
+            while True:
+                await self._look()
+                await asyncio.sleep(REFRESH_S)
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def known(self) -> None:
+        """Returns when there was a first look at the registry, and the workers there had time to answer."""
+        if self._has_looked.is_set() and any(link.is_open for link in self.links):
+            return
+        give_up_s = asyncio.get_running_loop().time() + FIRST_LOOK_S
+        while asyncio.get_running_loop().time() < give_up_s:
+            if self._has_looked.is_set() and all(link.is_open for link in self.links):
+                return
+            await asyncio.sleep(0.01)
+
+    def candidates(
+        self, model: str, revision: str, *, is_strict: bool, without: Collection[WorkerLink]
+    ) -> Sequence[WorkerLink]:
+        """Those that could take a stream of this model, the one with the most room first; those without are last.
+
+        revision: "" for any.
+        """
+        fitting = [
+            link
+            for link in self._links.values()
+            if link not in without and _fits(link, model, revision, is_strict=is_strict)
+        ]
+        return sorted(fitting, key=_preference)
+
+    def serves(self, model: str) -> bool:
+        return any(link.hello is not None and link.hello.model == model for link in self._links.values())
+
+    async def _look(self) -> None:
+        try:
+            listed = await run_sync(self._registry.list, limiter=self._thread)
+        except StoreUnavailable as error:
+            if not self.is_store_away:
+                logger.warning("the registry of workers cannot be read", extra={"reason": str(error)})
+            self.is_store_away = True
+        else:
+            self.is_store_away = False
+            self._adopt(listed)
+        self._has_looked.set()
+
+    def _adopt(self, listed: Sequence[ListedWorker]) -> None:
+        there = dict(_by_address(listed))
+        for key, worker in there.items():
+            if key not in self._links:
+                self._add(key, worker)
+            self._links[key].is_draining = worker.state in (WorkerState.DRAINING, WorkerState.DRAINED)
+        for key in self._links.keys() - there.keys():
+            # One that Redis has forgotten may well be there: it says itself when it goes.
+            if not self._links[key].is_open:
+                self._tasks.pop(key).cancel()
+                del self._links[key]
+
+    def _add(self, key: tuple[str, str], worker: ListedWorker) -> None:
+        address = worker.report.live
+        if address is None:
+            raise ValueError(f"{worker.report.name} does not speak live")
+        link = self._links[key] = WorkerLink(worker.report.name, address, self._tls)
+        self._tasks[key] = asyncio.create_task(link.run(), name=f"live link to {worker.report.name}")
+
+
+def _by_address(listed: Sequence[ListedWorker]) -> Iterator[tuple[tuple[str, str], ListedWorker]]:
+    for worker in listed:
+        if (live := worker.report.live) is not None:
+            yield (live.url, live.token), worker
+
+
+def _fits(link: WorkerLink, model: str, revision: str, *, is_strict: bool) -> bool:
+    hello = link.hello
+    return (
+        hello is not None
+        and link.takes_streams
+        and hello.model == model
+        and revision in ("", hello.revision)
+        and (link.address.is_strict or not is_strict)
+    )
+
+
+def _preference(link: WorkerLink) -> tuple[bool, float, float, float]:
+    """Several processes choose at the same time: where all is equal, chance decides."""
+    slots = link.hello.live_slots if link.hello is not None else 0
+    return (link.free <= 0, -link.free / max(1, slots), link.step_ms, random.random())

@@ -1,0 +1,225 @@
+"""Streams opened, placed, resumed and ended, over real connections to workers that do as a test says."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+import redis
+
+from api.http.problems.problem import Problem
+from api.live import stream as stream_module
+from api.live.errors import LiveBroken
+from api.live.speech import LiveSpeech
+from storage.errors import QuotaExceeded
+from storage.ids import TenantId
+from storage.live.messages import Refused
+from storage.live.orders import LiveOrder
+from storage.tenants.usage import UsageLedger, total
+from tests.api.live.conftest import Opener
+from tests.api.live.scripted_worker import ScriptedWorker, expected, order
+
+ANN, BEN = TenantId("ann"), TenantId("ben")
+TEXT = "A stream is heard while it is made, and its state is its codes."
+
+
+async def hear(live: LiveSpeech, wanted: LiveOrder) -> bytes:
+    async with await live.open(ANN, wanted) as stream:
+        return b"".join([chunk.pcm async for chunk in stream.chunks()])
+
+
+def test_a_stream_is_heard_to_its_end(live_door: Opener) -> None:
+    async def listen() -> None:
+        worker = ScriptedWorker("one")
+        async with live_door(worker) as live, await live.open(ANN, order(TEXT)) as stream:
+            assert (stream.worker, stream.model, stream.sample_rate_hz) == ("one", "fake", 24_000)
+            heard = b"".join([chunk.pcm async for chunk in stream.chunks()])
+            assert heard == expected(TEXT)
+            assert stream.usage.chars == len(TEXT)
+            assert stream.usage.audio_s == len(heard) / 2 / 24_000
+            assert stream.usage.ttfa_s is not None
+            assert worker.consumed > 0
+
+    asyncio.run(listen())
+
+
+def test_an_open_text_is_extended(live_door: Opener) -> None:
+    async def listen() -> None:
+        async with (
+            live_door(ScriptedWorker("one")) as live,
+            await live.open(ANN, order("", text_is_open=True)) as stream,
+        ):
+            for word in ("One ", "two "):
+                await stream.extend(word, is_last=False)
+            await stream.extend("three.", is_last=True)
+            with pytest.raises(ValueError, match="complete"):
+                await stream.extend("four", is_last=True)
+            heard = b"".join([chunk.pcm async for chunk in stream.chunks()])
+            assert heard == expected("One two three.")
+
+    asyncio.run(listen())
+
+
+@pytest.mark.parametrize("fault", ["kill", "stop", "failed"])
+def test_another_worker_goes_on_where_one_was_lost(live_door: Opener, fault: str) -> None:
+    async def listen() -> None:
+        workers = [ScriptedWorker(name, frame_s=0.02) for name in ("one", "two")]
+        async with live_door(*workers) as live, await live.open(ANN, order(TEXT)) as stream:
+            first = next(each for each in workers if each.name == stream.worker)
+            heard = b""
+            async for chunk in stream.chunks():
+                heard += chunk.pcm
+                if len(heard) == 5 * 3840:
+                    {"kill": first.kill, "stop": first.stop, "failed": lambda: None}[fault]()
+                    if fault == "failed":
+                        first.fails_at = 7
+            assert heard == expected(TEXT)
+            assert stream.num_places == 2
+            assert stream.worker != first.name
+            (resumed,) = next(each for each in workers if each.name == stream.worker).opened
+            assert resumed.resume is not None
+            assert resumed.resume.num_samples_heard >= 5 * 1920
+
+    asyncio.run(listen())
+
+
+def test_extensions_go_along_to_another_worker(live_door: Opener) -> None:
+    async def listen() -> None:
+        workers = [ScriptedWorker(name) for name in ("one", "two")]
+        async with live_door(*workers) as live, await live.open(ANN, order("One ", text_is_open=True)) as stream:
+            await stream.extend("two ", is_last=False)
+            await asyncio.sleep(0.05)
+            next(each for each in workers if each.name == stream.worker).kill()
+            await stream.extend("three.", is_last=True)
+            heard = b"".join([chunk.pcm async for chunk in stream.chunks()])
+            assert heard == expected("One two three.")
+
+    asyncio.run(listen())
+
+
+def test_a_worker_of_another_revision_does_not_go_on(live_door: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("api.live.speech.RESUME_PATIENCE_S", 0.3)
+
+    async def listen() -> None:
+        first, other = ScriptedWorker("one", frame_s=0.02), ScriptedWorker("two", revision="later", slots=1)
+        async with live_door(first, other) as live:
+            filling = await live.open(ANN, order(TEXT))
+            stream = await live.open(ANN, order(TEXT))
+            both = {filling.worker: filling, stream.worker: stream}
+            first.fails_at, first.failure = 3, "worker_leaving"
+            first.slots = 0
+            with pytest.raises(LiveBroken) as broken:
+                async for _ in both["one"].chunks():
+                    pass
+            assert broken.value.code == "worker_lost"
+            assert other.opened[-1].resume is None
+            filling.cancel()
+            stream.cancel()
+
+    asyncio.run(listen())
+
+
+def test_full_is_said_at_once(live_door: Opener) -> None:
+    async def listen() -> None:
+        workers = [ScriptedWorker(name, slots=1, frame_s=10) for name in ("one", "two")]
+        async with live_door(*workers) as live:
+            streams = [await live.open(ANN, order(TEXT)) for _ in workers]
+            assert {each.worker for each in streams} == {"one", "two"}
+            with pytest.raises(Problem) as refused:
+                await live.open(ANN, order(TEXT))
+            assert (refused.value.status, refused.value.code) == (429, "live_full")
+            assert refused.value.headers["Retry-After"] == "1"
+            streams[0].cancel()
+            async with asyncio.timeout(30):
+                while True:
+                    try:
+                        streams.append(await live.open(BEN, order(TEXT)))
+                        break
+                    except Problem:
+                        await asyncio.sleep(0.01)
+            assert streams[-1].worker == streams[0].worker
+
+    asyncio.run(listen())
+
+
+def test_what_a_worker_refuses_is_a_problem(live_door: Opener) -> None:
+    async def listen() -> None:
+        worker = ScriptedWorker("one", refusal=Refused(stream="x", code="voice_not_found", detail="no such voice"))
+        async with live_door(worker) as live:
+            with pytest.raises(Problem) as refused:
+                await live.open(ANN, order(TEXT))
+            assert (refused.value.status, refused.value.code) == (404, "voice_not_found")
+            with pytest.raises(Problem) as unknown:
+                await live.open(ANN, order(TEXT, model="other"))
+            assert (unknown.value.status, unknown.value.code) == (503, "model_not_available")
+
+    asyncio.run(listen())
+
+
+def test_who_goes_away_frees_the_place(live_door: Opener) -> None:
+    async def listen() -> None:
+        worker = ScriptedWorker("one", frame_s=0.01)
+        async with live_door(worker) as live:
+            async with await live.open(ANN, order(TEXT)) as stream:
+                async for _ in stream.chunks():
+                    break
+            async with asyncio.timeout(30):
+                while not worker.cancelled:
+                    await asyncio.sleep(0.01)
+            assert worker.cancelled == [f"{stream.id}-1"]
+            assert stream.outcome == "cancelled"
+
+    asyncio.run(listen())
+
+
+def test_a_listener_who_takes_nothing_is_ended(live_door: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_module, "LISTENER_PATIENCE_S", 0.2)
+
+    async def listen() -> None:
+        async with live_door(ScriptedWorker("one")) as live, await live.open(ANN, order(TEXT)) as stream:
+            async with asyncio.timeout(60):
+                while not stream.is_over or not stream.is_read:
+                    await asyncio.sleep(0.05)
+            with pytest.raises(LiveBroken) as broken:
+                async for _ in stream.chunks():
+                    pass
+            assert broken.value.code == "listener_too_slow"
+
+    asyncio.run(listen())
+
+
+def test_streams_count_as_unfinished_jobs_do(live_door: Opener) -> None:
+    async def listen() -> None:
+        async with (
+            live_door(ScriptedWorker("one", frame_s=10), max_streams=1) as live,
+            await live.open(ANN, order(TEXT)),
+        ):
+            with pytest.raises(QuotaExceeded):
+                await live.open(ANN, order(TEXT))
+            async with await live.open(BEN, order(TEXT)):
+                pass
+
+    asyncio.run(listen())
+
+
+@pytest.mark.usefixtures("within_one_day")
+def test_usage_is_counted_also_of_a_stream_that_broke(live_door: Opener, redis_client: redis.Redis) -> None:
+    async def listen() -> None:
+        worker = ScriptedWorker("one")
+        async with live_door(worker) as live:
+            await hear(live, order(TEXT))
+            worker.fails_at, worker.failure = 10, "endless"
+            async with await live.open(ANN, order(TEXT), "key_1") as stream:
+                with pytest.raises(LiveBroken):
+                    async for _ in stream.chunks():
+                        pass
+
+    asyncio.run(listen())
+    today = datetime.now(UTC).date()
+    whole, broken = UsageLedger(redis_client).read(ANN, today, today)
+    assert whole.key_id == ""
+    assert (whole.amounts.segments, whole.amounts.characters) == (1, len(TEXT))
+    assert abs(whole.amounts.audio_ms - len(expected(TEXT)) / 48) <= 1
+    assert (broken.key_id, broken.amounts.segments, broken.amounts.audio_ms) == ("key_1", 1, 800)
+    assert total([whole]).engine_ms >= 0
