@@ -13,6 +13,7 @@ from rhapsode.contract.capabilities import (
     InputCapabilities,
     LimitCapabilities,
     NormalizationCapability,
+    PresetCapability,
     ProsodyCapability,
     SsmlCapability,
     SsmlElementCapability,
@@ -27,6 +28,7 @@ from rhapsode.contract.jobs.input import (
     SourceType,
 )
 from rhapsode.contract.jobs.output import AudioFormat
+from rhapsode.contract.jobs.presets import PRESETS
 from storage.narration.audio_formats import FORMATS
 from storage.narration.estimates import MAX_AUDIO_MS
 from storage.narration.languages import LANGUAGE_NAMES, NORMALIZED_LANGUAGES
@@ -48,6 +50,7 @@ def get_capabilities(tenant: Tenant, services: Services) -> Capabilities:
         ),
         ssml=_ssml(),
         output_formats=tuple(_format(name) for name in FORMATS),
+        presets=tuple(PresetCapability(name=name.value, output=dict(each.output)) for name, each in PRESETS.items()),
         normalization=(
             NormalizationCapability(name=Normalization.OFF.value, languages=()),
             NormalizationCapability(name=Normalization.BASIC.value, languages=tuple(NORMALIZED_LANGUAGES)),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import JsonValue
+
 from rhapsode.contract.base import Answer
 
 
@@ -69,6 +71,13 @@ class FormatCapability(Answer):
     has_tags: bool
 
 
+class PresetCapability(Answer):
+    """`output`: the fields of a job's output that it stands for, where the job leaves these out."""
+
+    name: str
+    output: dict[str, JsonValue]
+
+
 class NormalizationCapability(Answer):
     """`languages`: those that there are rules for."""
 
@@ -96,6 +105,7 @@ class Capabilities(Answer):
     input: InputCapabilities
     ssml: SsmlCapability
     output_formats: tuple[FormatCapability, ...]
+    presets: tuple[PresetCapability, ...]
     normalization: tuple[NormalizationCapability, ...]
     languages: tuple[str, ...]
     language_tags: dict[str, str]

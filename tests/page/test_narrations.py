@@ -6,11 +6,13 @@ import re
 import wave
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from rhapsode import Rhapsode
+from rhapsode.contract.jobs.narration import Narration
 from rhapsode.stack.stack import Stack
 from storage.runtime.config.settings import StorageSettings
 from tests.api.harness import SMALL, serve
@@ -157,6 +159,64 @@ def test_a_document_is_dropped_and_narrated(open_page: OpenPage, name: str, cont
     expect(page.get_by_role("heading", level=1, name=name.partition(".")[0])).to_be_visible()
     expect(page.locator(".manuscript")).to_contain_text(passage)
     expect_state(page, "succeeded")
+
+
+def test_a_book_is_delivered_in_chapters_and_at_another_speed(
+    open_page: OpenPage, client: Rhapsode, shoot: Shoot, tmp_path: Path
+) -> None:
+    page = open_page()
+    told = "# The Fox\n\nA fox saw some grapes.\n\n# The Crow\n\nA crow had a piece of cheese.\n"
+    page.set_input_files("#document", {"name": "fables.md", "mimeType": "text/markdown", "buffer": told.encode()})
+    page.locator(".choice", has_text="WAV").click()
+    page.locator(".choice", has_text="MP3").click()
+    page.get_by_text("More choices").click()
+    page.get_by_label("A file for each chapter").check()
+    page.get_by_label("Speed").fill("1.25")
+    shoot(page, "delivery")
+
+    page.get_by_role("button", name="Narrate").click()
+
+    expect_state(page, "succeeded")
+    request = client.job(page.url.rpartition("/")[2]).request
+    assert isinstance(request, Narration)
+    output = request.output
+    assert (output.speed, [(each.type, each.files) for each in output.formats]) == (1.25, [("mp3", "chapters")])
+    expect(page.locator(".files summary").first).to_contain_text("MP3, a file for each chapter2 files")
+    expect(page.locator(".files details a")).to_contain_text(["01 The Fox.mp3", "02 The Crow.mp3"])
+    with page.expect_download() as waiting:
+        page.locator(".files a", has_text="02 The Crow.mp3").click()
+    assert waiting.value.suggested_filename == "02 The Crow.mp3"
+    waiting.value.save_as(tmp_path / "crow.mp3")
+    assert (tmp_path / "crow.mp3").stat().st_size > 1_000
+    page.get_by_text("Details", exact=True).click()
+    expect(page.locator(".facts")).to_contain_text("Speed1.25")
+    shoot(page, "chapter-files")
+
+
+def test_a_preset_takes_the_place_of_formats_and_loudness(open_page: OpenPage) -> None:
+    page = open_page()
+    sent: list[Any] = []
+
+    def keep(route: Route) -> None:
+        sent.append(route.request.post_data_json)
+        route.fulfill(status=422, json={"status": 422, "title": "Not now", "detail": "Not now"})
+
+    page.get_by_text("More choices").click()
+    page.get_by_label("Even loudness").check()
+    page.get_by_label("As a publisher takes it").select_option("acx")
+    expect(page.get_by_text("Delivered as MP3, a file for each chapter, at its loudness")).to_be_visible()
+    expect(page.get_by_role("group", name="Delivered as")).to_be_hidden()
+    expect(page.get_by_label("Even loudness")).to_be_hidden()
+    page.get_by_label("Subtitles beside it").check()
+    page.get_by_label("Text", exact=True).fill("Words.")
+    page.route("**/v1/jobs", lambda route: keep(route) if route.request.method == "POST" else route.continue_())
+
+    page.get_by_role("button", name="Narrate").click()
+
+    expect(page.locator(".compose .notice.bad")).to_contain_text("Not now")
+    assert sent[0]["output"] == {"preset": "acx", "subtitles": ["srt", "vtt"]}
+    page.get_by_label("As a publisher takes it").select_option("")
+    expect(page.get_by_role("group", name="Delivered as")).to_be_visible()
 
 
 def test_what_cannot_be_narrated_is_said_where_it_was_asked(open_page: OpenPage) -> None:

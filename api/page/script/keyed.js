@@ -1,14 +1,14 @@
 // Lists whose rows stay the same elements while what they show changes: a press that began on one ends on it.
 
 /**
- * Returns `show(entries)` for `[key, value]` pairs in the order wanted. `make()` gives a row: its `element`, and
+ * Returns `show(entries)` for `[key, value]` pairs in the order wanted. `make(key)` gives a row: its `element`, and
  * `show(value)` to bring it up to date. A row whose key is not there any more goes.
  */
 export function keyed(parent, make) {
   const rows = new Map();
 
   function rowOf(key) {
-    if (!rows.has(key)) rows.set(key, make());
+    if (!rows.has(key)) rows.set(key, make(key));
     return rows.get(key);
   }
 

@@ -148,4 +148,6 @@ def test_what_the_system_can_do_is_data(api: ServedApi) -> None:
     assert set(capabilities["ssml"]["say_as"]) < set(capabilities["ssml"]["lenient_say_as"])
     assert capabilities["input"]["document_formats"] == ["docx", "epub", "html", "md", "pdf", "txt"]
     assert "m4b" in [each["type"] for each in capabilities["output_formats"]]
+    presets = {each["name"]: each["output"] for each in capabilities["presets"]}
+    assert presets["acx"]["formats"] == [{"type": "mp3", "files": "chapters", "bitrate_kbps": 192}]
     assert capabilities["languages"] == ["English", "German"]

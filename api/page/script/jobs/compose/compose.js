@@ -4,8 +4,9 @@ import { getJson, pages, randomToken, request, sendJson } from "../../api.js";
 import { button, h, replace, setHidden, setText, whileBusy } from "../../dom.js";
 import { repeat } from "../../repeating.js";
 import { bytes, counted, span } from "../../wording.js";
+import { deliveryFields } from "./delivery.js";
 import { TYPES, documentFormat, dropZone, uploadDocument } from "./documents.js";
-import { chosen, formatFields, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
+import { chosen, languageField, priorityFields, showProblem, voiceField } from "./fields.js";
 import { titleOf } from "../titles.js";
 
 const MOST_VOICES = 300;
@@ -21,14 +22,12 @@ export function composer(onSubmitted) {
   const title = h("input", { id: "title", type: "text", maxlength: 200, dir: "auto", placeholder: "From its first words" });
   const voice = voiceField();
   const language = languageField();
-  const formats = formatFields();
+  const delivery = deliveryFields();
   const priority = priorityFields();
   const instructions = h("input", { id: "instructions", type: "text", maxlength: 2000, dir: "auto", placeholder: "Calm, slower" });
   const instructing = h("div", { class: "field", hidden: true }, h("label", { for: "instructions" }, "How it is read"), instructions);
   const numbers = h("input", { type: "checkbox", id: "numbers" });
-  const loudness = h("input", { type: "checkbox", id: "loudness" });
   const missing = h("p", { class: "notice warn", role: "status", hidden: true }, "Nobody is here to speak yet. What you submit waits for a worker.");
-  const subtitles = h("input", { type: "checkbox", id: "subtitles" });
   const trouble = h("div", { class: "notices", role: "alert" });
   const estimate = h("p", { class: "estimate", role: "status" });
   const submit = h("button", { type: "submit", class: "primary large" }, "Narrate");
@@ -40,15 +39,15 @@ export function composer(onSubmitted) {
     h("label", { for: "text", class: "visually-hidden" }, "Text"),
     zone, missing, trouble,
     h("div", { class: "grid" }, voice.element, language.element),
-    formats.element,
+    delivery.formats,
     h("details", { class: "more-choices" }, h("summary", {}, "More choices"),
       h("div", {},
         h("div", { class: "grid" }, h("div", { class: "field" }, h("label", { for: "title" }, "Title"), title), instructing),
+        delivery.choices,
         priority,
         h("div", { class: "checks" },
           h("label", { class: "check" }, numbers, "Read numbers, dates and money as words"),
-          h("label", { class: "check" }, loudness, "Even loudness, as audiobooks have it (−18 LUFS)"),
-          h("label", { class: "check" }, subtitles, "Subtitles beside it (SRT and WebVTT)")))),
+          delivery.checks))),
     h("div", { class: "row end" }, check, submit), estimate);
 
   let file = null;
@@ -63,7 +62,7 @@ export function composer(onSubmitted) {
       const [models, abilities] = await Promise.all([getJson("v1/models", { signal }), getJson("v1/capabilities", { signal })]);
       const served = models.data.filter((model) => model.available);
       language.show(served);
-      formats.show(abilities.output_formats);
+      delivery.show(abilities);
       setHidden(instructing, !served.some((model) => model.accepts_instructions));
       const voices = [];
       for await (const page of pages("v1/voices", { limit: 100 }, { signal })) {
@@ -104,7 +103,7 @@ export function composer(onSubmitted) {
       button("Remove the file", detach, { iconName: "close", kind: "quiet icon-only", showsLabel: false }));
     setHidden(chip, false);
     setHidden(text, true);
-    formats.prefer(documentFormat(next.name) === "epub" ? "m4b" : null);
+    delivery.prefer(documentFormat(next.name) === "epub" ? "m4b" : null);
   }
 
   function detach() {
@@ -121,11 +120,9 @@ export function composer(onSubmitted) {
   }
 
   async function body() {
-    const order = { input: await input(), language: language.value(), priority: chosen(priority), output: { formats: formats.value() } };
+    const order = { input: await input(), language: language.value(), priority: chosen(priority), output: delivery.value() };
     if (voice.value()) order.voice = voice.value();
     if (numbers.checked) order.normalization = "basic";
-    if (loudness.checked) order.output.loudness = { target_lufs: -18 };
-    if (subtitles.checked) order.output.subtitles = ["srt", "vtt"];
     if (!instructing.hidden && instructions.value.trim()) order.instructions = instructions.value.trim();
     const name = title.value.trim() || titleOf(file, text.value);
     if (name) order.metadata = { title: name };

@@ -1,12 +1,15 @@
 // The files of a job. Their links hold for a quarter of an hour, and are renewed when one is used later.
 
 import { getJson } from "../../api.js";
-import { button, h, icon, setHidden, setText } from "../../dom.js";
+import { button, h, setHidden, setText } from "../../dom.js";
 import { keyed } from "../../keyed.js";
-import { bytes, isOver, span } from "../../wording.js";
+import { isOver } from "../../wording.js";
+import { formatWords } from "../compose/delivery.js";
+import { chapterArtifacts, chapterFiles } from "./chapter_files.js";
+import { LATER, fileRow } from "./file_row.js";
 
 const SPARE_MS = 10_000;
-const LATER = "when everything is spoken";
+const LISTING = /^chapters-[a-z0-9]+\.json$/;
 const FOR_MACHINES = /\.(json|safetensors)$/;
 
 export function downloads(id, { onJob, onTrouble }) {
@@ -17,7 +20,7 @@ export function downloads(id, { onJob, onTrouble }) {
   const machines = h("ul");
   const details = h("li", {}, h("details", {}, h("summary", {}, "For machines", names), machines));
   const element = h("section", { class: "downloads", "aria-label": "Files", hidden: true }, h("div", { class: "files-head" }, h("h2", {}, "Files"), other), list);
-  const showFiles = keyed(list, () => fileRow(renew));
+  const showFiles = keyed(list, (key) => (LISTING.test(key) ? chapterFiles(id, { onUse: renew, onTrouble }) : fileRow(renew)));
   const showMachines = keyed(machines, () => fileRow(renew));
 
   function choose() {
@@ -28,8 +31,9 @@ export function downloads(id, { onJob, onTrouble }) {
     if (new Date(artifact.url_expires_at).getTime() - SPARE_MS > Date.now()) return;
     event.preventDefault();
     await attempt(async () => {
-      const { data } = await getJson(`v1/jobs/${id}/artifacts`);
-      const fresh = data.find((each) => each.name === artifact.name);
+      const isListed = artifact.chapter !== null;
+      const files = isListed ? await chapterArtifacts(id, artifact.type) : (await getJson(`v1/jobs/${id}/artifacts`)).data;
+      const fresh = files.find((each) => each.name === artifact.name);
       if (fresh) location.assign(fresh.url);
     });
   }
@@ -48,7 +52,7 @@ export function downloads(id, { onJob, onTrouble }) {
     show(job) {
       shown = job;
       if (job.kind !== "synthesis" || job.request.validate_only) return;
-      const forMachines = job.artifacts.filter(({ name }) => FOR_MACHINES.test(name));
+      const forMachines = job.artifacts.filter(({ name }) => FOR_MACHINES.test(name) && !LISTING.test(name));
       const files = job.artifacts.filter((artifact) => !forMachines.includes(artifact));
       const rows = files.length || isOver(job.state) ? files : awaited(job.request.output);
       showFiles(rows.map((artifact) => [artifact.name, artifact]));
@@ -63,27 +67,6 @@ export function downloads(id, { onJob, onTrouble }) {
 }
 
 /** Places for what is to come, so that nothing moves when it does. */
-const awaited = ({ formats }) => formats.map(({ type }) => ({ name: `narration.${type}`, url: null }));
+const awaited = ({ formats }) => formats.map((format) => ({ name: awaitedName(format), url: null }));
 
-function fileRow(onUse) {
-  let artifact = null;
-  const name = h("span", { class: "file-name", dir: "auto" });
-  const facts = h("span", { class: "file-facts" });
-  const link = h("a", { on: { click: (event) => artifact.url && onUse(event, artifact) } }, icon("download"), name, facts);
-  return {
-    element: h("li", {}, link),
-    show(next) {
-      artifact = next;
-      setText(name, next.name);
-      setText(facts, next.url ? factsOf(next) : LATER);
-      link.classList.toggle("awaited", !next.url);
-      if (!next.url) return;
-      link.href = next.url;
-      link.download = next.name;
-    },
-  };
-}
-
-function factsOf({ duration_s: duration, bytes: size }) {
-  return duration === null ? bytes(size) : `${span(duration)} · ${bytes(size)}`;
-}
+const awaitedName = (format) => (format.files === "chapters" ? formatWords(format) : `narration.${format.type}`);

@@ -2,6 +2,7 @@
 
 import { h, replace } from "../../dom.js";
 import { moment, span } from "../../wording.js";
+import { formatWords } from "../compose/delivery.js";
 
 export function jobFacts() {
   const list = h("dl", { class: "facts" });
@@ -26,9 +27,11 @@ function speechFacts({ request, usage }) {
     ["Language", request.language],
     ["Seed", request.reproducibility === "strict" ? `${request.seed}, strictly kept` : String(request.seed)],
     ["Quality gate", `${request.quality.gate}, at most ${request.quality.max_attempts} attempts`],
-    ["Formats", request.output.formats.map((format) => format.type).join(", ")],
+    ["Formats", request.output.formats.map(formatWords).join("; ")],
     ["Characters", String(usage.input_chars)],
   ];
+  if (request.output.preset) found.push(["As a publisher takes it", request.output.preset]);
+  if (request.output.speed !== 1) found.push(["Speed", String(request.output.speed)]);
   if (request.instructions) found.push(["Instructions", request.instructions]);
   if (request.reuse === false) found.push(["Reuse", "off"]);
   if (usage.cached_audio_s) found.push(["Reused speech", span(usage.cached_audio_s)]);
