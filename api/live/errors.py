@@ -38,6 +38,13 @@ def refusal(refused: Refused) -> Problem:
     return Problem(_status_of(refused.code, 422), refused.code, _TITLE, refused.detail)
 
 
+def for_now(refused: Refused) -> Problem:
+    """What a worker said that may be otherwise in a moment."""
+    headers = {"Retry-After": whole_seconds(refused.retry_after_s or 1.0)}
+    title = "No worker can speak this now"
+    return Problem(503, "model_not_available", title, refused.detail, headers=headers, retryable=True)
+
+
 def _status_of(code: str, default: int) -> int:
     """The default if a refusal with this code can have it, else one that it has."""
     statuses = _STATUSES.get(code, ())

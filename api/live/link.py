@@ -133,6 +133,9 @@ class WorkerLink:
                     await self._serve(socket)
             except* (OSError, WebSocketException, MessageMalformed) as group:
                 self._report(group)
+            except* Exception:
+                # A fault of ours: the streams go on over the next connection, or elsewhere.
+                logger.exception("a link to a worker failed", extra={"worker": self.name})
             finally:
                 self._disconnected()
             await asyncio.sleep(rest_s)

@@ -11,8 +11,8 @@ from ulid import ULID
 
 from api.http.problems.problem import Problem, storage_unavailable
 from api.live import measures
-from api.live.accounts import Accounts
-from api.live.errors import WORKER_LOST, live_full, not_live, refusal
+from api.live.accounts import Account, Accounts
+from api.live.errors import WORKER_LOST, for_now, live_full, not_live, refusal
 from api.live.link import WorkerLink
 from api.live.stream import Answer, LiveStream, Place, StreamEvents, Unanswered
 from api.live.workers import LiveWorkers
@@ -33,8 +33,11 @@ TICK_S = 0.05
 DANGER_LEAD_S = 0.3
 """A stream at a silent worker is moved once its listener has so little left."""
 
-ANSWER_TIMEOUT_S = 5.0
-"""For a worker's answer to a new stream, where no other could take it."""
+ANSWER_TIMEOUT_S = 60.0
+"""For the answer of a worker that is there: one may have to make a voice ready first."""
+
+STORE_PATIENCE_S = 2.0
+"""For Redis: a listener waits."""
 
 RESUME_PATIENCE_S = 20.0
 """For which a stream that lost its worker waits for another."""
@@ -70,7 +73,7 @@ class LiveSpeech:
             raise storage_unavailable()
         stream_id = f"live_{str(ULID()).lower()}"
         with span("live open", model=order.model, stream=stream_id) as opening:
-            account = await self._accounts.open(tenant, stream_id, key)
+            account = await self._account(tenant, stream_id, key)
             traced = order.model_copy(update={"traceparent": order.traceparent or current_trace()})
             stream = LiveStream(stream_id, traced, account, self._events, asked_s)
             self._streams[stream_id] = stream
@@ -115,6 +118,13 @@ class LiveSpeech:
         except StoreUnavailable as error:
             logger.warning("the last of the live streams were not accounted for", extra={"reason": str(error)})
 
+    async def _account(self, tenant: TenantId, stream_id: str, key: str) -> Account:
+        try:
+            async with asyncio.timeout(STORE_PATIENCE_S):
+                return await self._accounts.open(tenant, stream_id, key)
+        except TimeoutError:
+            raise storage_unavailable() from None
+
     async def _place_first(self, stream: LiveStream) -> None:
         """Raises a `Problem`."""
         refused: Refused | None = None
@@ -124,9 +134,8 @@ class LiveSpeech:
             match await self._ask(stream, link):
                 case Opened():
                     return
-                case Refused(code="full" | "worker_leaving") as full:
-                    refused = full
-                    link.free = 0
+                case Refused() as answer if answer.retry_after_s is not None:
+                    refused, link.free = answer, 0
                 case Refused() as answer:
                     raise refusal(answer)
                 case Unanswered():
@@ -142,9 +151,11 @@ class LiveSpeech:
         return candidates[0]
 
     def _no_place(self, stream: LiveStream, refused: Refused | None, tried: Collection[WorkerLink]) -> Problem:
-        if refused is None and not tried and not self._workers.serves(stream.model):
+        if refused is not None and refused.code not in (FULL, WORKER_LEAVING):
+            return for_now(refused)
+        if not tried and not self._workers.serves(stream.model):
             return not_live(stream.model)
-        return live_full(refused.retry_after_s or RETRY_AFTER_S if refused is not None else RETRY_AFTER_S)
+        return live_full(RETRY_AFTER_S if refused is None else refused.retry_after_s or RETRY_AFTER_S)
 
     async def _ask(self, stream: LiveStream, link: WorkerLink) -> Answer:
         """Have the stream begin or go on there; without a place if it does not."""
@@ -207,7 +218,7 @@ class LiveSpeech:
                 return True
             if isinstance(answer, Refused):
                 link.free = 0
-                if answer.code not in (FULL, WORKER_LEAVING):
+                if answer.retry_after_s is None:
                     stream.fail(answer.code, answer.detail)
         return False
 

@@ -22,6 +22,9 @@ from storage.queue.worker_registry import ListedWorker, WorkerRegistry, WorkerSt
 logger = logging.getLogger(__name__)
 
 REFRESH_S = 1.0
+LATE_S = 2.0
+"""For which Redis may not answer before new streams are refused."""
+
 FIRST_LOOK_S = 2.0
 """How long the first streams of a process wait for its first look."""
 
@@ -36,7 +39,15 @@ class LiveWorkers:
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._has_looked = asyncio.Event()
         self._thread = CapacityLimiter(1)
-        self.is_store_away = False
+        self._is_store_away = False
+        self._asked_store_s: float | None = None
+
+    @property
+    def is_store_away(self) -> bool:
+        """Redis did not answer the last look, or has not answered this one for a while."""
+        asked_s = self._asked_store_s
+        is_late = asked_s is not None and asyncio.get_running_loop().time() - asked_s > LATE_S
+        return self._is_store_away or is_late
 
     @property
     def links(self) -> Iterable[WorkerLink]:
@@ -81,15 +92,18 @@ class LiveWorkers:
         return any(link.hello is not None and link.hello.model == model for link in self._links.values())
 
     async def _look(self) -> None:
+        self._asked_store_s = asyncio.get_running_loop().time()
         try:
             listed = await run_sync(self._registry.list, limiter=self._thread)
         except StoreUnavailable as error:
-            if not self.is_store_away:
+            if not self._is_store_away:
                 logger.warning("the registry of workers cannot be read", extra={"reason": str(error)})
-            self.is_store_away = True
+            self._is_store_away = True
         else:
-            self.is_store_away = False
+            self._is_store_away = False
             self._adopt(listed)
+        finally:
+            self._asked_store_s = None
         self._has_looked.set()
 
     def _adopt(self, listed: Sequence[ListedWorker]) -> None:

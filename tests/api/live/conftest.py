@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 
 import pytest
 
@@ -16,24 +17,24 @@ from tests.api.live.scripted_worker import ScriptedWorker
 Opener = Callable[..., AbstractAsyncContextManager[LiveSpeech]]
 
 
+@asynccontextmanager
+async def opened_door(
+    settings: StorageSettings, *workers: ScriptedWorker, max_streams: int = 1000
+) -> AsyncGenerator[LiveSpeech]:
+    """A process's door to these workers, which it serves, and to those that others do."""
+    async with AsyncExitStack() as stack:
+        client = stack.enter_context(connect_redis(settings))
+        registry = WorkerRegistry(client, settings.key_prefix)
+        for worker in workers:
+            await stack.enter_async_context(worker.serving())
+            await asyncio.to_thread(registry.report, worker.report())
+        events = connect_redis_async(settings)
+        stack.push_async_callback(events.aclose)
+        ledger = LiveStreamLedger(events, settings.key_prefix, max_streams)
+        yield await stack.enter_async_context(open_live(registry, ledger, settings.tls_files, lambda tenant: "default"))
+
+
 @pytest.fixture
 def live_door(storage_settings: StorageSettings) -> Opener:
-    """Opens a process's door to these workers, on the test's own Redis."""
-
-    @asynccontextmanager
-    async def open_door(*workers: ScriptedWorker, max_streams: int = 1000) -> AsyncGenerator[LiveSpeech]:
-        async with AsyncExitStack() as stack:
-            client = stack.enter_context(connect_redis(storage_settings))
-            registry = WorkerRegistry(client, storage_settings.key_prefix)
-            for worker in workers:
-                await stack.enter_async_context(worker.serving())
-                await asyncio.to_thread(registry.report, worker.report())
-            events = connect_redis_async(storage_settings)
-            stack.push_async_callback(events.aclose)
-            ledger = LiveStreamLedger(events, storage_settings.key_prefix, max_streams)
-            live = await stack.enter_async_context(
-                open_live(registry, ledger, storage_settings.tls_files, lambda tenant: "default")
-            )
-            yield live
-
-    return open_door
+    """`opened_door` on the test's own Redis."""
+    return partial(opened_door, storage_settings)

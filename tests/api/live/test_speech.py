@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import redis
+from pydantic import SecretStr
 
 from api.http.problems.problem import Problem
 from api.live import stream as stream_module
 from api.live.errors import LiveBroken
 from api.live.speech import LiveSpeech
+from storage.database.embedded_valkey import EmbeddedRedis
 from storage.errors import QuotaExceeded
 from storage.ids import TenantId
 from storage.live.messages import Refused
 from storage.live.orders import LiveOrder
+from storage.runtime.config.settings import StorageSettings
 from storage.tenants.usage import UsageLedger, total
-from tests.api.live.conftest import Opener
+from tests.api.live.conftest import Opener, opened_door
 from tests.api.live.scripted_worker import ScriptedWorker, expected, order
 
 ANN, BEN = TenantId("ann"), TenantId("ben")
@@ -223,3 +229,53 @@ def test_usage_is_counted_also_of_a_stream_that_broke(live_door: Opener, redis_c
     assert abs(whole.amounts.audio_ms - len(expected(TEXT)) / 48) <= 1
     assert (broken.key_id, broken.amounts.segments, broken.amounts.audio_ms) == ("key_1", 1, 800)
     assert total([whole]).engine_ms >= 0
+
+
+def test_two_processes_share_the_places_of_a_worker(live_door: Opener) -> None:
+    async def listen() -> None:
+        worker = ScriptedWorker("one", slots=2, frame_s=10)
+        async with live_door(worker) as first, live_door() as second:
+            async with await first.open(ANN, order(TEXT)), await second.open(BEN, order(TEXT)) as other:
+                for live in (first, second):
+                    with pytest.raises(Problem) as refused:
+                        await live.open(ANN, order(TEXT))
+                    assert refused.value.code == "live_full"
+                # Ids are each connection's own: what one process ends is its own as well.
+                assert len(worker.speaking) == 2
+            assert other.outcome == "cancelled"
+
+    asyncio.run(listen())
+
+
+def test_while_redis_is_away_what_runs_goes_on(storage_settings: StorageSettings, data_dir: Path) -> None:
+    """The server hangs, which is worse than if it were gone."""
+
+    async def listen(server: EmbeddedRedis) -> None:
+        settings = storage_settings.model_copy(update={"redis_url": SecretStr(server.url)})
+        worker = ScriptedWorker("one", frame_s=0.1)
+        async with opened_door(settings, worker) as live, await live.open(ANN, order(TEXT)) as stream:
+            os.kill(server.pid, signal.SIGSTOP)
+            try:
+                heard = b""
+                async for chunk in stream.chunks():
+                    if not heard:
+                        with pytest.raises(Problem) as refused:
+                            await live.open(ANN, order(TEXT))
+                        assert (refused.value.status, refused.value.code) == (503, "storage_unavailable")
+                    heard += chunk.pcm
+                assert heard == expected(TEXT)
+            finally:
+                os.kill(server.pid, signal.SIGCONT)
+            async with asyncio.timeout(60):
+                while not await opens(live):
+                    await asyncio.sleep(0.1)
+
+    async def opens(live: LiveSpeech) -> bool:
+        try:
+            async with await live.open(ANN, order(TEXT)):
+                return True
+        except Problem:
+            return False
+
+    with EmbeddedRedis(data_dir) as server:
+        asyncio.run(listen(server))
