@@ -26,6 +26,7 @@ from api.jobs import event_routes as events
 from api.jobs import named_routes as named_jobs
 from api.jobs import preview_routes as previews
 from api.jobs import routes as jobs
+from api.openai import batch_routes as speech_batches
 from api.openai import routes as speech
 from api.openai import voice_routes as audio_voices
 from api.openapi.description import complete_openapi
@@ -117,7 +118,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             usage,
             quotas,
         ),
-        *(voices, previews, voice_caches, consents, audio_voices, speech, models),
+        *(voices, previews, voice_caches, consents, audio_voices, speech, speech_batches, models),
         *(admin_keys, admin_fleet, admin_repair, admin_reconcile, metrics_route, health),
         *(pronunciation_dictionaries, capabilities, page),
         *(webhook_endpoints, webhook_deliveries, webhook_secret),

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from api.http.middleware.cors import EVERY_ORIGIN, parse_origins
 from rhapsode.contract.operators.keys import TENANT_NAME
+from storage.narration.aliases import Aliases
 from storage.runtime.config.settings import StorageSettings
 from storage.tenants.rate_limits import parse_limit
 
@@ -45,6 +46,8 @@ class ApiSettings(StorageSettings):
     metrics_access: who may read `/metrics`: a key with the scope admin, also this machine without one, or anybody.
     tenant_classes: tenant -> class, as a JSON object, at most 16 classes: metrics tell of classes, never of tenants.
     cors_origins: origins whose pages may speak to this API, comma-separated; empty: none. `*`, every one, needs keys.
+    aliases: names that stand for models and voices at /v1/audio/, as a JSON object with `models` and `voices`, each
+        name -> name of this server; OpenAI's own stand for what this server has where they are not here.
     public_url: how clients reach this API, for the links in answers; unset: as the request's Host says.
     """
 
@@ -60,6 +63,7 @@ class ApiSettings(StorageSettings):
     metrics_access: MetricsAccess = MetricsAccess.ADMIN
     tenant_classes: dict[str, str] = Field(default_factory=dict[str, str])
     cors_origins: str = ""
+    aliases: Aliases = Aliases()
     public_url: str | None = None
 
     def class_of(self, tenant: str) -> str:

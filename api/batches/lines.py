@@ -28,7 +28,14 @@ MAX_LINE_BYTES = 1024 * 1024
 MAX_CUSTOM_ID_CHARS = 128
 CUSTOM_ID = "custom_id"
 
-_OF_A_JOB_ALONE = ("pronunciation_dictionaries", "speaker_embedding", "consent", "webhook", "validate_only")
+_OF_A_JOB_ALONE = (
+    "pronunciation_dictionaries",
+    "ref_audio",
+    "speaker_embedding",
+    "consent",
+    "webhook",
+    "validate_only",
+)
 """What a job of its own may have, and a line may not: each needs more stored than the line."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -14,12 +15,15 @@ from api.services.container import ApiServices
 from api.voices.caches.submission import BUILD_S, order_caches
 from api.voices.caches.view import shown_state
 from api.voices.creation import EMBEDDING_FIELD, SAMPLE_FIELD, create_voice
+from api.voices.matching import choose_model, modes_of
 from api.voices.routes import delete_discarded
 from api.voices.upload import Upload, read_upload
 from api.voices.view import built_in_voices
 from rhapsode.contract import openai_voices as audio_schemas
 from rhapsode.contract.voices.caches import CacheOrder, ShownState
+from rhapsode.contract.voices.names import name_key
 from storage.ids import TenantId
+from storage.queue.model_registry import ModelCard, served_models
 from storage.voices.records import VoiceRecord
 
 router = APIRouter(prefix="/v1/audio/voices", tags=["audio"], route_class=IdempotentRoute)
@@ -53,6 +57,32 @@ async def post_audio_voice(request: Request, tenant: Tenant, services: Services)
     async with read_upload(request, frozenset({SAMPLE_FIELD, EMBEDDING_FIELD})) as upload:
         created = await create_voice(services, tenant, _renamed(upload))
     return audio_schemas.AudioVoiceCreated(voice=_uploaded(created.voice))
+
+
+@router.get("/{name}", response_model=audio_schemas.AudioVoice, response_model_exclude_none=True)
+def get_audio_voice(tenant: Tenant, services: Services, name: str) -> audio_schemas.AudioVoice:
+    """One that a model has, one of yours, or a name that stands for one."""
+    cards = services.models.list()
+    for voice in built_in_voices(cards):
+        if name_key(voice.name) == name_key(name):
+            return audio_schemas.AudioVoice(name=voice.name, models=tuple(voice.models))
+    if (record := services.voices.find(tenant, name)) is not None:
+        return audio_schemas.AudioVoice(name=record.name, models=_fitting(record, cards), uploaded=_uploaded(record))
+    return _stand_in(services, name, cards)
+
+
+def _fitting(record: VoiceRecord, cards: Sequence[ModelCard]) -> tuple[str, ...]:
+    return tuple(card.name for card in served_models(cards) if modes_of(record, card))
+
+
+def _stand_in(services: ApiServices, name: str, cards: Sequence[ModelCard]) -> audio_schemas.AudioVoice:
+    """Raises the `Problem` that nothing has this name, and that it stands for nothing."""
+    speakers = choose_model(None, cards).speakers if cards else ()
+    meant = services.settings.aliases.voice(name, speakers)
+    voices = {name_key(voice.name): voice for voice in built_in_voices(cards)}
+    if meant is None or (found := voices.get(name_key(meant))) is None:
+        raise voice_unknown(f"Voice {name[:64]!r} not found")
+    return audio_schemas.AudioVoice(name=name, models=tuple(found.models), alias_of=found.name)
 
 
 @router.delete("/{name}", response_model=audio_schemas.AudioVoiceDeleted)

@@ -16,7 +16,7 @@ from api.http.problems.problem import MEDIA_TYPE, OPENAI_PREFIX
 from rhapsode.contract.openai_voices import OpenAiErrorDocument
 from rhapsode.contract.problems import ProblemDocument
 
-OPEN_PATHS = ("/livez", "/readyz", "/v1/objects/")
+OPEN_PATHS = ("/livez", "/readyz", "/health", "/v1/objects/")
 """Asked for without a key; the objects by a signed link."""
 
 _BY_CODE = {each.code: each for each in CODES}
@@ -32,7 +32,9 @@ _DAMAGED = ((409, "segment_damaged"),)
 _GONE = ((410, "gone"),)
 _RECORDING = ((409, "name_taken"), (422, "unsupported_media"), (503, "decoder_unavailable"))
 _SECRETS = ((503, "webhooks_unavailable"),)
+_REFERENCE = ((503, "decoder_unavailable"),)
 _SUBMISSION = (
+    *_REFERENCE,
     *(*_VOICE, *_MODEL, *_LANGUAGE, *_ADMISSION, *_SECRETS, *_STATE),
     *((404, "not_found"), (409, "deadline_unreachable"), (410, "gone"), (422, "text_too_long")),
     *((413, "payload_too_large"), (422, "unsupported_media"), (422, "input_too_complex")),
@@ -49,6 +51,8 @@ OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "put_job": _SUBMISSION,
     "post_batch": _SUBMISSION,
     "speak": (*_SUBMISSION, *_SPEECH),
+    "speak_batch": _SUBMISSION,
+    "get_audio_voice": ((404, "voice_not_found"),),
     "post_preview": (*_SUBMISSION, *_GONE),
     "list_jobs": ((404, "not_found"),),
     "cancel_job": _STATE,

@@ -59,6 +59,11 @@ MAX_ENCODERS = 2
 """Segments being encoded at the same time for those who listen: each takes a core for a tenth of a second."""
 
 
+MAX_LIVE_ENCODERS = 4
+"""Chunks being encoded at the same time for those who hear speech while it is made: each takes a core for some
+milliseconds, and does not wait for the segments of `MAX_ENCODERS`."""
+
+
 MAX_PROBES = 2
 """Questions for readiness that are answered at the same time. Their threads are their own: requests may have taken all
 others."""
@@ -66,6 +71,10 @@ others."""
 
 MAX_BUCKET_TRIALS = 8
 """Buckets of callers that are tried at the same time, each in a thread of a request for 15 s at most."""
+
+MAX_FETCHES = 8
+"""Recordings fetched at the same time from addresses that callers name, each in a thread of a request for 15 s at
+most."""
 
 REQUEST_THREADS = 40
 """In which requests are worked on, beside those that wait for the object store."""
@@ -105,8 +114,10 @@ class ApiServices:
     webhooks: WebhookServices
     decoders: CapacityLimiter
     encoders: CapacityLimiter
+    live_encoders: CapacityLimiter
     probes: CapacityLimiter
     bucket_trials: threading.BoundedSemaphore
+    fetches: threading.BoundedSemaphore
     live: LiveSpeech
 
 
@@ -158,8 +169,10 @@ async def open_services(settings: ApiSettings) -> AsyncGenerator[ApiServices]:
                 ),
                 decoders=CapacityLimiter(MAX_DECODERS),
                 encoders=CapacityLimiter(MAX_ENCODERS),
+                live_encoders=CapacityLimiter(MAX_LIVE_ENCODERS),
                 probes=CapacityLimiter(MAX_PROBES),
                 bucket_trials=threading.BoundedSemaphore(MAX_BUCKET_TRIALS),
+                fetches=threading.BoundedSemaphore(MAX_FETCHES),
                 live=live,
             )
     finally:

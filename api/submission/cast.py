@@ -86,7 +86,7 @@ def _named(use: VoiceUse) -> _Role:
 def _lead(
     services: ApiServices, tenant: TenantId, request: JobRequest, roles: tuple[_Role, ...], job: JobId
 ) -> ChosenVoice:
-    if request.voice is not None or request.speaker_embedding is not None or not roles:
+    if request.voice is not None or request.brings_voice or not roles:
         return choose_voice(services, tenant, request, job)
     try:
         first = choose_voice(services, tenant, request.model_copy(update={"voice": roles[0].voice}), job)

@@ -79,6 +79,7 @@ def accept_narration(
         cover = request.output.cover
         num_bytes = copy_cover(services, tenant, job, cover) if cover is not None else 0
         num_bytes += _store_input(services, submission, request.input, resolved)
+        num_bytes += sum(len(voice.source or b"") for voice in resolved.cast.voices)
         return num_bytes + copy_dictionaries(services, tenant, job, dictionaries)
 
     return submit_with_input(
@@ -94,6 +95,7 @@ class ResolvedSubmission:
     """
 
     submission: Submission
+    spec: NarrationSpec
     cast: Cast
     prepared: PreparedInput
     languages: dict[str, str]
@@ -119,7 +121,7 @@ def resolve_submission(
     submission = _submission(tenant, job, request, spec, prepared)
     refuse_late_start(submission.not_before_ms, submission.deadline_ms)
     refuse_unreachable(services, submission)
-    return ResolvedSubmission(submission, cast, prepared, languages)
+    return ResolvedSubmission(submission, spec, cast, prepared, languages)
 
 
 def _spec(request: JobRequest, cast: Cast, source: NarrationInput, dictionaries: list[str]) -> NarrationSpec:

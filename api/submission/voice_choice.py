@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from api.http.problems.problem import Problem, invalid_field, not_ready, stale_cache
 from api.services.container import ApiServices
-from api.submission.inline_voice import inline_voice
+from api.submission.brought_voice import brought_voice
 from api.submission.resolving import listed
 from api.voices.caches.submission import request_cache
 from api.voices.matching import cache_request, choose_mode, choose_model, find_own_voice, modes_of, reference, unfit
@@ -31,22 +31,24 @@ class ChosenVoice:
     """Whose voice speaks: one of the model's (`own` is None), or the caller's in one mode.
 
     is_cacheable: False when the request replaced what the recording says, or brought the voice along: no cache is kept,
-    cache of that. embedding: what it brought along.
+    cache of that. source: what it brought along, to be stored.
     """
 
     card: ModelCard
     own: VoiceReference | None = None
     is_cacheable: bool = True
-    embedding: bytes | None = None
+    source: bytes | None = None
 
 
 def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, job: JobId) -> ChosenVoice:
     """The model, and the caller's voice if `voice` is none of the model's. Raises a `Problem` or a `StorageError`."""
-    if request.speaker_embedding is not None:
-        raw = inline_voice(services, tenant, request, request.speaker_embedding, job)
-        return ChosenVoice(raw.card, raw.reference, is_cacheable=False, embedding=raw.embedding)
+    if (brought := brought_voice(services, tenant, request, job)) is not None:
+        if reference_room(brought.reference, brought.card) > brought.card.max_text_tokens // 2:
+            detail = f"the recording is too long for {brought.card.name}; use a shorter one, or `x_vector_only`"
+            raise invalid_field("/ref_audio", "too_long", detail)
+        return ChosenVoice(brought.card, brought.reference, is_cacheable=False, source=brought.source)
     if request.consent is not None:
-        raise invalid_field("/consent", "not_supported", "only a `speaker_embedding` needs it here")
+        raise invalid_field("/consent", "not_supported", "only `ref_audio` and `speaker_embedding` need it here")
     cards = services.models.list()
     card = _model_with_speaker(request, choose_model(request.model, cards), cards)
     record = None
@@ -63,8 +65,8 @@ def choose_voice(services: ApiServices, tenant: TenantId, request: JobRequest, j
 def prepare_voice(services: ApiServices, tenant: TenantId, chosen: ChosenVoice) -> None:
     """Before the job: refuse it, have its voice built or store it. Raises a `Problem` or a `StorageError`."""
     own, card = chosen.own, chosen.card
-    if own is not None and chosen.embedding is not None:
-        services.artifacts.put(own.source.key, chosen.embedding)
+    if own is not None and chosen.source is not None:
+        services.artifacts.put(own.source.key, chosen.source)
     if own is None or own.if_missing is IfCacheMissing.COMPUTE:
         return
     content = own.content(tenant, card.revision)

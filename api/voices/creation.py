@@ -120,7 +120,7 @@ async def store_recording(services: ApiServices, key: str, file: IO[bytes], fiel
     try:
         facts = await run_sync(inspect_recording, file, limiter=services.decoders)
     except RecordingRefused as error:
-        raise _recording_refused(error, field) from error
+        raise recording_refused(error, field) from error
     except DecoderBroken as error:
         raise decoder_unavailable() from error
     return await run_sync(put_recording, services.artifacts, key, file, facts)
@@ -212,7 +212,7 @@ def _source_key(tenant: TenantId, voice: VoiceId) -> str:
     return voice_source(tenant, voice, str(ULID()).lower())
 
 
-def _recording_refused(error: RecordingRefused, field: str) -> Problem:
+def recording_refused(error: RecordingRefused, field: str) -> Problem:
     return Problem(
         422,
         "unsupported_media",

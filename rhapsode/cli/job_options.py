@@ -17,11 +17,16 @@ Voice = Annotated[
 ]
 RefText = Annotated[
     str | None,
-    typer.Option(help="With a voice of yours: what its recording says, in place of what is known of it."),
+    typer.Option(
+        help="With a voice of yours: what its recording says, in place of what is known of it; with ref_audio: "
+        "what that says."
+    ),
     JobField("ref_text"),
 ]
 XVectorOnly = Annotated[
-    bool | None, typer.Option(help="With a voice of yours: speak from its embedding alone."), JobField("x_vector_only")
+    bool | None,
+    typer.Option(help="With a voice of yours or ref_audio: speak from its embedding alone."),
+    JobField("x_vector_only"),
 ]
 IfCacheMissing = Annotated[
     Literal["compute", "wait", "fail"] | None,
@@ -31,9 +36,16 @@ IfCacheMissing = Annotated[
     ),
     JobField("if_cache_missing"),
 ]
+RefAudio = Annotated[
+    str | None,
+    typer.Option(
+        help="In place of voice: a recording to speak like, as an upload's id, a data URL or an https address."
+    ),
+    JobField("ref_audio"),
+]
 Consent = Annotated[
     str | None,
-    typer.Option(help="With speaker_embedding: the statement that the speaker agrees, or a consent's id."),
+    typer.Option(help="With ref_audio or speaker_embedding: the statement that the speaker agrees, or a consent's id."),
     JobField("consent"),
 ]
 Language = Annotated[
@@ -206,7 +218,7 @@ OutputFormatsBitrateKbps = Annotated[
     int | None,
     typer.Option(
         metavar="KBPS",
-        help="1 to 320: of mp3, opus and m4b; else 96, 48 and 96, or the most that the sample rate allows.",
+        help="1 to 320: of mp3, opus, m4b and aac; else 96, of opus 48, or the most that the sample rate allows.",
     ),
     JobField("output.formats.bitrate_kbps", is_by_hand=True, wanted="between 1 and 320"),
 ]

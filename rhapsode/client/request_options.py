@@ -9,7 +9,7 @@ from typing import Literal, Required, TypedDict
 
 DocumentFormat = Literal["docx", "epub", "html", "md", "pdf", "txt"]
 
-AudioType = Literal["wav", "flac", "mp3", "opus", "m4b"]
+AudioType = Literal["wav", "flac", "mp3", "opus", "m4b", "aac"]
 
 OnExhausted = Literal["keep_best", "keep_best_or_gap", "silence", "fail"]
 
@@ -145,7 +145,7 @@ class Format(TypedDict, total=False):
     """One file, as players know it, or one for each chapter of the document.
 
     files: `chapters`: a file for each chapter, numbered and named by its title; of a text without any, one
-    bitrate_kbps: of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows
+    bitrate_kbps: of mp3, opus, m4b and aac; absent: 96, of opus 48, or the most that the sample rate allows
     """
 
     type: Required[AudioType]
@@ -293,12 +293,14 @@ class JobOptions(TypedDict, total=False):
 
     model: a model of the server; absent: its only one
     voice: a voice of the model, or one of yours by name or id; absent: the model's first
-    ref_text: with a voice of yours: what its recording says, in place of what is known of it
-    x_vector_only: with a voice of yours: speak from its embedding alone
+    ref_text: with a voice of yours: what its recording says, in place of what is known of it; with `ref_audio`: what
+        that says
+    x_vector_only: with a voice of yours or `ref_audio`: speak from its embedding alone
     if_cache_missing: with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job
     speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
         `voices.embedding` returned them
-    consent: with `speaker_embedding`: the statement that the speaker agrees, or a consent's id
+    ref_audio: in place of `voice`: a recording to speak like, as an upload's id, a data URL or an https address
+    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees, or a consent's id
     language: a language of the model, or `auto`, the model's choice
     instructions: how it is spoken, or with a model that designs voices who speaks, in your words
     speakers: a cast: name to voice, for lines `NAME: text`, for segments and for <voice> of SSML
@@ -322,6 +324,7 @@ class JobOptions(TypedDict, total=False):
     x_vector_only: bool | None
     if_cache_missing: Literal["compute", "wait", "fail"] | None
     speaker_embedding: bytes | Sequence[float] | None
+    ref_audio: str | None
     consent: str | None
     language: str | None
     instructions: str | None

@@ -1,17 +1,39 @@
-"""The request of OpenAI's speech API, for programs that were written for it."""
+"""The request of OpenAI's speech API, for programs that were written for it or for one of its likes (vLLM-Omni)."""
 
 from __future__ import annotations
 
-from typing import Literal
+import enum
+from typing import Annotated, Literal, Self
 
-from rhapsode.contract.base import Name, RequestBody
-from rhapsode.contract.jobs.input import Instructions
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from rhapsode.contract.base import Answer, Choice, Name, RefText, RequestBody
+from rhapsode.contract.jobs.input import MAX_SEED, Instructions
+from rhapsode.contract.jobs.options import Sampling
 from rhapsode.contract.jobs.output import Speed
+from rhapsode.contract.jobs.request import Consent, Embedding, ReferenceAudio
 
 MAX_INPUT_CHARS = 4_096
 """As OpenAI's; a longer text is a job."""
 
-SpeechFormat = Literal["mp3", "opus", "flac", "wav", "pcm"]
+SpeechFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
+
+DESIGNED_VOICES = ("design", "auto")
+"""What stands for the voice that a model makes itself, or that comes along: OpenAI's client always sends one."""
+
+
+class TaskType(enum.StrEnum):
+    """As the published checkpoints of this family call what they were made for."""
+
+    CUSTOM_VOICE = "CustomVoice"
+    """One of the model's own voices."""
+
+    VOICE_DESIGN = "VoiceDesign"
+    """A voice that the model makes from `instructions`."""
+
+    BASE = "Base"
+    """A voice of a recording: `ref_audio`, `speaker_embedding`, or a voice of yours."""
 
 
 class NamedVoice(RequestBody):
@@ -20,26 +42,157 @@ class NamedVoice(RequestBody):
     id: Name
 
 
-class SpeechOrder(RequestBody):
-    """What is said, and how it comes back. Two fields are not OpenAI's: `language`, one of the model's, by name or
-    tag, and `reuse`, as of `/v1/jobs`.
+class VoiceOfCall(RequestBody):
+    """Who speaks, in which words of vLLM-Omni's."""
 
-    `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
-    `voice`: may be left out, or be `design` or `auto`, with a model that makes its voice from `instructions`.
-    `speed`: from 0.5 to 2; OpenAI's is from 0.25 to 4.
-    `stream_format`: the audio comes whole, in one piece.
-    """
-
-    model: Name
-    input: str
-    voice: Name | NamedVoice | None = None
+    model: Name | None = Field(
+        default=None, description="a model of the server, or a name that stands for one; absent: as the task wants it"
+    )
+    voice: Name | NamedVoice | None = Field(
+        default=None,
+        description="a voice of the model, one of yours by name or id, or a name that stands for one; absent: the "
+        "model's first; may be `design` or `auto` where the model makes it or the request brings it",
+    )
+    speaker: Name | None = Field(default=None, description="the same as `voice`")
+    task_type: Choice[TaskType] | None = Field(default=None, description="what the model has to be made for")
+    ref_audio: ReferenceAudio | None = None
+    ref_text: RefText | None = Field(default=None, description="what `ref_audio`, or a voice of yours, says")
+    x_vector_only_mode: bool | None = Field(
+        default=None, description="speak from the embedding of `ref_audio`, or of a voice of yours, alone"
+    )
+    speaker_embedding: Embedding | None = Field(
+        default=None, description="in place of a voice: as many numbers as the model's `speaker_dim` says"
+    )
+    consent: Consent | None = None
+    language: Name | None = Field(default=None, description="a language of the model, by name or tag; absent: `auto`")
     instructions: Instructions | None = None
-    response_format: SpeechFormat = "mp3"
-    speed: Speed = 1.0
-    stream_format: Literal["audio"] = "audio"
-    language: Name = "auto"
-    reuse: bool = True
+
+    @model_validator(mode="after")
+    def _one_voice(self) -> Self:
+        if self.voice is not None and self.speaker is not None:
+            raise PydanticCustomError("not_allowed", "`speaker` is another word for `voice`; give one")
+        if self.ref_audio is not None and self.speaker_embedding is not None:
+            raise PydanticCustomError("not_allowed", "`ref_audio` and `speaker_embedding` each bring a voice; give one")
+        return self
 
     @property
     def voice_name(self) -> str | None:
-        return self.voice.id if isinstance(self.voice, NamedVoice) else self.voice
+        named = self.speaker if self.voice is None else self.voice
+        return named.id if isinstance(named, NamedVoice) else named
+
+    @property
+    def brings_voice(self) -> bool:
+        return self.ref_audio is not None or self.speaker_embedding is not None
+
+
+class SpeechOrder(VoiceOfCall, Sampling):
+    """What is said, and how it comes back.
+
+    `response_format`: `pcm` is what a WAV holds: 16-bit little-endian samples of one channel at the model's rate.
+    `speed`: from 0.5 to 2; OpenAI's is from 0.25 to 4.
+    `stream`, `stream_format`: either has the audio sent while it is made; without them it is sent whole, and checked.
+    """
+
+    input: str
+    response_format: SpeechFormat = "mp3"
+    speed: Speed = 1.0
+    stream: bool | None = Field(default=None, description="send audio while it is made")
+    stream_format: Literal["audio", "sse"] | None = Field(
+        default=None, description="send audio while it is made: its bytes, or events `speech.audio.delta` with them"
+    )
+    non_streaming_mode: bool | None = Field(
+        default=None,
+        description="of a stream: `true` has the model read each segment whole before it speaks; absent or `false`: as "
+        "it speaks, which begins sooner",
+    )
+    seed: int | None = Field(
+        default=None, ge=0, le=MAX_SEED, description="the same text and seed give the same speech; absent: at random"
+    )
+    reuse: bool = Field(default=True, description="as of `/v1/jobs`; a stream is always spoken")
+
+    @model_validator(mode="after")
+    def _one_way_back(self) -> Self:
+        if self.stream is False and self.stream_format == "sse":
+            raise PydanticCustomError("not_allowed", "events are a stream, and `stream` is false")
+        if self.non_streaming_mode is False and not self.is_streamed:
+            raise PydanticCustomError(
+                "not_supported", "`non_streaming_mode` false is of streams: whole audio is made from the whole text"
+            )
+        return self
+
+    @property
+    def is_streamed(self) -> bool:
+        return self.stream_format is not None if self.stream is None else self.stream
+
+    @property
+    def sampling(self) -> Sampling:
+        return Sampling.model_construct(
+            self.model_fields_set & Sampling.model_fields.keys(),
+            **{name: getattr(self, name) for name in Sampling.model_fields},
+        )
+
+
+MAX_BATCH_ITEMS = 32
+
+
+class BatchedSpeech(VoiceOfCall, Sampling):
+    """One text of a batch; what is absent is as the batch has it."""
+
+    input: str
+    response_format: SpeechFormat | None = None
+    speed: Speed | None = None
+    non_streaming_mode: bool | None = None
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+
+
+class SpeechBatch(VoiceOfCall, Sampling):
+    """Several texts, each whole and checked, in one answer. Fields beside `items` are those of every item that does not
+    say otherwise."""
+
+    items: Annotated[list[BatchedSpeech], Field(min_length=1, max_length=MAX_BATCH_ITEMS)]
+    response_format: SpeechFormat = "wav"
+    speed: Speed = 1.0
+    non_streaming_mode: bool | None = None
+    seed: int | None = Field(default=None, ge=0, le=MAX_SEED)
+
+
+class SpokenUsage(Answer):
+    """What was spoken. `input_tokens`: characters, by which this server counts. `output_tokens`: milliseconds of it."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    input_chars: int
+    audio_s: float
+
+    @classmethod
+    def of(cls, input_chars: int, audio_s: float) -> SpokenUsage:
+        num_ms = round(audio_s * 1000)
+        return cls(
+            input_tokens=input_chars,
+            output_tokens=num_ms,
+            total_tokens=input_chars + num_ms,
+            input_chars=input_chars,
+            audio_s=round(audio_s, 3),
+        )
+
+
+class SpokenItem(Answer):
+    """One text of a batch. `audio_data`: its audio in base64, of `media_type`. `error`: why there is none."""
+
+    index: int
+    status: Literal["success", "error"]
+    audio_data: str | None = None
+    media_type: str | None = None
+    usage: SpokenUsage | None = None
+    error: str | None = None
+    code: str | None = None
+    job_id: str | None = None
+
+
+class SpokenBatch(Answer):
+    id: str
+    results: tuple[SpokenItem, ...]
+    total: int
+    succeeded: int
+    failed: int

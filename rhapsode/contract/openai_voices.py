@@ -33,6 +33,15 @@ class AudioVoices(Answer):
     uploaded_voices: tuple[UploadedVoice, ...]
 
 
+class AudioVoice(Answer):
+    """`models`: those that speak with it. `alias_of`: the voice that this name stands for. `uploaded`: of your own."""
+
+    name: str
+    models: tuple[str, ...]
+    alias_of: str | None = None
+    uploaded: UploadedVoice | None = None
+
+
 class AudioVoiceCreated(Answer):
     success: Literal[True] = True
     voice: UploadedVoice

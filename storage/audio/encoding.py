@@ -1,8 +1,8 @@
 """16-bit mono PCM into FLAC, MP3, Opus and AAC, by FFmpeg's libraries through PyAV.
 
-FLAC, MP3 and M4B are finished by writing into their beginning, so they are made in a file; Ogg Opus, and MP3 while it
-is being listened to, are only ever appended to. The same samples give the same bytes: no date, no version. Needs no
-numpy, so the web tier can encode.
+FLAC, MP3 and M4B are finished by writing into their beginning, so they are made in a file; Ogg Opus, AAC, and
+whatever is being listened to, are only ever appended to. The same samples give the same bytes: no date, no version.
+Needs no numpy, so the web tier can encode.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BYTES_PER_SAMPLE = 2
 TARGET_ERRORS: tuple[type[Exception], ...] = (OSError, PyAVCallbackError)
 """What comes of a target that cannot be written: FFmpeg calls it back, and an error on that way changes its class."""
 
-APPENDED = frozenset({AudioFormat.OPUS})
+APPENDED = frozenset({AudioFormat.OPUS, AudioFormat.AAC})
 """Formats whose files are never rewritten."""
 
 _CONTAINERS = {
@@ -39,6 +39,7 @@ _CONTAINERS = {
     AudioFormat.MP3: "mp3",
     AudioFormat.OPUS: "ogg",
     AudioFormat.M4B: "mp4",
+    AudioFormat.AAC: "adts",
 }
 _FILE_OPTIONS = {
     AudioFormat.FLAC: {},
@@ -46,6 +47,7 @@ _FILE_OPTIONS = {
     AudioFormat.OPUS: {},
     # The index at the front, so that players start before they have everything.
     AudioFormat.M4B: {"brand": "M4B ", "movflags": "+faststart"},
+    AudioFormat.AAC: {},
 }
 _LIVE_OPTIONS = {
     # No index of the whole and no tags: nothing is known yet.
@@ -53,6 +55,18 @@ _LIVE_OPTIONS = {
     # Microseconds of sound that wait for their page to be full.
     AudioFormat.OPUS: {"page_duration": "200000"},
 }
+_PROMPT_OPTIONS = {
+    AudioFormat.MP3: _LIVE_OPTIONS[AudioFormat.MP3],
+    AudioFormat.OPUS: {"page_duration": "20000"},
+    AudioFormat.FLAC: {},
+    AudioFormat.AAC: {},
+}
+_AT_ONCE = {"flush_packets": "1"}
+"""Each packet leaves by itself, not with 32 KiB of others."""
+
+_PROMPT_FLAC = {"compression_level": "0"}
+"""Blocks of 48 ms at 24 kHz, not of 192."""
+
 _CHAPTER_TICKS_PER_S = 1000
 
 
@@ -134,7 +148,8 @@ def appending_encoder(
 ) -> AudioEncoder:
     """For a format in `APPENDED`."""
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=_FILE_OPTIONS[form.type])
-    _describe(container, form.type, description)
+    if FORMATS[form.type].has_tags:
+        _describe(container, form.type, description)
     return AudioEncoder(container, _add_audio(container, form, sample_rate_hz), sample_rate_hz)
 
 
@@ -142,6 +157,17 @@ def live_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> Aud
     """For a stream that begins before its end is known: MP3 or Opus."""
     container = av.open(target, "w", format=_CONTAINERS[form.type], options=_LIVE_OPTIONS[form.type])
     stream = _add_audio(container, form, sample_rate_hz)
+    return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
+
+
+def prompt_encoder(form: OutputFormat, sample_rate_hz: int, target: Outbox) -> AudioEncoder:
+    """For speech that is heard while it is made: MP3, Opus, FLAC (whose length stays unknown) or AAC, each frame of it
+    handed out as soon as it is full."""
+    options = _PROMPT_OPTIONS[form.type] | _AT_ONCE
+    container = av.open(target, "w", format=_CONTAINERS[form.type], options=options)
+    stream = _add_audio(container, form, sample_rate_hz)
+    if form.type is AudioFormat.FLAC:
+        stream.codec_context.options = _PROMPT_FLAC
     return AudioEncoder(container, stream, sample_rate_hz, _gain(form, sample_rate_hz))
 
 

@@ -38,16 +38,48 @@ def stretched(pcm: bytes, sample_rate_hz: int, speed: float) -> bytes:
     if not SLOWEST <= speed <= FASTEST:
         half = math.sqrt(speed)
         made = stretched(stretched(pcm, sample_rate_hz, half), sample_rate_hz, speed / half)
-        return _of_length(made, pcm, speed)
-    around = bytes(round(AROUND_S * sample_rate_hz) * BYTES_PER_SAMPLE)
-    made = _through_atempo(around + pcm + around, sample_rate_hz, speed)
-    first = round((AROUND_S / speed + _offset_s(sample_rate_hz, speed)) * sample_rate_hz) * BYTES_PER_SAMPLE
-    return _of_length(made[first:], pcm, speed)
+        num_bytes = num_stretched(len(pcm) // BYTES_PER_SAMPLE, speed) * BYTES_PER_SAMPLE
+        return made[:num_bytes].ljust(num_bytes, b"\0")
+    whole = StretchedStream(sample_rate_hz, speed)
+    return whole.add(pcm) + whole.finish()
 
 
-def _of_length(made: bytes, pcm: bytes, speed: float) -> bytes:
-    num_bytes = num_stretched(len(pcm) // BYTES_PER_SAMPLE, speed) * BYTES_PER_SAMPLE
-    return made[:num_bytes].ljust(num_bytes, b"\0")
+class StretchedStream:
+    """The same of samples that come piece by piece, from `SLOWEST` to `FASTEST`: all that is handed out is what
+    `stretched` makes of all of them."""
+
+    def __init__(self, sample_rate_hz: int, speed: float) -> None:
+        self._speed = speed
+        self._filter = _Atempo(sample_rate_hz, speed)
+        self._around = bytes(round(AROUND_S * sample_rate_hz) * BYTES_PER_SAMPLE)
+        offset_s = AROUND_S / speed + _offset_s(sample_rate_hz, speed)
+        self._to_skip = round(offset_s * sample_rate_hz) * BYTES_PER_SAMPLE
+        self._num_in = self._num_out = 0
+
+    def add(self, pcm: bytes) -> bytes:
+        """What there is by now; a part of a window less than should be, at first a fifth of a second."""
+        if not pcm:
+            return b""
+        lead = b"" if self._num_in else self._around
+        self._num_in += len(pcm) // BYTES_PER_SAMPLE
+        return self._cut(self._filter.add(lead + pcm))
+
+    def finish(self) -> bytes:
+        if not self._num_in:
+            return b""
+        last = self._cut(self._filter.add(self._around) + self._filter.finish())
+        return last.ljust(len(last) + self._due() - self._num_out, b"\0")
+
+    def _due(self) -> int:
+        return num_stretched(self._num_in, self._speed) * BYTES_PER_SAMPLE
+
+    def _cut(self, made: bytes) -> bytes:
+        """Without the silence before, and no more than what came is worth."""
+        skipped = min(self._to_skip, len(made))
+        self._to_skip -= skipped
+        data = made[skipped : skipped + self._due() - self._num_out]
+        self._num_out += len(data)
+        return data
 
 
 def _offset_s(sample_rate_hz: int, speed: float) -> float:
@@ -58,26 +90,39 @@ def _offset_s(sample_rate_hz: int, speed: float) -> float:
     return (_EARLY - _EARLIER / speed) * window / sample_rate_hz
 
 
-def _through_atempo(pcm: bytes, sample_rate_hz: int, speed: float) -> bytes:
-    graph = av.filter.Graph()
-    time_base = Fraction(1, sample_rate_hz)
-    source = graph.add_abuffer(format="s16", sample_rate=sample_rate_hz, layout="mono", time_base=time_base)
-    graph.link_nodes(source, graph.add("atempo", f"{speed:.9f}"), graph.add("abuffersink")).configure()
-    frame = AudioFrame(format="s16", layout="mono", samples=len(pcm) // BYTES_PER_SAMPLE)
-    frame.planes[0].update(pcm)
-    frame.sample_rate, frame.pts, frame.time_base = sample_rate_hz, 0, time_base
-    graph.push(frame)
-    graph.push(None)
-    return b"".join(_pulled(graph))
+class _Atempo:
+    """The filter itself."""
 
+    def __init__(self, sample_rate_hz: int, speed: float) -> None:
+        self._rate = sample_rate_hz
+        self._time_base = Fraction(1, sample_rate_hz)
+        self._position = 0
+        self._graph = av.filter.Graph()
+        source = self._graph.add_abuffer(
+            format="s16", sample_rate=sample_rate_hz, layout="mono", time_base=self._time_base
+        )
+        filter_ = self._graph.add("atempo", f"{speed:.9f}")
+        self._graph.link_nodes(source, filter_, self._graph.add("abuffersink")).configure()
 
-def _pulled(graph: av.filter.Graph) -> list[bytes]:
-    """Each frame's own samples: its planes are longer."""
-    pieces: list[bytes] = []
-    while True:
-        try:
-            frame = graph.pull()
-        except EndOfStream:
-            return pieces
-        if isinstance(frame, AudioFrame):
-            pieces.append(bytes(frame.planes[0])[: frame.samples * BYTES_PER_SAMPLE])
+    def add(self, pcm: bytes) -> bytes:
+        frame = AudioFrame(format="s16", layout="mono", samples=len(pcm) // BYTES_PER_SAMPLE)
+        frame.planes[0].update(pcm)
+        frame.sample_rate, frame.pts, frame.time_base = self._rate, self._position, self._time_base
+        self._position += frame.samples
+        self._graph.push(frame)
+        return self._pulled()
+
+    def finish(self) -> bytes:
+        self._graph.push(None)
+        return self._pulled()
+
+    def _pulled(self) -> bytes:
+        """Each frame's own samples: its planes are longer."""
+        pieces: list[bytes] = []
+        while True:
+            try:
+                frame = self._graph.pull()
+            except (BlockingIOError, EndOfStream):
+                return b"".join(pieces)
+            if isinstance(frame, AudioFrame):
+                pieces.append(bytes(frame.planes[0])[: frame.samples * BYTES_PER_SAMPLE])

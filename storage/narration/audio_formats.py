@@ -37,6 +37,7 @@ FORMATS: dict[AudioFormat, FormatFacts] = {
         "audio/ogg", "libopus", (8_000, 12_000, 16_000, 24_000, 48_000), 48, has_chapters=True, has_tags=True
     ),
     AudioFormat.M4B: FormatFacts("audio/mp4", "aac", SAMPLE_RATES_HZ, 96, has_chapters=True, has_tags=True),
+    AudioFormat.AAC: FormatFacts("audio/aac", "aac", SAMPLE_RATES_HZ, 96, has_chapters=False, has_tags=False),
 }
 
 _MP3_MPEG1_KBPS = (32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
@@ -54,7 +55,7 @@ def bitrates_kbps(form: AudioFormat, sample_rate_hz: int) -> tuple[int, ...] | r
             return ()
         case AudioFormat.OPUS:
             return range(6, 257)
-        case AudioFormat.M4B:
+        case AudioFormat.M4B | AudioFormat.AAC:
             return range(16, _AAC_BITS_PER_FRAME * sample_rate_hz // _AAC_SAMPLES_PER_FRAME // 1000 + 1)
         case AudioFormat.MP3 if sample_rate_hz >= 32_000:
             return _MP3_MPEG1_KBPS

@@ -27,6 +27,11 @@ def speaker_embedding(tenant: TenantId, job: JobId) -> str:
     return f"{job_prefix(tenant, job)}speaker.f32"
 
 
+def reference_recording(tenant: TenantId, job: JobId) -> str:
+    """The recording that a narration, or a live stream, is to speak like."""
+    return f"{job_prefix(tenant, job)}reference.audio"
+
+
 def voice_list(tenant: TenantId, job: JobId) -> str:
     """The voices of a `voice_cache` job."""
     return f"{job_prefix(tenant, job)}voices.jsonl"

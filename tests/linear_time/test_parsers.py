@@ -18,6 +18,7 @@ from api.http.json_bounds import check_bounds
 from api.http.problems.problem import Problem
 from api.job_answers.segment_ids import segment_index
 from api.job_answers.waiting import requested_wait_s
+from api.openai.orders import parse_order
 from api.submission.submission import parse_job_request
 from rhapsode.contract.jobs.input import DocumentFormat, Images, Pauses
 from rhapsode.contract.pronunciations import check_grapheme
@@ -111,6 +112,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "api.submission.submission.parse_job_request": lambda text: parse_job_request(
         f'{JOB_HEAD}{text}"}}}}'.encode(), 10**9
     ),
+    "api.openai.orders.parse_order": lambda text: parse_order(f'{{"input": "{text}"}}'.encode()),
     "rhapsode.contract.voices.names.check_voice_name": check_voice_name,
     "rhapsode.webhooks.verify": lambda text: verify(text.encode(), {"webhook-signature": text}, "whsec_QQ=="),
     "storage.jobs.batch_lines.decode_shard": lambda text: decode_shard(text.encode()),

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 ORPHAN_AGE_S = 24 * 3600.0
 
-_INPUTS = (keys.input_text, keys.voice_list, keys.speaker_embedding)
+_INPUTS = (keys.input_text, keys.voice_list, keys.speaker_embedding, keys.reference_recording)
 """What an API stores before it submits a job."""
 
 

@@ -8,7 +8,7 @@ from storage.runtime.observability.tracing import span
 
 _HEADER = b"traceparent"
 _LONGEST = 128
-_QUIET = frozenset({"/livez", "/readyz", "/metrics"})
+_QUIET = frozenset({"/livez", "/readyz", "/health", "/metrics"})
 """Asked for every few seconds, and no part of anybody's story."""
 
 

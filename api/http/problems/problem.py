@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pydantic import JsonValue
 from starlette.responses import Response
 
 from storage.narration.writing_systems import foreign_text_detail
@@ -81,15 +82,19 @@ def problem_response(problem: Problem, path: str, request_id: str) -> Response:
 
 
 def _openai_response(problem: Problem) -> Response:
+    document = json.dumps({"error": openai_error(problem)})
+    return Response(document, problem.status, problem.headers, "application/json")
+
+
+def openai_error(problem: Problem) -> dict[str, JsonValue]:
     first = problem.violations[0] if problem.violations else None
-    error = {
+    return {
         "message": problem.detail,
         "type": "invalid_request_error" if problem.status < 500 else "server_error",
         # What a job calls /input/text is just the input there.
         "param": first.pointer.strip("/").removesuffix("/text") if first and first.pointer else None,
         "code": problem.code,
     }
-    return Response(json.dumps({"error": error}), problem.status, problem.headers, "application/json")
 
 
 def _violation(violation: Violation) -> dict[str, str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, job_...")]
 JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs, job_...")]
 DAY_S = 24 * 3600
-WITH_BITRATE = ("mp3", "opus", "m4b")
+WITH_BITRATE = ("mp3", "opus", "m4b", "aac")
 SUBTITLES = ("srt", "vtt")
 
 
@@ -116,7 +116,7 @@ def assemble(
     job: JobArgument,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", help="wav, flac, mp3, opus or m4b; several times for several."),
+        typer.Option("--format", help="wav, flac, mp3, opus, m4b or aac; several times for several."),
     ] = None,
     chapter_files: Annotated[
         list[str] | None,

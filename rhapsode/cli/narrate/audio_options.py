@@ -28,7 +28,7 @@ SubtitlesOption = Annotated[
 
 
 ChapterFilesOption = Annotated[
-    Literal["wav", "flac", "mp3", "opus", "m4b"] | None,
+    Literal["wav", "flac", "mp3", "opus", "m4b", "aac"] | None,
     typer.Option(
         "--chapter-files", help="Also a file for each chapter, numbered and named, in a folder called like the output."
     ),

@@ -50,8 +50,8 @@ def narrate(
             "--output",
             "-o",
             metavar="AUDIO",
-            help="Where to put the speech, as .wav, .flac, .mp3, .opus or .m4b; else FILE's name and .wav, here, or "
-            "what --preset makes. With --chapter-files also a folder, for these alone.",
+            help="Where to put the speech, as .wav, .flac, .mp3, .opus, .m4b or .aac; else FILE's name and .wav, here, "
+            "or what --preset makes. With --chapter-files also a folder, for these alone.",
         ),
     ] = None,
     speech: SpeechOptions,

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from rhapsode.client.calls import IDEMPOTENCY_KEY, Call
 
-SpeechFormat = Literal["mp3", "opus", "flac", "wav", "pcm"]
+SpeechFormat = Literal["mp3", "opus", "aac", "flac", "wav", "pcm"]
 
 PATIENCE_S = 130.0
 """The server gives up after 120 s."""

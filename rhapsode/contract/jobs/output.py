@@ -23,6 +23,8 @@ class AudioFormat(enum.StrEnum):
     MP3 = "mp3"
     OPUS = "opus"
     M4B = "m4b"
+    AAC = "aac"
+    """A bare stream of it (ADTS): no tags, no chapters."""
 
 
 class Files(enum.StrEnum):
@@ -98,7 +100,7 @@ class OutputFormat(RequestBody):
         default=None,
         ge=1,
         le=320,
-        description="of mp3, opus and m4b; absent: 96, 48 and 96, or the most that the sample rate allows",
+        description="of mp3, opus, m4b and aac; absent: 96, of opus 48, or the most that the sample rate allows",
     )
 
 

@@ -23,7 +23,7 @@ from rhapsode.contract.jobs.input import (
 from rhapsode.contract.jobs.options import SpeechOptions
 from rhapsode.contract.jobs.schedule import Schedule
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
-from rhapsode.contract.speakable_text import check_prose
+from rhapsode.contract.speakable_text import check_label, check_prose
 from rhapsode.contract.voices.modes import IfCacheMissing
 
 MAX_METADATA_PAIRS = 16
@@ -97,6 +97,27 @@ def _text_or_numbers(value: object) -> object:
 
 Embedding = Annotated[str | list[float], BeforeValidator(_text_or_numbers)]
 
+MAX_REFERENCE_CHARS = 14_100_000
+"""A recording of 10 MiB in base64, and what a data URL begins with."""
+
+ReferenceAudio = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_REFERENCE_CHARS,
+        description="in place of `voice`: a recording to speak like, as an upload's id, a data URL or an https address",
+    ),
+    AfterValidator(check_label),
+]
+Consent = Annotated[
+    str,
+    Field(
+        max_length=1_000,
+        description="with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees, or a consent's id",
+    ),
+    AfterValidator(check_prose),
+]
+
 
 class WhatToSpeak(RequestBody):
     """The part of a request that a model's card turns into something else: names, defaults, what is uploaded."""
@@ -107,9 +128,13 @@ class WhatToSpeak(RequestBody):
         default=None, description="a voice of the model, or one of yours by name or id; absent: the model's first"
     )
     ref_text: RefText | None = Field(
-        default=None, description="with a voice of yours: what its recording says, in place of what is known of it"
+        default=None,
+        description="with a voice of yours: what its recording says, in place of what is known of it; with "
+        "`ref_audio`: what that says",
     )
-    x_vector_only: bool = Field(default=False, description="with a voice of yours: speak from its embedding alone")
+    x_vector_only: bool = Field(
+        default=False, description="with a voice of yours or `ref_audio`: speak from its embedding alone"
+    )
     if_cache_missing: Choice[IfCacheMissing] = Field(
         default=IfCacheMissing.COMPUTE,
         description="with a voice of yours that is not ready: build it on the way, wait for it, or refuse the job",
@@ -119,10 +144,8 @@ class WhatToSpeak(RequestBody):
         description="in place of `voice`: a list of `speaker_dim` numbers, or base64 of so many float32 "
         "(little-endian) or of an exported voice",
     )
-    consent: Annotated[str, Field(max_length=1_000), AfterValidator(check_prose)] | None = Field(
-        default=None,
-        description="with `speaker_embedding`: the statement that the speaker agrees, or a consent's id",
-    )
+    ref_audio: ReferenceAudio | None = None
+    consent: Consent | None = None
     language: Name = Field(default="auto", description="a language of the model, or `auto`, the model's choice")
     instructions: Instructions | None = None
     speakers: Speakers = Field(default={})
@@ -135,6 +158,10 @@ class WhatToSpeak(RequestBody):
         le=MAX_SEED,
         description="the same text and seed give the same speech; absent: drawn at random and told in the job",
     )
+
+    @property
+    def brings_voice(self) -> bool:
+        return self.ref_audio is not None or self.speaker_embedding is not None
 
 
 class JobRequest(Schedule, SpeechOptions, WhatToSpeak):

@@ -62,6 +62,7 @@ STORAGE_SETTING_NAMES = frozenset(
 SETTING_NAMES = STORAGE_SETTING_NAMES | frozenset(
     {
         # api
+        "RHAPSODE_ALIASES",
         "RHAPSODE_API_KEYS",
         "RHAPSODE_CORS_ORIGINS",
         "RHAPSODE_MAX_BODY_BYTES",

@@ -72,6 +72,7 @@ def answered(
     [
         ("mp3", "audio/mpeg", PCM),
         ("opus", "audio/ogg", PCM),
+        ("aac", "audio/aac", PCM),
         ("flac", "audio/flac", PCM),
         ("wav", "audio/wav", wav_header(len(PCM) // 2, 24_000) + PCM),
         ("pcm", "audio/pcm", PCM),
@@ -88,7 +89,7 @@ def test_the_audio_is_the_answer(api: ServedApi, form: str, media_type: str, con
 def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
     headers = {"Accept": "application/octet-stream", "X-Stainless-Lang": "python", "X-Stainless-Retry-Count": "0"}
 
-    answer = answered(api, speak_soon, headers, voice={"id": "Bob"}, speed=1.25, stream_format="audio")
+    answer = answered(api, speak_soon, headers, voice={"id": "Bob"}, speed=1.25)
 
     assert (answer.status_code, answer.headers["content-type"]) == (200, "audio/mpeg")
     job = api.http.get(f"/v1/jobs/{answer.headers['x-job-id']}").json()
@@ -100,18 +101,33 @@ def test_what_openais_own_client_sends_is_understood(api: ServedApi) -> None:
     [
         ({"input": ""}, 422, "input", "invalid_request"),
         ({"input": "a" * 4_097}, 413, "input", "payload_too_large"),
-        ({"model": "tts-1"}, 404, "model", "model_not_available"),
+        ({"model": "tts-9"}, 404, "model", "model_not_available"),
         ({"voice": "nobody"}, 404, "voice", "voice_not_found"),
         ({"speed": 0.25}, 422, "speed", "invalid_request"),
-        ({"response_format": "aac"}, 422, "response_format", "invalid_request"),
-        ({"stream_format": "sse"}, 422, "stream_format", "invalid_request"),
+        ({"response_format": "m4b"}, 422, "response_format", "invalid_request"),
+        ({"stream_format": "ogg"}, 422, "stream_format", "invalid_request"),
+        ({"stream_format": "sse", "stream": False}, 422, None, "invalid_request"),
+        ({"non_streaming_mode": False}, 422, None, "invalid_request"),
+        ({"speaker": "bob"}, 422, None, "invalid_request"),
+        ({"seed": -1}, 422, "seed", "invalid_request"),
+        ({"top_k": 0}, 422, "top_k", "invalid_request"),
+        ({"subtalker_top_p": 2}, 422, "subtalker_top_p", "invalid_request"),
+        ({"do_sample": False, "temperature": 1}, 422, None, "invalid_request"),
+        ({"max_new_tokens": 0}, 422, "max_new_tokens", "invalid_request"),
+        ({"task_type": "Song"}, 422, "task_type", "invalid_request"),
+        ({"task_type": "VoiceDesign"}, 422, "task_type", "invalid_request"),
+        ({"task_type": "Base"}, 422, "task_type", "invalid_request"),
+        ({"ref_text": "Hello."}, 422, "ref_text", "invalid_request"),
+        ({"x_vector_only_mode": True}, 422, "x_vector_only_mode", "invalid_request"),
+        ({"ref_audio": "https://example.com/a.wav"}, 422, "ref_audio", "invalid_request"),
+        ({"instructions": "Whisper.\x07"}, 422, "instructions", "invalid_request"),
         ({"language": "Klingon"}, 422, "language", "unsupported_language"),
         ({"reuse": "no"}, 422, "reuse", "invalid_request"),
         ({"pitch": 2}, 422, "pitch", "invalid_request"),
     ],
 )
 def test_a_refusal_has_openais_shape(
-    api: ServedApi, change: dict[str, Any], status: int, param: str, code: str
+    api: ServedApi, change: dict[str, Any], status: int, param: str | None, code: str
 ) -> None:
     answer = api.http.post("/v1/audio/speech", json=ORDER | change)
 
@@ -146,7 +162,7 @@ def test_what_a_model_that_designs_its_voice_cannot_do_is_said(api: ServedApi) -
     assert refused(voice="alice", instructions="An old man.")[0] == "voice"
     assert "'design'" in refused(voice="alice", instructions="An old man.")[1]
     assert refused(voice="design")[0] == "instructions"
-    assert refused(model="small") == ("voice", "/voice: this field is required")
+    assert refused(task_type="CustomVoice")[0] == "task_type"
 
 
 def test_a_text_that_is_too_long_to_wait_for_is_sent_to_jobs(api: ServedApi) -> None:

@@ -61,3 +61,18 @@ def test_errors_are_in_openai_s_shape(api: ServedApi) -> None:
     assert (answer.status_code, answer.json()["error"]["param"]) == (422, "consent")
     answer = api.http.get("/v1/audio/nothing")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+def test_one_voice_is_told_by_its_name(api: ServedApi) -> None:
+    upload_embedding(api, "Eve")
+
+    def told(name: str) -> dict[str, object]:
+        return api.http.get(f"/v1/audio/voices/{name}").json()
+
+    assert told("alice") == {"name": "Alice", "models": ["small"]}
+    own = told("eve")
+    assert (own["name"], own["models"]) == ("Eve", ["base"])
+    assert isinstance(own["uploaded"], dict)
+    assert own["uploaded"]["name"] == "Eve"
+    answer = api.http.get("/v1/audio/voices/nobody")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "voice_not_found")

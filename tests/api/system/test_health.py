@@ -27,7 +27,7 @@ def test_a_server_whose_threads_are_all_stuck_is_not_ready_and_says_why(api_sett
                 await asyncio.sleep(0.01)
             # Whatever stands in line before the question is stuck too.
             waiting = asyncio.create_task(http.get("/v1/models"))
-            during = await http.get("/readyz")
+            during = await http.get("/health")
             assert not waiting.done()
             release.set()
             await asyncio.gather(*stuck)

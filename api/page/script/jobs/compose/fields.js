@@ -2,7 +2,7 @@
 
 import { h, replace } from "../../dom.js";
 
-const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook" };
+const FORMAT_NAMES = { wav: "WAV", flac: "FLAC", mp3: "MP3", opus: "Opus", m4b: "M4B audiobook", aac: "AAC" };
 const DEFAULT_FORMAT = "wav";
 
 const ANYBODY = "The model's own choice";

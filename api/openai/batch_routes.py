@@ -1,0 +1,159 @@
+"""`POST /v1/audio/speech/batch` in vLLM-Omni's shape: several short texts, each whole and checked, in one answer."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Header, Request
+from pydantic import ValidationError
+from ulid import ULID
+
+from api.dependencies import JsonBytes, Links, Services, Tenant
+from api.http.bodies import json_body
+from api.http.idempotency_key import idempotency_key
+from api.http.parsing import body_violations, parse_body
+from api.http.problems.problem import Problem, invalid, payload_too_large_for_speech
+from api.openai.media_types import MEDIA_TYPES
+from api.openai.orders import refuse_long
+from api.openai.whole_speech import accept, audio_s, cancel, ended, give_up, unfinished, whole_audio
+from api.services.container import ApiServices
+from rhapsode.contract.openai import BatchedSpeech, SpeechBatch, SpeechOrder, SpokenBatch, SpokenItem, SpokenUsage
+from storage.errors import StorageError
+from storage.ids import TenantId
+from storage.jobs.record import JobRecord
+from storage.jobs.submissions import IdempotencyKey
+
+router = APIRouter(prefix="/v1/audio/speech/batch", tags=["audio"])
+
+MAX_BATCH_CHARS = 16_384
+"""Of all texts together: 20 minutes of speech, whose WAV in base64 is 77 MB."""
+
+_VOICE = frozenset({"voice", "speaker", "ref_audio", "speaker_embedding"})
+"""Each says who speaks: an item that has one takes none of the others from the batch."""
+
+_OF_A_RECORDING = frozenset({"ref_text", "x_vector_only_mode"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    problem: Problem
+
+
+@router.post("", response_model=SpokenBatch, response_model_exclude_none=True, openapi_extra=json_body(SpeechBatch))
+async def speak_batch(
+    request: Request,
+    tenant: Tenant,
+    services: Services,
+    links: Links,
+    body: JsonBytes,
+    idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
+) -> SpokenBatch:
+    """Up to 32 texts, 16,384 characters together, spoken at the same time; each as `POST /v1/audio/speech` without
+    `stream` would, with what the batch says where it says nothing itself. A text that cannot be spoken stops no other.
+
+    Whoever breaks off the connection cancels all, unless the request has an Idempotency-Key: a repeat under it is
+    answered with the same jobs.
+    """
+    key = idempotency_key(idempotency_header, body, "/v1/audio/speech/batch")
+    orders = await run_sync(_parsed, body)
+    accepted = await run_sync(_all_accepted, services, tenant, orders, key, links.base)
+    jobs = {place: job for place, job in enumerate(accepted) if isinstance(job, JobRecord)}
+    finished = dict(zip(jobs, await ended(services, list(jobs.values()), request.receive), strict=True))
+    results = [
+        await run_sync(_result, services, place, orders[place], finished.get(place, outcome), key)
+        for place, outcome in enumerate(accepted)
+    ]
+    return _told(results)
+
+
+def _parsed(body: bytes) -> list[SpeechOrder]:
+    """Raises a `Problem`."""
+    batch = parse_body(SpeechBatch, body)
+    for item in batch.items:
+        refuse_long(item.input)
+    if (num_chars := sum(len(item.input) for item in batch.items)) > MAX_BATCH_CHARS:
+        raise payload_too_large_for_speech(num_chars, MAX_BATCH_CHARS)
+    return [_order(batch, item) for item in batch.items]
+
+
+def _order(batch: SpeechBatch, item: BatchedSpeech) -> SpeechOrder:
+    own = item.model_dump(exclude_none=True)
+    shared = batch.model_dump(exclude_none=True, exclude={"items"})
+    if _VOICE & own.keys():
+        shared = {name: value for name, value in shared.items() if name not in _VOICE | _OF_A_RECORDING}
+    try:
+        return SpeechOrder.model_validate(shared | own)
+    except ValidationError as error:
+        raise invalid(body_violations(error)) from None
+
+
+def _all_accepted(
+    services: ApiServices,
+    tenant: TenantId,
+    orders: Sequence[SpeechOrder],
+    key: IdempotencyKey | None,
+    api_url: str,
+) -> list[JobRecord | _Refused]:
+    """All, or none where the system itself has no room. Raises a `Problem` or a `StorageError`."""
+    accepted: list[JobRecord | _Refused] = []
+    try:
+        for place, order in enumerate(orders):
+            of_item = None if key is None else IdempotencyKey(f"{key.key}#{place}", key.fingerprint)
+            accepted.append(_accepted(services, tenant, order, of_item, api_url))
+    except (Problem, StorageError):
+        for job in accepted:
+            if isinstance(job, JobRecord):
+                cancel(services, job)
+        raise
+    return accepted
+
+
+def _accepted(
+    services: ApiServices, tenant: TenantId, order: SpeechOrder, key: IdempotencyKey | None, api_url: str
+) -> JobRecord | _Refused:
+    try:
+        return accept(services, tenant, order, key, api_url, False).job  # noqa: FBT003
+    except Problem as problem:
+        if problem.status >= 500:
+            raise
+        return _Refused(problem)
+
+
+def _result(
+    services: ApiServices, index: int, order: SpeechOrder, outcome: JobRecord | _Refused, key: IdempotencyKey | None
+) -> SpokenItem:
+    if isinstance(outcome, _Refused):
+        return _failed(index, outcome.problem, None)
+    try:
+        if not outcome.state.is_terminal:
+            raise unfinished(outcome) if key is not None else give_up(services, outcome)
+        audio = whole_audio(services, outcome, order)
+    except Problem as problem:
+        return _failed(index, problem, outcome.id)
+    return SpokenItem(
+        index=index,
+        status="success",
+        audio_data=base64.b64encode(audio).decode(),
+        media_type=MEDIA_TYPES[order.response_format],
+        usage=SpokenUsage.of(len(order.input), audio_s(outcome, order)),
+        job_id=outcome.id,
+    )
+
+
+def _failed(index: int, problem: Problem, job: str | None) -> SpokenItem:
+    return SpokenItem(index=index, status="error", error=problem.detail, code=problem.code, job_id=job)
+
+
+def _told(results: Sequence[SpokenItem]) -> SpokenBatch:
+    succeeded = sum(result.status == "success" for result in results)
+    return SpokenBatch(
+        id=f"speech-batch-{str(ULID()).lower()}",
+        results=tuple(results),
+        total=len(results),
+        succeeded=succeeded,
+        failed=len(results) - succeeded,
+    )

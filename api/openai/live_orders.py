@@ -1,0 +1,51 @@
+"""A call of OpenAI's shape as a live stream: every name looked up as of a job, and nothing left of one."""
+
+from __future__ import annotations
+
+from api.http.problems.problem import Problem
+from api.openai.orders import job_request, said_otherwise
+from api.openai.spoken_names import spoken_names
+from api.services.container import ApiServices
+from api.submission.submission import resolve_submission
+from api.submission.voice_choice import prepare_voice
+from rhapsode.contract.openai import SpeechOrder
+from storage.ids import TenantId, VoiceId, new_job_id
+from storage.live.orders import LiveOrder, LiveTextMode
+
+
+def live_order(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> LiveOrder:
+    """In a thread of a request. A voice that comes along is stored: `forget_brought` afterwards.
+
+    Raises a `Problem` or a `StorageError`, as a job's submission does.
+    """
+    request = job_request(order, spoken_names(services, tenant, order), None)
+    try:
+        resolved = resolve_submission(services, tenant, request, new_job_id(), [])
+        for voice in resolved.cast.voices:
+            prepare_voice(services, tenant, voice)
+    except Problem as problem:
+        raise said_otherwise(problem) from problem
+    spec = resolved.spec
+    narration = spec.request
+    return LiveOrder(
+        tenant=tenant,
+        model=narration.model,
+        voice=narration.voice,
+        own_voice=spec.own_voice,
+        language=narration.language,
+        instructions=narration.instructions,
+        text=order.input,
+        text_mode=LiveTextMode.WHOLE if order.non_streaming_mode else LiveTextMode.PER_FRAME,
+        seed=narration.seed,
+        sampling=narration.sampling,
+        pauses=narration.pauses,
+        normalization=narration.normalization,
+        emoji=narration.emoji,
+        reproducibility=narration.reproducibility,
+    )
+
+
+def forget_brought(services: ApiServices, order: LiveOrder) -> None:
+    """Remove the recording or embedding that came with the call. Raises `StoreUnavailable`."""
+    if order.own_voice is not None and order.own_voice.voice == VoiceId(""):
+        services.artifacts.delete(order.own_voice.source.key)

@@ -1,0 +1,101 @@
+"""A call of OpenAI's shape as the narration that it comes to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from api.http.parsing import body_violations, parse_body
+from api.http.problems.problem import Problem, Violation, invalid, invalid_field, payload_too_large_for_speech
+from api.openai.spoken_names import SpokenNames
+from rhapsode.contract.jobs.request import JobRequest
+from rhapsode.contract.openai import MAX_INPUT_CHARS, SpeechFormat, SpeechOrder
+
+RETENTION_S = 3600
+"""Of the job behind an answer, for those who ask again under their key."""
+
+_PLACES = {
+    "/x_vector_only": "/x_vector_only_mode",
+    "/input/text": "/input",
+    "/output/speed": "/speed",
+}
+"""Where a caller said what a job has elsewhere."""
+
+_INSIDE = ("/sampling", "/output")
+
+
+def parse_order(body: bytes) -> SpeechOrder:
+    """Raises a `Problem`."""
+    order = parse_body(SpeechOrder, body)
+    refuse_long(order.input)
+    return order
+
+
+def refuse_long(text: str) -> None:
+    if len(text) > MAX_INPUT_CHARS:
+        raise payload_too_large_for_speech(len(text), MAX_INPUT_CHARS)
+
+
+def stored_as(form: SpeechFormat) -> str:
+    """The format of the job's file."""
+    return "wav" if form == "pcm" else form
+
+
+def job_request(order: SpeechOrder, names: SpokenNames, deadline: datetime | None) -> JobRequest:
+    """The narration that an order comes to. Raises the `Problem` of what cannot be spoken."""
+    _refuse_own_way(order)
+    fields: dict[str, Any] = {
+        "input": {"text": order.input},
+        "model": names.model,
+        "voice": names.voice,
+        "language": order.language,
+        "instructions": order.instructions,
+        "ref_audio": order.ref_audio,
+        "ref_text": order.ref_text,
+        "x_vector_only": _x_vector_only(order),
+        "speaker_embedding": order.speaker_embedding,
+        "consent": order.consent,
+        "sampling": order.sampling.model_dump(exclude_none=True),
+        "seed": order.seed,
+        "reuse": order.reuse,
+        "output": {"formats": [{"type": stored_as(order.response_format)}], "speed": order.speed},
+        "priority": "high",
+        "deadline": deadline.isoformat() if deadline else None,
+        "retention_s": RETENTION_S,
+    }
+    try:
+        return JobRequest.model_validate({name: value for name, value in fields.items() if value is not None})
+    except ValidationError as error:
+        raise invalid([_as_said(each) for each in body_violations(error)]) from None
+
+
+def said_otherwise(problem: Problem) -> Problem:
+    """The same about the fields of the call."""
+    found = [_as_said(each) for each in problem.violations]
+    names_fields = problem.code == "invalid_request" and problem.status == 422
+    return invalid(found) if found and names_fields else problem.at(found)
+
+
+def _as_said(violation: Violation) -> Violation:
+    pointer = violation.pointer or ""
+    for prefix in _INSIDE:
+        pointer = pointer.removeprefix(prefix) if pointer.startswith(f"{prefix}/") else pointer
+    return replace(violation, pointer=_PLACES.get(violation.pointer or "", pointer))
+
+
+def _x_vector_only(order: SpeechOrder) -> bool | None:
+    """An embedding has no other way; of `false` a job says nothing."""
+    if order.speaker_embedding is None:
+        return order.x_vector_only_mode or None
+    if order.x_vector_only_mode is False:
+        detail = "`speaker_embedding` is spoken with in no other mode; give `ref_audio` and `ref_text`"
+        raise invalid_field("/x_vector_only_mode", "not_supported", detail)
+    return None
+
+
+def _refuse_own_way(order: SpeechOrder) -> None:
+    if order.x_vector_only_mode and order.ref_audio is not None and order.ref_text:
+        raise invalid_field("/ref_text", "not_allowed", "`x_vector_only_mode` does not read it")

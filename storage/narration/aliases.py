@@ -1,0 +1,75 @@
+"""Names that stand for a model or a voice of this server, for programs that know only OpenAI's. Pure.
+
+A name that the server itself knows is never taken for another.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from rhapsode.contract.base import Name
+
+MAX_ALIASES = 1_000
+
+OPENAI_MODELS = ("tts-1", "tts-1-1106", "tts-1-hd", "tts-1-hd-1106", "gpt-4o-mini-tts")
+"""Each stands for the model that speaks where none is named; a dated one (`gpt-4o-mini-tts-2025-12-15`) too."""
+
+OPENAI_VOICES = (
+    "alloy",
+    "ash",
+    "ballad",
+    "cedar",
+    "coral",
+    "echo",
+    "fable",
+    "marin",
+    "nova",
+    "onyx",
+    "sage",
+    "shimmer",
+    "verse",
+)
+"""Each stands for one of the model's voices, in turn."""
+
+
+def _folded(names: dict[str, str]) -> dict[str, str]:
+    if len(names) > MAX_ALIASES:
+        raise ValueError(f"at most {MAX_ALIASES} names")
+    return {name.casefold(): target for name, target in names.items()}
+
+
+Names = Annotated[dict[Name, Name], AfterValidator(_folded)]
+
+
+class Aliases(BaseModel):
+    """`models`, `voices`: name -> name of this server. Those of OpenAI's that are not here mean what they do anyway."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    models: Names = {}
+    voices: Names = {}
+
+    def model(self, name: str) -> str | None:
+        """What a name that no model has stands for: a model's, or None for the server's choice. Itself if nothing."""
+        wanted = name.casefold()
+        if wanted in self.models:
+            return self.models[wanted]
+        return None if _is_openai_model(wanted) else name
+
+    def voice(self, name: str, speakers: tuple[str, ...]) -> str | None:
+        """What a name that neither the model nor the caller has stands for: one of these, or another name.
+
+        None for OpenAI's with a model that has no speakers: its voice is designed, or comes along.
+        """
+        wanted = name.casefold()
+        if wanted in self.voices:
+            return self.voices[wanted]
+        if wanted not in OPENAI_VOICES:
+            return name
+        return speakers[OPENAI_VOICES.index(wanted) % len(speakers)] if speakers else None
+
+
+def _is_openai_model(name: str) -> bool:
+    return name in OPENAI_MODELS or any(name.startswith(f"{known}-20") for known in OPENAI_MODELS)

@@ -1,0 +1,102 @@
+"""Several texts in one call: each is answered for itself."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import time
+
+import httpx
+import pytest
+
+from rhapsode.contract.jobs.states import JobState
+from storage.audio.wav import wav_header
+from storage.jobs.record import ArtifactRecord, JobError
+from storage.jobs.work_items import PlanResult
+from storage.jobs.work_queues import CPU_QUEUE
+from storage.objects.keys import artifact, plan
+from tests.api.harness import GPU_QUEUE, ServedApi, claim, commit
+
+PCM = bytes(range(256)) * 4
+
+
+def _jobs(api: ServedApi, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(api.http.get("/v1/jobs").json()["data"]) < count:
+        assert time.monotonic() < deadline, "the jobs did not come"
+        time.sleep(0.01)
+
+
+def _work(api: ServedApi, count: int) -> None:
+    """A worker's part: all jobs are spoken but the one that does not pass."""
+    _jobs(api, count)
+    for _ in range(count):
+        item = claim(api, CPU_QUEUE)
+        api.jobs.commit_plan(item.lease, PlanResult(plan(item.lease), 1, 3_000))
+    spoken = [claim(api, GPU_QUEUE) for _ in range(count)]
+    for item in spoken:
+        if b"not pass" in api.objects.get(item.input_key):
+            api.jobs.fail(item.lease, JobError("segment_quality", "segment 0 failed its checks in every attempt", 0))
+        else:
+            commit(api, item)
+    for _ in range(count - 1):
+        item = claim(api, CPU_QUEUE)
+        [form] = item.narration.request.output.formats
+        audio = wav_header(len(PCM) // 2, 24_000) + PCM
+        stored = api.objects.put(artifact(item.lease, f"narration.{form.type}"), audio)
+        record = ArtifactRecord(f"narration.{form.type}", str(form.type), stored.key, stored.bytes, stored.sha256, 0.02)
+        api.jobs.finish(item.lease, [record])
+
+
+def test_each_text_has_its_own_answer(api: ServedApi) -> None:
+    items = [
+        {"input": "Hello."},
+        {"input": "Goodbye.", "response_format": "pcm", "speaker": "bob", "temperature": 0.5},
+        {"input": "Nobody says this.", "voice": "nobody"},
+        {"input": "This does not pass."},
+    ]
+    worker = threading.Thread(target=_work, args=(api, 3))
+    worker.start()
+
+    answer = api.http.post("/v1/audio/speech/batch", json={"model": "tts-1", "voice": "alice", "items": items})
+    worker.join()
+
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert (told["total"], told["succeeded"], told["failed"]) == (4, 2, 2)
+    first, second, third, fourth = told["results"]
+    assert base64.b64decode(first["audio_data"]) == wav_header(len(PCM) // 2, 24_000) + PCM
+    assert (first["status"], first["media_type"], first["usage"]["input_chars"]) == ("success", "audio/wav", 6)
+    assert (second["media_type"], base64.b64decode(second["audio_data"])) == ("audio/pcm", PCM)
+    assert (third["status"], third["code"]) == ("error", "voice_not_found")
+    assert (fourth["status"], fourth["code"], fourth["index"]) == ("error", "segment_quality", 3)
+    spoken = [api.http.get(f"/v1/jobs/{each['job_id']}").json()["request"] for each in (first, second)]
+    assert [request["voice"] for request in spoken] == ["Alice", "Bob"]
+    assert [request["sampling"]["temperature"] for request in spoken] == [None, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"items": []}, 422),
+        ({"items": [{"input": "Hello."}] * 33}, 422),
+        ({"items": [{"input": "a " * 2_048 + "b"}]}, 413),
+        ({"items": [{"input": "a " * 2_000}] * 5}, 413),
+        ({"items": [{"input": "Hello.", "pitch": 2}]}, 422),
+        ({"items": [{"input": "Hello.", "temperature": 0.5}], "do_sample": False}, 422),
+        ({}, 422),
+    ],
+)
+def test_what_is_no_batch_is_refused_whole(api: ServedApi, body: dict[str, object], status: int) -> None:
+    assert api.http.post("/v1/audio/speech/batch", json=body).status_code == status
+    assert api.http.get("/v1/jobs").json()["data"] == []
+
+
+def test_a_caller_who_goes_takes_all_along(api: ServedApi) -> None:
+    body = {"items": [{"input": "Hello."}, {"input": "Goodbye."}]}
+    with pytest.raises(httpx.ReadTimeout), httpx.Client(base_url=api.url) as http:
+        http.post("/v1/audio/speech/batch", json=body, timeout=httpx.Timeout(20, read=2))
+
+    for job in api.http.get("/v1/jobs").json()["data"]:
+        ended = api.http.get(f"/v1/jobs/{job['id']}", headers={"Prefer": "wait=20"}).json()
+        assert ended["state"] == JobState.CANCELLED
