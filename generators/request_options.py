@@ -27,6 +27,7 @@ from rhapsode.contract.jobs.output import Destination, Loudness, Output, OutputF
 from rhapsode.contract.jobs.quality import Quality
 from rhapsode.contract.jobs.request import JobRequest, SegmentationRequest
 from rhapsode.contract.jobs.webhook import JobWebhookRequest
+from rhapsode.contract.openai import SpeechOrder
 from rhapsode.contract.operators.quotas import QuotaOrder
 from rhapsode.contract.pronunciations import Rule
 from rhapsode.contract.segments import SegmentChange
@@ -77,6 +78,13 @@ CLASSES = (
     Class("RetryOptions", RetryRequest),
     Class("JobChanges", JobChange, nulls="taken back"),
     Class("SegmentChanges", SegmentChange),
+    Class(
+        "StreamOptions",
+        SpeechOrder,
+        "How a text is spoken while somebody listens; what is left out, or None, is the server's choice.",
+        without=("input", "speaker", "response_format", "stream", "stream_format", "reuse"),
+        nulls="welcome",
+    ),
     Class("QuotaLimits", QuotaOrder, nulls="taken back"),
     Class("Rule", Rule),
 )
@@ -88,12 +96,20 @@ NAMED = {
 }
 """Choices that callers speak of by a name."""
 
-TAKEN = {("JobOptions", "speaker_embedding"): "bytes | Sequence[float]"}
+TAKEN = {
+    ("JobOptions", "speaker_embedding"): "bytes | Sequence[float]",
+    ("StreamOptions", "voice"): "str",
+    ("StreamOptions", "speaker_embedding"): "bytes | Sequence[float]",
+}
 """What the client takes in place of what goes over HTTP: it writes bytes as base64."""
 
+_EMBEDDING = (
+    "in place of `voice`: its numbers, or their bytes, as little-endian float32 or as `voices.embedding` returned them"
+)
+
 TOLD = {
-    ("JobOptions", "speaker_embedding"): "in place of `voice`: its numbers, or their bytes, as little-endian float32 "
-    "or as `voices.embedding` returned them"
+    ("JobOptions", "speaker_embedding"): _EMBEDDING,
+    ("StreamOptions", "speaker_embedding"): _EMBEDDING,
 }
 
 NAMES = {made.body: made.name for made in CLASSES}

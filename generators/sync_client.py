@@ -19,7 +19,8 @@ RULES = (
     (r"\bawait ", ""),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\bAwaitable\[(\w+)\]", r"\1"),
-    (r"\b__a(enter|exit)__\b", r"__\1__"),
+    (r"\b__a(enter|exit|iter|next)__\b", r"__\1__"),
+    (r"\banext\(", "next("),
     (r"\ba(close|read|iter_bytes|iter_lines|iter_sse)\(", r"\1("),
     # A thread is for work that would hold up the event loop; without one, the caller's own does it.
     (r"\basyncio\.to_thread\(([\w.]+)(?:, )?", r"\1("),
@@ -27,6 +28,9 @@ RULES = (
     (r"\basyncio\.CancelledError\b", "KeyboardInterrupt"),
     (r"^import asyncio$", "import time"),
     (r"\brhapsode\.client\.aio\b", "rhapsode.client.sync"),
+    (r"\bwebsockets\.asyncio\b", "websockets.sync"),
+    # Two things are done at once there, which the two clients do in two ways.
+    (r"\btask_feed\b", "thread_feed"),
 )
 """Each for every place, in this order; `time` is left out again where nothing sleeps."""
 

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rhapsode.client.aio.client import AsyncRhapsode
+    from rhapsode.client.aio.speaking import AsyncSpeechStream
     from rhapsode.client.batches.calls import BatchResult
-    from rhapsode.client.request_options import JobOptions
+    from rhapsode.client.live.chunks import AudioChunk
+    from rhapsode.client.request_options import JobOptions, StreamOptions
     from rhapsode.client.resources import Job, JobEvent
     from rhapsode.client.sync.client import Rhapsode
+    from rhapsode.client.sync.speaking import SpeechStream
     from rhapsode.contract.batches import Batch
     from rhapsode.contract.jobs.answer import Artifact
     from rhapsode.contract.jobs.states import JobState
@@ -43,6 +46,8 @@ __all__ = [
     "ApiError",
     "Artifact",
     "AsyncRhapsode",
+    "AsyncSpeechStream",
+    "AudioChunk",
     "BadAnswer",
     "Batch",
     "BatchResult",
@@ -64,6 +69,8 @@ __all__ = [
     "SecretNotShown",
     "ServerError",
     "ServerUnreachable",
+    "SpeechStream",
+    "StreamOptions",
     "Unauthorized",
     "Voice",
     "VoiceCache",
@@ -73,6 +80,10 @@ __all__ = [
 _HOMES = {
     "Rhapsode": "rhapsode.client.sync.client",
     "AsyncRhapsode": "rhapsode.client.aio.client",
+    "AsyncSpeechStream": "rhapsode.client.aio.speaking",
+    "SpeechStream": "rhapsode.client.sync.speaking",
+    "AudioChunk": "rhapsode.client.live.chunks",
+    "StreamOptions": "rhapsode.client.request_options",
     "Artifact": "rhapsode.contract.jobs.answer",
     "Batch": "rhapsode.contract.batches",
     "BatchResult": "rhapsode.client.batches.calls",

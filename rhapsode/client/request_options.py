@@ -393,6 +393,60 @@ class SegmentChanges(TypedDict, total=False):
     seed: int
 
 
+class StreamOptions(TypedDict, total=False):
+    """How a text is spoken while somebody listens; what is left out, or None, is the server's choice.
+
+    do_sample: `false` takes the likeliest everywhere, as `temperature` 0 does; `true` draws
+    temperature: how freely it is drawn; 0 always takes the likeliest
+    top_p: draw among the likeliest of this share
+    top_k: draw among so many
+    repetition_penalty: how much less likely what was drawn before becomes
+    subtalker_temperature: `temperature` of the codes that refine a frame
+    subtalker_top_p: `top_p` of the codes that refine a frame
+    subtalker_top_k: `top_k` of the codes that refine a frame
+    max_new_tokens: no more frames of 80 ms for one segment: speech is cut there; absent: as its text suggests
+    model: a model of the server, or a name that stands for one; absent: as the task wants it
+    voice: a voice of the model, one of yours by name or id, or a name that stands for one; absent: the model's
+        first; may be `design` or `auto` where the model makes it or the request brings it
+    task_type: what the model has to be made for
+    ref_audio: in place of `voice`: a recording to speak like, as an upload's id, a data URL or an https address
+    ref_text: what `ref_audio`, or a voice of yours, says
+    x_vector_only_mode: speak from the embedding of `ref_audio`, or of a voice of yours, alone
+    speaker_embedding: in place of `voice`: its numbers, or their bytes, as little-endian float32 or as
+        `voices.embedding` returned them
+    consent: with `ref_audio` or `speaker_embedding`: the statement that the speaker agrees, or a consent's id
+    language: a language of the model, by name or tag; absent: `auto`
+    instructions: how it is spoken, or with a model that designs voices who speaks, in your words
+    speed: how much faster than it is spoken, at the same pitch; pauses are shorter in the same proportion
+    non_streaming_mode: of a stream: `true` has the model read each segment whole before it speaks; absent or
+        `false`: as it speaks, which begins sooner
+    seed: the same text and seed give the same speech; absent: at random
+    """
+
+    do_sample: bool | None
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    repetition_penalty: float | None
+    subtalker_temperature: float | None
+    subtalker_top_p: float | None
+    subtalker_top_k: int | None
+    max_new_tokens: int | None
+    model: str | None
+    voice: str | None
+    task_type: Literal["CustomVoice", "VoiceDesign", "Base"] | None
+    ref_audio: str | None
+    ref_text: str | None
+    x_vector_only_mode: bool | None
+    speaker_embedding: bytes | Sequence[float] | None
+    consent: str | None
+    language: str | None
+    instructions: str | None
+    speed: float | None
+    non_streaming_mode: bool | None
+    seed: int | None
+
+
 class QuotaLimits(TypedDict, total=False):
     """A tenant's own limits; what is left out, or null, is as for all tenants.
 

@@ -31,6 +31,7 @@ from rhapsode.client.aio.planning import make_plan
 from rhapsode.client.aio.quotas import AsyncQuotaSettings
 from rhapsode.client.aio.segments import AsyncSegments
 from rhapsode.client.aio.sending import each_of
+from rhapsode.client.aio.speaking import AsyncSpeechStream, stream_speech
 from rhapsode.client.aio.uploading import send_file
 from rhapsode.client.aio.voices import AsyncVoices
 from rhapsode.client.aio.webhooks import AsyncWebhooks
@@ -43,9 +44,10 @@ from rhapsode.client.jobs.audio_streams import StreamType
 from rhapsode.client.jobs.following import EventCursor, Patience, event_timeout
 from rhapsode.client.jobs.plans import PlanOrder
 from rhapsode.client.jobs.speech_calls import SpeechFormat, speak
+from rhapsode.client.live.orders import AsyncTexts
 from rhapsode.client.operators.usage_calls import GROUPINGS, read_usage
 from rhapsode.client.part_file import PartFile
-from rhapsode.client.request_options import JobChanges, JobInput, JobOptions, RetryOptions
+from rhapsode.client.request_options import JobChanges, JobInput, JobOptions, RetryOptions, StreamOptions
 from rhapsode.client.resources import Job, JobEvent
 from rhapsode.client.retries import Attempts, RetryPolicy
 from rhapsode.client.uploads import delete_upload, get_upload, order_upload
@@ -295,6 +297,16 @@ class AsyncRhapsode:
         minutes.
         """
         return await self._send(speak(text, model, voice, form, language, instructions))
+
+    def stream_speech(self, text: AsyncTexts, **options: Unpack[StreamOptions]) -> AsyncSpeechStream:
+        """Speech from its first samples on, while it is made: an iterator of 16-bit samples of one channel.
+
+        text: whole, or an iterator over its pieces while it is being written; speech begins after its first words.
+        Leave the iterator's `async with` block and it ends at the server too. Before the first samples it raises what
+        other calls raise (`RateLimited` where all places are taken); a stream that breaks later raises
+        `ServerUnreachable`. Read it as it comes: a server does not wait for a listener who is half a minute behind.
+        """
+        return stream_speech(self._http, self._connection, text, options)
 
     async def capabilities(self) -> Capabilities:
         """What the server understands and makes: formats, SSML, languages, limits."""
