@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from rhapsode.cli.failures import MISUSED, Misuse, failures_in_one_line
 from rhapsode.cli.grouped_options import with_headings
 from rhapsode.cli.jobs import batches, jobs
+from rhapsode.cli.live import say
 from rhapsode.cli.local import calibrate, check, doctor, run, up
 from rhapsode.cli.narrate import narrate, plan
 from rhapsode.cli.operators import keys, operations, quotas, usage
@@ -75,6 +76,7 @@ def rhapsode(
 
 
 app.command(name="narrate", cls=with_headings(narrate.narrate))(narrate.narrate)
+app.command(name="say")(say.say)
 app.command(name="up")(up.up)
 app.command(name="run")(run.run)
 app.command(name="plan")(plan.plan)

@@ -1,0 +1,183 @@
+"""`rhapsode say`: a text is heard while it is spoken."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+from rhapsode.cli import job_options
+from rhapsode.cli.clients import connected
+from rhapsode.cli.failures import Misuse, status_of, terminated_like_interrupted
+from rhapsode.cli.options import DataDirOption, ServerOption
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rhapsode.cli.live.players import OpenPlayer
+    from rhapsode.client.live.chunks import AudioChunk, SpeechFacts
+    from rhapsode.client.request_options import StreamOptions
+    from rhapsode.client.sync.speaking import SpeechStream
+
+STDIN = 0
+
+
+class _Sink(Protocol):
+    """Where the speech goes."""
+
+    def write(self, chunk: AudioChunk) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+def say(
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="What is said; - reads standard input, word by word as it comes.")
+    ],
+    voice: job_options.Voice = None,
+    model: job_options.Model = None,
+    language: job_options.Language = None,
+    instructions: job_options.Instructions = None,
+    speed: Annotated[float | None, typer.Option(min=0.5, max=2.0, help="How much faster, at the same pitch.")] = None,
+    seed: job_options.Seed = None,
+    do_sample: job_options.SamplingDoSample = None,
+    temperature: job_options.SamplingTemperature = None,
+    top_k: job_options.SamplingTopK = None,
+    top_p: job_options.SamplingTopP = None,
+    repetition_penalty: job_options.SamplingRepetitionPenalty = None,
+    play: Annotated[
+        bool | None, typer.Option("--play/--no-play", help="Heard on this machine, as it is by default.")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A WAV, which is there when the speech is whole.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    server: ServerOption = None,
+    data_dir: DataDirOption = None,
+) -> None:
+    """Hear a text while it is spoken, from a server that runs.
+
+    For instance: rhapsode say "Hello." or: llm "Tell me a story" | rhapsode say -
+
+    Played by sounddevice where it is installed, else by ffplay. Ctrl-C stops it, and saves nothing.
+    """
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    _check_target(save, play, is_forced=force)
+    open_player = _chosen_player(console, play, is_saved=save is not None)
+    options: StreamOptions = {
+        "model": model,
+        "voice": voice,
+        "language": language,
+        "instructions": instructions,
+        "speed": speed,
+        "seed": seed,
+        "do_sample": do_sample,
+        "temperature": temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "repetition_penalty": repetition_penalty,
+    }
+    spoken = _spoken(text)
+    with connected(server, data_dir) as client, terminated_like_interrupted():
+        try:
+            with client.stream_speech(spoken, **options) as stream:
+                _hear(stream, save, open_player, console)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(status_of(interrupt)) from interrupt
+    typer.echo(_summary(stream.facts, save))
+
+
+def _check_target(save: Path | None, play: bool | None, *, is_forced: bool) -> None:
+    if save is None:
+        if play is False:
+            raise Misuse("--no-play and no --save: nothing would be left of the speech")
+        return
+    if save.suffix.lower() != ".wav":
+        raise Misuse(f"--save: {save} is no .wav; `rhapsode narrate` makes other files")
+    if save.exists() and not is_forced:
+        raise Misuse(f"{save} exists; --force replaces it")
+    if not save.parent.is_dir():
+        raise Misuse(f"--save: there is no folder {save.parent}")
+
+
+def _chosen_player(console: Console, play: bool | None, *, is_saved: bool) -> OpenPlayer | None:
+    """None: nothing is heard, because it was said so, or nothing can be and there is a file to make."""
+    from rhapsode.cli.live.players import NoPlayer, find_player
+
+    if play is False:
+        return None
+    try:
+        return find_player()
+    except NoPlayer as error:
+        if play or not is_saved:
+            raise
+        console.print(f"not played: {error}", markup=False, highlight=False, soft_wrap=True)
+        return None
+
+
+def _spoken(text: str) -> str | Iterable[str]:
+    """Standard input from its first word on: before it nobody needs to be asked."""
+    from rhapsode.cli.live.words import words
+
+    if text != "-":
+        if not text.strip():
+            raise Misuse("there is no text to say")
+        return text
+    # The descriptor, not the stream: who ends while another thread reads it would wait for its lock.
+    pieces = words(lambda size: os.read(STDIN, size))
+    first = next((piece for piece in pieces if piece.strip()), None)
+    if first is None:
+        raise Misuse("standard input has no text to say")
+    return chain((first,), pieces)
+
+
+def _hear(stream: SpeechStream, save: Path | None, open_player: OpenPlayer | None, console: Console) -> None:
+    from rhapsode.cli.live.playback import playback
+    from rhapsode.cli.live.wav_file import wav_file
+    from rhapsode.errors import RhapsodeError
+
+    with ExitStack() as opened:
+        sinks: list[_Sink] = []
+        if save is not None:
+            sinks.append(opened.enter_context(wav_file(save)))
+        if open_player is not None:
+            sinks.append(opened.enter_context(playback(open_player)))
+        for chunk in _told(stream, console):
+            for sink in sinks:
+                sink.write(chunk)
+        if stream.facts.first_audio_s is None:
+            raise RhapsodeError("there is nothing to hear of this text")
+        for sink in sinks:
+            sink.finish()
+
+
+def _told(stream: SpeechStream, console: Console) -> Iterator[AudioChunk]:
+    """The chunks, with a line about them: one that grows on a terminal."""
+    with console.status("waiting for the first words"):
+        first = next(stream, None)
+    if first is None:
+        return
+    with console.status(_progress(stream.facts)) as status:
+        for chunk in chain((first,), stream):
+            yield chunk
+            status.update(_progress(stream.facts))
+
+
+def _progress(facts: SpeechFacts) -> str:
+    return f"speaking: first audio after {facts.first_audio_s or 0.0:.3f} s, {facts.audio_s:.1f} s spoken"
+
+
+def _summary(facts: SpeechFacts, save: Path | None) -> str:
+    from rhapsode.cli.formatting import span
+
+    who = [f"{kind} {name}" for kind, name in (("model", facts.model), ("voice", facts.voice)) if name]
+    parts = [f"{span(facts.audio_s)} of speech", f"first audio after {facts.first_audio_s or 0.0:.3f} s", *who]
+    found = [f"found: {', '.join(facts.findings)}"] if facts.findings else []
+    return (f"{save}: " if save else "") + ", ".join(parts + found)

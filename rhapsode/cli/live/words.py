@@ -1,0 +1,41 @@
+"""A pipe as a text that is being written: whatever has come, up to its last whole word."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+
+from rhapsode.cli.failures import Misuse
+
+READ_BYTES = 1 << 16
+
+MAX_HELD_CHARS = 1_000
+"""Of a word that does not end: then it goes in parts."""
+
+_WHOLE_WORDS = re.compile(r".*\s", re.DOTALL)
+
+
+def words(read: Callable[[int], bytes]) -> Iterator[str]:
+    """Pieces that end behind white space, as soon as they are there; together they are the text as it is.
+
+    read: what has come, at most so many bytes of it; nothing at the end. Raises `Misuse` for what is no UTF-8.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    held = ""
+    while data := read(READ_BYTES):
+        held += _decoded(decoder, data)
+        found = _WHOLE_WORDS.match(held)
+        size = found.end() if found else (len(held) if len(held) > MAX_HELD_CHARS else 0)
+        if size:
+            yield held[:size]
+            held = held[size:]
+    if rest := held + _decoded(decoder, b"", is_last=True):
+        yield rest
+
+
+def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, *, is_last: bool = False) -> str:
+    try:
+        return decoder.decode(data, is_last)
+    except UnicodeDecodeError as error:
+        raise Misuse("standard input is no text in UTF-8") from error
