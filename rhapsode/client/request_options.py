@@ -256,7 +256,7 @@ class Output(TypedDict, total=False):
     cover: an upload, upl_..., with a JPEG or PNG of up to 8 MiB and 10,000 pixels a side, in place of the document's
         own
     destination: absent: among the job's other objects
-    bucket: where the finished files are also sent; not in a batch
+    bucket: where the finished files are also sent
     """
 
     preset: Literal["acx", "podcast", "audiobook", "broadcast"]

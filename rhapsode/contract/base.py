@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from enum import Enum
 from typing import Annotated, Self, TypeVar, cast
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from pydantic.config import JsonDict
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from rhapsode.contract.speakable_text import check_label, check_prose
@@ -53,6 +55,21 @@ def exactly_one(**types: str) -> JsonDict:
     """
     given = [{"required": [name], "properties": {name: {"type": kind}}} for name, kind in types.items()]
     return cast("JsonDict", {"oneOf": given})
+
+
+def formed(pattern: str, wanted: str, *, max_length: int | None = None) -> tuple[FieldInfo, AfterValidator]:
+    """For `Annotated[str, *formed(...)]`: the whole text is of this form, which a refusal says in words.
+
+    wanted: what it has to be, behind "must be".
+    """
+    known = re.compile(pattern)
+
+    def check(text: str) -> str:
+        if known.fullmatch(text) is None:
+            raise PydanticCustomError("string_pattern_mismatch", "must be {wanted}", {"wanted": wanted})
+        return text
+
+    return Field(max_length=max_length, json_schema_extra={"pattern": f"^{pattern}$"}), AfterValidator(check)
 
 
 class Answer(BaseModel):

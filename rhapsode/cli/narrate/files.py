@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -34,10 +34,11 @@ _TEXT_UNLESS_BINARY = {b"RIFF": "a recording", b"fLaC": "a recording", b"OggS": 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file that the server reads."""
+    """A file that the server reads. include: ids of the chapters that are wanted, empty for all."""
 
     path: Path
     format: DocumentFormat
+    include: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,33 @@ def sent_input(client: Rhapsode, spoken: Spoken, *, describe_images: bool = Fals
         case Document():
             upload = client.upload(spoken.path)
             images = "alt" if describe_images else "skip"
-            return {"document": {"upload_id": upload.id, "format": spoken.format, "images": images}}
+            return {
+                "document": {
+                    "upload_id": upload.id,
+                    "format": spoken.format,
+                    "images": images,
+                    "include": spoken.include,
+                }
+            }
+
+
+def with_parts(spoken: Spoken, include: list[str] | None) -> Spoken:
+    """Of a document, these chapters alone; ids are parted by commas too. Raises `Misuse`."""
+    wanted = tuple(part.strip() for each in include or () for part in each.split(",") if part.strip())
+    if not wanted:
+        return spoken
+    if not isinstance(spoken, Document):
+        raise Misuse("--include chooses chapters of a document, and this is none; `rhapsode plan` shows what there is")
+    from pydantic import TypeAdapter, ValidationError
+
+    from rhapsode.contract.jobs.input import ChapterId
+
+    for each in wanted:
+        try:
+            TypeAdapter(ChapterId).validate_python(each)
+        except ValidationError as error:
+            raise Misuse(f"--include: {each!r} {error.errors()[0]['msg']}") from error
+    return replace(spoken, include=wanted)
 
 
 def choose_speakers(pairs: list[str]) -> dict[str, str]:

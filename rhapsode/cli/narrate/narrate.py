@@ -16,7 +16,7 @@ from rhapsode.cli.failures import status_of, terminated_like_interrupted
 from rhapsode.cli.grouped_options import grouped
 from rhapsode.cli.job_fields import check_job
 from rhapsode.cli.narrate.fetching import fetch
-from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of
+from rhapsode.cli.narrate.files import choose_speakers, read_spoken, sent_input, title_of, with_parts
 from rhapsode.cli.narrate.options import AudioOptions, BookOptions, SpeechOptions, SystemOptions
 from rhapsode.cli.narrate.order_options import OrderOptions
 from rhapsode.cli.narrate.speech_options import DrawingOptions, QualityOptions
@@ -71,7 +71,7 @@ def narrate(
     Uses the server of --server or RHAPSODE_SERVER_URL, else the one that `rhapsode up` runs here, else starts one
     for the duration; --slots, --checkpoint and --device are for the latter. Ctrl-C cancels the job.
     """
-    spoken = read_spoken(file, strict_ssml=speech.strict_ssml)
+    spoken = with_parts(read_spoken(file, strict_ssml=speech.strict_ssml), speech.include)
     speakers = choose_speakers(speech.speaker or [])
     targets = choose_targets(file, output, audio.chapter_files, audio.preset, is_forced=audio.force)
     wishes: JobOptions = {

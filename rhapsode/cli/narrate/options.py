@@ -14,6 +14,7 @@ from rhapsode.cli.narrate.audio_options import ChapterFilesOption, SubtitlesOpti
 from rhapsode.cli.narrate.bucket_options import BucketOption, bucket
 from rhapsode.cli.narrate.reading_options import (
     DescribeImagesOption,
+    IncludeOption,
     SpeakerOption,
     StrictSsmlOption,
     WordsOption,
@@ -44,6 +45,7 @@ class SpeechOptions:
     words: WordsOption = None
     emoji: job_options.Emoji = None
     describe_images: DescribeImagesOption = False
+    include: IncludeOption = None
     strict_ssml: StrictSsmlOption = False
     pause_sentence: job_options.PausesSentenceS = None
     pause_paragraph: job_options.PausesParagraphS = None

@@ -11,9 +11,10 @@ from rhapsode.cli import job_options
 from rhapsode.cli.clients import connected
 from rhapsode.cli.failures import status_of, terminated_like_interrupted
 from rhapsode.cli.formatting import counted
-from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input
+from rhapsode.cli.narrate.files import Spoken, choose_speakers, read_spoken, sent_input, with_parts
 from rhapsode.cli.narrate.reading_options import (
     DescribeImagesOption,
+    IncludeOption,
     SpeakerOption,
     StrictSsmlOption,
     WordsOption,
@@ -42,6 +43,7 @@ def plan(
     words: WordsOption = None,
     emoji: job_options.Emoji = None,
     describe_images: DescribeImagesOption = False,
+    include: IncludeOption = None,
     strict_ssml: StrictSsmlOption = False,
     changes: Annotated[
         bool, typer.Option("--changes", help="List what is spoken otherwise than it is written.")
@@ -58,7 +60,8 @@ def plan(
 
     Nothing is spoken, and nothing of it stays on the server.
     """
-    spoken, speakers = read_spoken(file, strict_ssml=strict_ssml), choose_speakers(speaker or [])
+    spoken = with_parts(read_spoken(file, strict_ssml=strict_ssml), include)
+    speakers = choose_speakers(speaker or [])
     options: JobOptions = {
         "speakers": speakers or None,
         "voice": voice,

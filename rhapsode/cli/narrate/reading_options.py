@@ -19,6 +19,14 @@ WordsOption = Annotated[
 DescribeImagesOption = Annotated[
     bool, typer.Option("--describe-images", help="Say what a document's pictures show, where it says so.")
 ]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--include",
+        metavar="ID",
+        help="Only these chapters of a document, by the ids that `rhapsode plan` shows; may be repeated, or 3,4,5.",
+    ),
+]
 StrictSsmlOption = Annotated[
     bool,
     typer.Option("--strict-ssml", help="Refuse SSML that is not understood, in place of reading what can be read."),

@@ -6,12 +6,34 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from rhapsode.contract.base import RequestBody
+from rhapsode.contract.base import RequestBody, formed
 from rhapsode.contract.speakable_text import check_label
 
 _FOLDER = "[A-Za-z0-9_][A-Za-z0-9_.=-]*"
 
-Secret = Annotated[str, Field(min_length=1, max_length=4_096, pattern="^[!-~]+$"), AfterValidator(check_label)]
+Secret = Annotated[
+    str,
+    *formed("[!-~]+", "one word of letters, digits and signs of ASCII", max_length=4_096),
+    AfterValidator(check_label),
+]
+Endpoint = Annotated[
+    str,
+    *formed(
+        r"https?://[A-Za-z0-9._:\[\]-]+/?",
+        "https:// and a host, such as https://s3.eu-central-1.amazonaws.com",
+        max_length=500,
+    ),
+]
+Region = Annotated[str, *formed("[a-z0-9-]{1,40}", "a region such as eu-central-1")]
+BucketName = Annotated[
+    str,
+    *formed(
+        "[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "the name of a bucket: 3 to 63 lower-case letters, digits, `-` and `.`"
+    ),
+]
+Prefix = Annotated[
+    str, *formed(f"({_FOLDER}/)*", "folders with a slash behind each, such as books/42/", max_length=500)
+]
 
 
 class Bucket(RequestBody):
@@ -22,19 +44,12 @@ class Bucket(RequestBody):
     submitted, kept sealed, and in no answer. Addresses are refused as those of webhooks are.
     """
 
-    endpoint: str = Field(
-        max_length=500,
-        pattern="^https?://[A-Za-z0-9._:\\[\\]-]+/?$",
+    endpoint: Endpoint = Field(
         description="of the S3 server, such as https://s3.eu-central-1.amazonaws.com; the bucket is put behind it",
     )
-    region: str = Field(default="us-east-1", pattern="^[a-z0-9-]{1,40}$", description="for which requests are signed")
-    bucket: str = Field(pattern="^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="its name")
-    prefix: str = Field(
-        default="",
-        max_length=500,
-        pattern=f"^({_FOLDER}/)*$",
-        description="folders, with a slash behind each: books/42/",
-    )
+    region: Region = Field(default="us-east-1", description="for which requests are signed")
+    bucket: BucketName = Field(description="its name")
+    prefix: Prefix = Field(default="", description="folders, with a slash behind each: books/42/")
     access_key_id: Secret | None = Field(
         default=None, exclude=True, repr=False, description="required, and not told again"
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import FIRST_FAULT_ALONE, Choice, Listed, Name, RequestBody, exactly_one
+from rhapsode.contract.base import FIRST_FAULT_ALONE, Choice, Listed, Name, RequestBody, exactly_one, formed
 from rhapsode.contract.speakable_text import check_label, check_prose, check_spoken_text
 
 MAX_SEED = 2**53 - 1
@@ -33,7 +33,12 @@ Instructions = Annotated[
     ),
     AfterValidator(check_prose),
 ]
-ChapterId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
+ChapterId = Annotated[
+    str,
+    *formed(
+        "[A-Za-z0-9._-]+", "the id of a chapter, as a plan shows it: letters, digits, `.`, `_` and `-`", max_length=64
+    ),
+]
 DictionaryReference = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(check_label)]
 
 

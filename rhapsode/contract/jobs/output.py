@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from rhapsode.contract.base import Choice, Listed, Name, RequestBody
+from rhapsode.contract.base import Choice, Listed, Name, RequestBody, formed
 from rhapsode.contract.jobs.bucket import Bucket
 from rhapsode.contract.jobs.presets import OutputPreset
 from rhapsode.contract.speakable_text import check_label, check_prose
@@ -79,11 +79,12 @@ def _folders(prefix: str) -> str:
 
 Folders = Annotated[
     str,
-    Field(
+    *formed(
+        f"{_FOLDER}(/{_FOLDER})*/?",
+        "folders of lower-case letters, digits, `_`, `-` and `.` with slashes between them, such as books/42",
         max_length=MAX_PREFIX_CHARS,
-        pattern=f"^{_FOLDER}(/{_FOLDER})*/?$",
-        description="keep the files under these folders of the service's bucket, such as `books/42`",
     ),
+    Field(description="keep the files under these folders of the service's bucket, such as `books/42`"),
     AfterValidator(_folders),
 ]
 
@@ -125,7 +126,7 @@ Description = Annotated[str, Field(max_length=4_000), AfterValidator(check_prose
 
 _LANGUAGE = "[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,8}"
 
-LanguageTag = Annotated[str, Field(max_length=100, pattern=f"^({_LANGUAGE})?$")]
+LanguageTag = Annotated[str, *formed(f"({_LANGUAGE})?", "a BCP 47 tag, such as en-GB", max_length=100)]
 
 
 def _isbn(text: str) -> str:
@@ -246,7 +247,7 @@ class Output(RequestBody):
         "document's own",
     )
     destination: Destination | None = Field(default=None, description="absent: among the job's other objects")
-    bucket: Bucket | None = Field(default=None, description="where the finished files are also sent; not in a batch")
+    bucket: Bucket | None = Field(default=None, description="where the finished files are also sent")
 
 
 class LoudnessChange(RequestBody):
@@ -297,3 +298,6 @@ class OutputChange(RequestBody):
     tags: TagsChange | None = None
     cover: Name | None = None
     destination: Destination | None = Field(default=None, description="only the one that the job has")
+    bucket: Bucket | None = Field(
+        default=None, description="only the one that the job has, as its answer says it: without credentials"
+    )

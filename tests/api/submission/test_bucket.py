@@ -6,9 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
-from storage.objects.keys import JOBS
+from storage.ids import JobId, TenantId
+from storage.jobs.batch_lines import decode_shard
+from storage.narration.spec import NarrationSpec
+from storage.objects.keys import JOBS, batch_shard
 from storage.runtime.config.settings import StorageSettings
 from storage.runtime.config.webhook_options import split_keys
 from tests.api.harness import SMALL, ServedApi, finish_job, serve
@@ -104,10 +108,61 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_sent(api: ServedApi,
         status, problem = ordered(api, wanted)
         assert (status, [each["pointer"] for each in problem["errors"]]) == (422, [pointer])
         assert SECRET not in json.dumps(problem)
-    line = json.dumps({"custom_id": "a", "input": {"text": "Good."}, "output": {"bucket": bucket(script)}})
-    batch = api.http.post("/v1/batches", json={"upload_id": uploaded(api, line.encode())})
-    assert (batch.status_code, "is not taken in a batch" in batch.text) == (422, True)
     assert script.puts == []
+
+
+def test_what_a_job_says_of_its_bucket_can_be_sent_back(api: ServedApi, script: Script) -> None:
+    _, job = ordered(api, bucket(script))
+    finish_job(api)
+    told = api.http.get(job["links"]["self"]).json()["request"]["output"]["bucket"]
+    address = f"{job['links']['self']}/assemble"
+
+    other = api.http.post(address, json={"output": {"bucket": {**told, "prefix": "books/43/"}}})
+    taken_back = api.http.post(address, json={"output": {"bucket": None}})
+    same = api.http.post(address, json={"output": {"bucket": told, "formats": [{"type": "flac"}]}})
+
+    for refused in (other, taken_back):
+        assert "stays with the bucket that it has" in refused.text
+        assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/output/bucket")
+    assert same.status_code == 202, same.text
+    assert same.json()["request"]["output"]["bucket"] == told
+
+
+def batch_of(api: ServedApi, *buckets: dict[str, Any]) -> httpx.Response:
+    lines = [
+        json.dumps({"custom_id": str(number), "input": {"text": "Good."}, "output": {"bucket": each}})
+        for number, each in enumerate(buckets)
+    ]
+    return api.http.post("/v1/batches", json={"upload_id": uploaded(api, "\n".join(lines).encode())})
+
+
+def test_the_lines_of_a_batch_name_buckets_and_each_is_tried_once(api: ServedApi, script: Script) -> None:
+    answer = batch_of(api, bucket(script, prefix="a/"), bucket(script, prefix="b/"), bucket(script, bucket="other"))
+
+    assert answer.status_code == 202, answer.text
+    assert [each for each in script.kept if each.endswith("rhapsode.json")] == [
+        "/theirs/a/rhapsode.json", "/other/books/42/rhapsode.json",
+    ]  # fmt: skip
+    shard = api.objects.get(batch_shard(TenantId("local"), JobId(answer.json()["id"]), 0))
+    first, second, _ = (each.submission for each in decode_shard(shard))
+    assert not any(secret.encode() in shard for secret in (SECRET, TOKEN, KEY_ID))
+    assert isinstance(first.spec, NarrationSpec)
+    assert isinstance(second.spec, NarrationSpec)
+    assert first.spec.bucket_secret != second.spec.bucket_secret != ""
+    named = second.spec.request.output.bucket
+    assert named is not None
+    assert (named.prefix, named.secret_access_key) == ("b/", None)
+
+
+def test_a_batch_whose_bucket_takes_nothing_is_refused(api: ServedApi, script: Script) -> None:
+    script.refusals = [(403, "<Error><Code>AccessDenied</Code></Error>")]
+    refused = batch_of(api, bucket(script))
+    crowded = batch_of(api, *(bucket(script, bucket=f"bucket-{number}") for number in range(9)))
+
+    assert (refused.status_code, refused.json()["code"]) == (422, "bucket_unusable")
+    assert (crowded.status_code, "at most 8 buckets" in crowded.text) == (422, True)
+    assert script.kept == {}
+    assert list(api.objects.list(JOBS)) == []
 
 
 def test_without_a_word_of_the_operators_no_address_of_ours_and_no_seal(

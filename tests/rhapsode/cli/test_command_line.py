@@ -156,7 +156,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(run_cli: An
         (("--not-before", "2026-12-01T25:00"), "--not-before: '2026-12-01T25:00' is no time"),
         (("--webhook", "me"), "'me' is neither an address"),
         (("--webhook", f"https://example.org/{'x' * 3000}"), "--webhook: string should have at most 2048 characters"),
-        (("--destination", "Books"), "--destination: string should match pattern"),
+        (("--destination", "Books"), "--destination: must be folders of lower-case letters"),
         (("--destination", "job_1"), "--destination: no folder may begin with job_"),
         (("--voice", ""), "--voice: string should have at least 1 character"),
         (("--speaker", f"{'x' * 300}=slt"), "--speaker: string should have at most 200 characters"),

@@ -54,6 +54,8 @@ _SILENT_CLASSES = frozenset(
 """What books from before EPUB 3 call the same things, and Pandoc and Project Gutenberg do."""
 
 _NOTE_MARK = re.compile(r"(?P<open>[\[(])?(?:\d{1,4}|[*†‡§¶]{1,4}|[a-z])(?(open)[\])])")
+_STARS = re.compile(r"[*†‡§¶]{1,4}")
+_CELLS = ("td", "th")
 _HIDDEN_STYLE = re.compile(r"(?:display[ ]{0,8}:[ ]{0,8}none|visibility[ ]{0,8}:[ ]{0,8}hidden)", re.IGNORECASE)
 _CODE_CLASS = re.compile(
     r"(?:^|[\s_-])(?:code|sourcecode|highlight|prettyprint|brush|language|lang|syntax)(?=$|[\s:_-])", re.IGNORECASE
@@ -215,7 +217,7 @@ class _Page:
                 self._lists.pop()
             if (name in HEADINGS or name in _BLOCKS) and not self._heading_depth and not _is_cell_text(element, name):
                 self._flow.end_block()
-            elif name in ("td", "th") and _has_next_cell(element) and _ends_bare(element):
+            elif name in _CELLS and _ends_bare(element) and _has_next_cell(element):
                 self._say(", ")
         if not is_root:
             self._say(element.tail)
@@ -290,7 +292,18 @@ def is_silent(element: _Element) -> bool:
     roles = f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}".split()
     if not _SILENT_ROLES.isdisjoint(roles) or not _SILENT_CLASSES.isdisjoint((element.get("class") or "").split()):
         return True
+    if name in _CELLS and _holds_stars(element):
+        return True
     return name == "a" and _is_note_mark(element)
+
+
+def _holds_stars(cell: _Element) -> bool:
+    """Nothing but the mark of a note."""
+    inner = cell[0] if len(cell) == 1 and not len(cell[0]) else None
+    if len(cell) and inner is None:
+        return False
+    within = "" if inner is None else f"{inner.text or ''}{inner.tail or ''}"
+    return _STARS.fullmatch(f"{cell.text or ''}{within}".strip()) is not None
 
 
 def silent_kind(element: _Element) -> str:
@@ -307,7 +320,8 @@ def silent_kind(element: _Element) -> str:
     roles = f"{element.get(_EPUB_TYPE) or element.get('epub:type') or ''} {element.get('role') or ''}"
     marks = f"{roles} {element.get('class') or ''}".lower()
     return next(
-        (kind for word, kind in _KINDS_BY_MARK.items() if word in marks), "note mark" if name == "a" else "hidden text"
+        (kind for word, kind in _KINDS_BY_MARK.items() if word in marks),
+        "note mark" if name in ("a", *_CELLS) else "hidden text",
     )
 
 
@@ -343,7 +357,9 @@ def _first_number(ordered_list: _Element) -> int:
 
 
 def _has_next_cell(cell: _Element) -> bool:
-    return any(local_name(sibling.tag) in ("td", "th") for sibling in cell.itersiblings())
+    """One that is spoken."""
+    cells = (each for each in cell.itersiblings() if local_name(each.tag) in _CELLS)
+    return any((len(each) or (each.text or "").strip()) and not is_silent(each) for each in cells)
 
 
 def _ends_bare(cell: _Element) -> bool:

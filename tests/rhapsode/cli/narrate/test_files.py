@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from rhapsode.cli.narrate.files import title_of
+from rhapsode.cli.failures import Misuse
+from rhapsode.cli.narrate.files import Document, Ssml, title_of, with_parts
 
 
 @pytest.mark.parametrize(
@@ -23,3 +26,16 @@ def test_a_files_name_is_the_title(file: str, title: str) -> None:
 @pytest.mark.parametrize("file", ["-", "\x01.txt"])
 def test_what_has_no_name_has_no_title(file: str) -> None:
     assert title_of(file) == {}
+
+
+def test_chapters_are_chosen_of_a_document_alone() -> None:
+    book = Document(Path("book.epub"), "epub")
+
+    assert with_parts(book, None) is book
+    assert with_parts(book, ["3, 5", "7"]) == Document(Path("book.epub"), "epub", ("3", "5", "7"))
+    with pytest.raises(Misuse, match="'b!d' must be the id of a chapter"):
+        with_parts(book, ["b!d"])
+    for spoken in ("A text.", Ssml("<speak/>")):
+        assert with_parts(spoken, None) is spoken
+        with pytest.raises(Misuse, match="this is none"):
+            with_parts(spoken, ["3"])

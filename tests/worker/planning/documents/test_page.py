@@ -49,6 +49,18 @@ def test_a_row_is_read_as_one_also_where_its_cells_hold_paragraphs() -> None:
     assert said(html_script(page, ())) == ["Oats, 3 sacks", "A", "B"]
 
 
+def test_a_cell_with_the_mark_of_a_note_is_not_spoken() -> None:
+    page = (
+        "<p>Before it rains.</p><table><tr><td>*</td></tr><tr><td> <b>**</b> </td><td>See the note</td></tr>"
+        "<tr><td>Rye</td><td>†</td><td></td></tr><tr><td>2 * 3</td><td>6</td></tr></table>"
+    )
+
+    script = html_script(page, ())
+
+    assert said(script) == ["Before it rains.", "See the note", "Rye", "2 * 3, 6"]
+    assert [(each.kind, each.count) for each in script.left_out] == [("note mark", 3)]
+
+
 def test_what_is_hidden_is_not_read() -> None:
     page = """<p>One.</p><p style="color: red; DISPLAY : none">no</p><p style="visibility:hidden">no</p>
     <p>Two<span class="sr-only"> (opens a window)</span>.</p><div style="display:block">Three.</div>"""

@@ -110,7 +110,14 @@ def _written(each: Stretch, shown: SpokenText) -> tuple[str, tuple[SentenceBreak
         sentence_break(source - each.start, said, max(0, shown.from_source(source) - first))
         for source, said in each.breaks
     )
-    return stretch.strip() or each.spoken, tuple(breaks)
+    return _without_silent_end(stretch).strip() or each.spoken, tuple(breaks)
+
+
+def _without_silent_end(stretch: str) -> str:
+    """Without paragraphs in which there is nothing to speak, such as three stars."""
+    last = next((place for place in range(len(stretch) - 1, -1, -1) if is_speakable(stretch[place])), 0)
+    end = _BLANK_LINE.search(stretch, last)
+    return stretch[: end.start()] if end else stretch
 
 
 def _stretches(script: Script, segmentation: Segmentation, pauses: Pauses) -> Iterator[Stretch]:
