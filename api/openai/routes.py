@@ -1,7 +1,8 @@
 """`POST /v1/audio/speech` in OpenAI's shape: a short text in, its audio back, by the same jobs as everything else.
 
 The job is of the interactive class and has a deadline. Its caller waits; one who goes takes the job along, unless an
-idempotency key says that they come back for it. With `Prefer: respond-async` the answer is the job itself.
+idempotency key says that they come back for it. With `Prefer: respond-async` the answer is the job itself. A stream is
+no job: see `streaming`.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from starlette.responses import Response
 from api.dependencies import JsonBytes, Links, Services, Tenant
 from api.http.bodies import json_body
 from api.http.idempotency_key import idempotency_key
-from api.http.problems.problem import invalid_field
+from api.http.problems.problem import invalid_header
 from api.job_answers.answers import accepted_answer
 from api.openai.media_types import MEDIA_TYPES
 from api.openai.orders import parse_order
+from api.openai.streaming import EVENT_STREAM, stream_speech
 from api.openai.whole_speech import accept, cancel, ended, unfinished, whole_answer
 from rhapsode.contract.openai import SpeechOrder
+from storage.jobs.submissions import IdempotencyKey
 
 router = APIRouter(prefix="/v1/audio/speech", tags=["audio"])
 
-_CONTENT = {name: {"schema": {"type": "string"}} for name in MEDIA_TYPES.values()}
+_CONTENT = {name: {"schema": {"type": "string"}} for name in (*MEDIA_TYPES.values(), EVENT_STREAM)}
 
 _ASYNC = re.compile(r"(?:^|[,;\s])respond-async(?=$|[,;\s])", re.IGNORECASE)
 
@@ -45,19 +48,23 @@ async def speak(
     prefer: Annotated[str | None, Header(description="`respond-async`: 202 with the job, as of `/v1/jobs`")] = None,
     idempotency_header: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> Response:
-    """A text of up to 4,096 characters, spoken: the whole audio, once all of it is there and was checked.
+    """A text of up to 4,096 characters, spoken: the whole audio, once all of it is there and was checked; or, with
+    `stream` or `stream_format`, while it is made.
 
-    Speech that did not pass its checks in any attempt is the least bad one, with what was found in
-    `X-Quality-Findings`. 422 for a text of which nothing can be heard. `X-Model` and `X-Voice` say who speaks.
+    Whole speech that did not pass its checks in any attempt is the least bad one, with what was found in
+    `X-Quality-Findings`. 422 for a text of which nothing can be heard. It goes before bulk work, and is given up if it
+    cannot be done within 120 s: 503 at once if that is known, 504 otherwise. Who breaks off the connection cancels it,
+    unless the request has an Idempotency-Key.
 
-    It goes before bulk work, and is given up if it cannot be done within 120 s: 503 at once if that is known, 504
-    otherwise. Who breaks off the connection cancels it, unless the request has an Idempotency-Key. Longer texts, other
-    outputs and audio as it is made are `/v1/jobs` and `/v1/jobs/{id}/audio`.
+    A stream has its own places at the workers: 429 with Retry-After at once if all are taken. What is wrong with it is
+    said before its first byte; with `stream_format: sse` its last event says what was found in it. A stream that is
+    broken off was not whole. `X-Model` and `X-Voice` say who speaks. Longer texts and other outputs are `/v1/jobs`.
     """
     key = idempotency_key(idempotency_header, body, "/v1/audio/speech")
     order = await run_sync(parse_order, body)
     if order.is_streamed:
-        raise invalid_field("/stream", "not_supported", "audio as it is made is `GET /v1/jobs/{id}/audio`")
+        _refuse_kept(key, prefer)
+        return await stream_speech(services, tenant, order)
     is_async = _ASYNC.search(prefer or "") is not None
     accepted = await run_sync(accept, services, tenant, order, key, links.base, is_async)
     if is_async:
@@ -70,3 +77,11 @@ async def speak(
             await run_sync(cancel, services, record)
         raise unfinished(record)
     return await run_sync(whole_answer, services, record, order, accepted.replayed)
+
+
+def _refuse_kept(key: IdempotencyKey | None, prefer: str | None) -> None:
+    """Of a stream nothing is kept, so that nothing of it can be asked for again."""
+    if key is not None:
+        raise invalid_header("Idempotency-Key", "not_supported", "a stream is not kept; leave out `stream`, or the key")
+    if _ASYNC.search(prefer or ""):
+        raise invalid_header("Prefer", "not_supported", "a stream is the answer itself; leave out `stream`, or this")

@@ -46,11 +46,13 @@ _SPEECH = (
     *((504, "deadline_exceeded"), *_DAMAGED),
 )
 
+_LIVE = ((400, "invalid_request"), (429, "live_full"), (503, "server_stopping"))
+
 OF_OPERATIONS: Mapping[str, Iterable[tuple[int, str]]] = {
     "submit_job": _SUBMISSION,
     "put_job": _SUBMISSION,
     "post_batch": _SUBMISSION,
-    "speak": (*_SUBMISSION, *_SPEECH),
+    "speak": (*_SUBMISSION, *_SPEECH, *_LIVE),
     "speak_batch": _SUBMISSION,
     "get_audio_voice": ((404, "voice_not_found"),),
     "post_preview": (*_SUBMISSION, *_GONE),

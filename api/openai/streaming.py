@@ -1,0 +1,162 @@
+"""Speech that is sent while it is made: the bytes of a format, or events with them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+
+from anyio import CancelScope
+from anyio.to_thread import run_sync
+from pydantic import JsonValue
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from api.access.caller_key import caller_key
+from api.http.problems.problem import Problem, openai_error
+from api.live.stream import LiveChunk, LiveStream
+from api.openai.headers import spoken_headers
+from api.openai.live_orders import forget_brought, live_order
+from api.openai.media_types import MEDIA_TYPES
+from api.services.container import ApiServices
+from rhapsode.contract.openai import SpeechOrder, SpokenUsage
+from storage.audio.speech_encoding import SpeechEncoder, costs_time, speech_encoder
+from storage.errors import StoreUnavailable
+from storage.ids import TenantId
+from storage.live.orders import LiveOrder
+
+logger = logging.getLogger(__name__)
+
+EVENT_STREAM = "text/event-stream"
+
+
+class SpeechStream(StreamingResponse):
+    """Ends the stream when the answer ends, however that is: also for a caller who was gone before it began."""
+
+    def __init__(self, services: ApiServices, order: LiveOrder, stream: LiveStream, body: _Body) -> None:
+        super().__init__(body.pieces, headers=_headers(order, stream), media_type=body.media_type)
+        self._services = services
+        self._order = order
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with self._stream:
+                await super().__call__(scope, receive, send)
+        finally:
+            await _forget(self._services, self._order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    pieces: AsyncIterator[bytes]
+    media_type: str
+
+
+async def stream_speech(services: ApiServices, tenant: TenantId, order: SpeechOrder) -> StreamingResponse:
+    """Begins once there is something to hear: whatever is refused before that has a status of its own.
+
+    Raises a `Problem` or a `StorageError`.
+    """
+    wanted = await run_sync(live_order, services, tenant, order)
+    try:
+        stream = await services.live.open(tenant, wanted, caller_key() or "")
+        with _ended_by_error(stream):
+            chunks = stream.chunks()
+            first = await anext(chunks, None)
+            body = _body(services, order, stream, _from(first, chunks))
+            return SpeechStream(services, wanted, stream, body)
+    except BaseException:
+        await _forget(services, wanted)
+        raise
+
+
+@contextmanager
+def _ended_by_error(stream: LiveStream) -> Generator[None]:
+    try:
+        yield
+    except BaseException:
+        stream.cancel()
+        raise
+
+
+def _body(services: ApiServices, order: SpeechOrder, stream: LiveStream, chunks: AsyncGenerator[LiveChunk]) -> _Body:
+    encoder = speech_encoder(order.response_format, stream.sample_rate_hz, order.speed)
+    is_heavy = costs_time(order.response_format, order.speed)
+    pieces = _pieces(services, encoder, chunks, is_heavy=is_heavy)
+    if order.stream_format == "sse":
+        return _Body(_events(order, stream, pieces), EVENT_STREAM)
+    return _Body(pieces, MEDIA_TYPES[order.response_format])
+
+
+def _headers(order: LiveOrder, stream: LiveStream) -> dict[str, str]:
+    return {
+        "Cache-Control": "no-store",
+        "X-Accel-Buffering": "no",
+        "X-Sample-Rate": str(stream.sample_rate_hz),
+        "X-Stream-Id": stream.id,
+        **spoken_headers(order.model, order.voice),
+    }
+
+
+async def _from(first: LiveChunk | None, rest: AsyncGenerator[LiveChunk]) -> AsyncGenerator[LiveChunk]:
+    async with aclosing(rest):
+        if first is not None:
+            yield first
+        async for chunk in rest:
+            yield chunk
+
+
+async def _pieces(
+    services: ApiServices, encoder: SpeechEncoder, chunks: AsyncGenerator[LiveChunk], *, is_heavy: bool
+) -> AsyncGenerator[bytes]:
+    """In the wanted format. Raises the `Problem` of a stream that broke."""
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            if piece := await _encoded(services, encoder, chunk.pcm, is_heavy=is_heavy):
+                yield piece
+    if piece := encoder.finish():
+        yield piece
+
+
+async def _encoded(services: ApiServices, encoder: SpeechEncoder, pcm: bytes, *, is_heavy: bool) -> bytes:
+    if not is_heavy:
+        return encoder.add(pcm)
+    return await run_sync(encoder.add, pcm, limiter=services.live_encoders)
+
+
+async def _events(order: SpeechOrder, stream: LiveStream, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """OpenAI's. The status is long sent, so that what breaks the stream is an event too."""
+    try:
+        async for piece in pieces:
+            audio = base64.b64encode(piece).decode()
+            yield _event("speech.audio.delta", audio=audio, response_format=order.response_format)
+    except Problem as problem:
+        logger.warning("live stream broken off", extra={"stream": stream.id, "code": problem.code})
+        yield _event("speech.audio.error", error=openai_error(problem))
+        return
+    usage = stream.usage
+    yield _event(
+        "speech.audio.done",
+        usage=SpokenUsage.of(usage.chars, usage.audio_s).model_dump(),
+        findings=list(stream.findings),
+    )
+
+
+def _event(kind: str, **fields: JsonValue) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+async def _forget(services: ApiServices, order: LiveOrder) -> None:
+    """Also for a caller who has gone."""
+    if order.own_voice is None or order.own_voice.voice:
+        return
+    with CancelScope(shield=True):
+        try:
+            await run_sync(forget_brought, services, order)
+        except StoreUnavailable as error:
+            # The janitor removes it after a day.
+            logger.warning("a live stream's voice is left in the store", extra={"error": str(error)})
